@@ -1,0 +1,80 @@
+-- Clubs: the tenants.
+--
+-- A club is keyed by its own id, so its floor compares id where every other table compares tenant_id.
+-- Requests only read their own club. app.my_clubs reads all the clubs that a token names, for the caller who
+-- has yet to choose one; its role, club_directory, sees exactly those. Clubs are made by an operator through
+-- app.provision_club, never over HTTP.
+
+comment on schema app is 'The Club Management Service: tables under row-level security, and the functions of requests.';
+comment on type app.club_role is 'The roles of a caller in a club, in order: Viewer < Member < Manager < Admin.';
+comment on table app.clubs is 'Clubs. Each is a tenant.';
+
+grant select on app.clubs to club_api;
+grant select on app.clubs to club_directory;
+grant insert (id, name, slug, time_zone) on app.clubs to club_operator;
+
+alter table app.clubs enable row level security, force row level security;
+
+create policy clubs_floor on app.clubs as restrictive for all to club_api, club_operator
+  using (id = (select app.tenant_id())) with check (id = (select app.tenant_id()));
+comment on policy clubs_floor on app.clubs is 'Nobody reaches another club than the one of this transaction.';
+
+create policy clubs_directory_floor on app.clubs as restrictive for all to club_directory
+  using (id = any ((select app.club_ids())::uuid[])) with check (false);
+comment on policy clubs_directory_floor on app.clubs is 'The directory reaches the clubs that the caller''s token names, and writes nothing.';
+
+create policy clubs_read on app.clubs for select to club_api
+  using ((select app.role()) >= 'Viewer');
+comment on policy clubs_read on app.clubs is 'Everybody with a role in the club sees it.';
+
+create policy clubs_list on app.clubs for select to club_directory
+  using (id = any ((select app.club_ids())::uuid[]));
+comment on policy clubs_list on app.clubs is 'A caller finds the clubs of the token before choosing one.';
+
+create policy clubs_provision on app.clubs for insert to club_operator
+  with check (id = (select app.tenant_id()));
+comment on policy clubs_provision on app.clubs is 'An operator makes a club inside the context of its own new id.';
+
+set local role club_directory;
+
+create or replace function app.my_clubs()
+returns table (id uuid, name text, slug text, time_zone text, created_at timestamptz)
+language sql stable security definer set search_path = ''
+as $$
+  select club.id, club.name, club.slug, club.time_zone, club.created_at
+  from app.clubs as club
+  order by club.name, club.id
+$$;
+comment on function app.my_clubs() is 'The clubs that the caller''s token names and that exist, by name.';
+grant execute on function app.my_clubs() to club_api;
+
+set local role club_operator;
+
+create or replace function app.provision_club(name text, slug text, time_zone text default 'UTC', id uuid default app.new_id())
+returns uuid
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  context constant text := coalesce(current_setting('app.tenant_id', true), '');
+begin
+  if not exists (
+    select from pg_catalog.pg_timezone_names as zone
+    where zone.name = provision_club.time_zone and (zone.name ~ '^[A-Z][A-Za-z_]+/' or zone.name = 'UTC')
+  ) then
+    raise exception using
+      errcode = 'CL001',
+      message = format('%L is not a time zone', time_zone),
+      hint = 'Name one of the IANA database, such as Europe/Berlin.';
+  end if;
+  perform set_config('app.tenant_id', provision_club.id::text, true);
+  insert into app.clubs (id, name, slug, time_zone)
+  values (provision_club.id, btrim(provision_club.name), provision_club.slug, provision_club.time_zone);
+  perform set_config('app.tenant_id', context, true);
+  return provision_club.id;
+end
+$$;
+comment on function app.provision_club(text, text, text, uuid) is
+  'Makes a club and answers with its id. For operators; the fourth argument is for a club whose id is known already.';
+grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
+
+set local role club_owner;

@@ -1,0 +1,55 @@
+-- Members: people in a club.
+--
+-- A member comes into being with a user's first request in a club, and only that user can create or refresh
+-- the row: app.sync_member writes what the token of this request says about its own subject, nothing else.
+-- Everybody in the club may read names, because a Viewer sees who signed up for a shift; the service shows
+-- e-mail addresses and subjects only to the member and to higher roles.
+
+comment on table app.members is 'People in a club: one row per club and subject of the identity provider.';
+comment on column app.members.external_user_id is 'The token''s sub. Never used to link rows; members.id is.';
+comment on column app.members.role is 'The role as last seen in a token. For show: requests take it from their own token.';
+comment on column app.members.token_issued_at is 'The iat of the token that last changed this row; an older token changes nothing.';
+
+alter table app.members alter column tenant_id set default app.tenant_id();
+alter table app.members alter column id set default app.new_id();
+
+grant select on app.members to club_api;
+grant insert (external_user_id, display_name, email, role, token_issued_at) on app.members to club_api;
+grant update (display_name, email, role, token_issued_at, updated_at) on app.members to club_api;
+
+alter table app.members enable row level security, force row level security;
+
+create policy members_floor on app.members as restrictive for all to public
+  using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
+comment on policy members_floor on app.members is 'Nobody reaches a member of another club.';
+
+create policy members_read on app.members for select to club_api
+  using ((select app.role()) >= 'Viewer');
+comment on policy members_read on app.members is 'Everybody in the club sees who is in it: a Viewer reads the names behind a shift''s signups.';
+
+create policy members_join on app.members for insert to club_api
+  with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
+comment on policy members_join on app.members is 'A caller becomes a member as themself, with the role of their token.';
+
+create policy members_refresh on app.members for update to club_api
+  using (external_user_id = (select app.user_id()))
+  with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
+comment on policy members_refresh on app.members is 'A caller refreshes their own row, with the role of their token.';
+
+create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
+language sql volatile set search_path = ''
+as $$
+  insert into app.members as member (external_user_id, display_name, email, role, token_issued_at)
+  values (app.user_id(), coalesce(sync_member.display_name, 'Member'), sync_member.email, app.role()::text, sync_member.issued_at)
+  on conflict (tenant_id, external_user_id) do update
+    set display_name = coalesce(sync_member.display_name, member.display_name),
+        email = coalesce(sync_member.email, member.email),
+        role = excluded.role,
+        token_issued_at = excluded.token_issued_at,
+        updated_at = clock_timestamp()
+    where member.token_issued_at is null or excluded.token_issued_at >= member.token_issued_at
+  returning member.id
+$$;
+comment on function app.sync_member(text, text, timestamptz) is
+  'Creates the caller''s own member row, or refreshes it when the token is not older than the one that last did. What a token does not say (null) stays.';
+grant execute on function app.sync_member(text, text, timestamptz) to club_api;

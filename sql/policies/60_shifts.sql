@@ -1,0 +1,170 @@
+-- Shifts and signups: capacity.
+--
+-- Members sign up through app.sign_up and off through app.cancel_sign_up. Both belong to club_signup, because
+-- they lock the shift's row, and a lock needs an UPDATE right on shifts that no Member has. Both lock the
+-- shift first (another order would deadlock) and look at the clock after the lock: now() is the time at which
+-- the transaction began, possibly long before it got the lock. club_signup stays under row-level security,
+-- and its policies let it write the caller's own signup and nothing else.
+--
+-- shifts.signup_count is kept by a trigger, and check (signup_count <= capacity) makes an overbooked shift
+-- impossible for any statement at all.
+
+comment on table app.shifts is 'Shifts of a club, each with a number of places.';
+comment on column app.shifts.signup_count is 'How many signed up. Kept by the trigger on app.shift_signups; nobody writes it.';
+comment on column app.shifts.version is 'One more for each change by PUT. Signups do not count as a change.';
+comment on table app.shift_signups is 'Which member signed up for which shift; at most once each.';
+
+alter table app.shifts alter column tenant_id set default app.tenant_id();
+alter table app.shifts alter column id set default app.new_id();
+alter table app.shifts alter column created_by_id set default app.member_id();
+alter table app.shift_signups alter column tenant_id set default app.tenant_id();
+alter table app.shift_signups alter column id set default app.new_id();
+
+grant select, delete on app.shifts to club_api;
+grant insert (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
+grant update (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
+grant select on app.shifts to club_signup;
+grant update (signup_count) on app.shifts to club_signup;
+grant select on app.shift_signups to club_api;
+grant select, delete on app.shift_signups to club_signup;
+grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
+
+alter table app.shifts enable row level security, force row level security;
+alter table app.shift_signups enable row level security, force row level security;
+
+create policy shifts_floor on app.shifts as restrictive for all to public
+  using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
+comment on policy shifts_floor on app.shifts is 'Nobody reaches a shift of another club.';
+
+create policy shifts_read on app.shifts for select to club_api, club_signup
+  using ((select app.role()) >= 'Viewer');
+comment on policy shifts_read on app.shifts is 'Everybody in the club sees its shifts.';
+
+create policy shifts_create on app.shifts for insert to club_api
+  with check ((select app.role()) >= 'Manager');
+comment on policy shifts_create on app.shifts is 'Managers make shifts.';
+
+create policy shifts_edit on app.shifts for update to club_api
+  using ((select app.role()) >= 'Manager') with check ((select app.role()) >= 'Manager');
+comment on policy shifts_edit on app.shifts is 'Managers change shifts.';
+
+create policy shifts_count on app.shifts for update to club_signup
+  using ((select app.role()) >= 'Member') with check ((select app.role()) >= 'Member');
+comment on policy shifts_count on app.shifts is 'Signing up locks the shift and counts; by its grants club_signup writes signup_count alone.';
+
+create policy shifts_delete on app.shifts for delete to club_api
+  using ((select app.role()) >= 'Admin');
+comment on policy shifts_delete on app.shifts is 'Only an Admin deletes a shift, and its signups with it.';
+
+create policy shift_signups_floor on app.shift_signups as restrictive for all to public
+  using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
+comment on policy shift_signups_floor on app.shift_signups is 'Nobody reaches a signup of another club.';
+
+create policy shift_signups_read on app.shift_signups for select to club_api, club_signup
+  using ((select app.role()) >= 'Viewer');
+comment on policy shift_signups_read on app.shift_signups is 'Everybody in the club sees who signed up.';
+
+create policy shift_signups_sign_up on app.shift_signups for insert to club_signup
+  with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy shift_signups_sign_up on app.shift_signups is 'A Member signs up themself, and nobody else.';
+
+create policy shift_signups_cancel on app.shift_signups for delete to club_signup
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy shift_signups_cancel on app.shift_signups is 'A Member cancels their own signup, and nobody else''s.';
+
+create or replace function app.stamp_shift() returns trigger
+language plpgsql volatile set search_path = ''
+as $$
+begin
+  if (new.title, new.location, new.description, new.starts_at, new.ends_at, new.capacity)
+     is distinct from (old.title, old.location, old.description, old.starts_at, old.ends_at, old.capacity) then
+    new.version := old.version + 1;
+    new.updated_at := clock_timestamp();
+  end if;
+  return new;
+end
+$$;
+comment on function app.stamp_shift() is 'Gives a changed shift its next version and time of change. The signup counter is not such a change.';
+
+create trigger shifts_stamp before update on app.shifts
+  for each row execute function app.stamp_shift();
+comment on trigger shifts_stamp on app.shifts is 'The version counts changes, whoever makes them.';
+
+set local role club_signup;
+
+create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  caller_id constant uuid := app.member_id();
+  shift app.shifts;
+  signup app.shift_signups;
+begin
+  select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
+  if not found then
+    raise exception using errcode = 'SH001', message = 'no such shift in this club';
+  end if;
+  if shift.starts_at <= clock_timestamp() then
+    raise exception using errcode = 'SH002', message = 'the shift has started';
+  end if;
+  if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
+    raise exception using errcode = 'SH003', message = 'the member signed up already';
+  end if;
+  if shift.signup_count >= shift.capacity then
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken';
+  end if;
+  insert into app.shift_signups (shift_id, member_id, created_at)
+  values (shift.id, caller_id, clock_timestamp())
+  returning * into signup;
+  return signup;
+end
+$$;
+comment on function app.sign_up(uuid) is
+  'Signs the caller up for a shift. Refuses, in this order: SH001 no such shift, SH002 it has started, SH003 signed up already, SH004 full.';
+grant execute on function app.sign_up(uuid) to club_api;
+
+create or replace function app.cancel_sign_up(shift_id uuid) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  caller_id constant uuid := app.member_id();
+  shift app.shifts;
+begin
+  select * into shift from app.shifts as s where s.id = cancel_sign_up.shift_id for no key update;
+  if not found then
+    raise exception using errcode = 'SH001', message = 'no such shift in this club';
+  end if;
+  if shift.starts_at <= clock_timestamp() then
+    raise exception using errcode = 'SH002', message = 'the shift has started';
+  end if;
+  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id;
+  if not found then
+    raise exception using errcode = 'SH005', message = 'the member did not sign up';
+  end if;
+end
+$$;
+comment on function app.cancel_sign_up(uuid) is
+  'Cancels the caller''s signup. Refuses, in this order: SH001 no such shift, SH002 it has started, SH005 not signed up.';
+grant execute on function app.cancel_sign_up(uuid) to club_api;
+
+create or replace function app.count_signups() returns trigger
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  if tg_op = 'INSERT' then
+    update app.shifts as s set signup_count = s.signup_count + 1 where s.id = new.shift_id;
+  else
+    -- When the shift itself is being deleted there is no row left to count in.
+    update app.shifts as s set signup_count = s.signup_count - 1 where s.id = old.shift_id;
+  end if;
+  return null;
+end
+$$;
+comment on function app.count_signups() is 'Keeps shifts.signup_count, also when a deleted shift takes its signups with it.';
+grant execute on function app.count_signups() to club_owner;
+
+set local role club_owner;
+
+create trigger shift_signups_count after insert or delete on app.shift_signups
+  for each row execute function app.count_signups();
+comment on trigger shift_signups_count on app.shift_signups is 'The counter follows the signups, whoever writes them.';
