@@ -1,0 +1,171 @@
+/**
+ * The configuration: the only reader of the environment.
+ *
+ * Every variable is checked before anything starts, all faults are reported in one message, and combinations
+ * that would be unsafe in production are refused here, so that no other module needs to know the environment.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+
+const Switch = Type.Union([Type.Literal('on'), Type.Literal('off')], { description: 'on or off' });
+const PostgresUrl = Type.String({ pattern: '^postgres(ql)?://.+', description: 'a postgres:// URL' });
+const WebUrl = Type.String({ pattern: '^https?://[^/\\s]+', description: 'an http:// or https:// URL' });
+
+/** Every variable the project reads, with its default; `.env.example` describes each. */
+export const Environment = Type.Object({
+  HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'an address to listen on' }),
+  PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'a port, 0 to 65535' }),
+  LOG_LEVEL: Type.Union(
+    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
+    { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },
+  ),
+  NODE_ENV: Type.Union([Type.Literal('development'), Type.Literal('test'), Type.Literal('production')], {
+    default: 'production',
+    description: 'development, test or production',
+  }),
+  DATABASE_URL: Type.Optional(PostgresUrl),
+  MIGRATION_DATABASE_URL: Type.Optional(PostgresUrl),
+  DATABASE_POOL_SIZE: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 4,
+    description: 'a number, 1 to 100',
+  }),
+  DATABASE_PREPARE: { ...Switch, default: 'on' },
+  EMBEDDED_DATA_DIR: Type.String({ minLength: 1, default: '.data', description: 'a directory' }),
+  AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1, description: 'the issuer of the tokens' })),
+  AUTH_AUDIENCE: Type.String({
+    minLength: 1,
+    default: 'club-management-service',
+    description: 'an audience',
+  }),
+  AUTH_JWKS_URL: Type.Optional(WebUrl),
+  AUTH_CLUBS_CLAIM: Type.String({ minLength: 1, default: 'clubs', description: 'the name of a claim' }),
+  TEST_DATABASE_URL: Type.Optional(PostgresUrl),
+  TEST_USER_HEADER: { ...Switch, default: 'off' },
+});
+
+type Variables = Static<typeof Environment>;
+export type DevelopmentConfig = Variables;
+export type Variable = keyof Variables;
+
+/** The configuration is unusable. The message names every faulty variable, a line each. */
+export class ConfigurationError extends Error {
+  override name = 'ConfigurationError';
+
+  constructor(readonly faults: string[]) {
+    super(`The configuration is unusable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  }
+}
+
+/**
+ * Reads the environment; an empty variable counts as unset.
+ *
+ * @param required variables that must be set for what the caller is about to do
+ * @throws ConfigurationError naming every faulty variable
+ */
+function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessEnv, required: Required[]) {
+  const given = Object.entries(environment).filter(
+    ([name, value]) => name in Environment.properties && value !== '',
+  );
+  const values = Value.Convert(Environment, Value.Default(Environment, Object.fromEntries(given)));
+
+  const faults = new Map<string, string>();
+  for (const { path } of Value.Errors(Environment, values)) {
+    const name = path.slice(1) as Variable;
+    faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
+  }
+  const variables = values as Variables & { [name in Required]-?: NonNullable<Variables[name]> };
+  for (const name of required) {
+    if (variables[name] === undefined) {
+      faults.set(name, `${name} must be set${variables.NODE_ENV === 'production' ? ' in production' : ''}.`);
+    }
+  }
+  if (variables.NODE_ENV === 'production') {
+    refuseUnsafe(variables, faults);
+  }
+  if (faults.size > 0) {
+    throw new ConfigurationError([...faults.values()]);
+  }
+  return variables;
+}
+
+/** What is convenient on a developer's machine and a hole in production. */
+function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
+  if (variables.TEST_USER_HEADER === 'on') {
+    faults.set(
+      'TEST_USER_HEADER',
+      'TEST_USER_HEADER must be off in production: it lets a caller act as another member.',
+    );
+  }
+  const source = variables.AUTH_JWKS_URL === undefined ? 'AUTH_ISSUER' : 'AUTH_JWKS_URL';
+  const url = variables[source];
+  if (url !== undefined && /^http:/i.test(url) && !isLoopback(url)) {
+    faults.set(
+      source,
+      `${source} must be https in production: keys fetched over plain http can be replaced on the way.`,
+    );
+  }
+}
+
+function isLoopback(url: string): boolean {
+  return URL.canParse(url) && ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname);
+}
+
+/** What the service needs. Keys come from `auth.jwksUrl`, or by discovery from the issuer when that is unset. */
+export interface ServerConfig {
+  host: string;
+  port: number;
+  logLevel: string;
+  database: { url: string; slots: number; prepare: boolean };
+  auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
+  testUserHeader: boolean;
+}
+
+/**
+ * Reads what the service needs.
+ *
+ * @param provided what a development command brings, over the environment
+ * @throws ConfigurationError
+ */
+export function readServerConfig(
+  provided: Partial<Record<Variable, string>> = {},
+  environment: NodeJS.ProcessEnv = process.env,
+): ServerConfig {
+  const variables = readEnvironment({ ...environment, ...provided }, ['DATABASE_URL', 'AUTH_ISSUER']);
+  if (variables.AUTH_JWKS_URL === undefined && !URL.canParse(variables.AUTH_ISSUER)) {
+    throw new ConfigurationError(['AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.']);
+  }
+  return {
+    host: variables.HOST,
+    port: variables.PORT,
+    logLevel: variables.LOG_LEVEL,
+    database: {
+      url: variables.DATABASE_URL,
+      slots: variables.DATABASE_POOL_SIZE,
+      prepare: variables.DATABASE_PREPARE === 'on',
+    },
+    auth: {
+      issuer: variables.AUTH_ISSUER,
+      audience: variables.AUTH_AUDIENCE,
+      jwksUrl: variables.AUTH_JWKS_URL,
+      clubsClaim: variables.AUTH_CLUBS_CLAIM,
+    },
+    testUserHeader: variables.TEST_USER_HEADER === 'on',
+  };
+}
+
+/** Reads what a deploy needs: the URL of the migration login. @throws ConfigurationError */
+export function readMigrationUrl(environment: NodeJS.ProcessEnv = process.env): string {
+  return readEnvironment(environment, ['MIGRATION_DATABASE_URL']).MIGRATION_DATABASE_URL;
+}
+
+/** Reads what the development commands need; nothing is required, they bring what is missing. @throws ConfigurationError */
+export function readDevelopmentConfig(environment: NodeJS.ProcessEnv = process.env): DevelopmentConfig {
+  return readEnvironment(environment, []);
+}
+
+/** The environment of a child process: this one's, with some variables set. */
+export function environmentWith(variables: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, ...variables };
+}

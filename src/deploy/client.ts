@@ -1,0 +1,24 @@
+import pg from 'pg';
+
+/**
+ * Runs work on a connection of its own, outside of the service: for deploys and operators.
+ *
+ * The service itself speaks to the database only through `src/database`.
+ */
+export async function withClient<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'club-management-service operator',
+  });
+  // A connection that dies fails the query under way; without a listener it would end the process as well.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

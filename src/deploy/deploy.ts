@@ -1,0 +1,166 @@
+/**
+ * A deploy: brings a database to the release of this checkout.
+ *
+ * Migrations (the past: tables, constraints, indexes) run once each, by node-pg-migrate. The chapters of
+ * `sql/policies` (the present: policies, grants, functions) are applied whole, every time, in one transaction.
+ * The login of the deploy becomes `club_owner` for the migrations; the service never holds that login.
+ */
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import type pg from 'pg';
+import { withClient } from './client.js';
+import { whenLocksAreFree } from './locks.js';
+import { type Release, readRelease, type SqlFile, sqlDirectory } from './release.js';
+
+/** Any number that nothing else in the database uses: two deploys at once wait for each other on it. */
+const DEPLOY_LOCK = 4_242_017_001;
+
+const OWNER = 'club_owner';
+const ROLES = ['club_api', OWNER, 'club_signup', 'club_directory', 'club_operator'];
+
+/** A deploy that must not go on; the message says what to do. */
+export class DeployError extends Error {
+  override name = 'DeployError';
+}
+
+export interface Deployed {
+  /** The migrations that this deploy ran, by name. */
+  migrations: string[];
+  /** False when another deploy of the same release finished while this one waited for it. */
+  applied: boolean;
+}
+
+/**
+ * Deploys the release to the database.
+ *
+ * @param url the database, with the migration login
+ * @throws DeployError when the roles are missing, the database is newer, or a migration was edited after it ran
+ */
+export async function deploy(url: string, release: Release = readRelease()): Promise<Deployed> {
+  return withClient(url, async (client) => {
+    await requireRoles(client);
+    const before = await lastApplied(client);
+    await client.query('select pg_advisory_lock($1)', [DEPLOY_LOCK]);
+    const now = await lastApplied(client);
+    const isNews = now !== undefined && now.applied_at !== before?.applied_at;
+    if (isNews && now.fingerprint === release.fingerprint) {
+      return { migrations: [], applied: false };
+    }
+    const migrations = await migrate(client, release);
+    await whenLocksAreFree(client, () => applyChapters(client, release));
+    return { migrations, applied: true };
+  });
+}
+
+/** Deploys only verify the roles: making them is an administrator's, once. */
+async function requireRoles(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ role: string }>(
+    `select role from unnest($1::text[]) as role
+     where not exists (select from pg_roles where rolname = role)
+        or (role <> 'club_api' and not pg_has_role(session_user, role, 'member'))`,
+    [ROLES],
+  );
+  if (rows.length > 0) {
+    throw new DeployError(
+      `The login of the deploy needs the role ${rows.map((row) => row.role).join(', ')}: ` +
+        'an administrator runs sql/roles.sql in this database once.',
+    );
+  }
+}
+
+async function lastApplied(
+  client: pg.Client,
+): Promise<{ fingerprint: string; applied_at: string } | undefined> {
+  const { rows } = await client.query(`select to_regclass('deploy.releases') is not null as exists`);
+  if (!rows[0].exists) {
+    return undefined;
+  }
+  const last = await client.query(
+    `select fingerprint, to_char(applied_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') as applied_at
+     from deploy.releases order by releases.applied_at desc limit 1`,
+  );
+  return last.rows[0];
+}
+
+async function migrate(client: pg.Client, release: Release): Promise<string[]> {
+  await client.query(`set role ${OWNER}`);
+  await client.query('create schema if not exists deploy');
+  await refuseForeignHistory(client, release);
+  const ran = await whenLocksAreFree(client, () =>
+    runner({
+      dbClient: client,
+      dir: fileURLToPath(new URL('migrations', sqlDirectory)),
+      ignorePattern: '(?!.*\\.sql$).*',
+      migrationsSchema: 'deploy',
+      migrationsTable: 'migrations',
+      direction: 'up',
+      singleTransaction: true,
+      noLock: true,
+      log: () => {},
+    }),
+  );
+  for (const { name, sha256 } of release.migrations) {
+    await client.query(
+      'insert into deploy.migration_files (name, sha256) values ($1, $2) on conflict (name) do nothing',
+      [name, sha256],
+    );
+  }
+  await client.query('reset role');
+  return ran.map(({ name }) => name);
+}
+
+/** What ran here must be what this release knows, to the letter: node-pg-migrate compares only names. */
+async function refuseForeignHistory(client: pg.Client, release: Release): Promise<void> {
+  const { rows } = await client.query(`select to_regclass('deploy.migration_files') is not null as exists`);
+  if (!rows[0].exists) {
+    return;
+  }
+  const known = new Map(release.migrations.map((file: SqlFile) => [file.name, file.sha256]));
+  const ran = await client.query<{ name: string; sha256: string }>(
+    'select name, sha256 from deploy.migration_files',
+  );
+  for (const { name, sha256 } of ran.rows) {
+    if (!known.has(name)) {
+      throw new DeployError(
+        `This database has the migration ${name}, which this release does not know: a newer release was deployed. ` +
+          'An older one runs beside it as it is and needs no deploy.',
+      );
+    }
+    if (known.get(name) !== sha256) {
+      throw new DeployError(
+        `The migration ${name} was edited after it ran here. Restore it and add a new one instead.`,
+      );
+    }
+  }
+}
+
+/** One transaction: whoever reads meanwhile sees the old chapters whole, or the new ones. */
+async function applyChapters(client: pg.Client, release: Release): Promise<void> {
+  await client.query('begin');
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname in ('app', 'deploy') order by 1`,
+    );
+    await client.query(`set local role ${OWNER}`);
+    for (const { name } of rows) {
+      await client.query(`lock table ${name} in access exclusive mode`);
+    }
+    await client.query('set local role none');
+    for (const { name, text } of release.chapters) {
+      await client.query(text).catch((error) => {
+        throw Object.assign(error, { message: `${name}: ${error.message}` });
+      });
+    }
+    await client.query(`set local role ${OWNER}`);
+    await client.query(
+      `insert into deploy.releases (fingerprint) values ($1)
+       on conflict (fingerprint) do update set applied_at = clock_timestamp()`,
+      [release.fingerprint],
+    );
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}

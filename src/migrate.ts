@@ -1,0 +1,18 @@
+/**
+ * The deploy, as a process of its own: `node dist/migrate.js` with MIGRATION_DATABASE_URL.
+ */
+import { ConfigurationError, readMigrationUrl } from './config.js';
+import { DeployError, deploy } from './deploy/deploy.js';
+
+try {
+  const { migrations, applied } = await deploy(readMigrationUrl());
+  console.log(
+    applied
+      ? `Deployed: ${migrations.length} migrations (${migrations.join(', ') || 'none were new'}) and all chapters.`
+      : 'Nothing to do: another deploy of this release has just finished.',
+  );
+} catch (error) {
+  const expected = error instanceof ConfigurationError || error instanceof DeployError;
+  console.error(expected ? error.message : error);
+  process.exitCode = 1;
+}
