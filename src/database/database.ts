@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isStatementError, Unavailable } from './failures.js';
+import { admit } from './login.js';
+import { Slots } from './slots.js';
+import { type Entry, runTransaction, type Transaction } from './transaction.js';
+
+export type Mode = 'read only' | 'read write';
+
+export interface DatabaseOptions {
+  url: string;
+  slots: number;
+  prepare: boolean;
+}
+
+/** How long a request waits for a slot before it is told to come back. */
+const SLOT_WAIT_MS = 5_000;
+/** How many requests wait: a thousand members at one shift, twice. */
+const QUEUE_LENGTH = 2_000;
+/** How long one attempt at a transaction may take altogether, above the server's own statement_timeout. */
+const DEADLINE_MS = 8_000;
+const SESSION_MAX_AGE_MS = 30 * 60_000;
+
+/** A serialization failure or a deadlock: nothing was kept, and the same work may well succeed now. */
+const TRANSIENT = ['40001', '40P01'];
+const TRANSIENT_ATTEMPTS = 2;
+/** A prepared statement's columns changed under a deploy. Each session can meet it, so a fresh one tries again. */
+const STALE_PLAN = '0A000';
+
+/** The database as the service sees it: transactions, and nothing outside of them. */
+export class Database {
+  readonly #slots: Slots;
+  readonly #attempts: number;
+
+  /** Opens nothing yet: sessions connect when they are first borrowed. */
+  constructor(options: DatabaseOptions) {
+    this.#attempts = options.slots + 1;
+    this.#slots = new Slots({
+      ...options,
+      waitMs: SLOT_WAIT_MS,
+      queueLength: QUEUE_LENGTH,
+      maxAgeMs: SESSION_MAX_AGE_MS,
+      admit,
+    });
+  }
+
+  get load(): { lent: number; waiting: number } {
+    return this.#slots.load;
+  }
+
+  /**
+   * Runs work in one transaction, READ COMMITTED, on a slot of its own.
+   *
+   * The work runs again from its beginning when the database asks for it (2 attempts in all for a serialization
+   * failure or a deadlock), so it does nothing but query and decide.
+   *
+   * @throws Unavailable when there is no database to be had, or no answer within the deadline
+   * @throws whatever the work, the entry or one of its statements threw
+   */
+  async transaction<Result, Row>(
+    mode: Mode,
+    entry: Entry<Row>,
+    work: (tx: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#attempt(mode, entry, work);
+      } catch (error) {
+        const code = isStatementError(error) ? error.code : '';
+        const again =
+          code === STALE_PLAN
+            ? attempt < this.#attempts
+            : TRANSIENT.includes(code) && attempt < TRANSIENT_ATTEMPTS;
+        if (!again) {
+          throw error;
+        }
+        await sleep(Math.random() * 10);
+      }
+    }
+  }
+
+  /** Refuses new transactions and ends idle sessions; those at work finish first. */
+  async close(): Promise<void> {
+    await this.#slots.close();
+  }
+
+  async #attempt<Result, Row>(
+    mode: Mode,
+    entry: Entry<Row>,
+    work: (tx: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    const session = await this.#slots.borrow();
+    const deadline = setTimeout(() => session.lose(new Unavailable('The deadline passed.')), DEADLINE_MS);
+    try {
+      return await runTransaction(session, mode, entry, work);
+    } catch (error) {
+      if (isStatementError(error) && error.code === STALE_PLAN) {
+        session.lose(error);
+      }
+      throw error;
+    } finally {
+      clearTimeout(deadline);
+      this.#slots.giveBack(session);
+    }
+  }
+}

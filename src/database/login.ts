@@ -1,0 +1,33 @@
+import { UnsafeRole } from './failures.js';
+import type { Session } from './session.js';
+import { sql } from './sql.js';
+
+/**
+ * Checks the login of a new session: isolation rests on policies, so a role that they do not bind, or that can
+ * become one they do not bind, is refused.
+ *
+ * @throws UnsafeRole naming the role and the reason
+ * @throws Unavailable when the database cannot be reached
+ */
+export async function admit(session: Session): Promise<void> {
+  const [login] = await session.send<{ name: string; reason: string | null }>(sql`
+    select
+      role.rolname as name,
+      case
+        when role.rolsuper then 'is a superuser'
+        when role.rolbypassrls then 'has BYPASSRLS'
+        when role.rolcreaterole then 'has CREATEROLE'
+        when exists (
+          select from pg_class as class
+          where class.relnamespace = to_regnamespace('app') and pg_has_role(role.oid, class.relowner, 'member')
+        ) then 'may become the owner of the tables'
+      end as reason
+    from pg_roles as role
+    where role.rolname = current_user`);
+  if (login?.reason) {
+    throw new UnsafeRole(
+      `The login ${login.name} of DATABASE_URL ${login.reason}, so row-level security would not hold for it. ` +
+        'Use club_api, which sql/roles.sql makes.',
+    );
+  }
+}

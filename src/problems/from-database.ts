@@ -1,0 +1,53 @@
+import { isStatementError, Unavailable, UnsafeRole } from '../database/failures.js';
+import type { Code } from './codes.js';
+import { Problem } from './problem.js';
+
+/**
+ * What SQL raises, by SQLSTATE. Those of two letters and three digits are the project's own, one for each
+ * reason; the functions in `sql/policies` say which they raise. The rest are PostgreSQL's.
+ */
+const bySqlState: Record<string, Code> = {
+  SH001: 'shift_not_found',
+  SH002: 'shift_in_past',
+  SH003: 'already_signed_up',
+  SH004: 'shift_full',
+  SH005: 'signup_not_found',
+  TK001: 'invalid_task_transition',
+  TK002: 'task_transition_forbidden',
+  TK003: 'task_assign_forbidden',
+  '25006': 'service_unavailable', // read-only: a standby, or a primary that is being moved
+  '40001': 'service_unavailable', // serialization failure, after the second attempt
+  '40P01': 'service_unavailable', // deadlock, after the second attempt
+  '55P03': 'service_unavailable', // lock_timeout
+  '57014': 'service_unavailable', // statement_timeout
+};
+
+/** Whole classes: no resources left, operator intervention, system errors. */
+const byClass: Record<string, Code> = {
+  '53': 'service_unavailable',
+  '57': 'service_unavailable',
+  '58': 'service_unavailable',
+};
+
+/** What constraints refuse that no earlier check can see for certain, by the constraint's name. */
+const byConstraint: Record<string, Code> = {
+  tasks_assignee_fkey: 'assignee_not_member',
+  shifts_capacity_holds_signups: 'capacity_below_signups',
+};
+
+/**
+ * The problem that a failure of the database means to the caller; undefined when it is a bug.
+ *
+ * The database's own message, detail and hint never reach a caller.
+ */
+export function problemFromDatabase(error: unknown): Problem | undefined {
+  if (error instanceof Unavailable || error instanceof UnsafeRole) {
+    return new Problem('service_unavailable');
+  }
+  if (!isStatementError(error)) {
+    return undefined;
+  }
+  const code =
+    bySqlState[error.code] ?? byConstraint[error.constraint_name ?? ''] ?? byClass[error.code.slice(0, 2)];
+  return code && new Problem(code);
+}

@@ -1,0 +1,96 @@
+import type { FastifySchemaValidationError } from 'fastify';
+import { type Fault, Problem } from './problem.js';
+
+/**
+ * The problem that a failed validation means: every fault at once, each pointed at.
+ *
+ * @param part which part of the message was checked, as Fastify names it
+ */
+export function problemFromValidation(errors: FastifySchemaValidationError[], part: string): Problem {
+  const places = new Map<string, Fault>();
+  for (const error of errors) {
+    const path = pathOf(error);
+    // The first fault of a place is the telling one: a missing format says little once the type is wrong.
+    if (!places.has(path)) {
+      places.set(path, { ...locate(path, part), ...describe(error) });
+    }
+  }
+  return new Problem(part === 'body' ? 'validation_failed' : 'invalid_parameter', {
+    errors: [...places.values()],
+  });
+}
+
+/** A JSON Pointer (RFC 6901); a missing or unknown member is pointed at itself. */
+function pathOf({ instancePath, params }: FastifySchemaValidationError): string {
+  const member = params.missingProperty ?? params.additionalProperty;
+  return member === undefined ? instancePath : `${instancePath}/${escapePointer(String(member))}`;
+}
+
+function escapePointer(member: string): string {
+  return member.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function locate(path: string, part: string): { pointer: string } | { parameter: string } {
+  return part === 'body'
+    ? { pointer: path }
+    : { parameter: path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') };
+}
+
+function describe({ keyword, params, message }: FastifySchemaValidationError): {
+  code: string;
+  detail: string;
+} {
+  switch (keyword) {
+    case 'required':
+      return { code: 'required', detail: 'This field is required.' };
+    case 'additionalProperties':
+      return { code: 'unknown', detail: 'There is no such field or parameter here.' };
+    case 'type':
+      return { code: 'invalid_type', detail: `This must be ${typeNames(params.type)}, given once.` };
+    case 'enum':
+      return {
+        code: 'invalid_value',
+        detail: `This must be one of: ${(params.allowedValues as unknown[]).join(', ')}.`,
+      };
+    case 'minLength':
+      return {
+        code: 'too_short',
+        detail: `This needs at least ${params.limit} character${params.limit === 1 ? '' : 's'}, after trimming.`,
+      };
+    case 'maxLength':
+      return {
+        code: 'too_long',
+        detail: `This may have at most ${params.limit} characters, after trimming.`,
+      };
+    case 'minimum':
+      return { code: 'too_small', detail: `This must be at least ${params.limit}.` };
+    case 'maximum':
+      return { code: 'too_large', detail: `This must be at most ${params.limit}.` };
+    case 'format':
+      return {
+        code: 'invalid_format',
+        detail: `This must be ${formatNames[String(params.format)] ?? params.format}.`,
+      };
+    default:
+      // Keywords of our own bring their own sentence.
+      return { code: 'invalid_value', detail: message ?? 'This value is not allowed.' };
+  }
+}
+
+const formatNames: Record<string, string> = {
+  uuid: 'a UUID',
+};
+
+function typeNames(type: unknown): string {
+  const names: Record<string, string> = {
+    string: 'a string',
+    integer: 'an integer',
+    boolean: 'true or false',
+    object: 'a JSON object',
+    null: 'null',
+  };
+  return [type]
+    .flat()
+    .map((name) => names[String(name)] ?? String(name))
+    .join(' or ');
+}

@@ -1,0 +1,103 @@
+import { Ajv, type AnySchema, type FuncKeywordDefinition, type SchemaValidateFunction } from 'ajv';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
+import { toInstant } from './instant.js';
+import { isCleanText, type TextKind } from './text.js';
+import { isUuid } from './uuid.js';
+
+/** Trims a string in place, before its length is counted. */
+const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema, place) => {
+  const trimmed = text.trim();
+  replace(place, trimmed);
+  checkText.errors = fault(
+    kind === 'line'
+      ? 'This must be one line of text without control characters or lone surrogates.'
+      : 'This must be text without lone surrogates; of control characters it may hold line feeds and tabs.',
+  );
+  return isCleanText(trimmed, kind);
+};
+
+/** Brings a time to UTC in place. */
+const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, place) => {
+  const utc = toInstant(text);
+  replace(place, utc ?? text);
+  checkInstant.errors = fault(
+    'This must be an RFC 3339 time with an offset, such as 2026-05-01T18:00:00Z, in the years 1970 to 2199, without leap seconds.',
+  );
+  return utc !== null;
+};
+
+/** Holds `endsAt` after `startsAt`, by 31 days at most. */
+const checkPeriod: SchemaValidateFunction = (_on: true, period: { startsAt?: unknown; endsAt?: unknown }) => {
+  const [start, end] = [period.startsAt, period.endsAt].map((time) =>
+    typeof time === 'string' ? toInstant(time) : null,
+  );
+  checkPeriod.errors = fault('This must be after `startsAt`, by 31 days at most.', '/endsAt');
+  // A time that is none is reported where it stands.
+  return !start || !end || (end > start && isWithin(start, end));
+};
+
+const MAX_PERIOD_MS = 31 * 24 * 60 * 60_000;
+
+/** Microseconds count: the milliseconds decide only when they differ from the bound. */
+function isWithin(start: string, end: string): boolean {
+  const excessMs = Date.parse(end) - Date.parse(start) - MAX_PERIOD_MS;
+  return excessMs < 0 || (excessMs === 0 && end.slice(-4) <= start.slice(-4));
+}
+
+/**
+ * Makes the route schemas the validators. Bodies are taken at their word ("5" is not 5); in paths and query
+ * strings, where everything is text, a number is read from it.
+ *
+ * @param shared the schemas that others refer to, by `$id`
+ */
+export function buildValidator(shared: Record<string, unknown>) {
+  const compilers = {
+    bodies: newCompiler({ coerceTypes: false }),
+    parameters: newCompiler({ coerceTypes: true }),
+  };
+  for (const [id, schema] of Object.entries(shared)) {
+    compilers.bodies.addSchema(schema as AnySchema, id);
+    compilers.parameters.addSchema(schema as AnySchema, id);
+  }
+  return (definition: unknown) => {
+    // Fastify passes the part of the message beside the schema; its types know only of the schema.
+    const { schema, httpPart } = definition as { schema: AnySchema; httpPart?: string };
+    return (httpPart === 'body' ? compilers.bodies : compilers.parameters).compile(schema);
+  };
+}
+
+/** The project's own keywords; the building blocks in `schemas.ts` use them. */
+const keywords: FuncKeywordDefinition[] = [
+  // Before the lengths, which count what is left after trimming.
+  {
+    keyword: 'x-text',
+    type: 'string',
+    modifying: true,
+    before: 'maxLength',
+    errors: true,
+    validate: checkText,
+  },
+  { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
+  { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },
+];
+
+function replace(place: DataValidationCxt | undefined, value: string): void {
+  if (place !== undefined) {
+    place.parentData[place.parentDataProperty] = value;
+  }
+}
+
+function fault(message: string, instancePath?: string) {
+  return [{ keyword: 'x', params: {}, message, ...(instancePath === undefined ? {} : { instancePath }) }];
+}
+
+function newCompiler(options: { coerceTypes: boolean }): Ajv {
+  const ajv = new Ajv({ ...options, allErrors: true, removeAdditional: false, strict: false });
+  ajv.addFormat('uuid', isUuid);
+  // Checked by x-instant in requests, true by construction in answers.
+  ajv.addFormat('date-time', true);
+  for (const keyword of keywords) {
+    ajv.addKeyword(keyword);
+  }
+  return ajv;
+}

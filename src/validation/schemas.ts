@@ -1,0 +1,43 @@
+/**
+ * The building blocks of the DTOs. Each is JSON Schema, so the same text validates a request, shapes an answer
+ * and documents both; the keywords that start with `x-` are checked by `compiler.ts`.
+ */
+import { type Static, type TObject, type TSchema, type TString, Type } from '@sinclair/typebox';
+import type { TextKind } from './text.js';
+
+/** An id made by the server. */
+export const Id = () => Type.String({ format: 'uuid' });
+
+/** A moment in UTC, with up to six fraction digits. */
+export const Timestamp = () => Type.String({ format: 'date-time' });
+
+/** A moment in a request: RFC 3339 with any offset, brought to UTC as it is read. */
+export const TimestampInput = () => Type.String({ format: 'date-time', 'x-instant': true });
+
+/** Text in a request: trimmed as it is read, then counted in code points. */
+export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLength: number }) =>
+  Type.String({ 'x-text': kind, ...limits });
+
+/** The schema or null; one schema with two types, so that a fault is reported once. */
+export const Nullable = <Schema extends TString | ReturnType<typeof Type.Integer>>(schema: Schema) =>
+  Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
+
+/** One of some words. */
+export const OneOf = <Word extends string>(words: readonly Word[]) =>
+  Type.Unsafe<Word>({ type: 'string', enum: [...words] });
+
+/** A DTO by its name: a reference to the schema registered under its `$id`. */
+export const Named = <Schema extends TSchema>(schema: Schema) =>
+  Type.Unsafe<Static<Schema>>(Type.Ref(schema.$id as string));
+
+/** An object that takes these fields and no others. */
+export const Strict = <Properties extends TObject['properties']>(
+  properties: Properties,
+  options: Record<string, unknown> = {},
+) => Type.Object(properties, { additionalProperties: false, ...options });
+
+/** The path parameter of one row. */
+export const IdParams = Strict({ id: Id() });
+
+/** A query string that takes no parameter. */
+export const NoQuery = Strict({});
