@@ -1,0 +1,75 @@
+/**
+ * The service on one page: every plugin and resource, in the order in which a request meets them. The order is
+ * the security model, so nothing is loaded by itself.
+ */
+import { randomUUID } from 'node:crypto';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { clubs } from './clubs/index.js';
+import type { ServerConfig } from './config.js';
+import type { Database } from './database/database.js';
+import { members } from './members/index.js';
+import { authenticate } from './plugins/authenticate.js';
+import { authorize } from './plugins/authorize.js';
+import { body } from './plugins/body.js';
+import { health } from './plugins/health.js';
+import { methods } from './plugins/methods.js';
+import { answerBrokenRequest, problems } from './plugins/problems.js';
+import { responses } from './plugins/responses.js';
+import { tenant } from './plugins/tenant.js';
+import { testUser } from './plugins/test-user.js';
+import { transaction } from './plugins/transaction.js';
+import { shifts } from './shifts/index.js';
+import { tasks } from './tasks/index.js';
+import { buildValidator } from './validation/compiler.js';
+
+const BODY_LIMIT_BYTES = 128 * 1024;
+/** A whole request, from its first byte: a slow sender must not hold a connection for long. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** A silent connection; longer than the transaction's deadline, so that no answer is cut off. */
+const CONNECTION_TIMEOUT_MS = 60_000;
+/** Longer than the idle time-outs of usual load balancers (60 s), so that they close first. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+export type App = Awaited<ReturnType<typeof buildApp>>;
+
+export async function buildApp(config: ServerConfig, database: Database, logger: FastifyBaseLogger) {
+  const app = Fastify({
+    loggerInstance: logger,
+    // One line a request, written by plugins/responses.ts.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // A path parameter of any length is a parameter; whether it is a UUID is said in words.
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: answerBrokenRequest,
+    schemaController: { compilersFactory: { buildValidator } },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  await app.register(methods);
+  await app.register(responses);
+  await app.register(problems);
+  await app.register(body);
+  await app.register(health, { database });
+
+  await app.register(
+    async (api) => {
+      await api.register(authenticate, config.auth);
+      await api.register(tenant);
+      await api.register(authorize);
+      await api.register(testUser, { enabled: config.testUserHeader });
+      await api.register(transaction, { database });
+
+      await api.register(clubs);
+      await api.register(members);
+      await api.register(tasks);
+      await api.register(shifts);
+    },
+    { prefix: '/api' },
+  );
+  return app;
+}

@@ -1,0 +1,34 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import type { Role } from '../identity/roles.js';
+import { Named, NoQuery } from '../validation/schemas.js';
+import { findCurrentClub, listMyClubs } from './queries.js';
+import { ClubDto } from './schemas.js';
+
+export const clubs: FastifyPluginAsyncTypebox = async (app) => {
+  app.addSchema(ClubDto);
+
+  app.get(
+    '/clubs/me',
+    {
+      config: { policy: 'RequireViewer' },
+      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(ClubDto)) } },
+    },
+    async (request) => {
+      const found = await request.directory(listMyClubs);
+      return found.map((club) => ({ ...club, role: request.identity.roles.get(club.id) as Role }));
+    },
+  );
+
+  app.get(
+    '/clubs/current',
+    {
+      config: { policy: 'RequireViewer' },
+      schema: { querystring: NoQuery, response: { 200: Named(ClubDto) } },
+    },
+    async (request) => {
+      const club = await request.transaction(findCurrentClub);
+      return { ...club, role: request.tenant?.role as Role };
+    },
+  );
+};

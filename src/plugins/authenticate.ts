@@ -1,0 +1,126 @@
+import jwt from '@fastify/jwt';
+import type { FastifyRequest } from 'fastify';
+import plugin from 'fastify-plugin';
+import type { JWTHeaderParameters } from 'jose';
+import { type Claims, type Identity, readIdentity } from '../identity/identity.js';
+import { ALGORITHMS, IssuerKeys } from '../identity/keys.js';
+import { Problem } from '../problems/problem.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who sends the request, from a verified token. */
+    identity: Identity;
+  }
+}
+
+export interface AuthenticateOptions {
+  issuer: string;
+  audience: string;
+  jwksUrl: string | undefined;
+  clubsClaim: string;
+}
+
+/** Clocks of two machines differ by this much, in milliseconds. */
+const LEEWAY_MS = 5_000;
+/** A verified token is believed without a new check of its signature for this long, and never beyond its `exp`. */
+const CACHE_MS = 60_000;
+const CACHED_TOKENS = 10_000;
+
+/** The types an access token says it has: the usual one, and that of RFC 9068; many say none. */
+const TYPES = ['jwt', 'at+jwt'];
+
+/**
+ * Who is asking: verifies the bearer token (RFC 6750, RFC 7519) before anything else happens to a request.
+ *
+ * Every way in which a token can be wrong is a 401, and no connection to the database is taken for it.
+ */
+export const authenticate = plugin<AuthenticateOptions>(
+  async (app, { issuer, audience, jwksUrl, clubsClaim }) => {
+    const keys = new IssuerKeys({ issuer, jwksUrl });
+
+    // Headers are looked at before any key is fetched for them.
+    const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
+      if (!isAccessTokenHeader(header)) {
+        throw new Problem('invalid_token');
+      }
+      return keys.find(header);
+    };
+
+    await app.register(jwt, {
+      secret: { public: findKey } as never,
+      verify: {
+        algorithms: [...ALGORITHMS],
+        allowedIss: issuer,
+        allowedAud: audience,
+        requiredClaims: ['iss', 'aud', 'exp', 'sub'],
+        clockTolerance: LEEWAY_MS,
+        cache: CACHED_TOKENS,
+        cacheTTL: CACHE_MS,
+        // Failures are not cached: a key that could not be fetched may be there a moment later.
+        errorCacheTTL: () => -LEEWAY_MS - 1,
+      },
+    });
+
+    app.decorateRequest('identity');
+    app.addHook('onRequest', async (request) => {
+      const claims = await verify(bearerToken(request));
+      const identity = readIdentity(claims, clubsClaim);
+      // A logout token (OpenID Connect Back-Channel Logout) is signed by the same issuer and is no access token.
+      if (identity === null || 'events' in claims) {
+        throw invalidToken();
+      }
+      request.identity = identity;
+    });
+
+    async function verify(token: string): Promise<Claims> {
+      let claims: unknown;
+      try {
+        claims = await app.jwt.verify(token);
+      } catch (error) {
+        const cause = (error as { originalError?: unknown }).originalError;
+        throw cause instanceof Problem && cause.status === 503 ? cause : invalidToken();
+      }
+      if (Object.prototype.toString.call(claims) !== '[object Object]' || claims instanceof Error) {
+        throw invalidToken();
+      }
+      return claims as Claims;
+    }
+  },
+  { name: 'authenticate', dependencies: ['problems'] },
+);
+
+/** Extensions that must be understood (`crit`) are not, so a token that has any is refused (RFC 7515, 4.1.11). */
+function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): boolean {
+  return (
+    ALGORITHMS.some((known) => known === alg) &&
+    (kid === undefined || typeof kid === 'string') &&
+    (typ === undefined ||
+      (typeof typ === 'string' && TYPES.includes(typ.toLowerCase().replace(/^application\//, '')))) &&
+    crit === undefined
+  );
+}
+
+/** RFC 6750, section 2.1: one Authorization header, one token. */
+function bearerToken(request: FastifyRequest): string {
+  const headers = request.raw.rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
+  );
+  const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
+  if (match?.[1] !== undefined && headers.length === 1) {
+    return match[1];
+  }
+  throw headers.length === 0
+    ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' })
+    : invalidToken();
+}
+
+function invalidToken(): Problem {
+  return new Problem(
+    'invalid_token',
+    {},
+    {
+      'www-authenticate':
+        'Bearer error="invalid_token", error_description="The access token is not valid here"',
+    },
+  );
+}

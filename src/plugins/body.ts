@@ -1,0 +1,37 @@
+import type { FastifyRequest } from 'fastify';
+import plugin from 'fastify-plugin';
+import { Problem } from '../problems/problem.js';
+
+const MERGE_PATCH = 'application/merge-patch+json';
+
+/**
+ * Reads bodies: JSON in UTF-8 and nothing else. An empty body is no body, whatever type it claims. Bytes that are
+ * no UTF-8 are refused, because decoding them would store something else than was sent.
+ */
+export const body = plugin(
+  async (app) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser(
+      ['application/json', MERGE_PATCH],
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, bytes: Buffer) => {
+        if (
+          request.method !== 'PATCH' &&
+          request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH)
+        ) {
+          throw new Problem('unsupported_media_type');
+        }
+        return bytes.length === 0 ? undefined : parse(bytes);
+      },
+    );
+  },
+  { name: 'body' },
+);
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    throw new Problem('malformed_json');
+  }
+}

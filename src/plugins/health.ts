@@ -1,0 +1,24 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import type { Database } from '../database/database.js';
+import { isDeployed } from '../database/readiness.js';
+import { Problem } from '../problems/problem.js';
+import { NoQuery } from '../validation/schemas.js';
+
+const Health = Type.Object({ status: Type.String() });
+
+/** For whatever watches the process: no token, no club. */
+export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
+  app.get('/livez', { schema: { querystring: NoQuery, response: { 200: Health } } }, async () => ({
+    status: 'live',
+  }));
+
+  app.get('/readyz', { schema: { querystring: NoQuery, response: { 200: Health } } }, async () => {
+    if (!(await isDeployed(database))) {
+      throw new Problem('service_unavailable', {
+        detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
+      });
+    }
+    return { status: 'ready' };
+  });
+};

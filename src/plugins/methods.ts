@@ -1,0 +1,41 @@
+import plugin from 'fastify-plugin';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The methods that some route has at this URL; none when the URL is unknown. */
+    methodsOf(url: string): string[];
+  }
+}
+
+interface Pattern {
+  segments: string[];
+  methods: Set<string>;
+}
+
+/** Knows which methods a path has, so that a wrong method can be told from an unknown path. */
+export const methods = plugin(
+  async (app) => {
+    const patterns = new Map<string, Pattern>();
+
+    app.addHook('onRoute', ({ url, method }) => {
+      const pattern = patterns.get(url) ?? { segments: url.split('/'), methods: new Set() };
+      for (const name of [method].flat()) {
+        pattern.methods.add(name);
+      }
+      patterns.set(url, pattern);
+    });
+
+    app.decorate('methodsOf', (url: string) => {
+      const segments = (url.split('?', 1)[0] ?? url).split('/');
+      const found = [...patterns.values()].filter(
+        (pattern) =>
+          pattern.segments.length === segments.length &&
+          pattern.segments.every(
+            (part, index) => part === segments[index] || (part.startsWith(':') && segments[index]),
+          ),
+      );
+      return [...new Set(found.flatMap((pattern) => [...pattern.methods]))].sort();
+    });
+  },
+  { name: 'methods' },
+);

@@ -1,0 +1,101 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import plugin from 'fastify-plugin';
+import { isStatementError } from '../database/failures.js';
+import type { Code } from '../problems/codes.js';
+import { problemFromDatabase } from '../problems/from-database.js';
+import { problemFromValidation } from '../problems/from-validation.js';
+import { Problem } from '../problems/problem.js';
+
+const RETRY_AFTER_S = '1';
+
+/** Fastify's own refusals. */
+const byFastifyCode: Record<string, Code> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_json',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'malformed_json',
+  FST_ERR_BAD_URL: 'invalid_parameter',
+};
+
+/** Other refusals of Fastify and of @fastify/sensible, which have a status and no code of ours. */
+const byStatus: Record<number, Code> = {
+  400: 'invalid_parameter',
+  404: 'route_not_found',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  503: 'service_unavailable',
+};
+
+/**
+ * One way out for everything that is refused or fails: `application/problem+json`.
+ *
+ * What the caller can act on is said; what only an operator can act on is logged, and the caller gets the
+ * request's id. Nothing of the database, the stack or the values in a query is in either.
+ */
+export const problems = plugin(
+  async (app) => {
+    app.setErrorHandler((error: FastifyError, request, reply) => {
+      const problem = problemOf(error);
+      if (problem.status >= 500) {
+        request.log.error({ ...logged(error), code: problem.code }, 'request failed');
+      }
+      return send(problem, request, reply);
+    });
+
+    app.setNotFoundHandler((request, reply) => {
+      const methods = app.methodsOf(request.url);
+      const problem =
+        methods.length === 0
+          ? new Problem('route_not_found')
+          : new Problem('method_not_allowed', {}, { allow: methods.join(', ') });
+      return send(problem, request, reply);
+    });
+  },
+  { name: 'problems', dependencies: ['methods'] },
+);
+
+function problemOf(error: FastifyError): Problem {
+  if (error instanceof Problem) {
+    return error;
+  }
+  if (error.validation !== undefined) {
+    return problemFromValidation(error.validation, error.validationContext ?? 'body');
+  }
+  const code = byFastifyCode[error.code] ?? byStatus[error.statusCode ?? 500];
+  return problemFromDatabase(error) ?? new Problem(code ?? 'internal_error');
+}
+
+/** A request so broken that it reaches no route, such as a path that cannot be decoded. */
+export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id);
+  send(problemOf(error), request, reply);
+}
+
+function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
+  if (problem.code === 'service_unavailable') {
+    reply.header('retry-after', RETRY_AFTER_S);
+  }
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .type('application/problem+json')
+    .serializer((body: unknown) => JSON.stringify(body))
+    .send(problem.toBody(pathOf(request.url), request.id));
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url;
+}
+
+/** Enough to find the cause; the messages of PostgreSQL can hold values of a request, so only its codes. */
+function logged(error: Error): Record<string, unknown> {
+  if (isStatementError(error)) {
+    const { code, routine, where, constraint_name: constraint, table_name: table } = error;
+    return { sqlstate: code, routine, constraint, table, where };
+  }
+  return { error: error.name, message: error.message, cause: messageOf(error.cause), stack: error.stack };
+}
+
+function messageOf(cause: unknown): string | undefined {
+  return cause instanceof Error ? (messageOf(cause.cause) ?? cause.message) : undefined;
+}

@@ -1,0 +1,35 @@
+import sensible from '@fastify/sensible';
+import plugin from 'fastify-plugin';
+
+/**
+ * What every answer carries, and the one log line of every request: route and not URL, so that no parameter,
+ * body or token is logged.
+ */
+export const responses = plugin(
+  async (app) => {
+    await app.register(sensible);
+
+    app.addHook('onRequest', async (request, reply) => {
+      reply.header('x-request-id', request.id);
+      // An answer depends on who asks and for which club; only the caller's own cache may keep it.
+      reply.cacheControl('private');
+      reply.cacheControl('no-cache');
+      reply.vary(['Authorization', 'X-Tenant-Id']);
+    });
+
+    app.addHook('onResponse', async (request, reply) => {
+      request.log.info(
+        {
+          method: request.method,
+          route: request.routeOptions.url ?? null,
+          status: reply.statusCode,
+          ms: Math.round(reply.elapsedTime * 10) / 10,
+          tenant: request.tenant?.id,
+          member: request.memberId ?? undefined,
+        },
+        'request',
+      );
+    });
+  },
+  { name: 'responses' },
+);

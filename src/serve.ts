@@ -1,0 +1,42 @@
+import { pino } from 'pino';
+import { buildApp } from './app.js';
+import type { ServerConfig } from './config.js';
+import { Database } from './database/database.js';
+import { UnsafeRole } from './database/failures.js';
+import { isDeployed } from './database/readiness.js';
+
+/**
+ * Starts the service: checks the login and the release of the database, then listens.
+ *
+ * A database that is down or older than this release does not stop it: it comes back or is deployed, and the
+ * service is not ready until then.
+ *
+ * @returns the way to stop: running requests finish, then the connections to the database close
+ * @throws UnsafeRole when row-level security would not hold for the login
+ */
+export async function serve(config: ServerConfig): Promise<() => Promise<void>> {
+  const logger = pino({ level: config.logLevel });
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, logger);
+
+  try {
+    if (!(await isDeployed(database))) {
+      logger.warn('The database is older than this release: not ready until it is deployed.');
+    }
+  } catch (error) {
+    if (error instanceof UnsafeRole) {
+      await database.close();
+      throw error;
+    }
+    logger.warn(
+      { reason: (error as Error).message },
+      'The database cannot be reached: not ready until it can.',
+    );
+  }
+
+  await app.listen({ host: config.host, port: config.port });
+  return async () => {
+    await app.close();
+    await database.close();
+  };
+}

@@ -1,0 +1,120 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { etagOf, requireMatch } from '../http/if-match.js';
+import { Problem } from '../problems/problem.js';
+import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import { deleteShift, findShift, insertShift, listShifts, lockShift, updateShift } from './queries.js';
+import {
+  CreateShiftRequest,
+  ShiftDetailDto,
+  ShiftListDto,
+  ShiftSignupDto,
+  UpdateShiftRequest,
+} from './schemas.js';
+import { signup } from './signup.js';
+
+export const shifts: FastifyPluginAsyncTypebox = async (app) => {
+  for (const schema of [
+    ShiftSignupDto,
+    ShiftListDto,
+    ShiftDetailDto,
+    CreateShiftRequest,
+    UpdateShiftRequest,
+  ]) {
+    app.addSchema(schema);
+  }
+  await app.register(signup);
+
+  app.get(
+    '/shifts',
+    {
+      config: { policy: 'RequireViewer' },
+      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(ShiftListDto)) } },
+    },
+    (request) => request.transaction(listShifts),
+  );
+
+  app.get(
+    '/shifts/:id',
+    {
+      config: { policy: 'RequireViewer' },
+      schema: { params: IdParams, querystring: NoQuery, response: { 200: Named(ShiftDetailDto) } },
+    },
+    async (request, reply) => {
+      const shift = await request.transaction((tx) => findShift(tx, request.params.id));
+      if (shift === undefined) {
+        throw new Problem('shift_not_found');
+      }
+      reply.header('etag', etagOf(shift.version));
+      return shift;
+    },
+  );
+
+  app.post(
+    '/shifts',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        querystring: NoQuery,
+        body: Named(CreateShiftRequest),
+        response: { 201: Named(ShiftDetailDto) },
+      },
+    },
+    async (request, reply) => {
+      const shift = await request.transaction((tx) => insertShift(tx, request.body));
+      reply.code(201).header('location', `/api/shifts/${shift.id}`).header('etag', etagOf(shift.version));
+      return shift;
+    },
+  );
+
+  app.put(
+    '/shifts/:id',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        params: IdParams,
+        querystring: NoQuery,
+        body: Named(UpdateShiftRequest),
+        response: { 200: Named(ShiftDetailDto) },
+      },
+    },
+    async (request, reply) => {
+      const { params, body, headers } = request;
+      const shift = await request.transaction(async (tx) => {
+        const locked = await lockShift(tx, params.id);
+        if (locked === undefined) {
+          throw new Problem('shift_not_found');
+        }
+        requireMatch(headers['if-match'], locked.version);
+        if (body.version !== undefined && body.version !== locked.version) {
+          throw new Problem('shift_version_conflict', { currentVersion: locked.version });
+        }
+        if (body.capacity < locked.signupCount) {
+          throw new Problem('capacity_below_signups', { signupCount: locked.signupCount });
+        }
+        return updateShift(tx, params.id, body);
+      });
+      reply.header('etag', etagOf(shift.version));
+      return shift;
+    },
+  );
+
+  app.delete(
+    '/shifts/:id',
+    {
+      config: { policy: 'RequireAdmin' },
+      schema: { params: IdParams, querystring: NoQuery, response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      await request.transaction(async (tx) => {
+        const locked = await lockShift(tx, request.params.id);
+        if (locked === undefined) {
+          throw new Problem('shift_not_found');
+        }
+        requireMatch(request.headers['if-match'], locked.version);
+        await deleteShift(tx, request.params.id);
+      });
+      return reply.code(204).send(null);
+    },
+  );
+};

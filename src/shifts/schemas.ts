@@ -1,0 +1,66 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Id, Named, Nullable, Strict, TextInput, Timestamp, TimestampInput } from '../validation/schemas.js';
+
+const listed = {
+  id: Id(),
+  title: Type.String(),
+  location: Nullable(Type.String()),
+  startsAt: Timestamp(),
+  endsAt: Timestamp(),
+  capacity: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  signupCount: Type.Integer({ minimum: 0 }),
+  freeSlots: Type.Integer({ minimum: 0 }),
+  isSignedUp: Type.Boolean({ description: 'Whether the caller is signed up.' }),
+  version: Type.Integer({ minimum: 1 }),
+};
+
+export const ShiftListDto = Type.Object(listed, { $id: 'ShiftListDto' });
+export type ShiftListDto = Static<typeof ShiftListDto>;
+
+export const ShiftSignupDto = Type.Object(
+  {
+    id: Id(),
+    shiftId: Id(),
+    memberId: Id(),
+    memberName: Type.String(),
+    createdAt: Timestamp(),
+  },
+  { $id: 'ShiftSignupDto' },
+);
+export type ShiftSignupDto = Static<typeof ShiftSignupDto>;
+
+export const ShiftDetailDto = Type.Object(
+  {
+    ...listed,
+    clubId: Id(),
+    description: Nullable(Type.String()),
+    signups: Type.Array(Named(ShiftSignupDto), { description: 'In the order of signing up.' }),
+    createdById: Nullable(Id()),
+    createdAt: Timestamp(),
+    updatedAt: Timestamp(),
+  },
+  { $id: 'ShiftDetailDto' },
+);
+export type ShiftDetailDto = Static<typeof ShiftDetailDto>;
+
+const written = {
+  title: TextInput('line', { minLength: 1, maxLength: 200 }),
+  startsAt: TimestampInput(),
+  endsAt: TimestampInput(),
+  capacity: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  location: Type.Optional(Nullable(TextInput('line', { maxLength: 200 }))),
+  description: Type.Optional(Nullable(TextInput('block', { maxLength: 10_000 }))),
+};
+
+export const CreateShiftRequest = Strict(written, { $id: 'CreateShiftRequest', 'x-period': true });
+export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
+
+/** PUT replaces: an optional field that is left out becomes null. */
+export const UpdateShiftRequest = Strict(
+  { ...written, version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) },
+  { $id: 'UpdateShiftRequest', 'x-period': true },
+);
+export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
+
+/** Signing up says nothing but itself: no body, or an empty object. */
+export const SignUpRequest = Strict({});

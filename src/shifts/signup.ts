@@ -1,0 +1,42 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import { cancelSignUp, signUp } from './queries.js';
+import { ShiftSignupDto, SignUpRequest } from './schemas.js';
+
+/** The caller's signup for a shift: one resource, made and taken back. */
+export const signup: FastifyPluginAsyncTypebox = async (app) => {
+  app.post(
+    '/shifts/:id/signup',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        params: IdParams,
+        querystring: NoQuery,
+        body: SignUpRequest,
+        response: { 201: Named(ShiftSignupDto) },
+      },
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const made = await request.transaction((tx) => signUp(tx, id));
+      reply.code(201).header('location', `/api/shifts/${id.toLowerCase()}/signup`);
+      return made;
+    },
+  );
+
+  app.delete(
+    '/shifts/:id/signup',
+    {
+      config: { policy: 'RequireMember' },
+      schema: { params: IdParams, querystring: NoQuery, response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      await request.transaction((tx) => cancelSignUp(tx, request.params.id));
+      return reply.code(204).send(null);
+    },
+  );
+};

@@ -1,0 +1,125 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { etagOf, requireMatch } from '../http/if-match.js';
+import type { Role } from '../identity/roles.js';
+import { Problem } from '../problems/problem.js';
+import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import {
+  deleteTask,
+  findTask,
+  findVersion,
+  insertTask,
+  listTasks,
+  lockVersion,
+  updateTask,
+} from './queries.js';
+import { CreateTaskRequest, TaskDetailDto, TaskListDto, UpdateTaskRequest } from './schemas.js';
+import { changesNothing, planUpdate } from './workflow.js';
+
+export const tasks: FastifyPluginAsyncTypebox = async (app) => {
+  for (const schema of [TaskListDto, TaskDetailDto, CreateTaskRequest, UpdateTaskRequest]) {
+    app.addSchema(schema);
+  }
+
+  app.get(
+    '/tasks',
+    {
+      config: { policy: 'RequireMember' },
+      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(TaskListDto)) } },
+    },
+    (request) => request.transaction(listTasks),
+  );
+
+  app.get(
+    '/tasks/:id',
+    {
+      config: { policy: 'RequireMember' },
+      schema: { params: IdParams, querystring: NoQuery, response: { 200: Named(TaskDetailDto) } },
+    },
+    async (request, reply) => {
+      const task = await request.transaction((tx) => findTask(tx, request.params.id));
+      if (task === undefined) {
+        throw new Problem('task_not_found');
+      }
+      reply.header('etag', etagOf(task.version));
+      return task;
+    },
+  );
+
+  app.post(
+    '/tasks',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        querystring: NoQuery,
+        body: Named(CreateTaskRequest),
+        response: { 201: Named(TaskDetailDto) },
+      },
+    },
+    async (request, reply) => {
+      const task = await request.transaction((tx) => insertTask(tx, request.body));
+      reply.code(201).header('location', `/api/tasks/${task.id}`).header('etag', etagOf(task.version));
+      return task;
+    },
+  );
+
+  app.patch(
+    '/tasks/:id',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        params: IdParams,
+        querystring: NoQuery,
+        body: Named(UpdateTaskRequest),
+        response: { 200: Named(TaskDetailDto) },
+      },
+    },
+    async (request, reply) => {
+      const { params, body, headers } = request;
+      const task = await request.transaction(async (tx) => {
+        const read = await findTask(tx, params.id);
+        if (read === undefined) {
+          throw new Problem('task_not_found');
+        }
+        requireMatch(headers['if-match'], read.version);
+        if (body.version !== undefined && body.version !== read.version) {
+          throw new Problem('task_version_conflict', { currentVersion: read.version });
+        }
+        const changes = await planUpdate(tx, read, body, request.tenant?.role as Role);
+        if (changesNothing(read, changes)) {
+          return read;
+        }
+        const updated = await updateTask(tx, read, changes);
+        if (updated !== undefined) {
+          return updated;
+        }
+        // Another writer came between the reading and the writing: this one lost.
+        const currentVersion = await findVersion(tx, params.id);
+        throw currentVersion === undefined
+          ? new Problem('task_not_found')
+          : new Problem('task_version_conflict', { currentVersion });
+      });
+      reply.header('etag', etagOf(task.version));
+      return task;
+    },
+  );
+
+  app.delete(
+    '/tasks/:id',
+    {
+      config: { policy: 'RequireAdmin' },
+      schema: { params: IdParams, querystring: NoQuery, response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      await request.transaction(async (tx) => {
+        const version = await lockVersion(tx, request.params.id);
+        if (version === undefined) {
+          throw new Problem('task_not_found');
+        }
+        requireMatch(request.headers['if-match'], version);
+        await deleteTask(tx, request.params.id);
+      });
+      return reply.code(204).send(null);
+    },
+  );
+};

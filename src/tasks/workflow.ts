@@ -1,0 +1,95 @@
+import type { ClubTransaction } from '../database/context.js';
+import { isAtLeast, type Role } from '../identity/roles.js';
+import { Problem } from '../problems/problem.js';
+import { toInstant } from '../validation/instant.js';
+import { isStep, type TaskChanges } from './queries.js';
+import type { TaskDetailDto, TaskState, UpdateTaskRequest } from './schemas.js';
+
+/**
+ * What a merge patch makes of a task, or why it may not.
+ *
+ * The steps and who takes them are the database's: `allowedTransitions` are this caller's, app.task_transitions
+ * everybody's, and a trigger holds every statement to them. What is decided here is what the words of a patch
+ * mean, and which refusal comes first: 422 for a step the workflow does not have, 403 for one that is not this
+ * caller's, then 409.
+ *
+ * @throws Problem `invalid_task_transition`, `task_transition_forbidden`, `task_assign_forbidden` or
+ *   `task_already_assigned`
+ */
+export async function planUpdate(
+  tx: ClubTransaction,
+  task: TaskDetailDto,
+  patch: UpdateTaskRequest,
+  role: Role,
+): Promise<TaskChanges> {
+  const state = requestedState(task, patch);
+  const assigneeId = requestedAssignee(task, patch, state, tx.memberId);
+
+  const invalid =
+    (state === 'Open') !== (assigneeId === null) || (task.state === 'Done' && assigneeId !== task.assigneeId);
+  const moves = state !== task.state;
+  const mayMove = task.allowedTransitions.includes(state);
+  if (invalid || (moves && !mayMove && !(await isStep(tx, task.state, state)))) {
+    throw new Problem('invalid_task_transition', transitionOf(task, state));
+  }
+  if (moves && !mayMove) {
+    throw new Problem('task_transition_forbidden', transitionOf(task, state));
+  }
+
+  const takes = task.state === 'Open' && assigneeId === tx.memberId;
+  const assigns = assigneeId !== null && assigneeId !== task.assigneeId && !takes;
+  if (assigns && !isAtLeast(role, 'Manager')) {
+    throw new Problem('task_assign_forbidden');
+  }
+  // "I take it", when somebody else has.
+  if (patch.state === 'Assigned' && patch.assigneeId === undefined && !moves && assigneeId !== tx.memberId) {
+    throw new Problem('task_already_assigned');
+  }
+
+  const { title = task.title, description = task.description, dueAt = task.dueAt } = patch;
+  return { title, description, dueAt, assigneeId, state };
+}
+
+/** Whether the task is already what the changes make of it. */
+export function changesNothing(task: TaskDetailDto, changes: TaskChanges): boolean {
+  const { title, description, assigneeId, state } = changes;
+  return (
+    title === task.title &&
+    description === task.description &&
+    assigneeId === task.assigneeId &&
+    state === task.state &&
+    // The same moment can be written with more zeros.
+    toInstant(changes.dueAt ?? '') === toInstant(task.dueAt ?? '')
+  );
+}
+
+/** The state that the patch asks for, in words or by naming or clearing the assignee. */
+function requestedState(task: TaskDetailDto, { state, assigneeId }: UpdateTaskRequest): TaskState {
+  if (state !== undefined) {
+    return state;
+  }
+  if (assigneeId === null) {
+    return 'Open';
+  }
+  return assigneeId !== undefined && task.state === 'Open' ? 'Assigned' : task.state;
+}
+
+/** The assignee that the patch asks for; a bare step to Assigned from Open takes the task for the caller. */
+function requestedAssignee(
+  task: TaskDetailDto,
+  { assigneeId }: UpdateTaskRequest,
+  state: TaskState,
+  memberId: string,
+): string | null {
+  if (assigneeId !== undefined) {
+    return assigneeId?.toLowerCase() ?? null;
+  }
+  if (state === 'Open') {
+    return null;
+  }
+  return task.state === 'Open' ? memberId : task.assigneeId;
+}
+
+function transitionOf(task: TaskDetailDto, requested: TaskState) {
+  return { currentState: task.state, requestedState: requested, allowedTransitions: task.allowedTransitions };
+}
