@@ -1,0 +1,62 @@
+# The commands of the project. `make` alone lists them.
+#
+# A .env file is read when there is one; see .env.example.
+
+# Values given on the command line reach the commands as they are, through the environment.
+export NAME SLUG TZ CLUB SUB ROLE
+
+NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
+DEVELOPMENT := NODE_ENV=development $(NODE)
+
+.PHONY: help run dev test check format verify snapshot migrate psql token club clean
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
+
+run: build ## start everything: PostgreSQL, demo data, token issuer, the service
+	@$(DEVELOPMENT) dist/development/run.js
+
+dev: build ## the same, started anew at every change of the source
+	@node_modules/.bin/tsc --project tsconfig.build.json --watch --preserveWatchOutput & \
+	  trap "kill $$!" EXIT; $(DEVELOPMENT) --watch-path=dist --watch-path=sql dist/development/run.js
+
+test: node_modules ## run the tests against a real PostgreSQL (TEST_DATABASE_URL, or its own); FILES=test/tasks.test.ts for some
+	@node_modules/.bin/tsc --project tsconfig.build.json
+	@$(NODE) dist/development/test.js $(FILES)
+
+check: node_modules ## check types, lint and format
+	@node_modules/.bin/tsc
+	@node_modules/.bin/biome check --error-on-warnings
+
+format: node_modules ## format the source
+	@node_modules/.bin/biome check --write
+
+verify: build ## fail when something generated is stale
+	@$(NODE) dist/development/snapshot.js --verify
+
+snapshot: build ## write sql/snapshot.txt anew
+	@$(NODE) dist/development/snapshot.js
+
+migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL
+	@$(NODE) dist/migrate.js
+
+psql: build ## a psql session as the runtime role inside a demo club; CLUB=north SUB=anna ROLE=Manager
+	@$(DEVELOPMENT) dist/development/psql.js "$$CLUB" "$$SUB" "$$ROLE"
+
+token: build ## print a token of the development issuer; SUB=anna CLUB=north ROLE=Manager
+	@$(DEVELOPMENT) dist/development/token.js "$$SUB" "$$CLUB" "$$ROLE"
+
+club: build ## make a club and print its id; NAME="Chess Club" SLUG=chess TZ=Europe/Berlin
+	@$(DEVELOPMENT) dist/development/club.js "$$NAME" "$$SLUG" "$$TZ"
+
+clean: ## remove what was built; keeps .data
+	@rm -rf dist .tap
+
+# The commands below are quiet, so that `make token` prints a token and nothing else.
+.PHONY: build
+build: node_modules
+	@node_modules/.bin/tsc --project tsconfig.build.json
+
+node_modules: package-lock.json
+	@npm ci --include=dev --no-progress >&2
+	@touch node_modules

@@ -1,0 +1,40 @@
+/**
+ * `make club NAME="Chess Club" SLUG=chess [TZ=Europe/Berlin]`: makes a club and prints its id.
+ *
+ * In the database of MIGRATION_DATABASE_URL, or in the embedded one, whether `make run` is running or not.
+ */
+import { ClubRefused, provisionClub } from '../clubs/provision.js';
+import { ConfigurationError, readDevelopmentConfig } from '../config.js';
+import { openDatabase } from './database.js';
+
+const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);
+
+async function makeClub(): Promise<string> {
+  if (name === '' || slug === '') {
+    throw new ClubRefused('Say its name and slug: make club NAME="Chess Club" SLUG=chess TZ=Europe/Berlin');
+  }
+  const config = readDevelopmentConfig();
+  const club = { name, slug, timeZone: timeZone || 'UTC' };
+  if (config.MIGRATION_DATABASE_URL !== undefined) {
+    return provisionClub(config.MIGRATION_DATABASE_URL, club);
+  }
+  if (config.DATABASE_URL !== undefined) {
+    throw new ConfigurationError([
+      'MIGRATION_DATABASE_URL must be set: DATABASE_URL is the service, which makes no clubs.',
+    ]);
+  }
+  const database = await openDatabase(config);
+  try {
+    return await provisionClub(database.migrationUrl as string, club);
+  } finally {
+    await database.stop();
+  }
+}
+
+try {
+  console.log(await makeClub());
+} catch (error) {
+  const expected = error instanceof ClubRefused || error instanceof ConfigurationError;
+  console.error(expected ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DevelopmentConfig } from '../config.js';
+import { withClient } from '../deploy/client.js';
+import { deploy } from '../deploy/deploy.js';
+import { sqlDirectory } from '../deploy/release.js';
+import { type EmbeddedPostgres, startPostgres } from './postgres/index.js';
+
+const DATABASE = 'club';
+
+/** The database of the development commands, with its two logins. */
+export interface DevelopmentDatabase {
+  url: string;
+  /** Undefined when only DATABASE_URL is set: then nothing is deployed and no club can be made. */
+  migrationUrl: string | undefined;
+  /** Whether it is the embedded one. */
+  embedded: boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * The server that DATABASE_URL names, and no other; without it the embedded one, started and deployed, or
+ * borrowed from the command that runs it already.
+ */
+export async function openDatabase(config: DevelopmentConfig): Promise<DevelopmentDatabase> {
+  if (config.DATABASE_URL !== undefined) {
+    const migrationUrl = config.MIGRATION_DATABASE_URL;
+    if (migrationUrl !== undefined) {
+      await deploy(migrationUrl);
+    }
+    return { url: config.DATABASE_URL, migrationUrl, embedded: false, stop: async () => {} };
+  }
+  const server = await startPostgres({ dataDir: join(config.EMBEDDED_DATA_DIR, 'postgres') });
+  const migrationUrl = server.url(DATABASE, 'club_migrator', server.password);
+  try {
+    if (server.owned) {
+      await createDatabase(server, DATABASE);
+      await deploy(migrationUrl);
+    }
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return {
+    url: server.url(DATABASE, 'club_api', server.password),
+    migrationUrl,
+    embedded: true,
+    stop: () => server.stop(),
+  };
+}
+
+/** What an administrator does once on a real server: the database, the roles, the passwords of the logins. */
+export async function createDatabase(server: EmbeddedPostgres, name: string): Promise<void> {
+  await withClient(server.url('postgres'), async (client) => {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rowCount === 0) {
+      await client.query(`create database ${client.escapeIdentifier(name)}`);
+    }
+  });
+  await withClient(server.url(name), async (client) => {
+    await client.query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'));
+    for (const login of ['club_api', 'club_migrator']) {
+      await client.query(`alter role ${login} password ${client.escapeLiteral(server.password)}`);
+    }
+  });
+}

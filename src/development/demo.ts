@@ -1,0 +1,141 @@
+import { ClubRefused, provisionClub } from '../clubs/provision.js';
+import { type ClubTransaction, inClub } from '../database/context.js';
+import { Database } from '../database/database.js';
+import type { Role } from '../identity/roles.js';
+import { insertShift, listShifts, signUp, updateShift } from '../shifts/queries.js';
+import type { CreateShiftRequest } from '../shifts/schemas.js';
+import { findTask, insertTask, updateTask } from '../tasks/queries.js';
+import { TASK_STATES } from '../tasks/schemas.js';
+import { type DemoClub, demoCaller, demoClubs, demoPeople, demoRoles } from './people.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The demo shifts of club north, by title: how many days from now they start. */
+const demoShifts = {
+  'Boathouse cleaning': { inDays: 7, capacity: 8 },
+  'Regatta catering': { inDays: 14, capacity: 2 },
+  'Jetty repair': { inDays: -7, capacity: 4 },
+};
+type DemoShift = keyof typeof demoShifts;
+
+/**
+ * Loads the demo data, once: the clubs as an operator, all else as the people of the clubs, through the same
+ * queries as requests, so the demo data is what the policies allow.
+ *
+ * When it is there already, only the shifts that lie ahead are moved on, so that they still do.
+ */
+export async function loadDemo(urls: { url: string; migrationUrl: string }): Promise<void> {
+  const isNew = await provisionClubs(urls.migrationUrl);
+  const database = new Database({ url: urls.url, slots: 1, prepare: true });
+  const as: As = (subject, club, work) => {
+    const { id } = demoClubs[club];
+    return inClub(database, demoCaller(subject, id, demoRoles(subject)[id] as Role), 'read write', work);
+  };
+  try {
+    if (isNew) {
+      await joinClubs(as);
+      await makeShifts(as);
+      await makeTasks(as);
+    } else {
+      await moveShiftsOn(as);
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+type As = <Result>(
+  subject: string,
+  club: DemoClub,
+  work: (tx: ClubTransaction) => Promise<Result>,
+) => Promise<Result>;
+
+async function provisionClubs(migrationUrl: string): Promise<boolean> {
+  try {
+    for (const club of Object.values(demoClubs)) {
+      await provisionClub(migrationUrl, club);
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof ClubRefused) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/** A member comes into being with the first transaction in a club. */
+async function joinClubs(as: As): Promise<void> {
+  for (const [subject, { roles }] of Object.entries(demoPeople)) {
+    for (const club of Object.keys(roles) as DemoClub[]) {
+      await as(subject, club, async () => {});
+    }
+  }
+}
+
+async function makeShifts(as: As): Promise<void> {
+  const ids = new Map<DemoShift, string>();
+  for (const title of Object.keys(demoShifts) as DemoShift[]) {
+    // Made ahead of now, because nobody signs up for the past.
+    const shift = await as('anna', 'north', (tx) => insertShift(tx, shiftOf(title, 7)));
+    ids.set(title, shift.id);
+  }
+  for (const title of ['Regatta catering', 'Jetty repair'] as const) {
+    for (const subject of ['ben', 'cleo']) {
+      await as(subject, 'north', (tx) => signUp(tx, ids.get(title) as string));
+    }
+  }
+  for (const [title, { inDays }] of Object.entries(demoShifts) as [DemoShift, { inDays: number }][]) {
+    await as('anna', 'north', (tx) => updateShift(tx, ids.get(title) as string, shiftOf(title, inDays)));
+  }
+  await as('cleo', 'south', (tx) =>
+    insertShift(tx, { ...shiftOf('Boathouse cleaning', 7), title: 'Court maintenance' }),
+  );
+}
+
+function shiftOf(title: DemoShift, inDays: number): CreateShiftRequest {
+  const start = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS + inDays * DAY_MS;
+  return {
+    title,
+    location: 'Club house',
+    description: null,
+    capacity: demoShifts[title].capacity,
+    startsAt: new Date(start).toISOString(),
+    endsAt: new Date(start + 2 * HOUR_MS).toISOString(),
+  };
+}
+
+async function moveShiftsOn(as: As): Promise<void> {
+  await as('dora', 'north', async (tx) => {
+    for (const shift of await listShifts(tx)) {
+      const title = shift.title as DemoShift;
+      const inDays = demoShifts[title]?.inDays ?? 0;
+      if (inDays > 0 && Date.parse(shift.startsAt) < Date.now() + DAY_MS) {
+        await updateShift(tx, shift.id, { ...shiftOf(title, inDays), capacity: shift.capacity });
+      }
+    }
+  });
+}
+
+/** One task in each state, walked there step by step. */
+async function makeTasks(as: As): Promise<void> {
+  const titles = [
+    'Order new oars',
+    'Paint the fence',
+    'Update the website',
+    'Check the life jackets',
+    'Book the coach',
+  ];
+  for (const [position, title] of titles.entries()) {
+    const task = await as('anna', 'north', (tx) =>
+      insertTask(tx, { title, description: `Shows a task in the state ${TASK_STATES[position]}.` }),
+    );
+    for (const state of TASK_STATES.slice(1, position + 1)) {
+      await as('ben', 'north', async (tx) => {
+        const read = await findTask(tx, task.id);
+        return read && updateTask(tx, read, { ...read, state, assigneeId: tx.memberId });
+      });
+    }
+  }
+}

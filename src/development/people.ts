@@ -1,0 +1,58 @@
+import type { Caller } from '../database/context.js';
+import { type Identity, readIdentity } from '../identity/identity.js';
+import type { Role } from '../identity/roles.js';
+
+/** The demo clubs. Their ids are fixed, so that lines of the README can be pasted. */
+export const demoClubs = {
+  north: {
+    id: '11111111-1111-4111-8111-111111111111',
+    name: 'Rowing Club North',
+    slug: 'north',
+    timeZone: 'Europe/Berlin',
+  },
+  south: {
+    id: '22222222-2222-4222-8222-222222222222',
+    name: 'Tennis Club South',
+    slug: 'south',
+    timeZone: 'Europe/Lisbon',
+  },
+} as const;
+
+export type DemoClub = keyof typeof demoClubs;
+
+/** The demo people: what the identity provider would say of them. */
+export const demoPeople: Record<string, { name: string; roles: Partial<Record<DemoClub, Role>> }> = {
+  anna: { name: 'Anna Albers', roles: { north: 'Manager' } },
+  ben: { name: 'Ben Brandt', roles: { north: 'Member' } },
+  cleo: { name: 'Cleo Costa', roles: { north: 'Member', south: 'Manager' } },
+  dora: { name: 'Dora Dias', roles: { north: 'Admin', south: 'Admin' } },
+  emil: { name: 'Emil Engel', roles: { north: 'Viewer' } },
+};
+
+/** The claims of a person's token: name and e-mail, and the given roles by club id. */
+export function claimsOf(
+  subject: string,
+  roles: Record<string, Role>,
+  clubsClaim: string,
+): Record<string, unknown> {
+  return {
+    sub: subject,
+    name: demoPeople[subject]?.name ?? subject,
+    email: `${subject.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-')}@example.org`,
+    [clubsClaim]: roles,
+  };
+}
+
+/** A demo person's roles, by club id. */
+export function demoRoles(subject: string): Record<string, Role> {
+  const roles = demoPeople[subject]?.roles ?? {};
+  return Object.fromEntries(
+    Object.entries(roles).map(([slug, role]) => [demoClubs[slug as DemoClub].id, role]),
+  );
+}
+
+/** A person as a request would bring them into a club. */
+export function demoCaller(subject: string, tenantId: string, role: Role): Caller {
+  const identity = readIdentity(claimsOf(subject, { [tenantId]: role }, 'clubs'), 'clubs') as Identity;
+  return { identity, tenantId, role, testMemberId: null, memberId: null };
+}

@@ -1,0 +1,111 @@
+/**
+ * `make run`: everything the service needs on a developer's machine, and the service.
+ *
+ * What production gets from its operator — a database, a deploy, an issuer — is brought here and handed over
+ * by the same settings. It runs only with NODE_ENV=development; the service itself never imports this folder.
+ */
+import { createServer } from 'node:net';
+import { ClubRefused } from '../clubs/provision.js';
+import {
+  ConfigurationError,
+  type DevelopmentConfig,
+  readDevelopmentConfig,
+  readServerConfig,
+} from '../config.js';
+import { UnsafeRole } from '../database/failures.js';
+import { DeployError } from '../deploy/deploy.js';
+import { serve } from '../serve.js';
+import { openDatabase } from './database.js';
+import { loadDemo } from './demo.js';
+import { type Issuer, signToken, startIssuer } from './issuer.js';
+import { claimsOf, demoClubs, demoRoles } from './people.js';
+
+type Stop = () => Promise<void>;
+
+async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
+  if (config.NODE_ENV !== 'development') {
+    throw new ConfigurationError(['NODE_ENV must be development for make run. In production: npm start.']);
+  }
+  await requireFreePort(config);
+
+  const database = await openDatabase(config);
+  stops.unshift(database.stop);
+  if (database.migrationUrl !== undefined) {
+    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl });
+  }
+
+  let issuer: Issuer | undefined;
+  if (config.AUTH_ISSUER === undefined) {
+    const started = await startIssuer(config.EMBEDDED_DATA_DIR);
+    issuer = started.issuer;
+    stops.unshift(started.stop);
+  }
+
+  const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url }) };
+  stops.unshift(await serve(readServerConfig(provided)));
+  console.log(await welcome(config, issuer));
+}
+
+/** Before anything else starts: a second `make run` says so and touches nothing. */
+function requireFreePort({ HOST, PORT }: DevelopmentConfig): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(PORT, HOST, () => probe.close(() => resolve()));
+  });
+}
+
+async function welcome(config: DevelopmentConfig, issuer: Issuer | undefined): Promise<string> {
+  const url = `http://${config.HOST}:${config.PORT}`;
+  if (issuer === undefined) {
+    return `\nServing on ${url} with tokens of ${config.AUTH_ISSUER}. make club NAME=… SLUG=… makes a club.\n`;
+  }
+  const token = await signToken(
+    issuer,
+    config.AUTH_AUDIENCE,
+    claimsOf('anna', demoRoles('anna'), config.AUTH_CLUBS_CLAIM),
+  );
+  return `
+Serving on ${url}. Paste into another terminal (Anna is Manager of club north; the token lasts a day):
+
+TOKEN=${token}
+curl -s ${url}/api/clubs/me -H "Authorization: Bearer $TOKEN"
+curl -s ${url}/api/shifts -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${demoClubs.north.id}"
+curl -s ${url}/api/tasks -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${demoClubs.north.id}"
+
+Somebody else's token: make token SUB=ben. Another club: make club NAME=… SLUG=… Stop with Ctrl-C.
+`;
+}
+
+function explain(error: unknown): unknown {
+  const { code, port } = error as { code?: string; port?: number };
+  if (code === 'EADDRINUSE') {
+    return `The port ${port} is taken: is the service running already? Stop it, or set PORT.`;
+  }
+  const expected = [ConfigurationError, DeployError, UnsafeRole, ClubRefused].some(
+    (kind) => error instanceof kind,
+  );
+  return expected ? (error as Error).message : error;
+}
+
+const stops: Stop[] = [];
+let stopping = false;
+async function stopAll(exitCode: number): Promise<void> {
+  if (stopping) {
+    return;
+  }
+  stopping = true;
+  for (const stop of stops) {
+    await stop();
+  }
+  process.exit(exitCode);
+}
+process.on('SIGINT', () => stopAll(0));
+process.on('SIGTERM', () => stopAll(0));
+
+try {
+  await run(readDevelopmentConfig(), stops);
+} catch (error) {
+  console.error(explain(error));
+  await stopAll(1);
+}

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { withClient } from '../deploy/client.js';
+import { deploy } from '../deploy/deploy.js';
+import { sqlDirectory } from '../deploy/release.js';
+import { startPostgres } from './postgres/index.js';
+
+/** What a test file needs to make a database of its own; it gets this as JSON in TEST_CLUSTER. */
+export interface TestCluster {
+  /** An administrator, in the maintenance database. */
+  adminUrl: string;
+  /** A deployed database without a row, to be cloned. */
+  template: string;
+  /** Logins that are club_api and club_migrator, or have exactly their rights. */
+  api: Login;
+  migrator: Login;
+}
+
+export interface Login {
+  user: string;
+  password: string;
+}
+
+const ROLES = ['club_owner', 'club_migrator', 'club_api', 'club_signup', 'club_directory', 'club_operator'];
+
+/**
+ * Prepares the server that the tests run on: a throw-away one, or the one of TEST_DATABASE_URL.
+ *
+ * Roles that exist on a given server are not altered: the tests get logins of their own that are members of
+ * club_api and club_migrator, and everything made here is dropped at the end.
+ */
+export async function openTestCluster(
+  givenUrl: string | undefined,
+): Promise<{ cluster: TestCluster; close: () => Promise<void> }> {
+  if (givenUrl !== undefined) {
+    return prepare(givenUrl, async () => {});
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'club-test-'));
+  const server = await startPostgres({ dataDir, throwaway: true });
+  return prepare(server.url('postgres'), () => server.stop());
+}
+
+async function prepare(adminUrl: string, stop: () => Promise<void>) {
+  const suffix = randomBytes(4).toString('hex');
+  const template = `club_test_${suffix}`;
+  const admin = new pg.Client(adminUrl);
+  await admin.connect();
+  const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ROLES]);
+  const ownRoles = rows.length === 0;
+
+  await admin.query(`create database ${template}`);
+  if (ownRoles) {
+    const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
+    await withClient(urlOf(adminUrl, template), (client) => client.query(roles));
+  } else {
+    await admin.query(`grant create on database ${template} to club_owner`);
+  }
+  const api = await makeLogin(admin, 'club_api', ownRoles, suffix);
+  const migrator = await makeLogin(admin, 'club_migrator', ownRoles, suffix);
+  await deploy(urlOf(adminUrl, template, migrator));
+
+  const close = async () => {
+    const { rows: databases } = await admin.query(
+      "select datname from pg_database where datname like $1 || '%'",
+      [template],
+    );
+    for (const { datname } of databases) {
+      await admin.query(`drop database if exists ${datname} with (force)`);
+    }
+    for (const role of ownRoles ? ROLES : [api.user, migrator.user]) {
+      await admin.query(`drop role ${role}`);
+    }
+    await admin.end();
+    await stop();
+  };
+  return { cluster: { adminUrl, template, api, migrator }, close };
+}
+
+/** The role itself where it is ours, with a password; otherwise a login with its rights and its settings. */
+async function makeLogin(admin: pg.Client, role: string, own: boolean, suffix: string): Promise<Login> {
+  const password = randomBytes(16).toString('hex');
+  if (own) {
+    await admin.query(`alter role ${role} password '${password}'`);
+    return { user: role, password };
+  }
+  const user = `${role}_test_${suffix}`;
+  await admin.query(`create role ${user} login password '${password}' in role ${role}`);
+  const { rows } = await admin.query<{ setting: string }>(
+    `select unnest(setconfig) as setting from pg_db_role_setting where setdatabase = 0 and setrole = $1::regrole`,
+    [role],
+  );
+  for (const { setting } of rows) {
+    const [name = '', value = ''] = setting.split(/=(.*)/s);
+    // A list, such as a search path, comes as one text and goes back as one.
+    await admin.query(
+      `alter role ${user} set ${name} = ${name === 'search_path' ? value : admin.escapeLiteral(value)}`,
+    );
+  }
+  return { user, password };
+}
+
+/** The same server, another database and login. */
+export function urlOf(adminUrl: string, database: string, login?: Login): string {
+  const url = new URL(adminUrl);
+  url.pathname = `/${database}`;
+  if (login !== undefined) {
+    url.username = login.user;
+    url.password = login.password;
+  }
+  return url.href;
+}

@@ -1,0 +1,55 @@
+/**
+ * `make test`: the suite against a real PostgreSQL, and a plain line at the end.
+ */
+import { spawn } from 'node:child_process';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { environmentWith, readDevelopmentConfig } from '../config.js';
+import { openTestCluster } from './test-cluster.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const results = new URL('../../.tap/test-results/', import.meta.url);
+
+async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const tap = spawn('node_modules/.bin/tap', ['run', '--reporter=dot', ...files], {
+    cwd: root,
+    env: environment,
+    stdio: 'inherit',
+  });
+  return new Promise((resolve) => tap.once('close', (code) => resolve(code ?? 1)));
+}
+
+/** Counts the rules: the tests that stand at the top of each file. */
+async function count(): Promise<{ passed: number; failed: number; skipped: string[] }> {
+  const counts = { passed: 0, failed: 0, skipped: [] as string[] };
+  const files = await readdir(results, { recursive: true, withFileTypes: true });
+  for (const file of files.filter((entry) => entry.isFile() && entry.name.endsWith('.tap'))) {
+    const text = await readFile(`${file.parentPath}/${file.name}`, 'utf8');
+    for (const [, not, rest = ''] of text.matchAll(/^(not )?ok \d+(.*)$/gm)) {
+      const skip = /# SKIP (.*)$/i.exec(rest);
+      if (skip) {
+        counts.skipped.push(skip[1] ?? '');
+      } else {
+        counts[not ? 'failed' : 'passed'] += 1;
+      }
+    }
+  }
+  return counts;
+}
+
+const files = process.argv.slice(2);
+await rm(results, { recursive: true, force: true });
+const { cluster, close } = await openTestCluster(readDevelopmentConfig().TEST_DATABASE_URL);
+let exitCode = 1;
+try {
+  const environment = environmentWith({ TEST_CLUSTER: JSON.stringify(cluster), NODE_ENV: 'test' });
+  exitCode = await runTap(files.length > 0 ? files : ['test/**/*.test.ts'], environment);
+} finally {
+  await close();
+}
+const { passed, failed, skipped } = await count();
+for (const reason of skipped) {
+  console.log(`skipped: ${reason}`);
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(exitCode === 0 && failed > 0 ? 1 : exitCode);

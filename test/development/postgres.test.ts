@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import t from 'tap';
+
+import { startPostgres } from '../../src/development/postgres/index.js';
+import {
+  becomes,
+  directory,
+  isDown,
+  isGone,
+  kill,
+  postmaster,
+  query,
+  start,
+  startInProcess,
+} from './fixtures/postgres.js';
+
+t.jobs = 4;
+
+t.test('data outlives the server, which listens on loopback only and speaks UTF-8 and UTC', async (t) => {
+  const dataDir = await directory(t);
+  const first = await start(t, dataDir, { work_mem: '5MB', application_name: "it's" });
+  t.equal(first.owned, true);
+  await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
+  const settings = `SELECT current_setting(name) FROM unnest(ARRAY['listen_addresses', 'unix_socket_directories',
+    'server_encoding', 'timezone', 'work_mem', 'lc_messages', 'password_encryption']) AS name`;
+  t.same(await query(first.url('postgres'), settings), [
+    '127.0.0.1',
+    '',
+    'UTF8',
+    'UTC',
+    '5MB',
+    'C',
+    'scram-sha-256',
+  ]);
+  t.same(await query(first.url('postgres'), "SELECT upper('é')"), ['É']);
+  await Promise.all([first.stop(), first.stop()]);
+  t.equal(await isDown(first.url('postgres')), true);
+  t.equal(await isGone(join(dataDir, 'owner.json')), true);
+
+  const second = await start(t, dataDir);
+  t.same(await query(second.url('postgres'), 'SELECT answer FROM kept'), [42]);
+  t.equal(second.password, first.password);
+});
+
+t.test('a server whose owner lives is borrowed, and stopping a borrowed server does nothing', async (t) => {
+  const dataDir = await directory(t);
+  const owner = await startInProcess(t, dataDir, true);
+  const borrowed = await start(t, dataDir);
+  t.equal(borrowed.owned, false);
+  t.equal(borrowed.url('postgres'), owner.url);
+  await borrowed.stop();
+  t.same(await query(owner.url, 'SELECT 1'), [1]);
+});
+
+t.test('of several that start at once, one starts the server and the others borrow it', async (t) => {
+  const dataDir = await directory(t);
+  const servers = await Promise.all([1, 2, 3, 4].map(() => start(t, dataDir)));
+  t.equal(servers.filter(({ owned }) => owned).length, 1);
+  t.equal(new Set(servers.map((server) => server.url('postgres'))).size, 1);
+});
+
+t.test('an owner that is killed leaves neither its server nor a throwaway directory behind', async (t) => {
+  const dataDir = await directory(t);
+  const owner = await startInProcess(t, dataDir, true);
+  t.same(await query(owner.url, 'SHOW fsync'), ['off']);
+  await kill(owner.child);
+  t.equal(await becomes(() => isDown(owner.url), 5), true);
+  t.equal(await becomes(() => isGone(dataDir), 5), true);
+});
+
+t.test('a server whose directory was removed by hand still ends with its owner', async (t) => {
+  const dataDir = await directory(t);
+  const owner = await startInProcess(t, dataDir, false);
+  await rm(dataDir, { recursive: true, force: true });
+  await kill(owner.child);
+  t.equal(await becomes(() => isDown(owner.url), 8), true);
+});
+
+t.test("a signal to all of the owner's process group does not keep the watchdog from its work", async (t) => {
+  const ends = async (signal: NodeJS.Signals) => {
+    const dataDir = await directory(t);
+    const owner = await startInProcess(t, dataDir, true);
+    process.kill(-(owner.child.pid ?? Number.NaN), signal);
+    await once(owner.child, 'exit');
+    t.equal(await becomes(() => isDown(owner.url), 5), true, `no server after ${signal}`);
+    t.equal(await becomes(() => isGone(dataDir), 5), true, `no directory after ${signal}`);
+  };
+  await Promise.all([ends('SIGINT'), ends('SIGHUP'), ends('SIGTERM')]);
+});
+
+t.test('a restart right after the owner was killed waits for the watchdog and starts afresh', async (t) => {
+  const dataDir = await directory(t);
+  const owner = await startInProcess(t, dataDir, false);
+  await query(owner.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await kill(owner.child);
+  const successor = await start(t, dataDir);
+  t.equal(successor.owned, true);
+  await sleep(1000);
+  t.same(await query(successor.url('postgres'), 'SELECT answer FROM kept'), [42]);
+});
+
+t.test('a server left without owner and watchdog is replaced', async (t) => {
+  const dataDir = await directory(t);
+  const owner = await startInProcess(t, dataDir, false);
+  const { watchdog } = JSON.parse(await readFile(join(dataDir, 'owner.json'), 'utf8'));
+  process.kill(watchdog.pid, 'SIGKILL');
+  await kill(owner.child);
+  const orphan = await postmaster(dataDir);
+  t.same(await query(owner.url, 'SELECT 1'), [1]);
+
+  const successor = await start(t, dataDir);
+  t.equal(successor.owned, true);
+  t.not(await postmaster(dataDir), orphan);
+  t.equal(await isDown(owner.url), true);
+});
+
+t.test('a crashed server is replaced even when its number now belongs to another process', async (t) => {
+  const dataDir = await directory(t);
+  const first = await start(t, dataDir);
+  await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
+  process.kill(await postmaster(dataDir), 'SIGKILL');
+  t.equal(await becomes(() => isDown(first.url('postgres')), 5), true);
+  const file = join(dataDir, 'cluster', 'postmaster.pid');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/^\d+/, String(process.pid)));
+
+  const second = await start(t, dataDir);
+  t.equal(second.owned, true);
+  await first.stop();
+  t.same(
+    await query(second.url('postgres'), 'SELECT answer FROM kept'),
+    [42],
+    'its predecessor stops only its own',
+  );
+});
+
+t.test('a first start that was interrupted and a holder of the lock that died are got over', async (t) => {
+  const dataDir = await directory(t);
+  await mkdir(join(dataDir, 'cluster.half'));
+  await writeFile(join(dataDir, 'cluster.half', 'PG_VERSION'), '18\n');
+  await writeFile(join(dataDir, 'password'), 'of a cluster that never was');
+  await symlink(`${process.pid}:1:a-process-long-gone`, join(dataDir, 'lock.7'));
+  const server = await start(t, dataDir);
+  t.same(await query(server.url('postgres'), 'SELECT 1'), [1]);
+  t.equal(await isGone(join(dataDir, 'cluster.half')), true);
+  t.equal(await readlink(join(dataDir, 'lock.9')), 'free');
+});
+
+t.test('a password is required, and only the owner may read it', async (t) => {
+  const dataDir = await directory(t);
+  const server = await start(t, dataDir);
+  await t.rejects(query(server.url('postgres', 'postgres', 'wrong'), 'SELECT 1'), { code: '28P01' });
+  await query(server.url('postgres'), `CREATE ROLE "a b" LOGIN PASSWORD 'p/w:@?'`);
+  await query(server.url('postgres'), 'CREATE DATABASE "d b"');
+  t.same(await query(server.url('d b', 'a b', 'p/w:@?'), 'SELECT current_user, current_database()'), [
+    'a b',
+    'd b',
+  ]);
+  t.notMatch(await readFile(join(dataDir, 'cluster', 'pg_hba.conf'), 'utf8'), /^[^#]*\btrust\b/m);
+  const mode = async (name: string) => ((await stat(join(dataDir, name))).mode & 0o777).toString(8);
+  t.same(await Promise.all(['.', 'cluster', 'password', 'owner.json', 'server.log'].map(mode)), [
+    '700',
+    '700',
+    '600',
+    '600',
+    '600',
+  ]);
+});
+
+t.test('a start that fails tells the end of the log and leaves nothing running', async (t) => {
+  const dataDir = await directory(t);
+  await t.rejects(startPostgres({ dataDir, throwaway: true, settings: { no_such_setting: '1' } }), {
+    message: /did not start[\s\S]*unrecognized configuration parameter "no_such_setting"/,
+  });
+  t.equal(await isGone(dataDir), true);
+});
+
+t.test(
+  'a throwaway directory is removed when the server stops, also one that only the caller can reach',
+  async (t) => {
+    const parent = await directory(t);
+    const server = await startPostgres({ dataDir: join(parent, 'data'), throwaway: true });
+    t.same(await query(server.url('postgres'), 'SHOW max_connections'), ['200']);
+    await server.stop();
+    t.same(await readdir(parent), []);
+  },
+);
+
+t.test('a directory that holds something else is refused and left alone', async (t) => {
+  const dataDir = await directory(t);
+  await writeFile(join(dataDir, 'letter.txt'), 'precious');
+  await t.rejects(startPostgres({ dataDir, throwaway: true }), { message: /holds something else/ });
+  t.same(await readdir(dataDir), ['letter.txt']);
+});
+
+t.test('variables meant for other PostgreSQL programs have no influence', async (t) => {
+  const env = { PGDATA: '/nonexistent', PGPORT: '1', PGOPTIONS: '-c no_such_setting=1', PGUSER: 'nobody' };
+  const owner = await startInProcess(t, await directory(t), true, env);
+  t.same(await query(owner.url, 'SELECT current_user'), ['postgres']);
+});

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import type { Test } from 'tap';
+import { provisionClub } from '../../src/clubs/provision.js';
+import { type TestCluster, urlOf } from '../../src/development/test-cluster.js';
+
+/** A deployed database of the test's own, gone when the test is. */
+export interface TestDatabase {
+  /** As the service logs in. */
+  url: string;
+  /** As the deploy logs in. */
+  migrationUrl: string;
+  /** As an administrator, who bypasses every policy: to look, not to act. */
+  adminUrl: string;
+  /** Runs SQL as the administrator. */
+  look<Row extends pg.QueryResultRow = pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Makes a club, as an operator does, and answers with its id. */
+  makeClub(slug?: string): Promise<string>;
+}
+
+/** The server that `make test` has prepared. */
+export function testCluster(): TestCluster {
+  const cluster = process.env.TEST_CLUSTER;
+  if (cluster === undefined) {
+    throw new Error('Run the tests with make test, which starts PostgreSQL for them.');
+  }
+  return JSON.parse(cluster) as TestCluster;
+}
+
+/** Clones the deployed template, or makes an empty database with `{ empty: true }`. */
+export async function makeDatabase(t: Test, { empty = false } = {}): Promise<TestDatabase> {
+  const { adminUrl, template, api, migrator } = testCluster();
+  const name = `${template}_${randomBytes(4).toString('hex')}`;
+  const server = await connect(adminUrl);
+  await server.query(`create database ${name} template ${empty ? 'template0' : template}`);
+  await server.query(`grant create on database ${name} to club_owner`);
+  const admin = await connect(urlOf(adminUrl, name));
+  t.teardown(async () => {
+    await admin.end();
+    await server.query(`drop database if exists ${name} with (force)`);
+    await server.end();
+  });
+  const migrationUrl = urlOf(adminUrl, name, migrator);
+  let clubs = 0;
+  return {
+    url: urlOf(adminUrl, name, api),
+    migrationUrl,
+    adminUrl: urlOf(adminUrl, name),
+    look: async (sql, values = []) => (await admin.query(sql, values)).rows,
+    makeClub: (slug = `club-${++clubs}`) =>
+      provisionClub(migrationUrl, { name: `Club ${slug}`, slug, timeZone: 'Europe/Berlin' }),
+  };
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Test } from 'tap';
+import { type App, buildApp } from '../../src/app.js';
+import type { ServerConfig } from '../../src/config.js';
+import { Database } from '../../src/database/database.js';
+import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
+import type { Role } from '../../src/identity/roles.js';
+import { makeDatabase, type TestDatabase } from './database.js';
+
+export const AUDIENCE = 'club-management-service';
+
+/** The service on a database of the test's own, with a real issuer. */
+export interface TestService {
+  app: App;
+  db: TestDatabase;
+  /** The pool of the service. */
+  database: Database;
+  issuer: Issuer;
+  /** Sends any request. */
+  send(method: Method, path: string, options?: SendOptions): Promise<Answer>;
+  /** Somebody with a role in a club: every call carries their token and the club. */
+  as(subject: string, role: Role, clubId: string, claims?: Record<string, unknown>): Person;
+  token(claims: Record<string, unknown>): Promise<string>;
+}
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+
+export interface SendOptions {
+  headers?: Record<string, string | string[]>;
+  /** Sent as JSON; a string is sent as it is. */
+  body?: unknown;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  /** The parsed body; undefined when there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  body: any;
+  text: string;
+}
+
+type Call = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+
+export interface Person {
+  get: (path: string, headers?: Record<string, string>) => Promise<Answer>;
+  delete: (path: string, headers?: Record<string, string>) => Promise<Answer>;
+  post: Call;
+  put: Call;
+  patch: Call;
+  /** The id of their row in app.members. */
+  memberId(): Promise<string>;
+}
+
+export async function startService(
+  t: Test,
+  settings: Partial<Pick<ServerConfig, 'testUserHeader'>> = {},
+): Promise<TestService> {
+  const db = await makeDatabase(t);
+  const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
+  const { issuer, stop } = await startIssuer(directory);
+  const config: ServerConfig = {
+    host: '127.0.0.1',
+    port: 0,
+    logLevel: 'silent',
+    database: { url: db.url, slots: 4, prepare: true },
+    auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
+    testUserHeader: false,
+    ...settings,
+  };
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, pino({ level: config.logLevel }));
+  t.teardown(async () => {
+    await app.close();
+    await database.close();
+    await stop();
+    await rm(directory, { recursive: true });
+  });
+
+  const token = (claims: Record<string, unknown>) => signToken(issuer, AUDIENCE, claims);
+
+  const send: TestService['send'] = async (method, path, { headers = {}, body } = {}) => {
+    const response = await app.inject({
+      method,
+      url: path,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const isJson = String(response.headers['content-type'] ?? '').includes('json') && response.body !== '';
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: isJson ? response.json() : undefined,
+      text: response.body,
+    };
+  };
+
+  const as: TestService['as'] = (subject, role, clubId, claims = {}) => {
+    const authorization = token({ sub: subject, name: subject, clubs: { [clubId]: role }, ...claims }).then(
+      (signed) => `Bearer ${signed}`,
+    );
+    const call = async (method: Method, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+      send(method, path, {
+        body,
+        headers: { authorization: await authorization, 'x-tenant-id': clubId, ...headers },
+      });
+    return {
+      get: (path, headers) => call('GET', path, undefined, headers),
+      delete: (path, headers) => call('DELETE', path, undefined, headers),
+      post: (path, body, headers) => call('POST', path, body, headers),
+      put: (path, body, headers) => call('PUT', path, body, headers),
+      patch: (path, body, headers) => call('PATCH', path, body, headers),
+      memberId: async () => (await call('GET', '/api/members/me')).body.id,
+    };
+  };
+
+  return { app, db, database, issuer, send, as, token };
+}
