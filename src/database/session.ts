@@ -165,8 +165,11 @@ function connect(options: SessionOptions, hooks: Hooks) {
   });
 }
 
-/** `2026-05-01 18:00:00.5+00` becomes `2026-05-01T18:00:00.5Z`. */
+/** `2026-05-01 18:00:00.5+00` becomes `2026-05-01T18:00:00.5Z`; `infinity`, a sort key, stays. */
 function toRfc3339(text: string): string {
+  if (text === 'infinity') {
+    return text;
+  }
   if (!text.endsWith(UTC_SUFFIX)) {
     throw new Error('The session is not in UTC.');
   }

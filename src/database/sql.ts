@@ -50,6 +50,19 @@ export function join(statements: Statement[], separator: Statement): Statement {
   return statements.reduce((all, next) => sql`${all}${separator}${next}`);
 }
 
+/** Values with commas between, for `in (…)`. */
+export function joinValues(values: readonly Value[]): Statement {
+  return join(
+    values.map((value) => sql`${value}`),
+    sql`, `,
+  );
+}
+
+/** A pattern for ILIKE that finds the text anywhere, and takes it literally. */
+export function containing(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+}
+
 function templateOf(pieces: string[]): TemplateStringsArray {
   const key = pieces.join('$');
   let template = composed.get(key);

@@ -2,7 +2,7 @@ import { ClubRefused, provisionClub } from '../clubs/provision.js';
 import { type ClubTransaction, inClub } from '../database/context.js';
 import { Database } from '../database/database.js';
 import type { Role } from '../identity/roles.js';
-import { insertShift, listShifts, signUp, updateShift } from '../shifts/queries.js';
+import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../shifts/queries.js';
 import type { CreateShiftRequest } from '../shifts/schemas.js';
 import { findTask, insertTask, updateTask } from '../tasks/queries.js';
 import { TASK_STATES } from '../tasks/schemas.js';
@@ -108,7 +108,8 @@ function shiftOf(title: DemoShift, inDays: number): CreateShiftRequest {
 
 async function moveShiftsOn(as: As): Promise<void> {
   await as('dora', 'north', async (tx) => {
-    for (const shift of await listShifts(tx)) {
+    const page = { order: shiftOrders.startsAt, descending: true, limit: 500, after: undefined, scope: '' };
+    for (const shift of await listShifts(tx, {}, page)) {
       const title = shift.title as DemoShift;
       const inDays = demoShifts[title]?.inDays ?? 0;
       if (inDays > 0 && Date.parse(shift.startsAt) < Date.now() + DAY_MS) {

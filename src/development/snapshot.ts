@@ -25,7 +25,9 @@ async function readFacts(): Promise<string> {
     await createDatabase(server, DATABASE);
     await deploy(server.url(DATABASE, 'club_migrator', server.password));
     const query = await readFile(new URL('snapshot.sql', sqlDirectory), 'utf8');
-    const { rows } = await withClient(server.url(DATABASE), (client) => client.query<{ fact: string }>(query));
+    const { rows } = await withClient(server.url(DATABASE), (client) =>
+      client.query<{ fact: string }>(query),
+    );
     return `${rows.map(({ fact }) => fact).join('\n')}\n`;
   } finally {
     await server.stop();

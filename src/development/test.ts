@@ -11,7 +11,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const results = new URL('../../.tap/test-results/', import.meta.url);
 
 async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const tap = spawn('node_modules/.bin/tap', ['run', '--reporter=dot', ...files], {
+  // The reporters repaint a terminal; where there is none, only what failed is worth printing.
+  const reporter = process.stdout.isTTY ? 'terse' : 'silent';
+  const tap = spawn('node_modules/.bin/tap', ['run', `--reporter=${reporter}`, ...files], {
     cwd: root,
     env: environment,
     stdio: 'inherit',
@@ -19,12 +21,17 @@ async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<
   return new Promise((resolve) => tap.once('close', (code) => resolve(code ?? 1)));
 }
 
-/** Counts the rules: the tests that stand at the top of each file. */
+/** Counts the rules: the tests that stand at the top of each file. Prints the assertions that failed. */
 async function count(): Promise<{ passed: number; failed: number; skipped: string[] }> {
   const counts = { passed: 0, failed: 0, skipped: [] as string[] };
   const files = await readdir(results, { recursive: true, withFileTypes: true });
   for (const file of files.filter((entry) => entry.isFile() && entry.name.endsWith('.tap'))) {
     const text = await readFile(`${file.parentPath}/${file.name}`, 'utf8');
+    for (const [failure] of text.matchAll(
+      /^( *)not ok .*\n(?:\1 {2}---\n(?:\1 {2}.*\n|\n)*?\1 {2}\.\.\.\n)?/gm,
+    )) {
+      console.log(`${file.name}:\n${failure}`);
+    }
     for (const [, not, rest = ''] of text.matchAll(/^(not )?ok \d+(.*)$/gm)) {
       const skip = /# SKIP (.*)$/i.exec(rest);
       if (skip) {

@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { answerPage, readPage } from '../http/page.js';
 import { Problem } from '../problems/problem.js';
 import { IdParams, Named, NoQuery } from '../validation/schemas.js';
-import { findMember, findMyself, listMembers } from './queries.js';
-import { MemberDto } from './schemas.js';
+import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
+import { MemberDto, MemberListQuery } from './schemas.js';
 
 export const members: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(MemberDto);
@@ -12,9 +13,13 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
     '/members',
     {
       config: { policy: 'RequireMember' },
-      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(MemberDto)) } },
+      schema: { querystring: MemberListQuery, response: { 200: Type.Array(Named(MemberDto)) } },
     },
-    (request) => request.transaction(listMembers),
+    async (request, reply) => {
+      const page = readPage(request, memberOrders, 'displayName');
+      const rows = await request.transaction((tx) => listMembers(tx, request.query, page));
+      return answerPage(request, reply, page, rows);
+    },
   );
 
   app.get(

@@ -19,6 +19,11 @@ export const codes = {
     'Invalid parameter',
     'The path or the query string is not as expected. `errors` names each fault.',
   ],
+  invalid_cursor: [
+    400,
+    'Invalid cursor',
+    'The cursor belongs to another list, order, filter or club. Start again without one, and follow the Link header.',
+  ],
   tenant_header_missing: [
     400,
     'Tenant header missing',

@@ -79,6 +79,7 @@ function describe({ keyword, params, message }: FastifySchemaValidationError): {
 
 const formatNames: Record<string, string> = {
   uuid: 'a UUID',
+  assignee: 'the UUID of a member, me or none',
 };
 
 function typeNames(type: unknown): string {

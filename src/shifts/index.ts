@@ -1,13 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { etagOf, requireMatch } from '../http/if-match.js';
+import { answerPage, readPage } from '../http/page.js';
 import { Problem } from '../problems/problem.js';
 import { IdParams, Named, NoQuery } from '../validation/schemas.js';
-import { deleteShift, findShift, insertShift, listShifts, lockShift, updateShift } from './queries.js';
+import {
+  deleteShift,
+  findShift,
+  insertShift,
+  listShifts,
+  lockShift,
+  shiftOrders,
+  updateShift,
+} from './queries.js';
 import {
   CreateShiftRequest,
   ShiftDetailDto,
   ShiftListDto,
+  ShiftListQuery,
   ShiftSignupDto,
   UpdateShiftRequest,
 } from './schemas.js';
@@ -29,9 +39,14 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
     '/shifts',
     {
       config: { policy: 'RequireViewer' },
-      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(ShiftListDto)) } },
+      schema: { querystring: ShiftListQuery, response: { 200: Type.Array(Named(ShiftListDto)) } },
     },
-    (request) => request.transaction(listShifts),
+    async (request, reply) => {
+      requireWindow(request.query);
+      const page = readPage(request, shiftOrders, 'startsAt');
+      const rows = await request.transaction((tx) => listShifts(tx, request.query, page));
+      return answerPage(request, reply, page, rows);
+    },
   );
 
   app.get(
@@ -118,3 +133,12 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
     },
   );
 };
+
+/** A window that ends before it begins is a mistake, not an empty list. */
+function requireWindow({ from, to }: ShiftListQuery): void {
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new Problem('invalid_parameter', {
+      errors: [{ parameter: 'to', code: 'invalid_value', detail: 'This must not be before `from`.' }],
+    });
+  }
+}

@@ -1,16 +1,24 @@
-import { type Statement, sql } from '../database/sql.js';
+import { containing, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
-import type { CreateShiftRequest, ShiftDetailDto, ShiftListDto, ShiftSignupDto } from './schemas.js';
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/page.js';
+import type {
+  CreateShiftRequest,
+  SHIFT_SORTS,
+  ShiftDetailDto,
+  ShiftListDto,
+  ShiftListQuery,
+  ShiftSignupDto,
+} from './schemas.js';
 
-const PAGE = 100;
+const isSignedUp: Statement = sql`exists (
+    select from app.shift_signups as own
+    where own.shift_id = shift.id and own.member_id = (select app.member_id())
+  )`;
 
 const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at, shift.ends_at, shift.capacity, shift.signup_count,
   shift.capacity - shift.signup_count as free_slots,
-  exists (
-    select from app.shift_signups as own
-    where own.shift_id = shift.id and own.member_id = (select app.member_id())
-  ) as is_signed_up,
+  ${isSignedUp} as is_signed_up,
   shift.version`;
 
 /** Shifts in full but for the signups, from app.shifts or from what a statement has just written. */
@@ -19,11 +27,42 @@ const detailed = (source: Statement): Statement => sql`
     ${listed}, shift.tenant_id as club_id, shift.description, shift.created_by_id, shift.created_at, shift.updated_at
   from ${source} as shift`;
 
-/** The shifts of the club, the earliest first. */
-export function listShifts(tx: Transaction): Promise<ShiftListDto[]> {
+/** The ways to sort shifts. */
+export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
+  startsAt: { column: sql`shift.starts_at`, kind: 'instant' },
+  title: { column: sql`shift.title`, kind: 'text' },
+  createdAt: { column: sql`shift.created_at`, kind: 'instant' },
+};
+
+/** A page of the club's shifts. */
+export function listShifts(
+  tx: Transaction,
+  query: ShiftListQuery,
+  page: Page,
+): Promise<Listed<ShiftListDto>[]> {
   return tx.query(sql`
-    select ${listed} from app.shifts as shift
-    order by shift.starts_at, shift.id limit ${PAGE}`);
+    select ${listed}, ${sortKey(page)} from app.shifts as shift
+    ${pageClause(page, sql`shift.id`, conditions(query))}`);
+}
+
+function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): Statement[] {
+  const all: Statement[] = [];
+  if (from !== undefined) {
+    all.push(sql`shift.ends_at > ${from}`);
+  }
+  if (to !== undefined) {
+    all.push(sql`shift.starts_at < ${to}`);
+  }
+  if (signedUp !== undefined) {
+    all.push(isSignedUp);
+  }
+  if (hasFreeSlots !== undefined) {
+    all.push(sql`shift.signup_count < shift.capacity`);
+  }
+  if (q !== undefined) {
+    all.push(sql`shift.title ilike ${containing(q)}`);
+  }
+  return all;
 }
 
 export async function findShift(tx: Transaction, id: string): Promise<ShiftDetailDto | undefined> {

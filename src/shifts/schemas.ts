@@ -1,5 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, Named, Nullable, Strict, TextInput, Timestamp, TimestampInput } from '../validation/schemas.js';
+import { ListQuery } from '../http/page.js';
+import {
+  Id,
+  Named,
+  Nullable,
+  OneOf,
+  SearchText,
+  Strict,
+  TextInput,
+  Timestamp,
+  TimestampInput,
+} from '../validation/schemas.js';
 
 const listed = {
   id: Id(),
@@ -64,3 +75,18 @@ export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
 /** Signing up says nothing but itself: no body, or an empty object. */
 export const SignUpRequest = Strict({});
+
+export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
+
+/** `from` and `to` cut out a window; a shift is in it when any part of it is. */
+export const ShiftListQuery = ListQuery(
+  {
+    from: Type.Optional(TimestampInput()),
+    to: Type.Optional(TimestampInput()),
+    signedUp: Type.Optional(OneOf(['me'], { description: 'Shifts that you are signed up for.' })),
+    hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
+    q: Type.Optional(SearchText('the title')),
+  },
+  SHIFT_SORTS,
+);
+export type ShiftListQuery = Static<typeof ShiftListQuery>;

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { etagOf, requireMatch } from '../http/if-match.js';
+import { answerPage, readPage } from '../http/page.js';
 import type { Role } from '../identity/roles.js';
 import { Problem } from '../problems/problem.js';
 import { IdParams, Named, NoQuery } from '../validation/schemas.js';
@@ -11,9 +12,16 @@ import {
   insertTask,
   listTasks,
   lockVersion,
+  taskOrders,
   updateTask,
 } from './queries.js';
-import { CreateTaskRequest, TaskDetailDto, TaskListDto, UpdateTaskRequest } from './schemas.js';
+import {
+  CreateTaskRequest,
+  TaskDetailDto,
+  TaskListDto,
+  TaskListQuery,
+  UpdateTaskRequest,
+} from './schemas.js';
 import { changesNothing, planUpdate } from './workflow.js';
 
 export const tasks: FastifyPluginAsyncTypebox = async (app) => {
@@ -25,9 +33,13 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
     '/tasks',
     {
       config: { policy: 'RequireMember' },
-      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(TaskListDto)) } },
+      schema: { querystring: TaskListQuery, response: { 200: Type.Array(Named(TaskListDto)) } },
     },
-    (request) => request.transaction(listTasks),
+    async (request, reply) => {
+      const page = readPage(request, taskOrders, '-createdAt');
+      const rows = await request.transaction((tx) => listTasks(tx, request.query, page));
+      return answerPage(request, reply, page, rows);
+    },
   );
 
   app.get(

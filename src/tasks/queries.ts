@@ -1,8 +1,14 @@
-import { type Statement, sql } from '../database/sql.js';
+import { containing, joinValues, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
-import type { CreateTaskRequest, TaskDetailDto, TaskListDto, TaskState } from './schemas.js';
-
-const PAGE = 100;
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/page.js';
+import type {
+  CreateTaskRequest,
+  TASK_SORTS,
+  TaskDetailDto,
+  TaskListDto,
+  TaskListQuery,
+  TaskState,
+} from './schemas.js';
 
 /** What an update may write; the version, the times and the completion are the trigger's. */
 export type TaskChanges = Pick<TaskDetailDto, 'title' | 'description' | 'dueAt' | 'assigneeId' | 'state'>;
@@ -21,11 +27,44 @@ const detailed = (source: Statement): Statement => sql`
     app.allowed_transitions(task.state, task.assignee_id) as allowed_transitions
   from ${source} as task ${withAssignee}`;
 
-/** The tasks of the club, the newest first. */
-export function listTasks(tx: Transaction): Promise<TaskListDto[]> {
+/** The ways to sort tasks. One that is due at no time comes after all that are. */
+export const taskOrders: Record<(typeof TASK_SORTS)[number], Order> = {
+  createdAt: { column: sql`task.created_at`, kind: 'instant' },
+  updatedAt: { column: sql`task.updated_at`, kind: 'instant' },
+  dueAt: { column: sql`coalesce(task.due_at, 'infinity')`, kind: 'instant' },
+  title: { column: sql`task.title`, kind: 'text' },
+};
+
+/** A page of the club's tasks. */
+export function listTasks(tx: Transaction, query: TaskListQuery, page: Page): Promise<Listed<TaskListDto>[]> {
   return tx.query(sql`
-    select ${listed} from app.tasks as task ${withAssignee}
-    order by task.created_at desc, task.id desc limit ${PAGE}`);
+    select ${listed}, ${sortKey(page)} from app.tasks as task ${withAssignee} ${pageClause(page, sql`task.id`, conditions(query))}`);
+}
+
+function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery): Statement[] {
+  const all: Statement[] = [];
+  if (state !== undefined) {
+    all.push(sql`task.state in (${joinValues(state)})`);
+  }
+  if (assigneeId === 'none') {
+    all.push(sql`task.assignee_id is null`);
+  } else if (assigneeId !== undefined) {
+    all.push(
+      assigneeId === 'me'
+        ? sql`task.assignee_id = (select app.member_id())`
+        : sql`task.assignee_id = ${assigneeId}`,
+    );
+  }
+  if (dueBefore !== undefined) {
+    all.push(sql`task.due_at < ${dueBefore}`);
+  }
+  if (dueAfter !== undefined) {
+    all.push(sql`task.due_at > ${dueAfter}`);
+  }
+  if (q !== undefined) {
+    all.push(sql`task.title ilike ${containing(q)}`);
+  }
+  return all;
 }
 
 export async function findTask(tx: Transaction, id: string): Promise<TaskDetailDto | undefined> {

@@ -1,5 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Id, Nullable, OneOf, Strict, TextInput, Timestamp, TimestampInput } from '../validation/schemas.js';
+import { ListQuery } from '../http/page.js';
+import {
+  Id,
+  Nullable,
+  OneOf,
+  SearchText,
+  SomeOf,
+  Strict,
+  TextInput,
+  Timestamp,
+  TimestampInput,
+} from '../validation/schemas.js';
 
 /** The five states, in the order of the workflow. The steps between them are rows of app.task_transitions. */
 export const TASK_STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;
@@ -62,3 +73,22 @@ export const UpdateTaskRequest = Strict(
   { $id: 'UpdateTaskRequest' },
 );
 export type UpdateTaskRequest = Static<typeof UpdateTaskRequest>;
+
+export const TASK_SORTS = ['createdAt', 'updatedAt', 'dueAt', 'title'] as const;
+
+export const TaskListQuery = ListQuery(
+  {
+    state: Type.Optional(SomeOf(TASK_STATES, { description: 'Tasks in one of these states.' })),
+    assigneeId: Type.Optional(
+      Type.String({
+        format: 'assignee',
+        description: 'Tasks of this member; `me` for your own, `none` for open ones.',
+      }),
+    ),
+    dueBefore: Type.Optional(TimestampInput()),
+    dueAfter: Type.Optional(TimestampInput()),
+    q: Type.Optional(SearchText('the title')),
+  },
+  TASK_SORTS,
+);
+export type TaskListQuery = Static<typeof TaskListQuery>;

@@ -36,6 +36,14 @@ const checkPeriod: SchemaValidateFunction = (_on: true, period: { startsAt?: unk
   return !start || !end || (end > start && isWithin(start, end));
 };
 
+/** Splits words at their commas, in place. */
+const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _schema, place) => {
+  const words = [...new Set(text.split(','))];
+  replace(place, words);
+  checkSomeOf.errors = fault(`This must be one or more of: ${known.join(', ')}, with commas between.`);
+  return words.every((word) => known.includes(word));
+};
+
 const MAX_PERIOD_MS = 31 * 24 * 60 * 60_000;
 
 /** Microseconds count: the milliseconds decide only when they differ from the bound. */
@@ -78,10 +86,11 @@ const keywords: FuncKeywordDefinition[] = [
     validate: checkText,
   },
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
+  { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },
 ];
 
-function replace(place: DataValidationCxt | undefined, value: string): void {
+function replace(place: DataValidationCxt | undefined, value: unknown): void {
   if (place !== undefined) {
     place.parentData[place.parentDataProperty] = value;
   }
@@ -94,6 +103,7 @@ function fault(message: string, instancePath?: string) {
 function newCompiler(options: { coerceTypes: boolean }): Ajv {
   const ajv = new Ajv({ ...options, allErrors: true, removeAdditional: false, strict: false });
   ajv.addFormat('uuid', isUuid);
+  ajv.addFormat('assignee', (text: string) => text === 'me' || text === 'none' || isUuid(text));
   // Checked by x-instant in requests, true by construction in answers.
   ajv.addFormat('date-time', true);
   for (const keyword of keywords) {

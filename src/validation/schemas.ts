@@ -23,8 +23,16 @@ export const Nullable = <Schema extends TString | ReturnType<typeof Type.Integer
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
 
 /** One of some words. */
-export const OneOf = <Word extends string>(words: readonly Word[]) =>
-  Type.Unsafe<Word>({ type: 'string', enum: [...words] });
+export const OneOf = <Word extends string>(words: readonly Word[], options: { description?: string } = {}) =>
+  Type.Unsafe<Word>({ type: 'string', enum: [...words], ...options });
+
+/** Some of a few words, with commas between; read as a list. */
+export const SomeOf = <Word extends string>(words: readonly Word[], options: { description?: string } = {}) =>
+  Type.Unsafe<Word[]>({ type: 'string', 'x-some-of': [...words], ...options });
+
+/** Part of a text, to search for. */
+export const SearchText = (where: string) =>
+  Type.String({ 'x-text': 'line', maxLength: 100, description: `Part of ${where}, in any letter case.` });
 
 /** A DTO by its name: a reference to the schema registered under its `$id`. */
 export const Named = <Schema extends TSchema>(schema: Schema) =>

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { Problem } from '../problems/problem.js';
+import { toInstant } from '../validation/instant.js';
+import { isCleanText } from '../validation/text.js';
+import { isUuid } from '../validation/uuid.js';
+
+/** Where a page ended: the last row's sort key and its id. */
+export interface Position {
+  key: string;
+  id: string;
+}
+
+/** What a sort key is; a cursor with anything else in its place is refused. */
+export type KeyKind = 'instant' | 'text';
+
+/** PostgreSQL's latest instant, which stands for none. */
+const INFINITY = 'infinity';
+
+/**
+ * Writes a position as an opaque cursor, bound to its scope: the club, the list, its filters and its order.
+ *
+ * The binding keeps an honest client from mistakes. It is no secret and needs none: a cursor only says where to
+ * go on reading, and what may be read is decided without it.
+ */
+export function encodeCursor(position: Position, scope: string): string {
+  return Buffer.from(JSON.stringify([digest(scope), position.key, position.id])).toString('base64url');
+}
+
+/**
+ * Reads a cursor back.
+ *
+ * @throws Problem `invalid_cursor` when it is none of ours, or belongs to another scope
+ */
+export function decodeCursor(cursor: string, scope: string, kind: KeyKind): Position {
+  const parts = parse(cursor);
+  const [binding, key, id] = Array.isArray(parts) && parts.length === 3 ? parts : [];
+  const isPosition = binding === digest(scope) && typeof id === 'string' && isUuid(id);
+  if (!isPosition || typeof key !== 'string' || !isKey(key, kind)) {
+    throw new Problem('invalid_cursor');
+  }
+  return { key, id };
+}
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function isKey(key: string, kind: KeyKind): boolean {
+  return kind === 'instant' ? key === INFINITY || toInstant(key) !== null : isCleanText(key, 'line');
+}
+
+function digest(scope: string): string {
+  return createHash('sha256').update(scope).digest('base64url').slice(0, 16);
+}
