@@ -14,6 +14,7 @@ import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
 import { health } from './plugins/health.js';
 import { methods } from './plugins/methods.js';
+import { openapi } from './plugins/openapi.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { responses } from './plugins/responses.js';
 import { tenant } from './plugins/tenant.js';
@@ -54,6 +55,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
   await app.register(responses);
   await app.register(problems);
   await app.register(body);
+  await app.register(openapi, { testUserHeader: config.testUserHeader });
   await app.register(health, { database });
 
   await app.register(

@@ -12,7 +12,13 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
     '/clubs/me',
     {
       config: { policy: 'RequireViewer' },
-      schema: { querystring: NoQuery, response: { 200: Type.Array(Named(ClubDto)) } },
+      schema: {
+        operationId: 'listMyClubs',
+        tags: ['Clubs'],
+        summary: 'List the clubs that your token names',
+        querystring: NoQuery,
+        response: { 200: Type.Array(Named(ClubDto)) },
+      },
     },
     async (request) => {
       const found = await request.directory(listMyClubs);
@@ -24,7 +30,13 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
     '/clubs/current',
     {
       config: { policy: 'RequireViewer' },
-      schema: { querystring: NoQuery, response: { 200: Named(ClubDto) } },
+      schema: {
+        operationId: 'getCurrentClub',
+        tags: ['Clubs'],
+        summary: 'Read the club of X-Tenant-Id',
+        querystring: NoQuery,
+        response: { 200: Named(ClubDto) },
+      },
     },
     async (request) => {
       const club = await request.transaction(findCurrentClub);

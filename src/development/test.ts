@@ -9,6 +9,7 @@ import { openTestCluster } from './test-cluster.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const results = new URL('../../.tap/test-results/', import.meta.url);
+const answers = fileURLToPath(new URL('../../.tap/answers.txt', import.meta.url));
 
 async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<number> {
   // The reporters repaint a terminal; where there is none, only what failed is worth printing.
@@ -44,17 +45,36 @@ async function count(): Promise<{ passed: number; failed: number; skipped: strin
   return counts;
 }
 
+/** The answers of the OpenAPI document that no test produced: they may be wrong without anybody noticing. */
+async function unproduced(): Promise<string[]> {
+  const lines = new Set((await readFile(answers, 'utf8')).split('\n'));
+  return [...lines].filter((line) => line.startsWith('= ') && !lines.has(`+ ${line.slice(2)}`));
+}
+
 const files = process.argv.slice(2);
 await rm(results, { recursive: true, force: true });
+await rm(answers, { force: true });
 const { cluster, close } = await openTestCluster(readDevelopmentConfig().TEST_DATABASE_URL);
 let exitCode = 1;
 try {
-  const environment = environmentWith({ TEST_CLUSTER: JSON.stringify(cluster), NODE_ENV: 'test' });
+  const environment = environmentWith({
+    TEST_CLUSTER: JSON.stringify(cluster),
+    NODE_ENV: 'test',
+    TEST_ANSWERS: answers,
+  });
   exitCode = await runTap(files.length > 0 ? files : ['test/**/*.test.ts'], environment);
 } finally {
   await close();
 }
-const { passed, failed, skipped } = await count();
+const { passed, skipped, ...counted } = await count();
+let { failed } = counted;
+if (files.length === 0) {
+  const missing = await unproduced();
+  failed += missing.length;
+  for (const answer of missing) {
+    console.log(`documented, and produced by no test: ${answer.slice(2)}`);
+  }
+}
 for (const reason of skipped) {
   console.log(`skipped: ${reason}`);
 }

@@ -12,8 +12,14 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/members',
     {
-      config: { policy: 'RequireMember' },
-      schema: { querystring: MemberListQuery, response: { 200: Type.Array(Named(MemberDto)) } },
+      config: { policy: 'RequireMember', problems: ['invalid_cursor'], sends: ['Link'] },
+      schema: {
+        operationId: 'listMembers',
+        tags: ['Members'],
+        summary: 'List the members of the club',
+        querystring: MemberListQuery,
+        response: { 200: Type.Array(Named(MemberDto)) },
+      },
     },
     async (request, reply) => {
       const page = readPage(request, memberOrders, 'displayName');
@@ -26,7 +32,13 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
     '/members/me',
     {
       config: { policy: 'RequireViewer' },
-      schema: { querystring: NoQuery, response: { 200: Named(MemberDto) } },
+      schema: {
+        operationId: 'getMyMembership',
+        tags: ['Members'],
+        summary: 'Read your own membership',
+        querystring: NoQuery,
+        response: { 200: Named(MemberDto) },
+      },
     },
     (request) => request.transaction(findMyself),
   );
@@ -34,8 +46,15 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/members/:id',
     {
-      config: { policy: 'RequireMember' },
-      schema: { params: IdParams, querystring: NoQuery, response: { 200: Named(MemberDto) } },
+      config: { policy: 'RequireMember', problems: ['member_not_found'] },
+      schema: {
+        operationId: 'getMember',
+        tags: ['Members'],
+        summary: 'Read a member',
+        params: IdParams,
+        querystring: NoQuery,
+        response: { 200: Named(MemberDto) },
+      },
     },
     (request) =>
       request.transaction(async (tx) => {

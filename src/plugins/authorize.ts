@@ -14,6 +14,7 @@ export type Policy = keyof typeof policies;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** Who may; every route below /api names one. */
     policy?: Policy;
   }
 }

@@ -2,6 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Problem } from '../problems/problem.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route takes no body for an empty object. */
+    bodyIsOptional?: boolean;
+  }
+}
+
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /**
@@ -24,6 +31,12 @@ export const body = plugin(
         return bytes.length === 0 ? undefined : parse(bytes);
       },
     );
+
+    app.addHook('preValidation', async (request) => {
+      if (request.body === undefined && request.routeOptions.config.bodyIsOptional) {
+        request.body = {};
+      }
+    });
   },
   { name: 'body' },
 );

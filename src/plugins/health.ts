@@ -9,16 +9,42 @@ const Health = Type.Object({ status: Type.String() });
 
 /** For whatever watches the process: no token, no club. */
 export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
-  app.get('/livez', { schema: { querystring: NoQuery, response: { 200: Health } } }, async () => ({
-    status: 'live',
-  }));
+  app.get(
+    '/livez',
+    {
+      schema: {
+        operationId: 'isAlive',
+        tags: ['Operations'],
+        summary: 'Whether the process answers',
+        security: [],
+        querystring: NoQuery,
+        response: { 200: Health },
+      },
+    },
+    async () => ({
+      status: 'live',
+    }),
+  );
 
-  app.get('/readyz', { schema: { querystring: NoQuery, response: { 200: Health } } }, async () => {
-    if (!(await isDeployed(database))) {
-      throw new Problem('service_unavailable', {
-        detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
-      });
-    }
-    return { status: 'ready' };
-  });
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'isReady',
+        tags: ['Operations'],
+        summary: 'Whether the database can be reached and is not older than the code',
+        security: [],
+        querystring: NoQuery,
+        response: { 200: Health },
+      },
+    },
+    async () => {
+      if (!(await isDeployed(database))) {
+        throw new Problem('service_unavailable', {
+          detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
+        });
+      }
+      return { status: 'ready' };
+    },
+  );
 };

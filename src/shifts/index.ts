@@ -38,8 +38,14 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/shifts',
     {
-      config: { policy: 'RequireViewer' },
-      schema: { querystring: ShiftListQuery, response: { 200: Type.Array(Named(ShiftListDto)) } },
+      config: { policy: 'RequireViewer', problems: ['invalid_cursor'], sends: ['Link'] },
+      schema: {
+        operationId: 'listShifts',
+        tags: ['Shifts'],
+        summary: 'List the shifts of the club',
+        querystring: ShiftListQuery,
+        response: { 200: Type.Array(Named(ShiftListDto)) },
+      },
     },
     async (request, reply) => {
       requireWindow(request.query);
@@ -52,8 +58,15 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/shifts/:id',
     {
-      config: { policy: 'RequireViewer' },
-      schema: { params: IdParams, querystring: NoQuery, response: { 200: Named(ShiftDetailDto) } },
+      config: { policy: 'RequireViewer', problems: ['shift_not_found'], sends: ['ETag'] },
+      schema: {
+        operationId: 'getShift',
+        tags: ['Shifts'],
+        summary: 'Read a shift and who signed up',
+        params: IdParams,
+        querystring: NoQuery,
+        response: { 200: Named(ShiftDetailDto) },
+      },
     },
     async (request, reply) => {
       const shift = await request.transaction((tx) => findShift(tx, request.params.id));
@@ -68,8 +81,11 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/shifts',
     {
-      config: { policy: 'RequireManager' },
+      config: { policy: 'RequireManager', sends: ['ETag', 'Location'] },
       schema: {
+        operationId: 'createShift',
+        tags: ['Shifts'],
+        summary: 'Make a shift',
         querystring: NoQuery,
         body: Named(CreateShiftRequest),
         response: { 201: Named(ShiftDetailDto) },
@@ -85,8 +101,21 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.put(
     '/shifts/:id',
     {
-      config: { policy: 'RequireManager' },
+      config: {
+        policy: 'RequireManager',
+        problems: [
+          'shift_not_found',
+          'precondition_failed',
+          'shift_version_conflict',
+          'capacity_below_signups',
+        ],
+        reads: ['If-Match'],
+        sends: ['ETag'],
+      },
       schema: {
+        operationId: 'replaceShift',
+        tags: ['Shifts'],
+        summary: 'Replace a shift',
         params: IdParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
@@ -117,8 +146,19 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.delete(
     '/shifts/:id',
     {
-      config: { policy: 'RequireAdmin' },
-      schema: { params: IdParams, querystring: NoQuery, response: { 204: Type.Null() } },
+      config: {
+        policy: 'RequireAdmin',
+        problems: ['shift_not_found', 'precondition_failed'],
+        reads: ['If-Match'],
+      },
+      schema: {
+        operationId: 'deleteShift',
+        tags: ['Shifts'],
+        summary: 'Delete a shift and its signups',
+        params: IdParams,
+        querystring: NoQuery,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       await request.transaction(async (tx) => {

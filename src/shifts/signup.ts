@@ -9,15 +9,20 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/shifts/:id/signup',
     {
-      config: { policy: 'RequireMember' },
+      config: {
+        policy: 'RequireMember',
+        problems: ['shift_not_found', 'shift_in_past', 'already_signed_up', 'shift_full'],
+        sends: ['Location'],
+        bodyIsOptional: true,
+      },
       schema: {
+        operationId: 'signUp',
+        tags: ['Shifts'],
+        summary: 'Sign up for a shift',
         params: IdParams,
         querystring: NoQuery,
         body: SignUpRequest,
         response: { 201: Named(ShiftSignupDto) },
-      },
-      preValidation: async (request) => {
-        request.body ??= {};
       },
     },
     async (request, reply) => {
@@ -31,8 +36,15 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
   app.delete(
     '/shifts/:id/signup',
     {
-      config: { policy: 'RequireMember' },
-      schema: { params: IdParams, querystring: NoQuery, response: { 204: Type.Null() } },
+      config: { policy: 'RequireMember', problems: ['shift_not_found', 'shift_in_past', 'signup_not_found'] },
+      schema: {
+        operationId: 'cancelSignUp',
+        tags: ['Shifts'],
+        summary: 'Cancel your signup',
+        params: IdParams,
+        querystring: NoQuery,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       await request.transaction((tx) => cancelSignUp(tx, request.params.id));

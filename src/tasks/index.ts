@@ -32,8 +32,14 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/tasks',
     {
-      config: { policy: 'RequireMember' },
-      schema: { querystring: TaskListQuery, response: { 200: Type.Array(Named(TaskListDto)) } },
+      config: { policy: 'RequireMember', problems: ['invalid_cursor'], sends: ['Link'] },
+      schema: {
+        operationId: 'listTasks',
+        tags: ['Tasks'],
+        summary: 'List the tasks of the club',
+        querystring: TaskListQuery,
+        response: { 200: Type.Array(Named(TaskListDto)) },
+      },
     },
     async (request, reply) => {
       const page = readPage(request, taskOrders, '-createdAt');
@@ -45,8 +51,15 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/tasks/:id',
     {
-      config: { policy: 'RequireMember' },
-      schema: { params: IdParams, querystring: NoQuery, response: { 200: Named(TaskDetailDto) } },
+      config: { policy: 'RequireMember', problems: ['task_not_found'], sends: ['ETag'] },
+      schema: {
+        operationId: 'getTask',
+        tags: ['Tasks'],
+        summary: 'Read a task',
+        params: IdParams,
+        querystring: NoQuery,
+        response: { 200: Named(TaskDetailDto) },
+      },
     },
     async (request, reply) => {
       const task = await request.transaction((tx) => findTask(tx, request.params.id));
@@ -61,8 +74,11 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/tasks',
     {
-      config: { policy: 'RequireManager' },
+      config: { policy: 'RequireManager', problems: ['assignee_not_member'], sends: ['ETag', 'Location'] },
       schema: {
+        operationId: 'createTask',
+        tags: ['Tasks'],
+        summary: 'Make a task',
         querystring: NoQuery,
         body: Named(CreateTaskRequest),
         response: { 201: Named(TaskDetailDto) },
@@ -78,8 +94,25 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.patch(
     '/tasks/:id',
     {
-      config: { policy: 'RequireMember' },
+      config: {
+        policy: 'RequireMember',
+        problems: [
+          'task_not_found',
+          'precondition_failed',
+          'task_version_conflict',
+          'invalid_task_transition',
+          'task_transition_forbidden',
+          'task_assign_forbidden',
+          'task_already_assigned',
+          'assignee_not_member',
+        ],
+        reads: ['If-Match'],
+        sends: ['ETag'],
+      },
       schema: {
+        operationId: 'updateTask',
+        tags: ['Tasks'],
+        summary: 'Change a task, or take a step of its workflow',
         params: IdParams,
         querystring: NoQuery,
         body: Named(UpdateTaskRequest),
@@ -119,8 +152,19 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.delete(
     '/tasks/:id',
     {
-      config: { policy: 'RequireAdmin' },
-      schema: { params: IdParams, querystring: NoQuery, response: { 204: Type.Null() } },
+      config: {
+        policy: 'RequireAdmin',
+        problems: ['task_not_found', 'precondition_failed'],
+        reads: ['If-Match'],
+      },
+      schema: {
+        operationId: 'deleteTask',
+        tags: ['Tasks'],
+        summary: 'Delete a task',
+        params: IdParams,
+        querystring: NoQuery,
+        response: { 204: Type.Null() },
+      },
     },
     async (request, reply) => {
       await request.transaction(async (tx) => {

@@ -8,6 +8,7 @@ import type { ServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
 import type { Role } from '../../src/identity/roles.js';
+import { holdToDocument } from './contract.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 
 export const AUDIENCE = 'club-management-service';
@@ -80,6 +81,8 @@ export async function startService(
     await rm(directory, { recursive: true });
   });
 
+  await app.ready();
+  const check = holdToDocument(app);
   const token = (claims: Record<string, unknown>) => signToken(issuer, AUDIENCE, claims);
 
   const send: TestService['send'] = async (method, path, { headers = {}, body } = {}) => {
@@ -90,12 +93,14 @@ export async function startService(
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const isJson = String(response.headers['content-type'] ?? '').includes('json') && response.body !== '';
-    return {
+    const answer = {
       status: response.statusCode,
       headers: response.headers,
       body: isJson ? response.json() : undefined,
       text: response.body,
     };
+    check(method, path, answer);
+    return answer;
   };
 
   const as: TestService['as'] = (subject, role, clubId, claims = {}) => {

@@ -1,0 +1,52 @@
+import type { Policy } from '../plugins/authorize.js';
+import type { Code } from '../problems/codes.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The refusals of this route alone; those of every route are added. */
+    problems?: readonly Code[];
+    /** Headers beside the tenant's that the route looks at. */
+    reads?: readonly 'If-Match'[];
+    /** Headers that a success carries beside those of every answer. */
+    sends?: readonly ('ETag' | 'Location' | 'Link')[];
+  }
+}
+
+/** What the document says about a route beyond its schemas. */
+export interface Operation {
+  method: string;
+  /** As Fastify writes it: `/api/tasks/:id`. */
+  url: string;
+  policy: Policy;
+  problems: readonly Code[];
+  reads: readonly string[];
+  sends: readonly string[];
+  /** Whether it belongs to a club. */
+  hasTenant: boolean;
+  /** Whether a test set-up may act as another member. */
+  hasTestUser: boolean;
+  takesBody: boolean;
+  /** Whether no body counts as an empty one. */
+  bodyIsOptional: boolean;
+}
+
+/** Every code that an operation can be refused with. */
+export function codesOf({ method, policy, problems, hasTenant, hasTestUser, takesBody }: Operation): Code[] {
+  const parsesBody = method !== 'GET';
+  return [
+    'unauthenticated',
+    'invalid_token',
+    ...only(hasTenant, ['tenant_header_missing', 'tenant_header_invalid', 'tenant_forbidden']),
+    ...only(hasTenant && policy !== 'RequireViewer', ['insufficient_role']),
+    ...only(hasTestUser, ['test_user_invalid']),
+    ...only(parsesBody, ['malformed_json', 'payload_too_large', 'unsupported_media_type']),
+    ...only(takesBody, ['validation_failed']),
+    'invalid_parameter',
+    ...problems,
+    'service_unavailable',
+  ];
+}
+
+function only(condition: boolean, codes: Code[]): Code[] {
+  return condition ? codes : [];
+}

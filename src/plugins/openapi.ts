@@ -1,0 +1,73 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import plugin from 'fastify-plugin';
+import { complete, type Document } from '../openapi/document.js';
+import type { Operation } from '../openapi/operation.js';
+import type { Policy } from './authorize.js';
+import { TENANTLESS_PATH } from './tenant.js';
+
+/**
+ * The document: OpenAPI 3.1 at /openapi.json, to be tried at /docs.
+ *
+ * The schemas of the routes are the validators, the serializers and this document; nothing is written twice.
+ */
+export const openapi = plugin<{ testUserHeader: boolean }>(
+  async (app, { testUserHeader }) => {
+    const operations: Operation[] = [];
+
+    app.addHook('onRoute', ({ method, url, config, schema }) => {
+      if (config?.policy !== undefined && typeof method === 'string') {
+        operations.push({
+          method,
+          url,
+          policy: config.policy as Policy,
+          problems: config.problems ?? [],
+          reads: config.reads ?? [],
+          sends: config.sends ?? [],
+          hasTenant: url !== TENANTLESS_PATH,
+          hasTestUser: testUserHeader && url !== TENANTLESS_PATH,
+          takesBody: schema?.body !== undefined,
+          bodyIsOptional: config.bodyIsOptional ?? false,
+        });
+      }
+    });
+
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: {
+          title: 'Club Management Service',
+          version: '0.1.0',
+          description:
+            'Clubs, their members, tasks and shifts. Each club is a tenant: name it in `X-Tenant-Id`. Every refusal is a ' +
+            'problem with a `code` to switch on and a `detail` that says what to do.',
+          license: { name: 'MIT', identifier: 'MIT' },
+        },
+        servers: [{ url: '/' }],
+        tags: [
+          { name: 'Clubs', description: 'The tenants, and which of them are yours.' },
+          { name: 'Members', description: 'People in a club. You become one with your first request there.' },
+          { name: 'Tasks', description: 'Work with five states: Open, Assigned, InProgress, Review, Done.' },
+          { name: 'Shifts', description: 'Work at a time, with a number of places to sign up for.' },
+          { name: 'Operations', description: 'For whatever watches the process.' },
+        ],
+        security: [{ token: [] }],
+        components: {
+          securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+        },
+      },
+      refResolver: {
+        buildLocalReference: (json, _base, _fragment, index) => String(json.$id ?? `def-${index}`),
+      },
+      transformObject: (source) =>
+        complete(('openapiObject' in source ? source.openapiObject : {}) as Document, operations) as object,
+    });
+    await app.register(swaggerUi, {
+      routePrefix: '/docs',
+      uiConfig: { validatorUrl: null, persistAuthorization: true },
+    });
+
+    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  },
+  { name: 'openapi', dependencies: ['problems'] },
+);

@@ -1,0 +1,108 @@
+import t from 'tap';
+import { startService } from './setup/service.js';
+
+const service = await startService(t);
+const { body: document } = await service.send('GET', '/openapi.json');
+const operations = Object.entries<Record<string, { operationId: string }>>(document.paths).flatMap(
+  ([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+) as {
+  path: string;
+  method: string;
+  operationId: string;
+  summary: string;
+  tags: string[];
+  parameters?: { name: string }[];
+}[];
+
+t.test('the document is OpenAPI 3.1 and needs neither a token nor a club', async (t) => {
+  const answer = await service.send('GET', '/openapi.json');
+  t.equal(answer.status, 200);
+  t.match(String(answer.headers['content-type']), /^application\/json/);
+  t.equal(answer.body.openapi, '3.1.0');
+});
+
+t.test('it names every operation of the contract, once each, with a summary and a group', async (t) => {
+  const names = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).sort();
+  t.same(names, [
+    'DELETE /api/shifts/{id}',
+    'DELETE /api/shifts/{id}/signup',
+    'DELETE /api/tasks/{id}',
+    'GET /api/clubs/current',
+    'GET /api/clubs/me',
+    'GET /api/members',
+    'GET /api/members/me',
+    'GET /api/members/{id}',
+    'GET /api/shifts',
+    'GET /api/shifts/{id}',
+    'GET /api/tasks',
+    'GET /api/tasks/{id}',
+    'GET /livez',
+    'GET /readyz',
+    'PATCH /api/tasks/{id}',
+    'POST /api/shifts',
+    'POST /api/shifts/{id}/signup',
+    'POST /api/tasks',
+    'PUT /api/shifts/{id}',
+  ]);
+  t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
+  for (const { operationId, summary, tags } of operations) {
+    t.ok(summary, operationId);
+    t.equal(tags.length, 1, operationId);
+  }
+});
+
+t.test('the DTOs are components by their names', async (t) => {
+  t.same(Object.keys(document.components.schemas).sort(), [
+    'ClubDto',
+    'CreateShiftRequest',
+    'CreateTaskRequest',
+    'MemberDto',
+    'Problem',
+    'ShiftDetailDto',
+    'ShiftListDto',
+    'ShiftSignupDto',
+    'TaskDetailDto',
+    'TaskListDto',
+    'UpdateShiftRequest',
+    'UpdateTaskRequest',
+  ]);
+});
+
+t.test('every operation below /api but GET /api/clubs/me asks for the tenant header', async (t) => {
+  for (const { method, path, parameters = [] } of operations) {
+    const asks = parameters.some(({ name }) => name === 'X-Tenant-Id');
+    t.equal(asks, path.startsWith('/api') && path !== '/api/clubs/me', `${method} ${path}`);
+  }
+});
+
+t.test('every refusal has an example for each of its codes', async (t) => {
+  for (const { path, method } of operations) {
+    const { responses } = document.paths[path][method];
+    for (const [status, { content }] of Object.entries<{
+      content?: Record<
+        string,
+        { schema: { allOf?: { properties?: { code: { enum: string[] } } }[] }; examples: object }
+      >;
+    }>(responses)) {
+      const problem = content?.['application/problem+json'];
+      if (problem !== undefined) {
+        t.same(
+          Object.keys(problem.examples),
+          problem.schema.allOf?.[1]?.properties?.code.enum,
+          `${method} ${path} ${status}`,
+        );
+      }
+    }
+  }
+});
+
+t.test('/docs shows it with assets of its own and nothing from elsewhere', async (t) => {
+  const page = await service.send('GET', '/docs');
+  t.equal(page.status, 200);
+  const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => String(url));
+  t.ok(assets.length > 3);
+  for (const url of assets) {
+    t.match(url, /^\/docs\//);
+    t.equal((await service.send('GET', url)).status, 200, url);
+  }
+});

@@ -1,0 +1,94 @@
+import { appendFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { App } from '../../src/app.js';
+import type { Answer } from './service.js';
+
+interface Response {
+  content?: Record<string, { schema: object; examples?: Record<string, unknown> }>;
+}
+
+/**
+ * Where the documented answers (`=`) and those that tests produced (`+`) are noted, a line each: at the end of
+ * the whole suite, an answer that is documented and that no test produced fails it.
+ */
+const ANSWERS = process.env.TEST_ANSWERS;
+
+function note(sign: '=' | '+', name: string): void {
+  if (ANSWERS !== undefined) {
+    appendFileSync(ANSWERS, `${sign} ${name}\n`);
+  }
+}
+
+/** Refusals that belong to no operation: there is none at that path, or not with that method. */
+const OUTSIDE = ['route_not_found', 'method_not_allowed'];
+
+/**
+ * Holds every answer to the document: the status is documented for the operation, the body has the documented
+ * form, and nothing is in it that the document does not name.
+ */
+export function holdToDocument(app: App): (method: string, url: string, answer: Answer) => void {
+  const document = app.swagger() as unknown as {
+    paths: Record<string, Record<string, { operationId: string; responses: Record<string, Response> }>>;
+  };
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+  ajv.addSchema(closed(document), 'document');
+  const validators = new Map<string, ValidateFunction>();
+  for (const { operationId, responses } of Object.values(document.paths).flatMap((path) =>
+    Object.values(path),
+  )) {
+    for (const [status, { content }] of Object.entries(responses)) {
+      for (const code of Object.keys(content?.['application/problem+json']?.examples ?? { '': null })) {
+        note('=', `${operationId} ${status} ${code}`.trim());
+      }
+    }
+  }
+
+  return (method, url, { status, body, headers }) => {
+    const segments = (url.split('?')[0] ?? '').split('/');
+    const path = Object.keys(document.paths).find((pattern) => matches(pattern.split('/'), segments));
+    const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const operation = path === undefined ? undefined : document.paths[path]?.[verb];
+    if (path === undefined || operation === undefined || OUTSIDE.includes(body?.code)) {
+      return;
+    }
+    const response = operation.responses[status];
+    const name = `${operation.operationId} ${status} ${body?.code ?? ''}`.trim();
+    if (response === undefined) {
+      throw new Error(`The answer ${name} is not in the document.`);
+    }
+    note('+', name);
+    const media = String(headers['content-type'] ?? '').split(';')[0] ?? '';
+    if (method === 'HEAD' || (response.content === undefined && body === undefined)) {
+      return;
+    }
+    const pointer = ['paths', path, verb, 'responses', String(status), 'content', media, 'schema'];
+    const reference = `document#/${pointer.map(pointerPart).join('/')}`;
+    const validate = validators.get(reference) ?? ajv.compile({ $ref: reference });
+    validators.set(reference, validate);
+    if (!validate(body)) {
+      throw new Error(
+        `The answer ${name} has another form than documented: ${ajv.errorsText(validate.errors)}`,
+      );
+    }
+  };
+}
+
+function matches(pattern: string[], segments: string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part.startsWith('{') || part === segments[index])
+  );
+}
+
+function pointerPart(part: string): string {
+  return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
+
+/** The same document, with the DTOs closed: a property that is not documented is a fault of the service. */
+function closed<Document extends object>(document: Document): Document {
+  const copy = JSON.parse(JSON.stringify(document));
+  for (const schema of Object.values(copy.components.schemas) as Record<string, unknown>[]) {
+    schema.additionalProperties ??= false;
+  }
+  return copy;
+}
