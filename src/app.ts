@@ -12,6 +12,7 @@ import { members } from './members/index.js';
 import { authenticate } from './plugins/authenticate.js';
 import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
+import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
 import { methods } from './plugins/methods.js';
 import { openapi } from './plugins/openapi.js';
@@ -51,6 +52,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
     schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  await app.register(drain);
   await app.register(methods);
   await app.register(responses);
   await app.register(problems);

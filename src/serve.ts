@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { buildApp } from './app.js';
 import type { ServerConfig } from './config.js';
@@ -11,10 +12,12 @@ import { isDeployed } from './database/readiness.js';
  * A database that is down or older than this release does not stop it: it comes back or is deployed, and the
  * service is not ready until then.
  *
- * @returns the way to stop: running requests finish, then the connections to the database close
+ * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
+ *   its answer, so that load balancers and clients go elsewhere; then running requests finish, and the connections
+ *   to the database close.
  * @throws UnsafeRole when row-level security would not hold for the login
  */
-export async function serve(config: ServerConfig): Promise<() => Promise<void>> {
+export async function serve(config: ServerConfig): Promise<(drainMs: number) => Promise<void>> {
   const logger = pino({ level: config.logLevel });
   const database = new Database(config.database);
   const app = await buildApp(config, database, logger);
@@ -35,7 +38,10 @@ export async function serve(config: ServerConfig): Promise<() => Promise<void>> 
   }
 
   await app.listen({ host: config.host, port: config.port });
-  return async () => {
+  return async (drainMs) => {
+    logger.info({ drainMs }, 'stopping');
+    app.drain();
+    await sleep(drainMs);
     await app.close();
     await database.close();
   };

@@ -5,15 +5,17 @@ import { ConfigurationError, readServerConfig } from './config.js';
 import { UnsafeRole } from './database/failures.js';
 import { serve } from './serve.js';
 
-/** How long running requests get to finish after a signal. */
-const CLOSE_TIMEOUT_MS = 10_000;
+/** How long the process answers on after a signal, while load balancers and clients go elsewhere. */
+const DRAIN_MS = 3_000;
+/** How long after a signal the process ends at the latest, whatever is still running. */
+const STOP_TIMEOUT_MS = 9_500;
 
 try {
   const close = await serve(readServerConfig());
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => {
-      setTimeout(() => process.exit(1), CLOSE_TIMEOUT_MS).unref();
-      close().then(() => process.exit(0));
+      setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+      close(DRAIN_MS).then(() => process.exit(0));
     });
   }
 } catch (error) {

@@ -42,7 +42,8 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   }
 
   const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url }) };
-  stops.unshift(await serve(readServerConfig(provided)));
+  const close = await serve(readServerConfig(provided));
+  stops.unshift(() => close(0));
   console.log(await welcome(config, issuer));
 }
 

@@ -17,7 +17,8 @@ export interface Operation {
   method: string;
   /** As Fastify writes it: `/api/tasks/:id`. */
   url: string;
-  policy: Policy;
+  /** Undefined where nobody needs a token. */
+  policy: Policy | undefined;
   problems: readonly Code[];
   reads: readonly string[];
   sends: readonly string[];
@@ -34,8 +35,7 @@ export interface Operation {
 export function codesOf({ method, policy, problems, hasTenant, hasTestUser, takesBody }: Operation): Code[] {
   const parsesBody = method !== 'GET';
   return [
-    'unauthenticated',
-    'invalid_token',
+    ...only(policy !== undefined, ['unauthenticated', 'invalid_token']),
     ...only(hasTenant, ['tenant_header_missing', 'tenant_header_invalid', 'tenant_forbidden']),
     ...only(hasTenant && policy !== 'RequireViewer', ['insufficient_role']),
     ...only(hasTestUser, ['test_user_invalid']),
@@ -43,7 +43,7 @@ export function codesOf({ method, policy, problems, hasTenant, hasTestUser, take
     ...only(takesBody, ['validation_failed']),
     'invalid_parameter',
     ...problems,
-    'service_unavailable',
+    ...only(policy !== undefined, ['service_unavailable']),
   ];
 }
 

@@ -21,14 +21,13 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
         response: { 200: Health },
       },
     },
-    async () => ({
-      status: 'live',
-    }),
+    async () => ({ status: 'live' }),
   );
 
   app.get(
     '/readyz',
     {
+      config: { problems: ['service_unavailable'] },
       schema: {
         operationId: 'isReady',
         tags: ['Operations'],
@@ -39,6 +38,9 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
       },
     },
     async () => {
+      if (app.isDraining) {
+        throw new Problem('service_unavailable', { detail: 'The process is about to stop.' });
+      }
       if (!(await isDeployed(database))) {
         throw new Problem('service_unavailable', {
           detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',

@@ -3,7 +3,6 @@ import swaggerUi from '@fastify/swagger-ui';
 import plugin from 'fastify-plugin';
 import { complete, type Document } from '../openapi/document.js';
 import type { Operation } from '../openapi/operation.js';
-import type { Policy } from './authorize.js';
 import { TENANTLESS_PATH } from './tenant.js';
 
 /**
@@ -16,18 +15,19 @@ export const openapi = plugin<{ testUserHeader: boolean }>(
     const operations: Operation[] = [];
 
     app.addHook('onRoute', ({ method, url, config, schema }) => {
-      if (config?.policy !== undefined && typeof method === 'string') {
+      if (typeof method === 'string' && method !== 'HEAD' && schema !== undefined && schema.hide !== true) {
+        const hasTenant = config?.policy !== undefined && url !== TENANTLESS_PATH;
         operations.push({
           method,
           url,
-          policy: config.policy as Policy,
-          problems: config.problems ?? [],
-          reads: config.reads ?? [],
-          sends: config.sends ?? [],
-          hasTenant: url !== TENANTLESS_PATH,
-          hasTestUser: testUserHeader && url !== TENANTLESS_PATH,
-          takesBody: schema?.body !== undefined,
-          bodyIsOptional: config.bodyIsOptional ?? false,
+          policy: config?.policy,
+          problems: config?.problems ?? [],
+          reads: config?.reads ?? [],
+          sends: config?.sends ?? [],
+          hasTenant,
+          hasTestUser: testUserHeader && hasTenant,
+          takesBody: schema.body !== undefined,
+          bodyIsOptional: config?.bodyIsOptional ?? false,
         });
       }
     });

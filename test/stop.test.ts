@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { AUDIENCE, startService } from './setup/service.js';
+
+// The issuer and the database of this service serve a second one: the process as it ships.
+const service = await startService(t);
+const club = await service.db.makeClub();
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  return port;
+}
+
+async function startProcess(port: number): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['dist/server.js'], {
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      PORT: String(port),
+      DATABASE_URL: service.db.url,
+      AUTH_ISSUER: service.issuer.url,
+      AUTH_AUDIENCE: AUDIENCE,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  for (let tries = 0; tries < 200; tries += 1) {
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (ready?.ok) {
+      return child;
+    }
+    await sleep(50);
+  }
+  throw new Error('The process did not become ready.');
+}
+
+function request(port: number, path: string, agent: Agent, headers: Record<string, string>) {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, agent, headers }, (response) => {
+      response.resume();
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+    }).once('error', reject);
+  });
+}
+
+t.test(
+  'a stop resets nobody: running requests finish, kept connections are closed with an answer',
+  async (t) => {
+    const port = await freePort();
+    const child = await startProcess(port);
+    const token = await service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
+    let answered = 0;
+
+    // Each keeps one connection alive and stops when it is told that the connection closes.
+    const clients = Array.from({ length: 20 }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (;;) {
+        const answer = await request(port, '/api/tasks', agent, headers);
+        t.equal(answer.status, 200);
+        answered += 1;
+        if (answer.headers.connection === 'close') {
+          agent.destroy();
+          return;
+        }
+        await sleep(20);
+      }
+    });
+    while (answered < 40) {
+      await sleep(20);
+    }
+    const stopped = Date.now();
+    child.kill('SIGTERM');
+    await sleep(200);
+    const ready = await request(port, '/readyz', new Agent(), {});
+    t.equal(ready.status, 503, 'not ready any more');
+    t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'but alive');
+    await Promise.all(clients);
+    const [code] = await once(child, 'exit');
+    t.equal(code, 0);
+    t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
+  },
+);
+
+t.test('a second signal does not wait', async (t) => {
+  const port = await freePort();
+  const child = await startProcess(port);
+  child.kill('SIGTERM');
+  await sleep(100);
+  child.kill('SIGTERM');
+  const [, signal] = await once(child, 'exit');
+  t.equal(signal, 'SIGTERM');
+});
