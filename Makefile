@@ -17,11 +17,11 @@ run: build ## start everything: PostgreSQL, demo data, token issuer, the service
 	@$(DEVELOPMENT) dist/development/run.js
 
 dev: build ## the same, started anew at every change of the source
-	@node_modules/.bin/tsc --project tsconfig.build.json --watch --preserveWatchOutput & \
+	@node_modules/.bin/tsc --project src/development --watch --preserveWatchOutput & \
 	  trap "kill $$!" EXIT; $(DEVELOPMENT) --watch-path=dist --watch-path=sql dist/development/run.js
 
 test: node_modules ## run the tests against a real PostgreSQL (TEST_DATABASE_URL, or its own); FILES=test/tasks.test.ts for some
-	@node_modules/.bin/tsc --project tsconfig.build.json
+	@node_modules/.bin/tsc --project src/development
 	@$(NODE) dist/development/test.js $(FILES)
 
 check: node_modules ## check types, lint and format
@@ -55,7 +55,7 @@ clean: ## remove what was built; keeps .data
 # The commands below are quiet, so that `make token` prints a token and nothing else.
 .PHONY: build
 build: node_modules
-	@node_modules/.bin/tsc --project tsconfig.build.json
+	@node_modules/.bin/tsc --project src/development
 
 node_modules: package-lock.json
 	@npm ci --include=dev --no-progress >&2
