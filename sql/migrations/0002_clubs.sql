@@ -14,6 +14,7 @@ create table app.clubs (
   slug       text not null,
   time_zone  text not null,
   created_at timestamptz not null default now(),
+  closed_at  timestamptz,
   constraint clubs_slug_key unique (slug),
   constraint clubs_name_length check (char_length(name) between 1 and 200 and name = btrim(name)),
   constraint clubs_slug_form check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(slug) <= 63)

@@ -83,15 +83,18 @@ begin
     where member.id = test_member_id;
   end if;
 
-  club_exists := member_id is not null or exists (select from app.clubs as club where club.id = tenant_id);
-  if member_id is not null then
+  club_exists := exists (select from app.clubs as club where club.id = tenant_id);
+  if not club_exists then
+    -- Nothing of a closed club is to be had, whatever statement follows.
+    setting := set_config('app.tenant_id', '', true);
+  elsif member_id is not null then
     setting := set_config('app.member_id', member_id::text, true);
   end if;
   return next;
 end
 $$;
 comment on function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) is
-  'Begins a request: sets the club, the caller, the role and the member of this transaction, and writes nothing. Answers with the club it entered, whether that exists, the member, and whether the member''s row says what the token says. test_member_id stands in for the member in test set-ups.';
+  'Begins a request: sets the club, the caller, the role and the member of this transaction, and writes nothing. Answers with the club it entered, whether that exists and is not closed, the member, and whether the member''s row says what the token says. test_member_id stands in for the member in test set-ups.';
 
 create or replace function app.enter_directory(club_ids uuid[]) returns text
 language sql volatile
@@ -116,7 +119,7 @@ comment on function app.new_id() is
 grant execute on function
   app.missing_context(text), app.tenant_id(), app.user_id(), app.role(), app.member_id(), app.new_id()
 to club_api, club_signup;
-grant execute on function app.missing_context(text), app.tenant_id(), app.new_id() to club_operator;
+grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.new_id() to club_operator;
 grant execute on function app.missing_context(text), app.club_ids() to club_directory;
 grant execute on function
   app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid), app.enter_directory(uuid[])

@@ -8,10 +8,13 @@
 comment on schema app is 'The Club Management Service: tables under row-level security, and the functions of requests.';
 comment on type app.club_role is 'The roles of a caller in a club, in order: Viewer < Member < Manager < Admin.';
 comment on table app.clubs is 'Clubs. Each is a tenant.';
+comment on column app.clubs.closed_at is 'When the club was closed. Its rows stay; no request sees it any more.';
 
 grant select on app.clubs to club_api;
 grant select on app.clubs to club_directory;
+grant select (id) on app.clubs to club_operator;
 grant insert (id, name, slug, time_zone) on app.clubs to club_operator;
+grant update (name, slug, closed_at) on app.clubs to club_operator;
 
 alter table app.clubs enable row level security, force row level security;
 
@@ -24,16 +27,24 @@ create policy clubs_directory_floor on app.clubs as restrictive for all to club_
 comment on policy clubs_directory_floor on app.clubs is 'The directory reaches the clubs that the caller''s token names, and writes nothing.';
 
 create policy clubs_read on app.clubs for select to club_api
-  using ((select app.role()) >= 'Viewer');
-comment on policy clubs_read on app.clubs is 'Everybody with a role in the club sees it.';
+  using (closed_at is null and (select app.role()) >= 'Viewer');
+comment on policy clubs_read on app.clubs is 'Everybody with a role in the club sees it, until it is closed.';
 
 create policy clubs_list on app.clubs for select to club_directory
-  using (id = any ((select app.club_ids())::uuid[]));
+  using (closed_at is null and id = any ((select app.club_ids())::uuid[]));
 comment on policy clubs_list on app.clubs is 'A caller finds the clubs of the token before choosing one.';
 
 create policy clubs_provision on app.clubs for insert to club_operator
   with check (id = (select app.tenant_id()));
 comment on policy clubs_provision on app.clubs is 'An operator makes a club inside the context of its own new id.';
+
+create policy clubs_find on app.clubs for select to club_operator
+  using (id = (select app.tenant_id()));
+comment on policy clubs_find on app.clubs is 'An operator finds the club to change, closed or not.';
+
+create policy clubs_change on app.clubs for update to club_operator
+  using (id = (select app.tenant_id())) with check (id = (select app.tenant_id()));
+comment on policy clubs_change on app.clubs is 'An operator renames, closes and reopens a club inside its own context.';
 
 set local role club_directory;
 
@@ -76,5 +87,53 @@ $$;
 comment on function app.provision_club(text, text, text, uuid) is
   'Makes a club and answers with its id. For operators; the fourth argument is for a club whose id is known already.';
 grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
+
+create or replace function app.operate_on(club_id uuid) returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+  perform set_config('app.tenant_id', club_id::text, true);
+  if not exists (select from app.clubs as club where club.id = club_id) then
+    raise exception using errcode = 'CL002', message = format('there is no club %s', club_id);
+  end if;
+end
+$$;
+comment on function app.operate_on(uuid) is 'Enters a club, closed or not, as an operator. CL002: no such club.';
+
+create or replace function app.rename_club(id uuid, name text, slug text) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform app.operate_on(id);
+  update app.clubs as club
+  set name = btrim(rename_club.name), slug = rename_club.slug
+  where club.id = rename_club.id;
+end
+$$;
+comment on function app.rename_club(uuid, text, text) is 'Gives a club another name and slug. For operators. CL002: no such club.';
+grant execute on function app.rename_club(uuid, text, text) to club_owner;
+
+create or replace function app.close_club(id uuid) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform app.operate_on(id);
+  update app.clubs as club set closed_at = clock_timestamp() where club.id = close_club.id;
+end
+$$;
+comment on function app.close_club(uuid) is
+  'Closes a club: from now on it answers as if it did not exist. Its rows stay. For operators. CL002: no such club.';
+grant execute on function app.close_club(uuid) to club_owner;
+
+create or replace function app.reopen_club(id uuid) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform app.operate_on(id);
+  update app.clubs as club set closed_at = null where club.id = reopen_club.id;
+end
+$$;
+comment on function app.reopen_club(uuid) is 'Opens a closed club again, as it was. For operators. CL002: no such club.';
+grant execute on function app.reopen_club(uuid) to club_owner;
 
 set local role club_owner;

@@ -17,6 +17,9 @@ grant select on app.members to club_api;
 grant insert (external_user_id, display_name, email, role, token_issued_at) on app.members to club_api;
 grant update (display_name, email, role, token_issued_at, updated_at) on app.members to club_api;
 
+grant select (id) on app.members to club_operator;
+grant update (external_user_id, display_name, email, token_issued_at, updated_at) on app.members to club_operator;
+
 alter table app.members enable row level security, force row level security;
 
 create policy members_floor on app.members as restrictive for all to public
@@ -36,6 +39,14 @@ create policy members_refresh on app.members for update to club_api
   with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
 comment on policy members_refresh on app.members is 'A caller refreshes their own row, with the role of their token.';
 
+create policy members_erase_find on app.members for select to club_operator
+  using (id = (select app.member_id()));
+comment on policy members_erase_find on app.members is 'An operator finds the one member to erase.';
+
+create policy members_erase on app.members for update to club_operator
+  using (id = (select app.member_id())) with check (id = (select app.member_id()));
+comment on policy members_erase on app.members is 'An operator erases the one member of this context.';
+
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
 language sql volatile set search_path = ''
 as $$
@@ -53,3 +64,26 @@ $$;
 comment on function app.sync_member(text, text, timestamptz) is
   'Creates the caller''s own member row, or refreshes it when the token is not older than the one that last did. What a token does not say (null) stays.';
 grant execute on function app.sync_member(text, text, timestamptz) to club_api;
+
+set local role club_operator;
+
+create or replace function app.erase_member(club_id uuid, member_id uuid) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  perform app.operate_on(club_id);
+  perform set_config('app.member_id', member_id::text, true);
+  update app.members as member
+  set external_user_id = 'erased:' || member.id, display_name = 'Former member', email = null,
+      token_issued_at = null, updated_at = clock_timestamp()
+  where member.id = erase_member.member_id;
+  if not found then
+    raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
+  end if;
+end
+$$;
+comment on function app.erase_member(uuid, uuid) is
+  'Takes everything personal out of a member''s row; what they did stays, done by a former member. For operators. CL002: no such club; ME001: no such member.';
+grant execute on function app.erase_member(uuid, uuid) to club_owner;
+
+set local role club_owner;
