@@ -1,0 +1,79 @@
+import pg from 'pg';
+import type { Test } from 'tap';
+import type { Role } from '../../src/identity/roles.js';
+import type { TestDatabase } from './database.js';
+
+/** Who a transaction enters as. */
+export interface Caller {
+  clubId: string;
+  subject: string;
+  role: Role;
+}
+
+/** Raw SQL as the runtime role, by another driver than the service's. */
+export interface RuntimeSession {
+  client: pg.Client;
+  /** Begins a transaction and enters the club; whoever calls ends it. */
+  begin(caller: Caller): Promise<void>;
+  /** Runs work in a transaction inside the club. */
+  inside<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
+  /** Runs one statement in a transaction of its own, and answers with its rows or the SQLSTATE of its refusal. */
+  run(caller: Caller, sql: string, values?: unknown[]): Promise<Outcome>;
+  /** Makes the caller a member, as their first request would, and answers with the id. */
+  join(caller: Caller): Promise<string>;
+}
+
+export interface Outcome {
+  /** The SQLSTATE, or `ok`. */
+  code: string;
+  /** The constraint that refused. */
+  constraint?: string | undefined;
+  rowCount: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into rows of every shape
+  rows: any[];
+}
+
+/** Connects with the login of the service. */
+export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<RuntimeSession> {
+  const client = new pg.Client(db.url);
+  client.on('error', () => {});
+  await client.connect();
+  t.teardown(() => client.end());
+
+  const begin: RuntimeSession['begin'] = async ({ clubId, subject, role }) => {
+    await client.query('begin');
+    await client.query('select app.enter($1, $2, $3, null, null, null)', [clubId, subject, role]);
+  };
+
+  const inside: RuntimeSession['inside'] = async (caller, work) => {
+    try {
+      await begin(caller);
+      const result = await work();
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback');
+      throw error;
+    }
+  };
+
+  const run: RuntimeSession['run'] = async (caller, sql, values = []) => {
+    try {
+      const { rows, rowCount } = await inside(caller, () => client.query(sql, values));
+      return { code: 'ok', rowCount: rowCount ?? 0, rows };
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) {
+        throw error;
+      }
+      return { code: String(error.code), constraint: error.constraint, rowCount: 0, rows: [] };
+    }
+  };
+
+  const join: RuntimeSession['join'] = (caller) =>
+    inside(caller, async () => {
+      const { rows } = await client.query('select app.sync_member($1, null, null) as id', [caller.subject]);
+      return rows[0].id;
+    });
+
+  return { client, begin, inside, run, join };
+}
