@@ -40,6 +40,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
     loggerInstance: logger,
     // One line a request, written by plugins/responses.ts.
     logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: config.trustProxy?.split(',') ?? false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,

@@ -42,6 +42,12 @@ export const Environment = Type.Object({
   AUTH_JWKS_URL: Type.Optional(WebUrl),
   AUTH_CLUBS_CLAIM: Type.String({ minLength: 1, default: 'clubs', description: 'the name of a claim' }),
   TEST_DATABASE_URL: Type.Optional(PostgresUrl),
+  TRUST_PROXY: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-fA-F.:]+(/[0-9]{1,3})?(,[0-9a-fA-F.:]+(/[0-9]{1,3})?)*$',
+      description: 'addresses or networks with commas between, such as 10.0.0.0/8',
+    }),
+  ),
   TEST_USER_HEADER: { ...Switch, default: 'off' },
 });
 
@@ -119,6 +125,8 @@ export interface ServerConfig {
   logLevel: string;
   database: { url: string; slots: number; prepare: boolean };
   auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
+  /** Proxies whose X-Forwarded-For is believed, for the address in the log; undefined for none. */
+  trustProxy: string | undefined;
   testUserHeader: boolean;
 }
 
@@ -151,6 +159,7 @@ export function readServerConfig(
       jwksUrl: variables.AUTH_JWKS_URL,
       clubsClaim: variables.AUTH_CLUBS_CLAIM,
     },
+    trustProxy: variables.TRUST_PROXY,
     testUserHeader: variables.TEST_USER_HEADER === 'on',
   };
 }

@@ -24,6 +24,7 @@ export const responses = plugin(
           route: request.routeOptions.url ?? null,
           status: reply.statusCode,
           ms: Math.round(reply.elapsedTime * 10) / 10,
+          ip: request.ip,
           tenant: request.tenant?.id,
           member: request.memberId ?? undefined,
         },

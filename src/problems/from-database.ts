@@ -16,6 +16,7 @@ const bySqlState: Record<string, Code> = {
   TK002: 'task_transition_forbidden',
   TK003: 'task_assign_forbidden',
   '25006': 'service_unavailable', // read-only: a standby, or a primary that is being moved
+  '26000': 'service_unavailable', // a prepared statement is gone: a pooler in transaction mode needs DATABASE_PREPARE=off
   '40001': 'service_unavailable', // serialization failure, after the second attempt
   '40P01': 'service_unavailable', // deadlock, after the second attempt
   '55P03': 'service_unavailable', // lock_timeout

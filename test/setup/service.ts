@@ -69,6 +69,7 @@ export async function startService(
     logLevel: 'silent',
     database: { url: db.url, slots: 4, prepare: true },
     auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
+    trustProxy: undefined,
     testUserHeader: false,
     ...settings,
   };
