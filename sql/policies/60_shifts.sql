@@ -151,11 +151,15 @@ create or replace function app.count_signups() returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  if tg_op = 'INSERT' then
-    update app.shifts as s set signup_count = s.signup_count + 1 where s.id = new.shift_id;
-  else
+  if tg_op <> 'INSERT' then
     -- When the shift itself is being deleted there is no row left to count in.
     update app.shifts as s set signup_count = s.signup_count - 1 where s.id = old.shift_id;
+  end if;
+  if tg_op <> 'DELETE' then
+    update app.shifts as s set signup_count = s.signup_count + 1 where s.id = new.shift_id;
+    if not found then
+      raise exception using errcode = 'SH001', message = 'no such shift in this club';
+    end if;
   end if;
   return null;
 end
@@ -165,6 +169,6 @@ grant execute on function app.count_signups() to club_owner;
 
 set local role club_owner;
 
-create trigger shift_signups_count after insert or delete on app.shift_signups
+create trigger shift_signups_count after insert or delete or update of tenant_id, shift_id on app.shift_signups
   for each row execute function app.count_signups();
 comment on trigger shift_signups_count on app.shift_signups is 'The counter follows the signups, whoever writes them.';

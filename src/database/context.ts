@@ -1,9 +1,9 @@
 import type { Identity } from '../identity/identity.js';
 import type { Role } from '../identity/roles.js';
 import { Problem } from '../problems/problem.js';
-import type { Database, Mode } from './database.js';
+import type { Database } from './database.js';
 import { sql } from './sql.js';
-import type { Entry, Transaction } from './transaction.js';
+import type { Entry, Mode, Transaction } from './transaction.js';
 
 /** Who is asking, and for which club: what a transaction enters with. */
 export interface Caller {

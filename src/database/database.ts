@@ -2,9 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isStatementError, Unavailable } from './failures.js';
 import { admit } from './login.js';
 import { Slots } from './slots.js';
-import { type Entry, runTransaction, type Transaction } from './transaction.js';
-
-export type Mode = 'read only' | 'read write';
+import { type Entry, type Mode, runTransaction, type Transaction } from './transaction.js';
 
 export interface DatabaseOptions {
   url: string;
@@ -48,7 +46,7 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction, READ COMMITTED, on a slot of its own.
+   * Runs work in one transaction, on a slot of its own.
    *
    * The work runs again from its beginning when the database asks for it (2 attempts in all for a serialization
    * failure or a deadlock), so it does nothing but query and decide.

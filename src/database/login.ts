@@ -18,12 +18,20 @@ export async function admit(session: Session): Promise<void> {
         when role.rolbypassrls then 'has BYPASSRLS'
         when role.rolcreaterole then 'has CREATEROLE'
         when exists (
+          select from pg_roles as other
+          where (other.rolsuper or other.rolbypassrls or other.rolcreaterole)
+            and pg_has_role(role.oid, other.oid, 'member')
+        ) then 'may become a role that policies do not bind'
+        when exists (
           select from pg_class as class
           where class.relnamespace = to_regnamespace('app') and pg_has_role(role.oid, class.relowner, 'member')
         ) then 'may become the owner of the tables'
       end as reason
     from pg_roles as role
-    where role.rolname = current_user`);
+    -- The session's own login too: RESET ROLE leads back to it.
+    where role.rolname in (session_user, current_user)
+    order by reason nulls last
+    limit 1`);
   if (login?.reason) {
     throw new UnsafeRole(
       `The login ${login.name} of DATABASE_URL ${login.reason}, so row-level security would not hold for it. ` +

@@ -119,6 +119,8 @@ export class Session {
 
   #openSocket(target: SocketTarget): net.Socket {
     if (this.#socket !== undefined || this.#lost !== undefined) {
+      // The driver does not tell the statement that waits when the URL names several hosts: we do.
+      this.lose(new Error('the connection closed before it was ready'));
       throw new Error('a session never reconnects');
     }
     const [host, port] = [target.host[0] as string, target.port[0] as number];
@@ -150,7 +152,7 @@ function connect(options: SessionOptions, hooks: Hooks) {
     max_lifetime: null,
     connect_timeout: CONNECT_TIMEOUT_S,
     fetch_types: false,
-    connection: { application_name: 'club-management-service', TimeZone: 'UTC' },
+    connection: { application_name: 'club-management-service', TimeZone: 'UTC', DateStyle: 'ISO' },
     onnotice: (notice) => hooks.onNotice(notice.code as string),
     onclose: hooks.onClose,
     transform: { column: { from: postgres.toCamel } },

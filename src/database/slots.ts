@@ -30,7 +30,9 @@ export class Slots {
   readonly #idle: Session[] = [];
   readonly #lent = new Set<Session>();
   readonly #waiters: Waiter[] = [];
-  #closed = false;
+  #closed: Promise<void> | undefined;
+  /** Called when a session comes home after the end. */
+  #onHome: () => void = () => {};
 
   constructor(options: SlotOptions) {
     this.#options = options;
@@ -49,6 +51,10 @@ export class Slots {
   async borrow(): Promise<Session> {
     const session = this.#take() ?? (await this.#wait());
     if (session.isNew) {
+      const timer = setTimeout(
+        () => session.lose(new Error('the connection was not ready in time')),
+        this.#options.waitMs,
+      );
       try {
         await this.#options.admit(session);
         session.isNew = false;
@@ -56,6 +62,8 @@ export class Slots {
         session.lose(error as Error);
         this.giveBack(session);
         throw error;
+      } finally {
+        clearTimeout(timer);
       }
     }
     return session;
@@ -65,7 +73,7 @@ export class Slots {
   giveBack(session: Session): void {
     this.#lent.delete(session);
     if (this.#closed || Date.now() - session.openedAt > this.#options.maxAgeMs) {
-      void session.close();
+      void session.close().then(() => this.#onHome());
     } else if (!session.lost) {
       this.#idle.push(session);
     }
@@ -78,14 +86,23 @@ export class Slots {
     }
   }
 
-  /** Refuses new borrowers, lets lent sessions come home, ends the idle ones. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  /** Refuses new borrowers, lets lent sessions come home, ends every session. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     for (const waiter of this.#waiters.splice(0)) {
       clearTimeout(waiter.timer);
       waiter.reject(new Unavailable('The service is stopping.'));
     }
     await Promise.all(this.#idle.splice(0).map((session) => session.close()));
+    while (this.#lent.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onHome = resolve;
+      });
+    }
   }
 
   /** The session that came home last, a new one while there is room, or none. */

@@ -64,7 +64,8 @@ export function containing(text: string): string {
 }
 
 function templateOf(pieces: string[]): TemplateStringsArray {
-  const key = pieces.join('$');
+  // NUL is the one character that no SQL text holds.
+  const key = pieces.join('\0');
   let template = composed.get(key);
   if (template === undefined) {
     template = Object.assign([...pieces], { raw: pieces });

@@ -26,6 +26,14 @@ export interface Entry<Row = never> {
   accept: (row: Row) => void;
 }
 
+/** One snapshot for all statements of a reader, so that what they answer agrees; writers see what is newest. */
+const BEGIN = {
+  'read only': 'begin isolation level repeatable read, read only',
+  'read write': 'begin isolation level read committed, read write',
+};
+
+export type Mode = keyof typeof BEGIN;
+
 /**
  * Runs work inside one transaction: BEGIN, the entry, the work's statements, COMMIT.
  *
@@ -40,11 +48,11 @@ export interface Entry<Row = never> {
  */
 export async function runTransaction<Result, Row>(
   session: Session,
-  mode: 'read only' | 'read write',
+  mode: Mode,
   entry: Entry<Row>,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const begun = session.command(`begin ${mode}`);
+  const begun = session.command(BEGIN[mode]);
   const entered = session.send<Row>(entry.statement);
   const statements = new Statements(session, confirm(session, begun, entered, entry));
   let result: Result;
@@ -67,7 +75,11 @@ async function confirm<Row>(
   entry: Entry<Row>,
 ) {
   entered.catch(() => {});
-  const tag = await begun;
+  const tag = await begun.catch((error: Error) => {
+    // A standby refuses to begin a write: what left behind BEGIN ran outside of a transaction, in no club.
+    session.lose(error);
+    throw new Unavailable('The server did not begin a transaction.', 'nothing', { cause: error });
+  });
   if (tag !== 'BEGIN') {
     doubt(session, `BEGIN was answered with ${tag}`);
   }
@@ -80,12 +92,13 @@ async function confirm<Row>(
 
 /** Ends the transaction by the server's own word; anything else loses the session. */
 async function finish(session: Session, command: 'commit' | 'rollback'): Promise<void> {
+  const wasLost = session.lost;
   let tag: string;
   try {
     tag = await session.command(command);
   } catch (error) {
     if (error instanceof Unavailable) {
-      throw command === 'commit'
+      throw command === 'commit' && !wasLost
         ? new Unavailable('The connection was lost during COMMIT.', 'unknown', { cause: error })
         : error;
     }

@@ -32,6 +32,13 @@ export const body = plugin(
       },
     );
 
+    // Where a body may be left out, so may its type: whatever has none is read as JSON.
+    app.addHook('onRequest', async ({ headers, routeOptions }) => {
+      if (routeOptions.config.bodyIsOptional) {
+        headers['content-type'] ??= 'application/json';
+      }
+    });
+
     app.addHook('preValidation', async (request) => {
       if (request.body === undefined && request.routeOptions.config.bodyIsOptional) {
         request.body = {};
