@@ -81,6 +81,7 @@ t.test('a cursor stays within its filters, order, club, list and caller; the lim
     anna.get(`/api/shifts?q=a&cursor=${link}`),
     service.as('anna', 'Manager', other).get(path),
     anna.get('/api/tasks?cursor=nonsense'),
+    anna.get('/api/members?cursor=nonsense'),
     anna.get('/api/tasks?cursor='),
   ];
   for (const answer of await Promise.all(elsewhere)) {

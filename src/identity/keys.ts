@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, exportSPKI, type JWTHeaderParameters } from 'jose';
+import { createLocalJWKSet, createRemoteJWKSet, errors, exportSPKI, type JWTHeaderParameters } from 'jose';
 import { Problem } from '../problems/problem.js';
 
 /** Asymmetric algorithms only: with a shared secret, whoever can check a token could also make one. */
@@ -26,7 +26,6 @@ type FindKey = ReturnType<typeof createRemoteJWKSet>;
  */
 export class IssuerKeys {
   readonly #source: KeySource;
-  readonly #known = new Map<string, string>();
   #finding: Promise<FindKey> | undefined;
 
   constructor(source: KeySource) {
@@ -39,27 +38,25 @@ export class IssuerKeys {
    * @throws Problem `invalid_token` when the issuer has no such key, `service_unavailable` when nobody can tell
    */
   async find(header: JWTHeaderParameters): Promise<string> {
-    const name = JSON.stringify([header.alg, header.kid]);
+    const wanted = { alg: header.alg, ...(header.kid === undefined ? {} : { kid: header.kid }) };
+    let find: FindKey | undefined;
     try {
-      const find = await this.#jwks();
-      const pem = await exportSPKI(
-        await find({ alg: header.alg, ...(header.kid === undefined ? {} : { kid: header.kid }) }),
-      );
-      this.#known.set(name, pem);
-      return pem;
+      find = await this.#jwks();
+      return await exportSPKI(await find(wanted));
     } catch (error) {
       if (isAnswer(error)) {
-        this.#known.delete(name);
         throw new Problem('invalid_token');
       }
-      const known = this.#known.get(name);
+      // The keys as they were last fetched; whether there is a newer one, nobody can tell.
+      const last = find?.jwks();
+      const known = last && (await createLocalJWKSet(last)(wanted).catch(() => undefined));
       if (known === undefined) {
         throw new Problem('service_unavailable', {
           detail:
             'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
         });
       }
-      return known;
+      return exportSPKI(known);
     }
   }
 

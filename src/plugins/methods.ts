@@ -26,7 +26,7 @@ export const methods = plugin(
     });
 
     app.decorate('methodsOf', (url: string) => {
-      const segments = (url.split('?', 1)[0] ?? url).split('/');
+      const segments = (url.split(/[?#]/, 1)[0] ?? url).split('/').map(decodeURIComponent);
       const found = [...patterns.values()].filter(
         (pattern) =>
           pattern.segments.length === segments.length &&

@@ -42,13 +42,16 @@ export const problems = plugin(
       return send(problem, request, reply);
     });
 
-    app.setNotFoundHandler((request, reply) => {
-      const methods = app.methodsOf(request.url);
-      const problem =
-        methods.length === 0
-          ? new Problem('route_not_found')
-          : new Problem('method_not_allowed', {}, { allow: methods.join(', ') });
-      return send(problem, request, reply);
+    // Before a body is read: what there is to say of a path or a method does not depend on it.
+    app.addHook('onRequest', async (request, reply) => {
+      if (request.is404) {
+        const methods = app.methodsOf(request.url);
+        const problem =
+          methods.length === 0
+            ? new Problem('route_not_found')
+            : new Problem('method_not_allowed', {}, { allow: methods.join(', ') });
+        return send(problem, request, reply);
+      }
     });
   },
   { name: 'problems', dependencies: ['methods'] },
@@ -67,7 +70,12 @@ function problemOf(error: FastifyError): Problem {
 
 /** A request so broken that it reaches no route, such as a path that cannot be decoded. */
 export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id);
+  reply.headers({
+    'x-request-id': request.id,
+    'cache-control': 'private, no-cache',
+    vary: 'Authorization, X-Tenant-Id',
+  });
+  request.log.info({ method: request.method, route: null, status: 400 }, 'request');
   send(problemOf(error), request, reply);
 }
 

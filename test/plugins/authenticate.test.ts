@@ -1,0 +1,171 @@
+import t from 'tap';
+import { BELIEVED, openGate } from '../setup/gate.js';
+import { KEYS, startProvider } from '../setup/provider.js';
+import type { Answer } from '../setup/service.js';
+import { openWire } from '../setup/wire.js';
+import { badTokens } from './fixtures/bad-tokens.js';
+
+const club = '11111111-1111-4111-8111-111111111111';
+const provider = await startProvider(t);
+const attacker = await startProvider(t);
+const gate = await openGate(t, { issuer: provider.url });
+const wire = await openWire(gate.app);
+const good = provider.sign();
+/** The codes of a request that brings something, and no bearer token. */
+const EITHER = ['unauthenticated', 'invalid_token'];
+
+/** What keeps an answer from being the 401 that every bad token gets; undefined when nothing does. */
+function faultOf({ status, headers, body, text }: Answer, codes: string[]): string | undefined {
+  const isRight =
+    status === 401 &&
+    codes.includes(body.code) &&
+    /^Bearer( |$)/.test(String(headers['www-authenticate'])) &&
+    String(headers['content-type']).startsWith('application/problem+json');
+  return isRight ? undefined : `${status} ${headers['www-authenticate']} ${text}`;
+}
+
+const send = (authorization: string[], path = '/api/clubs/me') =>
+  wire(
+    'GET',
+    path,
+    authorization.map((line) => ['authorization', line]),
+  );
+
+t.test('a good token of every kind of key is believed', async (t) => {
+  for (const by of KEYS) {
+    t.equal(await gate.code(provider.sign({}, { by })), BELIEVED, by);
+  }
+});
+
+t.test('a token may be good in more than one way', async (t) => {
+  for (const claims of [
+    { aud: ['another-service', 'club-management-service'] },
+    { aud: ['club-management-service'] },
+    { sub: '1' },
+    { sub: 'a'.repeat(255) },
+    { sub: '😀'.repeat(255) },
+    { nbf: Math.floor(Date.now() / 1000) - 60 },
+    { iat: undefined },
+    { clubs: 'nonsense', name: 5, email: [] },
+  ]) {
+    t.equal(await gate.code(provider.sign(claims)), BELIEVED, JSON.stringify(claims).slice(0, 60));
+  }
+  for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt', 'AT+JWT']) {
+    t.equal(await gate.code(provider.sign({}, { header: { typ } })), BELIEVED, `typ ${typ}`);
+  }
+  const answer = await send([`bearer ${good}`], '/api/clubs/current');
+  t.equal(answer.body.code, BELIEVED, 'the scheme’s name in lower case');
+});
+
+t.test('a bad token is a 401, whatever is bad about it, and the second time too', async (t) => {
+  const tokens = badTokens(provider, `${attacker.url}/jwks`);
+  t.ok(tokens.length > 100);
+  for (const time of ['first', 'second']) {
+    const taken: unknown[] = [];
+    for (const [fault, token] of tokens) {
+      const wrong = faultOf(await send([`Bearer ${token}`]), ['invalid_token']);
+      taken.push(...(wrong === undefined ? [] : [[fault, wrong]]));
+    }
+    t.same(taken, [], `${tokens.length} bad tokens, the ${time} time`);
+  }
+  t.equal(await gate.code(good), BELIEVED, 'the good one is believed after all of them');
+  t.equal(attacker.fetches.size, 0, 'nothing is fetched from where a token says');
+});
+
+t.test('a request without one bearer token is a 401', async (t) => {
+  t.equal(faultOf(await send([]), ['unauthenticated']), undefined, 'no header');
+  const inQuery = await send([], `/api/clubs/me?access_token=${good}`);
+  t.equal(faultOf(inQuery, ['unauthenticated']), undefined, 'a token in the query string');
+  for (const authorization of [
+    '',
+    ' ',
+    'Bearer',
+    'Bearer ',
+    good,
+    `Basic ${Buffer.from('anna:secret').toString('base64')}`,
+    `Basic ${good}`,
+    `DPoP ${good}`,
+    `Token ${good}`,
+    `Bearer: ${good}`,
+    `Bearer${good}`,
+    `Bearer=${good}`,
+    `Bearer "${good}"`,
+    `Bearer ${good} ${good}`,
+    `Bearer ${good}, Bearer ${good}`,
+    `Bearer ${good},`,
+    `Bearer token=${good}`,
+    `Negotiate, Bearer ${good}`,
+    'Bearer \u00e4\u00f6',
+  ]) {
+    t.equal(faultOf(await send([authorization]), EITHER), undefined, `Authorization: ${authorization}`);
+  }
+});
+
+t.test('two Authorization headers are a 401, even when each is good', async (t) => {
+  t.equal((await send([`Bearer ${good}`], '/api/clubs/current')).body.code, BELIEVED);
+  for (const lines of [
+    [`Bearer ${good}`, `Bearer ${good}`],
+    [`Bearer ${good}`, `Bearer ${provider.sign({ sub: 'ben' })}`],
+    [`Bearer ${good}`, 'Basic YW5uYTpzZWNyZXQ='],
+    ['Bearer nonsense', `Bearer ${good}`],
+  ]) {
+    t.equal(faultOf(await send(lines), EITHER), undefined, lines.join(' and '));
+  }
+});
+
+t.test('a token that differs in one byte from a believed one is a 401', async (t) => {
+  for (const by of KEYS) {
+    const token = provider.sign({}, { by });
+    t.equal(await gate.code(token), BELIEVED);
+    // The last character of a part holds bits that mean nothing, so two spellings of it are one signature.
+    const places = [...token].flatMap((character, place) =>
+      character !== '.' && (token[place + 1] ?? '.') !== '.' && place % 11 === 0 ? [place] : [],
+    );
+    const codes = places.map((place) => {
+      const other = token[place] === 'A' ? 'B' : 'A';
+      return gate.code(token.slice(0, place) + other + token.slice(place + 1));
+    });
+    t.same(new Set(await Promise.all(codes)), new Set(['invalid_token']), `${places.length} places, ${by}`);
+    t.equal(await gate.code(token), BELIEVED);
+  }
+});
+
+t.test('tokens that are believed already are not taken for one another', async (t) => {
+  const roles = ['Viewer', 'Member', 'Manager'];
+  const tokens = roles.map((role) => provider.sign({ clubs: { [club]: role } }));
+  for (let round = 0; round < 3; round += 1) {
+    const answers = await Promise.all(
+      tokens.map((token) =>
+        gate.app.inject({
+          method: 'DELETE',
+          url: `/api/tasks/${club}`,
+          headers: { authorization: `Bearer ${token}`, 'x-tenant-id': club },
+        }),
+      ),
+    );
+    t.same(
+      answers.map((answer) => answer.json().yourRole),
+      roles,
+    );
+  }
+});
+
+t.test('a token that was believed is a 401 once it has expired', async (t) => {
+  const realNow = Date.now;
+  let laterMs = 0;
+  t.intercept(Date, 'now', { value: () => realNow() + laterMs });
+  const token = provider.sign({ exp: Math.floor(realNow() / 1000) + 20 });
+  t.equal(await gate.code(token), BELIEVED);
+  laterMs = 15_000;
+  t.equal(await gate.code(token), BELIEVED, 'before its end');
+  laterMs = 50_000;
+  t.equal(await gate.code(token), 'invalid_token', 'after its end, long before the cache forgets it');
+  t.equal(await gate.code(provider.sign({ exp: Math.floor(realNow() / 1000) + 20 })), 'invalid_token');
+});
+
+t.test('nothing of all this has touched the database', async (t) => {
+  t.equal(gate.knocks(), 0);
+  const answer = await send([`Bearer ${good}`]);
+  t.equal(answer.status, 503);
+  t.not(gate.knocks(), 0, 'a good token does');
+});

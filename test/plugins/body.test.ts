@@ -1,0 +1,163 @@
+import t from 'tap';
+import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
+import { type Method, startService } from '../setup/service.js';
+import { openWire } from '../setup/wire.js';
+
+const LIMIT_BYTES = 128 * 1024;
+const service = await startService(t);
+const wire = await openWire(service.app);
+const north = await service.db.makeClub('north');
+const signedIn: [string, string][] = [
+  ['authorization', `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`],
+  ['x-tenant-id', north],
+];
+// A signup says nothing but itself, so its type says nothing either.
+const withBody = endpoints.filter(({ body, path }) => body !== undefined && !path.endsWith('/signup'));
+
+const sendAs = (type: string | undefined, method: Method, path: string, body: string | Buffer) =>
+  wire(
+    method,
+    path,
+    [...signedIn, ...(type === undefined ? [] : [['content-type', type] as [string, string]])],
+    body,
+  );
+const post = (body: string | Buffer) => sendAs('application/json', 'POST', '/api/tasks', body);
+const padded = (bytes: number) => '{"title":"Mow"}'.padEnd(bytes, ' ');
+const counted = async () => (await service.db.look('select from app.tasks')).length;
+
+t.test('a body of up to 128 KiB is read, and one byte more is a 413', async (t) => {
+  t.equal((await post(padded(LIMIT_BYTES))).status, 201);
+  const before = await counted();
+  t.match(await post(padded(LIMIT_BYTES + 1)), { status: 413, body: { code: 'payload_too_large' } });
+  t.equal(await counted(), before);
+  for (const { method, path } of withBody) {
+    const answer = await sendAs(
+      'application/json',
+      method,
+      path.replace(':id', MISSING),
+      padded(LIMIT_BYTES + 1),
+    );
+    t.match(answer, { status: 413, body: { code: 'payload_too_large' } }, `${method} ${path}`);
+  }
+});
+
+t.test('a body that says no length is counted as it comes', async (t) => {
+  const lines: [string, string][] = [...signedIn, ['content-type', 'application/json']];
+  const chunked = (bytes: number) =>
+    wire('POST', '/api/tasks', [...lines, ['transfer-encoding', 'chunked']], padded(bytes));
+  t.equal((await chunked(LIMIT_BYTES)).status, 201);
+  t.match(await chunked(LIMIT_BYTES + 1), { status: 413, body: { code: 'payload_too_large' } });
+});
+
+t.test('a body that is not announced as JSON is a 415', async (t) => {
+  const types = [
+    'text/plain',
+    'application/xml',
+    'application/jsonx',
+    'text/json',
+    'application/problem+json',
+  ];
+  types.push('application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'json', 'application/*');
+  for (const endpoint of withBody) {
+    for (const type of [...types, undefined]) {
+      const answer = await sendAs(type, endpoint.method, pathOf(endpoint), JSON.stringify(endpoint.body));
+      const rule = `${endpoint.method} ${endpoint.path} as ${type}`;
+      t.match(answer, { status: 415, body: { code: 'unsupported_media_type' } }, rule);
+    }
+  }
+});
+
+t.test('JSON is JSON in any letter case and with a charset; a merge patch is for PATCH alone', async (t) => {
+  for (const type of [
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+  ]) {
+    t.equal((await sendAs(type, 'POST', '/api/tasks', '{"title":"Mow"}')).status, 201, type);
+  }
+  for (const { method, path, answer, body } of withBody) {
+    for (const type of ['application/merge-patch+json', 'Application/Merge-Patch+JSON; charset=utf-8']) {
+      const { body: problem } = await sendAs(
+        type,
+        method,
+        path.replace(':id', MISSING),
+        JSON.stringify(body),
+      );
+      t.equal(problem.code, method === 'PATCH' ? answer : 'unsupported_media_type', `${method} ${path}`);
+    }
+  }
+});
+
+t.test('what is no JSON in UTF-8 is a 400, and nothing is stored', async (t) => {
+  const before = await counted();
+  for (const text of [
+    '{', '{"title":"Mow"', '{"title":"Mow",}', "{'title':'Mow'}", '{title:"Mow"}', '{"title":"Mow"} x', '{"title":"Mow"}{}',
+    '{"title":NaN}', '{"title":undefined}', '{"title":"a\nb"}', '{"title":"\\x"}', '// {"title":"Mow"}', 'Mow', ' ',
+    '[', '['.repeat(100_000),
+  ]) {
+    t.match(await post(text), { status: 400, body: { code: 'malformed_json' } }, text.slice(0, 20));
+  } // biome-ignore format: a list
+  for (const bytes of [
+    [0xff],
+    [0xc3],
+    [0xc3, 0x28],
+    [0xc0, 0xaf],
+    [0xed, 0xa0, 0x80],
+    [0xf4, 0x90, 0x80, 0x80],
+  ]) {
+    const body = Buffer.concat([Buffer.from('{"title":"a'), Buffer.from(bytes), Buffer.from('b"}')]);
+    t.match(await post(body), { status: 400, body: { code: 'malformed_json' } }, body.toString('hex'));
+  }
+  t.equal(await counted(), before);
+});
+
+t.test('text in UTF-8 comes back as it was sent', async (t) => {
+  for (const title of [
+    'Mähen',
+    '草刈り',
+    '😀 mow',
+    'e\u0301',
+    '\ufeffMow\ufeff'.trim(),
+    "Robert'); drop table tasks;--",
+  ]) {
+    t.match(await post(JSON.stringify({ title })), { status: 201, body: { title } }, title);
+  }
+});
+
+t.test('JSON that is no object, or has unknown fields, is a 400 that points at it', async (t) => {
+  for (const text of ['null', '[]', '[{"title":"Mow"}]', '5', '"Mow"', 'true', '']) {
+    t.match(await post(text), { status: 400, body: { code: 'validation_failed' } }, text);
+  }
+  for (const name of [
+    'nonsense',
+    '__proto__',
+    'constructor',
+    'toString',
+    'Title',
+    'id',
+    'clubId',
+    'tenant_id',
+    '',
+  ]) {
+    const answer = await post(`{"title":"Mow","${name}":{}}`);
+    const errors = answer.body.errors?.map(({ pointer }: { pointer: string }) => pointer);
+    t.same([answer.status, answer.body.code, errors], [400, 'validation_failed', [`/${name}`]], name);
+  }
+  const escaped = await post('{"title":"Mow","a/b~c":1}');
+  t.equal(escaped.body.errors[0].pointer, '/a~1b~0c');
+});
+
+t.test('all faults of a body are reported at once', async (t) => {
+  const answer = await sendAs(
+    'application/json',
+    'POST',
+    '/api/shifts',
+    '{"title":"","capacity":"5","startsAt":null,"x":1}',
+  );
+  const pointers = answer.body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
+  t.same(pointers, ['/capacity', '/endsAt', '/startsAt', '/title', '/x']);
+  for (const { code, detail } of answer.body.errors) {
+    t.ok(/^[a-z_]+$/.test(code) && detail !== '');
+  }
+});

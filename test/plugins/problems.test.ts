@@ -1,0 +1,107 @@
+import t, { type Test } from 'tap';
+import { MISSING } from '../setup/endpoints.js';
+import { openGate } from '../setup/gate.js';
+import { startProvider } from '../setup/provider.js';
+import { type Answer, type Method, startService } from '../setup/service.js';
+import { openWire } from '../setup/wire.js';
+
+const service = await startService(t);
+const wire = await openWire(service.app);
+const north = await service.db.makeClub('north');
+const anna = service.as('anna', 'Admin', north);
+const signedIn = {
+  authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`,
+  'x-tenant-id': north,
+};
+const asAnna = (method: Method, path: string, body?: unknown, headers = {}) =>
+  service.send(method, path, { headers: { ...signedIn, ...headers }, body });
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** What would tell a caller how the service is made. */
+const INSIDES =
+  /permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|42501|ECONN|node_modules|\.[jt]s:\d|\n\s+at /i;
+
+/** Holds a refusal to the form of every problem. */
+function isProblem(t: Test, answer: Answer, code: string, path: string, more: string[] = []): void {
+  const { body, headers } = answer;
+  const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', ...more];
+  t.match(headers['content-type'], /^application\/problem\+json(;|$)/, code);
+  t.same(Object.keys(body ?? {}).sort(), members.sort(), code);
+  t.match(body, { code, status: answer.status, instance: path.split('?')[0], requestId: UUID }, code);
+  t.equal(headers['x-request-id'], body.requestId, code);
+  t.ok([body.type, body.title, body.detail].every((text) => typeof text === 'string' && text !== ''));
+  t.notMatch(answer.text, INSIDES, code);
+}
+
+/** What every answer carries, whatever became of the request. */
+function carriesHeaders(t: Test, { headers }: Answer, what: string): void {
+  const words = (value: unknown) => String(value).toLowerCase().split(/, */).sort().join();
+  t.match(headers['x-request-id'], UUID, what);
+  t.equal(words(headers['cache-control']), 'no-cache,private', what);
+  t.equal(words(headers.vary), 'authorization,x-tenant-id', what);
+}
+
+t.test('a refusal is a problem with exactly these members', async (t) => {
+  const task = `/api/tasks/${MISSING}`;
+  const viewer = service.as('viewer', 'Viewer', north);
+  isProblem(t, await service.send('GET', task), 'unauthenticated', task);
+  isProblem(t, await asAnna('GET', task, undefined, { 'x-tenant-id': '' }), 'tenant_header_invalid', task);
+  isProblem(t, await asAnna('GET', task, undefined, { 'x-tenant-id': MISSING }), 'tenant_forbidden', task);
+  isProblem(t, await viewer.get(task), 'insufficient_role', task, ['requiredRole', 'yourRole']);
+  isProblem(t, await anna.get(task), 'task_not_found', task);
+  isProblem(t, await anna.get(`${task}?a=1`), 'invalid_parameter', task, ['errors']);
+  isProblem(t, await anna.patch(task, { title: 5 }), 'validation_failed', task, ['errors']);
+  isProblem(t, await anna.patch(task, '{'), 'malformed_json', task);
+  isProblem(t, await anna.get('/api/nothing?a=1'), 'route_not_found', '/api/nothing');
+  isProblem(t, await anna.put('/api/tasks?a=1', {}), 'method_not_allowed', '/api/tasks');
+});
+
+t.test('every answer carries Cache-Control, Vary and an X-Request-Id of its own', async (t) => {
+  const made = await anna.post('/api/tasks', { title: 'Mow' });
+  const answers: [what: string, Answer][] = [
+    ['201', made],
+    ['200', await anna.get('/api/tasks')],
+    ['HEAD', await asAnna('HEAD', '/api/tasks')],
+    ['204', await anna.delete(`/api/tasks/${made.body.id}`)],
+    ['no tenant', await service.send('GET', '/api/clubs/me', { headers: signedIn })],
+    ['401', await service.send('GET', '/api/tasks')],
+    ['400', await anna.post('/api/tasks', {})],
+    ['403', await asAnna('GET', '/api/tasks', undefined, { 'x-tenant-id': MISSING })],
+    ['404', await anna.get(`/api/tasks/${MISSING}`)],
+    ['404 of no route', await anna.get('/api/nothing')],
+    ['405', await anna.put('/api/tasks', {})],
+    ['413', await anna.post('/api/tasks', { title: 'a'.repeat(140_000) })],
+    ['415', await asAnna('POST', '/api/tasks', 'text', { 'content-type': 'text/plain' })],
+    ['a path that cannot be decoded', await anna.get('/api/tasks/%zz')],
+    ['the process', await service.send('GET', '/livez')],
+  ];
+  for (const [what, answer] of answers) {
+    carriesHeaders(t, answer, what);
+  }
+  t.equal(new Set(answers.map(([, { headers }]) => headers['x-request-id'])).size, answers.length);
+});
+
+t.test('a database that cannot be reached is a 503 that says when to come back', async (t) => {
+  const provider = await startProvider(t);
+  const gate = await openGate(t, { issuer: provider.url });
+  const headers = { authorization: `Bearer ${provider.sign({ clubs: { [north]: 'Admin' } })}` };
+  const away = await openWire(gate.app);
+  const answer = await away('GET', '/api/tasks', Object.entries({ ...headers, 'x-tenant-id': north }));
+  isProblem(t, answer, 'service_unavailable', '/api/tasks');
+  carriesHeaders(t, answer, '503');
+  t.match([answer.status, answer.headers['retry-after']], [503, /^[1-9]\d*$/]);
+});
+
+t.test('a failure inside is a 500 that shows nothing of the database or the code', async (t) => {
+  // A deploy gone wrong: the service may no longer read what it needs.
+  await service.db.look('revoke select on app.tasks from club_api');
+  for (const method of ['GET', 'POST']) {
+    const lines = Object.entries({ ...signedIn, 'content-type': 'application/json' });
+    const answer = await wire(method, '/api/tasks', lines, method === 'POST' ? '{"title":"Mow"}' : undefined);
+    t.equal(answer.status, 500);
+    isProblem(t, answer, 'internal_error', '/api/tasks');
+    carriesHeaders(t, answer, '500');
+  }
+  await service.db.look('grant select on app.tasks to club_api');
+  t.equal((await anna.get('/api/tasks')).status, 200);
+});

@@ -1,0 +1,98 @@
+import t from 'tap';
+import { ConfigurationError, readServerConfig } from '../../src/config.js';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t, { testUserHeader: true });
+const north = await service.db.makeClub('north');
+const south = await service.db.makeClub('south');
+const ben = await service.as('ben', 'Member', north).memberId();
+const southerner = await service.as('sue', 'Member', south).memberId();
+const stranger = '99999999-9999-4999-8999-999999999999';
+const acting = (as: string) => ({ 'x-test-userid': as });
+
+t.test('X-Test-UserId makes the caller act as a member of the club', async (t) => {
+  const anna = service.as('anna', 'Manager', north);
+  for (const value of [ben, ben.toUpperCase()]) {
+    const myself = await anna.get('/api/members/me', acting(value));
+    t.match(myself, { status: 200, body: { id: ben, externalUserId: 'ben' } });
+  }
+  const shift = await anna.post('/api/shifts', {
+    title: 'Bar',
+    startsAt: '2100-01-01T10:00:00Z',
+    endsAt: '2100-01-01T12:00:00Z',
+    capacity: 5,
+  });
+  const signup = await anna.post(`/api/shifts/${shift.body.id}/signup`, undefined, acting(ben));
+  t.match(signup, { status: 201, body: { memberId: ben } });
+  const own = await anna.get(`/api/shifts/${shift.body.id}`);
+  t.equal(own.body.isSignedUp, false, 'the next request is the caller’s own again');
+});
+
+t.test('the token still gives the role, and is still needed', async (t) => {
+  const refused = await service.as('viewer', 'Viewer', north).get('/api/tasks', acting(ben));
+  t.match(refused, { status: 403, body: { code: 'insufficient_role', yourRole: 'Viewer' } });
+  const allowed = await service.as('admin', 'Admin', north).post('/api/tasks', { title: 'Mow' }, acting(ben));
+  t.match(allowed, { status: 201, body: { createdById: ben } });
+  const anonymous = await service.send('GET', '/api/members/me', {
+    headers: { ...acting(ben), 'x-tenant-id': north },
+  });
+  t.match(anonymous, { status: 401, body: { code: 'unauthenticated' } });
+});
+
+t.test('a caller who acts as somebody else becomes no member, and changes none', async (t) => {
+  const before = await service.db.look('select * from app.members order by id');
+  const guest = service.as('guest', 'Admin', north, { name: 'Guest', email: 'guest@example.org' });
+  t.equal((await guest.get('/api/members/me', acting(ben))).status, 200);
+  t.equal((await guest.post('/api/tasks', { title: 'Mow' }, acting(ben))).status, 201);
+  t.same(await service.db.look('select * from app.members order by id'), before);
+});
+
+t.test('a value that is no UUID is a 400', async (t) => {
+  const anna = service.as('anna', 'Manager', north);
+  for (const value of ['', 'ben', `{${ben}}`, `${ben},${ben}`, ben.slice(1), `urn:uuid:${ben}`]) {
+    const answer = await anna.get('/api/members/me', acting(value));
+    t.match(answer, { status: 400, body: { code: 'test_user_invalid' } }, value);
+  }
+});
+
+t.test('a member of another club and nobody are one 403', async (t) => {
+  const anna = service.as('anna', 'Manager', north);
+  for (const value of [southerner, stranger, north]) {
+    for (const answer of [
+      await anna.get('/api/members/me', acting(value)),
+      await anna.post('/api/tasks', { title: 'Mow' }, acting(value)),
+    ]) {
+      t.match(answer, { status: 403, body: { code: 'tenant_forbidden' } }, value);
+    }
+  }
+});
+
+t.test('the header is looked at after the role and before the message', async (t) => {
+  const viewer = service.as('viewer', 'Viewer', north);
+  const anna = service.as('anna', 'Manager', north);
+  const code = async (answer: ReturnType<typeof anna.post>) => (await answer).body.code;
+  t.equal(await code(viewer.post('/api/tasks', {}, acting('ben'))), 'insufficient_role');
+  t.equal(await code(anna.post('/api/tasks', {}, acting('ben'))), 'test_user_invalid');
+  t.equal(await code(anna.post('/api/tasks', {}, acting(ben))), 'validation_failed');
+});
+
+t.test('switched off, the header is ignored, whatever it holds', async (t) => {
+  const plain = await startService(t);
+  const club = await plain.db.makeClub('north');
+  const other = await plain.as('ben', 'Member', club).memberId();
+  const anna = plain.as('anna', 'Manager', club);
+  for (const value of [other, stranger, 'nonsense', '']) {
+    const myself = await anna.get('/api/members/me', acting(value));
+    t.match(myself, { status: 200, body: { externalUserId: 'anna' } }, value);
+  }
+});
+
+t.test('it is off unless it is switched on, and production refuses to start with it', async (t) => {
+  const environment = { DATABASE_URL: 'postgres://localhost/club', AUTH_ISSUER: 'https://id.example.org' };
+  const read = (more: NodeJS.ProcessEnv) => readServerConfig({}, { ...environment, ...more });
+  t.equal(read({}).testUserHeader, false);
+  t.equal(read({ NODE_ENV: 'test', TEST_USER_HEADER: 'on' }).testUserHeader, true);
+  for (const production of [{}, { NODE_ENV: 'production' }]) {
+    t.throws(() => read({ ...production, TEST_USER_HEADER: 'on' }), ConfigurationError);
+  }
+});

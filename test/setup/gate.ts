@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { pino } from 'pino';
+import type { Test } from 'tap';
+import { type App, buildApp } from '../../src/app.js';
+import { readServerConfig } from '../../src/config.js';
+import { Database } from '../../src/database/database.js';
+import { AUDIENCE } from './service.js';
+
+/** The service where a database should be, but only somebody who counts the knocks and opens to none. */
+export interface Gate {
+  app: App;
+  /** How many connections the service tried to open to its database. */
+  knocks(): number;
+  /**
+   * Sends a token and answers with the code of the refusal. A token that is believed meets the next check, for
+   * the tenant header, so it needs no database to be told from one that is not.
+   */
+  code(token: string): Promise<string>;
+}
+
+export const BELIEVED = 'tenant_header_missing';
+
+export async function openGate(
+  t: Test,
+  { issuer, jwksUrl = '' }: { issuer: string; jwksUrl?: string },
+): Promise<Gate> {
+  let knocks = 0;
+  const listener = createServer((socket) => {
+    knocks += 1;
+    socket.destroy();
+  });
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  const { port } = listener.address() as AddressInfo;
+
+  const config = readServerConfig(
+    {
+      NODE_ENV: 'test',
+      DATABASE_URL: `postgres://nobody:nothing@127.0.0.1:${port}/nowhere`,
+      DATABASE_POOL_SIZE: '1',
+      AUTH_ISSUER: issuer,
+      AUTH_AUDIENCE: AUDIENCE,
+      AUTH_JWKS_URL: jwksUrl,
+    },
+    {},
+  );
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, pino({ level: 'silent' }));
+  t.teardown(async () => {
+    await app.close();
+    await database.close();
+    listener.close();
+  });
+
+  return {
+    app,
+    knocks: () => knocks,
+    code: async (token) => {
+      const answer = await app.inject({
+        url: '/api/clubs/current',
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return answer.json().code;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
+import { AUDIENCE } from './service.js';
+
+/** The algorithms of its keys; each key's id is its algorithm's name. */
+export const KEYS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+type Algorithm = (typeof KEYS)[number];
+
+/** An identity provider that can sign what no honest one would, and that can go down. */
+export interface Provider {
+  url: string;
+  /** What it publishes, by path: a value is sent as JSON, a function says what it sends. */
+  documents: Map<string, unknown>;
+  /** How often each path was fetched. */
+  fetches: Map<string, number>;
+  publicKeys: Record<Algorithm, KeyObject>;
+  /** A token. What is given replaces what a good one holds; undefined leaves it out. */
+  sign(claims?: Record<string, unknown>, options?: SignOptions): string;
+  goDown(): Promise<void>;
+  comeBack(): Promise<void>;
+}
+
+export interface SignOptions {
+  header?: Record<string, unknown>;
+  /** Which key signs, and how, whatever the header says. */
+  by?: Algorithm;
+  key?: KeyObject;
+}
+
+export const encode = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+
+/** Made once, because a key of RSA takes its time. */
+const rsa = newKey('RS256');
+const pairs = { RS256: rsa, PS256: rsa, ES256: newKey('ES256'), EdDSA: newKey('EdDSA') };
+
+export async function startProvider(t: Test): Promise<Provider> {
+  const documents = new Map<string, unknown>();
+  const fetches = new Map<string, number>();
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    const document = documents.get(path);
+    fetches.set(path, (fetches.get(path) ?? 0) + 1);
+    if (typeof document === 'function') {
+      document(response);
+    } else {
+      response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(document ?? {}));
+    }
+  });
+  const goDown = async () => {
+    if (server.listening) {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    }
+  };
+  t.teardown(goDown);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+
+  documents.set('/.well-known/openid-configuration', { issuer: url, jwks_uri: `${url}/jwks` });
+  documents.set('/jwks', { keys: KEYS.map((alg) => publish(pairs[alg].publicKey, alg)) });
+
+  const signToken: Provider['sign'] = (claims = {}, { header = {}, by = 'ES256', key } = {}) => {
+    const exp = Math.floor(Date.now() / 1000) + 3600;
+    const good = { iss: url, aud: AUDIENCE, sub: 'anna', iat: exp - 3600, exp };
+    const input = `${encode({ alg: by, kid: by, typ: 'JWT', ...header })}.${encode({ ...good, ...claims })}`;
+    return `${input}.${signatureOf(input, by, key ?? pairs[by].privateKey)}`;
+  };
+
+  return {
+    url,
+    documents,
+    fetches,
+    publicKeys: {
+      RS256: rsa.publicKey,
+      PS256: rsa.publicKey,
+      ES256: pairs.ES256.publicKey,
+      EdDSA: pairs.EdDSA.publicKey,
+    },
+    sign: signToken,
+    goDown,
+    comeBack: async () => {
+      await once(server.listen(port, '127.0.0.1'), 'listening');
+    },
+  };
+}
+
+export function newKey(alg: Algorithm): { publicKey: KeyObject; privateKey: KeyObject } {
+  switch (alg) {
+    case 'ES256':
+      return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    case 'EdDSA':
+      return generateKeyPairSync('ed25519');
+    default:
+      return generateKeyPairSync('rsa', { modulusLength: 2048 });
+  }
+}
+
+/** A public key as a key set holds it. */
+export function publish(key: KeyObject, alg: Algorithm, kid: string = alg): Record<string, unknown> {
+  return { ...key.export({ format: 'jwk' }), alg, kid, use: 'sig' };
+}
+
+function signatureOf(input: string, by: Algorithm, key: KeyObject): string {
+  const options = {
+    RS256: { key },
+    PS256: { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 },
+    ES256: { key, dsaEncoding: 'ieee-p1363' as const },
+    EdDSA: { key },
+  }[by];
+  return sign(by === 'EdDSA' ? null : 'sha256', Buffer.from(input), options).toString('base64url');
+}
