@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { makeDatabase } from '../setup/database.js';
+import { type Caller, connectAsRuntime, type Outcome, type RuntimeSession } from '../setup/runtime.js';
+import { countsOf, insertShift } from '../setup/shifts.js';
+
+const db = await makeDatabase(t);
+const clubId = await db.makeClub('north');
+const manager: Caller = { clubId, subject: 'mara', role: 'Manager' };
+const admin: Caller = { clubId, subject: 'ada', role: 'Admin' };
+
+/** Whoever holds a shift while others wait for it. */
+const holder = await connectAsRuntime(t, db);
+await holder.join(manager);
+await holder.join(admin);
+
+interface Someone {
+  caller: Caller;
+  session: RuntimeSession;
+}
+const crowd: Someone[] = [];
+for (let index = 0; index < 20; index += 1) {
+  const caller: Caller = { clubId, subject: `caller-${index}`, role: 'Member' };
+  const session = await connectAsRuntime(t, db);
+  await session.join(caller);
+  crowd.push({ caller, session });
+}
+const [first, second] = crowd as [Someone, Someone];
+
+const signUp = ({ caller, session }: Someone, id: string) =>
+  session.run(caller, 'select app.sign_up($1)', [id]);
+const cancel = ({ caller, session }: Someone, id: string) =>
+  session.run(caller, 'select app.cancel_sign_up($1)', [id]);
+
+const makeShift = (capacity: number) => insertShift(holder, manager, capacity);
+
+/** Waits until so many sessions wait for a lock; not for ever, so that a lock that is missing shows as a failure. */
+async function untilWaiting(sessions: number): Promise<void> {
+  const deadline = Date.now() + 2_000;
+  for (let waiting = 0; waiting < sessions && Date.now() < deadline; await sleep(5)) {
+    const [row] = await db.look<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    waiting = row?.waiting ?? 0;
+  }
+}
+
+/**
+ * Has callers come, one after another, to a shift that somebody has locked; once all of them wait, the holder
+ * runs a statement on it and commits.
+ *
+ * @returns what each of them was told
+ */
+async function whileHeld(
+  id: string,
+  callers: ((id: string) => Promise<Outcome>)[],
+  { meanwhile = 'select $1::uuid', as = manager } = {},
+): Promise<Outcome[]> {
+  await holder.begin(as);
+  await holder.client.query('select from app.shifts where id = $1 for update', [id]);
+  const outcomes: Promise<Outcome>[] = [];
+  for (const come of callers) {
+    outcomes.push(come(id));
+    await untilWaiting(outcomes.length);
+  }
+  await holder.client.query(meanwhile, [id]);
+  await holder.client.query('commit');
+  return Promise.all(outcomes);
+}
+
+t.test('of 20 sessions that wait for one shift, exactly as many as it has places get one', async (t) => {
+  for (const capacity of [1, 7, 20]) {
+    const id = await makeShift(capacity);
+    const outcomes = await whileHeld(
+      id,
+      crowd.map((one) => (id) => signUp(one, id)),
+    );
+    const codes = outcomes.map(({ code }) => code).sort();
+    t.same(codes, [...Array(20 - capacity).fill('SH004'), ...Array(capacity).fill('ok')]);
+    t.same(await countsOf(db, id), [capacity, capacity]);
+  }
+});
+
+t.test('a caller who waits in 20 sessions for one shift is signed up once', async (t) => {
+  const id = await makeShift(20);
+  const outcomes = await whileHeld(
+    id,
+    crowd.map(
+      ({ session }) =>
+        (id) =>
+          signUp({ caller: first.caller, session }, id),
+    ),
+  );
+  const codes = outcomes.map(({ code }) => code).sort();
+  t.same(codes, [...Array(19).fill('SH003'), 'ok']);
+  t.same(await countsOf(db, id), [1, 1]);
+});
+
+// Their transactions began before the start, so now() would let them through.
+t.test('whoever waited for the shift until it had started is refused', async (t) => {
+  const id = await makeShift(5);
+  await signUp(first, id);
+  const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)], {
+    meanwhile: 'update app.shifts set starts_at = clock_timestamp() where id = $1',
+  });
+  t.match(outcomes, [{ code: 'SH002' }, { code: 'SH002' }]);
+  t.same(await countsOf(db, id), [1, 1]);
+});
+
+t.test('whoever waited meets the shift as it has become: smaller, or with a place given back', async (t) => {
+  const id = await makeShift(2);
+  await signUp(first, id);
+  const [refused] = await whileHeld(id, [(id) => signUp(second, id)], {
+    meanwhile: 'update app.shifts set capacity = 1 where id = $1',
+  });
+  t.match(refused, { code: 'SH004' });
+  const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)]);
+  t.match(outcomes, [{ code: 'ok' }, { code: 'ok' }]);
+  t.same(await countsOf(db, id), [1, 1]);
+});
+
+// A cancellation that took the signup before the shift would hold what the deletion needs, and the reverse.
+t.test('a shift deleted under those who wait for it deadlocks nobody', async (t) => {
+  const id = await makeShift(2);
+  await signUp(first, id);
+  const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)], {
+    meanwhile: 'delete from app.shifts where id = $1',
+    as: admin,
+  });
+  t.match(outcomes, [{ code: 'SH001' }, { code: 'SH001' }]);
+  t.same(await db.look('select from app.shift_signups where shift_id = $1', [id]), []);
+});
+
+t.test('callers who sign up and off in many sessions at once meet no deadlock', async (t) => {
+  const shifts = [await makeShift(1), await makeShift(2)] as [string, string];
+  const rounds = Array.from({ length: 40 }, (_, round) => round);
+  const run = async ({ session }: Someone, index: number) => {
+    const { caller } = index % 2 === 0 ? first : second;
+    const codes = new Set<string>();
+    for (const round of rounds) {
+      const act = (index + round) % 3 === 0 ? cancel : signUp;
+      codes.add((await act({ caller, session }, shifts[round % 2] as string)).code);
+    }
+    return codes;
+  };
+  const change = async () => {
+    for (const round of rounds) {
+      const sql = 'update app.shifts set title = $2 where id = $1';
+      const { code } = await holder.run(manager, sql, [shifts[round % 2], `Bar ${round}`]);
+      t.equal(code, 'ok');
+    }
+  };
+  const [, ...codes] = await Promise.all([change(), ...crowd.slice(0, 8).map(run)]);
+  const expected = ['SH003', 'SH004', 'SH005', 'ok'];
+  const others = codes.flatMap((own) => [...own]).filter((code) => !expected.includes(code));
+  t.same(others, []);
+  for (const id of shifts) {
+    const [counter, rows] = await countsOf(db, id);
+    t.equal(counter, rows);
+  }
+});

@@ -1,0 +1,141 @@
+import pg from 'pg';
+import t from 'tap';
+import { makeDatabase } from '../setup/database.js';
+import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { countsOf, insertShift } from '../setup/shifts.js';
+
+const db = await makeDatabase(t);
+const north = await db.makeClub('north');
+const south = await db.makeClub('south');
+const session = await connectAsRuntime(t, db);
+
+const manager: Caller = { clubId: north, subject: 'mara', role: 'Manager' };
+const admin: Caller = { clubId: north, subject: 'ada', role: 'Admin' };
+const viewer: Caller = { clubId: north, subject: 'vera', role: 'Viewer' };
+const anna: Caller = { clubId: north, subject: 'anna', role: 'Member' };
+const bert: Caller = { clubId: north, subject: 'bert', role: 'Member' };
+const stranger: Caller = { clubId: south, subject: 'anna', role: 'Admin' };
+const idOf = new Map<string, string>();
+for (const caller of [manager, admin, viewer, anna, bert]) {
+  idOf.set(caller.subject, await session.join(caller));
+}
+await session.join(stranger);
+
+const signUp = (caller: Caller, id: string) => session.run(caller, 'select * from app.sign_up($1)', [id]);
+const makeShift = (capacity: number, creator = manager) => insertShift(session, creator, capacity);
+
+t.test('the runtime role signs up and off through the functions and in no other way', async (t) => {
+  const id = await makeShift(2);
+  t.equal((await signUp(anna, id)).code, 'ok');
+  for (const sql of [
+    'insert into app.shift_signups (shift_id, member_id) select $1::uuid, app.member_id()',
+    'delete from app.shift_signups where shift_id = $1',
+    'update app.shift_signups set member_id = app.member_id() where shift_id = $1',
+    'select from app.shift_signups where shift_id = $1 for update',
+    'update app.shifts set signup_count = 0 where id = $1',
+    'update app.shifts set version = 9 where id = $1',
+    'update app.shifts set tenant_id = tenant_id where id = $1',
+    `insert into app.shifts (title, starts_at, ends_at, capacity, signup_count)
+     select title, starts_at, ends_at, capacity, 1 from app.shifts where id = $1`,
+  ]) {
+    t.equal((await session.run(admin, sql, [id])).code, '42501', sql);
+  }
+  for (const sql of [
+    'truncate app.shift_signups',
+    'alter table app.shift_signups disable trigger all',
+    'alter table app.shift_signups disable row level security',
+    'drop function app.cancel_sign_up(uuid)',
+    'set role club_signup',
+    'set role club_owner',
+  ]) {
+    t.equal((await session.run(admin, sql)).code, '42501', sql);
+  }
+  t.same(await countsOf(db, id), [1, 1]);
+  const { rows } = await signUp(bert, id);
+  t.match(rows, [{ tenant_id: north, shift_id: id, member_id: idOf.get('bert') }]);
+  t.same(rows, await db.look('select * from app.shift_signups where id = $1', [rows[0].id]));
+});
+
+/** What a statement comes to in a context, under a role that the login may take on: rows, or a SQLSTATE. */
+async function attempt(url: string, role: string, caller: Caller | null, sql: string, values: unknown[]) {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query('begin');
+    if (caller !== null) {
+      await client.query(
+        `select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true),
+           set_config('app.role', $3, true), set_config('app.member_id', $4, true)`,
+        [caller.clubId, caller.subject, caller.role, idOf.get(caller.subject)],
+      );
+    }
+    await client.query(`set local role ${role}`);
+    return `${(await client.query(sql, values)).rowCount} rows`;
+  } catch (error) {
+    return (error as pg.DatabaseError).code;
+  } finally {
+    await client.end();
+  }
+}
+
+t.test('no statement of an administrator, who bypasses every policy, overbooks a shift', async (t) => {
+  const [full, other, roomy] = [await makeShift(1), await makeShift(1), await makeShift(2)];
+  await signUp(anna, full);
+  await signUp(bert, other);
+  await signUp(anna, roomy);
+  await signUp(bert, roomy);
+  const ids = `'${north}', $1, '${idOf.get('bert')}'`;
+  const insert = `insert into app.shift_signups (tenant_id, shift_id, member_id) values (${ids})`;
+  const overbooked = '23514';
+  for (const [id, sql] of [
+    [full, insert],
+    [full, 'update app.shifts set signup_count = 2 where id = $1'],
+    [roomy, 'update app.shifts set capacity = 1 where id = $1'],
+    [full, `update app.shift_signups set shift_id = $1 where shift_id = '${other}'`],
+  ] as const) {
+    t.equal(await attempt(db.adminUrl, 'none', admin, sql, [id]), overbooked, sql);
+  }
+  // Without the rights to count in this club, the row is refused rather than left uncounted.
+  for (const caller of [null, stranger, viewer]) {
+    t.match(await attempt(db.adminUrl, 'none', caller, insert, [full]), /^\w{5}$/, `${caller?.role}`);
+  }
+});
+
+t.test('club_signup itself writes the caller’s own signup and the counter, and nothing else', async (t) => {
+  const id = await makeShift(5);
+  await signUp(anna, id);
+  const foreign = await makeShift(5, stranger);
+  const annaAsViewer: Caller = { ...anna, role: 'Viewer' };
+  const insert = (member: Caller, shift = id) =>
+    ['insert into app.shift_signups (shift_id, member_id) values ($1, $2)', shift, member.subject] as const;
+  const remove = [
+    'delete from app.shift_signups where shift_id = $1 and member_id = $2',
+    id,
+    'anna',
+  ] as const;
+  const count = (shift: string) =>
+    ['update app.shifts set signup_count = signup_count where id = $1', shift] as const;
+  for (const [caller, [sql, shift, subject], outcome] of [
+    [bert, insert(bert), '1 rows'],
+    [bert, insert(viewer), '42501'],
+    [manager, insert(bert), '42501'],
+    [viewer, insert(viewer), '42501'],
+    [bert, insert(bert, foreign), '23503'],
+    [anna, remove, '1 rows'],
+    [admin, remove, '0 rows'],
+    [annaAsViewer, remove, '0 rows'],
+    [anna, count(id), '1 rows'],
+    [viewer, count(id), '0 rows'],
+    [anna, count(foreign), '0 rows'],
+    [anna, ['select from app.shifts where id = $1', foreign], '0 rows'],
+    [admin, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
+    [admin, ['update app.shift_signups set created_at = now() where shift_id = $1', id], '42501'],
+    [admin, ['delete from app.shifts where id = $1', id], '42501'],
+    [admin, ['select from app.members where id = $1', id], '42501'],
+    [admin, ['select from app.tasks where id = $1', id], '42501'],
+  ] as [Caller, [string, string, string?], string][]) {
+    const values = subject === undefined ? [shift] : [shift, idOf.get(subject)];
+    const title = `${caller.subject} as ${caller.role}: ${sql}`;
+    t.equal(await attempt(db.migrationUrl, 'club_signup', caller, sql, values), outcome, title);
+  }
+});

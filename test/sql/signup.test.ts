@@ -1,0 +1,110 @@
+import t from 'tap';
+import { makeDatabase } from '../setup/database.js';
+import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { countsOf, insertShift } from '../setup/shifts.js';
+
+const db = await makeDatabase(t);
+const north = await db.makeClub('north');
+const south = await db.makeClub('south');
+const session = await connectAsRuntime(t, db);
+
+const manager: Caller = { clubId: north, subject: 'mara', role: 'Manager' };
+const admin: Caller = { clubId: north, subject: 'ada', role: 'Admin' };
+const viewer: Caller = { clubId: north, subject: 'vera', role: 'Viewer' };
+const anna: Caller = { clubId: north, subject: 'anna', role: 'Member' };
+const bert: Caller = { clubId: north, subject: 'bert', role: 'Member' };
+const stranger: Caller = { clubId: south, subject: 'anna', role: 'Admin' };
+const idOf = new Map<string, string>();
+for (const caller of [manager, admin, viewer, anna, bert]) {
+  idOf.set(caller.subject, await session.join(caller));
+}
+await session.join(stranger);
+const missing = '99999999-9999-4999-8999-999999999999';
+
+const signUp = (caller: Caller, id: string) => session.run(caller, 'select * from app.sign_up($1)', [id]);
+const cancel = (caller: Caller, id: string) => session.run(caller, 'select app.cancel_sign_up($1)', [id]);
+
+const makeShift = (capacity: number, creator = manager) => insertShift(session, creator, capacity);
+
+t.test('app.sign_up refuses in order: SH001 none, SH002 started, SH003 signed up, SH004 full', async (t) => {
+  const id = await makeShift(1);
+  t.equal((await signUp(anna, missing)).code, 'SH001');
+  t.equal((await signUp(anna, id)).code, 'ok');
+  t.equal((await signUp(bert, id)).code, 'SH004');
+  t.equal((await signUp(anna, id)).code, 'SH003');
+  await session.run(manager, 'update app.shifts set starts_at = now() where id = $1', [id]);
+  t.equal((await signUp(anna, id)).code, 'SH002');
+  t.equal((await signUp(bert, id)).code, 'SH002');
+  t.same(await countsOf(db, id), [1, 1]);
+});
+
+t.test('app.cancel_sign_up refuses in order: SH001 none, SH002 started, SH005 not signed up', async (t) => {
+  const id = await makeShift(2);
+  await signUp(anna, id);
+  t.equal((await cancel(anna, missing)).code, 'SH001');
+  t.equal((await cancel(bert, id)).code, 'SH005');
+  await session.run(manager, 'update app.shifts set starts_at = now() where id = $1', [id]);
+  t.equal((await cancel(bert, id)).code, 'SH002');
+  t.equal((await cancel(anna, id)).code, 'SH002');
+  t.same(await countsOf(db, id), [1, 1]);
+});
+
+t.test('the functions run with the rights of club_signup and still see one club alone', async (t) => {
+  const id = await makeShift(2);
+  await signUp(anna, id);
+  // Anna’s own user, as an Admin of another club.
+  for (const act of [signUp, cancel]) {
+    t.equal((await act(stranger, id)).code, 'SH001');
+  }
+  t.same(await countsOf(db, id), [1, 1]);
+  t.same(
+    await db.look(
+      `select distinct rolname, rolsuper or rolbypassrls or rolcanlogin as mighty
+       from pg_proc join pg_roles as role on role.oid = proowner
+       where pronamespace = 'app'::regnamespace and prosecdef and proname ~ 'sign'`,
+    ),
+    [{ rolname: 'club_signup', mighty: false }],
+  );
+});
+
+t.test('a Viewer, and whoever did not enter a club, signs nobody up', async (t) => {
+  const id = await makeShift(2);
+  for (const act of [signUp, cancel]) {
+    t.not((await act(viewer, id)).code, 'ok');
+  }
+  for (const name of ['sign_up', 'cancel_sign_up']) {
+    await t.rejects(session.client.query(`select app.${name}($1)`, [id]), { code: 'TN001' });
+  }
+  t.same(await countsOf(db, id), [0, 0]);
+});
+
+t.test('the counter follows the rows: signing up, cancelling, rolling back', async (t) => {
+  const id = await makeShift(5);
+  for (const [act, caller, count] of [
+    [signUp, anna, 1],
+    [signUp, bert, 2],
+    [signUp, bert, 2],
+    [cancel, anna, 1],
+    [cancel, anna, 1],
+    [signUp, anna, 2],
+  ] as const) {
+    await act(caller, id);
+    t.same(await countsOf(db, id), [count, count]);
+  }
+  await session.begin(admin);
+  await session.client.query('select app.sign_up($1)', [id]);
+  await session.client.query('rollback');
+  t.same(await countsOf(db, id), [2, 2]);
+});
+
+t.test('a deleted shift takes its signups with it, and no other shift counts them', async (t) => {
+  const [id, kept] = [await makeShift(2), await makeShift(2)];
+  for (const shift of [id, kept]) {
+    await signUp(anna, shift);
+    await signUp(bert, shift);
+  }
+  t.equal((await session.run(admin, 'delete from app.shifts where id = $1', [id])).rowCount, 1);
+  t.same(await countsOf(db, id), []);
+  t.same(await db.look('select from app.shift_signups where shift_id = $1', [id]), []);
+  t.same(await countsOf(db, kept), [2, 2]);
+});
