@@ -22,7 +22,7 @@ const SESSION_MAX_AGE_MS = 30 * 60_000;
 const TRANSIENT = ['40001', '40P01'];
 const TRANSIENT_ATTEMPTS = 2;
 /** A prepared statement's columns changed under a deploy. Each session can meet it, so a fresh one tries again. */
-const STALE_PLAN = '0A000';
+const STALE_PLAN = { code: '0A000', routine: 'RevalidateCachedQuery' };
 
 /** The database as the service sees it: transactions, and nothing outside of them. */
 export class Database {
@@ -63,12 +63,8 @@ export class Database {
       try {
         return await this.#attempt(mode, entry, work);
       } catch (error) {
-        const code = isStatementError(error) ? error.code : '';
-        const again =
-          code === STALE_PLAN
-            ? attempt < this.#attempts
-            : TRANSIENT.includes(code) && attempt < TRANSIENT_ATTEMPTS;
-        if (!again) {
+        const limit = isStalePlan(error) ? this.#attempts : isTransient(error) ? TRANSIENT_ATTEMPTS : 1;
+        if (attempt >= limit) {
           throw error;
         }
         await sleep(Math.random() * 10);
@@ -91,7 +87,7 @@ export class Database {
     try {
       return await runTransaction(session, mode, entry, work);
     } catch (error) {
-      if (isStatementError(error) && error.code === STALE_PLAN) {
+      if (isStalePlan(error)) {
         session.lose(error);
       }
       throw error;
@@ -100,4 +96,12 @@ export class Database {
       this.#slots.giveBack(session);
     }
   }
+}
+
+function isStalePlan(error: unknown): error is Error {
+  return isStatementError(error) && error.code === STALE_PLAN.code && error.routine === STALE_PLAN.routine;
+}
+
+function isTransient(error: unknown): boolean {
+  return isStatementError(error) && TRANSIENT.includes(error.code);
 }

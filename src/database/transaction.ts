@@ -54,15 +54,21 @@ export async function runTransaction<Result, Row>(
 ): Promise<Result> {
   const begun = session.command(BEGIN[mode]);
   const entered = session.send<Row>(entry.statement);
-  const statements = new Statements(session, confirm(session, begun, entered, entry));
+  const confirmed = confirm(session, begun, entered, entry);
+  const statements = new Statements(session, confirmed);
   let result: Result;
   try {
     result = await work(statements);
     await statements.settled();
   } catch (error) {
     await statements.settled().catch(() => {});
+    // Why the entry was refused comes before what the work made of having no rows.
+    const refusal = await confirmed.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     await finish(session, 'rollback').catch(() => {});
-    throw error;
+    throw refusal ?? error;
   }
   await finish(session, 'commit');
   return result;
@@ -139,7 +145,10 @@ class Statements implements Transaction {
 
   query<Row>(statement: Statement): Promise<Row[]> {
     if (this.#over) {
-      return Promise.reject(new Error('The transaction is over; its work must await every query.'));
+      const refused = Promise.reject(new Error('The transaction is over; its work must await every query.'));
+      // Work that does not even await this must not end the process for everybody.
+      refused.catch(() => {});
+      return refused;
     }
     const answer = this.#started ? this.#next<Row>(statement) : this.#first<Row>(statement);
     this.#started = true;

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { until, untilAtRest } from '../setup/caller.js';
+import { type Answer, type Person, startService } from '../setup/service.js';
+
+const SLOTS = 4;
+const STORM_MS = 8_000;
+const service = await startService(t);
+
+/** One club under load: what was acknowledged, and what was seen that is not its own. */
+interface Club {
+  slug: string;
+  id: string;
+  manager: Person;
+  acknowledged: Map<string, string>;
+}
+
+const clubs: Club[] = await Promise.all(
+  ['north', 'south'].map(async (slug) => {
+    const id = await service.db.makeClub(slug);
+    const manager = service.as(`manager-${slug}`, 'Manager', id);
+    return { slug, id, manager, acknowledged: new Map() };
+  }),
+);
+const backends = async () =>
+  (
+    await service.db.look<{ pid: number; club: string }>(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = 'club-management-service'`,
+    )
+  ).map(({ pid }) => pid);
+
+t.test(
+  'backends that die under two clubs at work show no foreign row and lose no acknowledged write',
+  async (t) => {
+    const statuses = new Map<string, number>();
+    const foreign: unknown[] = [];
+    const broken: unknown[] = [];
+    const end = Date.now() + STORM_MS;
+    let kills = 0;
+
+    const note = (kind: string, { status, body }: Answer) => {
+      statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
+      if (status >= 400 && status !== 503) {
+        broken.push({ kind, status, body });
+      }
+    };
+    const write = async ({ slug, manager, acknowledged }: Club, worker: number) => {
+      for (let turn = 0; Date.now() < end; turn += 1) {
+        const title = `${slug}-${worker}-${turn}`;
+        const answer = await manager.post('/api/tasks', { title });
+        note('write', answer);
+        if (answer.status === 201) {
+          acknowledged.set(answer.body.id, title);
+          if (answer.body.title !== title) {
+            foreign.push(answer.body);
+          }
+        }
+      }
+    };
+    const read = async ({ slug, id, manager, acknowledged }: Club) => {
+      while (Date.now() < end) {
+        const list = await manager.get('/api/tasks?limit=20');
+        note('read', list);
+        const tasks: { id: string; title: string }[] = list.status === 200 ? list.body : [];
+        foreign.push(...tasks.filter(({ title }) => !title.startsWith(slug)));
+        const known = [...acknowledged.keys()].at(-1);
+        if (known !== undefined) {
+          const one = await manager.get(`/api/tasks/${known}`);
+          note('read', one);
+          if (one.status === 200 && (one.body.id !== known || one.body.clubId !== id)) {
+            foreign.push(one.body);
+          }
+        }
+      }
+    };
+    const kill = async () => {
+      while (Date.now() < end) {
+        const pids = await backends();
+        const pid = pids[Math.floor(Math.random() * pids.length)];
+        if (pid !== undefined) {
+          await service.db.look('select pg_terminate_backend($1)', [pid]);
+          kills += 1;
+        }
+        await sleep(Math.random() * 60);
+      }
+    };
+
+    const work = clubs.flatMap((club) => [
+      write(club, 1),
+      write(club, 2),
+      write(club, 3),
+      read(club),
+      read(club),
+    ]);
+    await Promise.all([...work, kill()]);
+    t.comment(`${kills} kills: ${JSON.stringify([...statuses])}`);
+
+    t.ok(kills > 20 && (statuses.get('write 503') ?? 0) > 0, 'the storm was one');
+    t.ok(
+      (statuses.get('write 201') ?? 0) > 50 && (statuses.get('read 200') ?? 0) > 50,
+      'the service went on',
+    );
+    t.same(foreign, []);
+    t.same(broken, []);
+    t.same(await untilAtRest(service.database), { lent: 0, waiting: 0 });
+    t.ok((await until(backends, (pids) => pids.length <= SLOTS)).length <= SLOTS);
+
+    for (const { slug, id, acknowledged } of clubs) {
+      const rows = await service.db.look<{ id: string; title: string }>(
+        'select id, title from app.tasks where tenant_id = $1',
+        [id],
+      );
+      const there = new Map(rows.map((row) => [row.id, row.title]));
+      t.same(
+        [...acknowledged].filter(([key, title]) => there.get(key) !== title),
+        [],
+        'each acknowledged write is there',
+      );
+      t.equal(new Set(there.values()).size, there.size, 'and nothing was written twice');
+      t.same(
+        [...there.values()].filter((title) => !title.startsWith(slug)),
+        [],
+      );
+    }
+  },
+);
+
+t.test('afterwards every request succeeds at once', async (t) => {
+  for (const { manager } of clubs) {
+    for (let turn = 0; turn < 2 * SLOTS; turn += 1) {
+      t.equal((await manager.get('/api/tasks')).status, 200);
+    }
+  }
+});

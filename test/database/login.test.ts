@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import t from 'tap';
+import { environmentWith } from '../../src/config.js';
+import { Database } from '../../src/database/database.js';
+import { UnsafeRole } from '../../src/database/failures.js';
+import { isDeployed } from '../../src/database/readiness.js';
+import { urlOf } from '../../src/development/test-cluster.js';
+import { makeDatabase } from '../setup/database.js';
+
+const db = await makeDatabase(t);
+const name = new URL(db.url).pathname.slice(1);
+const suffix = randomBytes(4).toString('hex');
+const password = randomBytes(16).toString('hex');
+
+/** A login of the test's own: roles belong to the whole server, so it goes with the test. */
+async function login(kind: string, attributes: string): Promise<string> {
+  const user = `${kind}_${suffix}`;
+  await db.look(`create role ${user} login password '${password}' ${attributes}`);
+  await db.look(`grant connect on database ${name} to ${user}`);
+  return urlOf(db.url, name, { user, password });
+}
+
+t.teardown(async () => {
+  const rows = await db.look<{ rolname: string }>(
+    `select rolname from pg_roles where rolname like '%\\_${suffix}'`,
+  );
+  for (const { rolname } of rows) {
+    await db.look(`drop owned by ${rolname}`);
+    await db.look(`drop role ${rolname}`);
+  }
+});
+
+await db.look(`create role bypassing_${suffix} nologin bypassrls`);
+const refused = {
+  'is a superuser': await login('superuser', 'superuser'),
+  'has BYPASSRLS': await login('bypass', 'bypassrls'),
+  'has CREATEROLE': await login('maker', 'createrole'),
+  'may become the owner of the tables': await login('owner_member', 'in role club_owner'),
+  'may become a role that policies do not bind': await login('climber', `in role bypassing_${suffix}`),
+};
+
+t.test(
+  'a login that the policies do not bind, or that may become one, is refused with its reason',
+  async (t) => {
+    for (const [reason, url] of Object.entries(refused)) {
+      const database = new Database({ url, slots: 2, prepare: true });
+      const attempt = isDeployed(database);
+      await t.rejects(attempt, UnsafeRole);
+      await t.rejects(attempt, { message: new RegExp(`DATABASE_URL ${reason},`) });
+      t.same(database.load, { lent: 0, waiting: 0 });
+      await database.close();
+    }
+  },
+);
+
+t.test('a dangerous login stays refused when it calls itself by a harmless role', async (t) => {
+  const database = new Database({ url: `${db.adminUrl}?role=club_api`, slots: 1, prepare: true });
+  await t.rejects(isDeployed(database), { message: /is a superuser/ });
+  await database.close();
+});
+
+t.test('the runtime login is admitted', async (t) => {
+  const database = new Database({ url: db.url, slots: 1, prepare: true });
+  t.equal(await isDeployed(database), true);
+  await database.close();
+});
+
+t.test('the service ends with 1 and one sentence when its login is dangerous', async (t) => {
+  const ends = [db.adminUrl, refused['may become the owner of the tables']].map(async (url) => {
+    const service = spawn(process.execPath, ['dist/server.js'], {
+      env: environmentWith({
+        ...{
+          DATABASE_URL: url,
+          AUTH_ISSUER: 'http://127.0.0.1:9',
+          NODE_ENV: 'test',
+          PORT: '0',
+          LOG_LEVEL: 'info',
+        },
+      }),
+    });
+    let output = '';
+    for (const stream of [service.stdout, service.stderr]) {
+      stream.on('data', (text) => {
+        output += text;
+      });
+    }
+    const [code] = await once(service, 'close');
+    return { code, output };
+  });
+  for (const { code, output } of await Promise.all(ends)) {
+    t.equal(code, 1);
+    t.match(
+      output,
+      /^The login \S+ of DATABASE_URL .+, so row-level security would not hold for it\. [^\n]+\n$/,
+    );
+    t.notMatch(output, password);
+  }
+});

@@ -1,0 +1,60 @@
+import t from 'tap';
+import { join, type Statement, sql, type Value } from '../../src/database/sql.js';
+
+/** A statement as PostgreSQL is sent it. */
+function sent({ strings, values }: Statement): [string, ...Value[]] {
+  const text = strings.reduce((all, piece, index) => `${all}$${index}${piece}`);
+  return [text, ...values];
+}
+
+t.test('every value becomes a parameter, in its place', (t) => {
+  t.same(sent(sql`select 1`), ['select 1']);
+  t.same(sent(sql`select ${1}, ${'two'}, ${true}, ${null}`), ['select $1, $2, $3, $4', 1, 'two', true, null]);
+  t.same(sent(sql`${'first'}${'second'}`), ['$1$2', 'first', 'second']);
+  t.same(sent(sql`select ${"'; drop table app.tasks; --"}`), ['select $1', "'; drop table app.tasks; --"]);
+  t.end();
+});
+
+t.test('a statement inside of a statement becomes its text, and its parameters keep their order', (t) => {
+  const inner = sql`state = ${'Open'} and due_at < ${'2026-01-01T00:00:00Z'}`;
+  t.same(sent(sql`select * from ${sql`app.tasks`}`), ['select * from app.tasks']);
+  t.same(sent(sql`${inner}`), ['state = $1 and due_at < $2', 'Open', '2026-01-01T00:00:00Z']);
+  t.same(sent(sql`a = ${1} and ${inner} and ${inner} and z = ${9}`), [
+    'a = $1 and state = $2 and due_at < $3 and state = $4 and due_at < $5 and z = $6',
+    ...[1, 'Open', '2026-01-01T00:00:00Z', 'Open', '2026-01-01T00:00:00Z', 9],
+  ]);
+  t.same(sent(sql`${sql`a = ${1}`}${sql``}${sql`, b = ${2}`}`), ['a = $1, b = $2', 1, 2]);
+  t.same(sent(sql`(${sql`not ${sql`x = ${1}`}`})`), ['(not x = $1)', 1]);
+  t.end();
+});
+
+t.test('join puts a separator between statements', (t) => {
+  const conditions = [sql`a = ${1}`, sql`b is null`, sql`c = ${3}`];
+  t.same(sent(join(conditions, sql` and `)), ['a = $1 and b is null and c = $2', 1, 3]);
+  t.same(sent(join([sql`only ${1}`], sql`, `)), ['only $1', 1]);
+  t.end();
+});
+
+t.test('the same composition has the same template, so the driver prepares it once', (t) => {
+  const compose = (id: number, state: string) =>
+    sql`select from ${sql`app.tasks where state = ${state}`} and id = ${id}`;
+  t.equal(compose(1, 'Open').strings, compose(2, 'Done').strings);
+  t.not(compose(1, 'Open').strings, sql`select from ${sql`app.tasks`}`.strings);
+  t.end();
+});
+
+t.test('texts that differ only in where a dollar sign stands are not taken for each other', (t) => {
+  const inner = sql`'a'`;
+  t.same(sent(sql`select ${inner} ~ 'x${1}y'`), ["select 'a' ~ 'x$1y'", 1]);
+  t.same(sent(sql`select ${inner} ~ 'x$y'`), ["select 'a' ~ 'x$y'"]);
+  t.same(sent(sql`select ${inner} || $$${1}`), ["select 'a' || $$$1", 1]);
+  t.same(sent(sql`select ${inner} || ${1}$$`), ["select 'a' || $1$$", 1]);
+  t.end();
+});
+
+t.test('a missing value is refused at once: it is null or it is a mistake', (t) => {
+  const missing = undefined as unknown as Value;
+  t.throws(() => sql`select ${missing}`, TypeError);
+  t.throws(() => sql`select ${1} from ${sql`app.tasks`} where id = ${missing}`, TypeError);
+  t.end();
+});

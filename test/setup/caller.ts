@@ -1,0 +1,43 @@
+import type { Caller } from '../../src/database/context.js';
+import type { Database } from '../../src/database/database.js';
+import type { Role } from '../../src/identity/roles.js';
+
+/** Somebody with a role in a club, as the plugins hand them to the database. */
+export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {
+  return {
+    identity: {
+      subject,
+      displayName: subject,
+      email: null,
+      issuedAt: null,
+      roles: new Map([[tenantId, role]]),
+    },
+    tenantId,
+    role,
+    testMemberId: null,
+    memberId: null,
+  };
+}
+
+/** Waits until no transaction is under way, at most some seconds. */
+export async function untilAtRest(database: Database): Promise<{ lent: number; waiting: number }> {
+  return until(
+    () => database.load,
+    ({ lent, waiting }) => lent + waiting === 0,
+  );
+}
+
+/** Looks again and again, for at most some seconds, and answers with what it saw last. */
+export async function until<Seen>(
+  look: () => Seen | Promise<Seen>,
+  isEnough: (seen: Seen) => boolean,
+): Promise<Seen> {
+  const deadline = Date.now() + 5_000;
+  for (;;) {
+    const seen = await look();
+    if (isEnough(seen) || Date.now() > deadline) {
+      return seen;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

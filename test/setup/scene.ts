@@ -1,0 +1,111 @@
+import pg from 'pg';
+import type { Test } from 'tap';
+import { makeDatabase, type TestDatabase } from './database.js';
+
+export interface Club {
+  id: string;
+  taskId: string;
+  shiftId: string;
+  memberId: string;
+}
+
+export interface Scene {
+  db: TestDatabase;
+  api: pg.Client;
+  own: Club;
+  foreign: Club;
+}
+
+export async function makeScene(t: Test): Promise<Scene> {
+  const db = await makeDatabase(t);
+  const api = new pg.Client(db.url);
+  await api.connect();
+  t.teardown(() => api.end());
+  const furnish = async (slug: string): Promise<Club> => {
+    const id = await db.makeClub(slug);
+    return within(api, id, async () => {
+      const one = async (sql: string, values: unknown[] = []) =>
+        Object.values((await api.query(sql, values)).rows[0])[0] as string;
+      const taskId = await one(
+        `insert into app.tasks (title, assignee_id) values ('${slug}', app.member_id()) returning id`,
+      );
+      const shiftId = await one(
+        `insert into app.shifts (title, starts_at, ends_at, capacity) values ('${slug}', now() + interval '1 day', now() + interval '2 days', 5) returning id`,
+      );
+      await api.query('select app.sign_up($1)', [shiftId]);
+      return { id, taskId, shiftId, memberId: await one('select app.member_id()') };
+    });
+  };
+  return { db, api, own: await furnish('own'), foreign: await furnish('foreign') };
+}
+
+/** Runs work as an Admin of the club, whose member is made first, and keeps what it wrote. */
+export async function within<Result>(
+  api: pg.Client,
+  clubId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const enter = () => api.query(`select * from app.enter($1, 'anna', 'Admin', 'Anna', null, null)`, [clubId]);
+  await api.query('begin');
+  await enter();
+  await api.query(`select app.sync_member('Anna', null, null)`);
+  await enter();
+  try {
+    return await work();
+  } finally {
+    await api.query('commit');
+  }
+}
+
+export type Outcome = { rows: number } | { code: string };
+
+/** Runs one statement in a transaction of its own; `context` says first who is asking. */
+export async function attempt(
+  api: pg.Client,
+  context: string[],
+  statement: string,
+  end: 'commit' | 'rollback' = 'commit',
+): Promise<Outcome> {
+  await api.query('begin');
+  try {
+    for (const setting of context) {
+      await api.query(setting);
+    }
+    const { rowCount } = await api.query(statement);
+    return { rows: rowCount ?? 0 };
+  } catch (error) {
+    return { code: (error as pg.DatabaseError).code as string };
+  } finally {
+    await api.query(end);
+  }
+}
+
+export const asAdmin = (clubId: string) => [
+  `select * from app.enter('${clubId}', 'anna', 'Admin', 'Anna', null, null)`,
+];
+
+/** Tables of the service with their floor's column, from the catalog: a new table is tested by itself. */
+export async function tablesOf(
+  db: TestDatabase,
+): Promise<{ name: string; floor: string | null; column: string }[]> {
+  return db.look(`
+    select class.relname as name,
+      case when not class.relrowsecurity then null when class.relname = 'clubs' then 'id' else 'tenant_id' end as floor,
+      (select attname from pg_attribute
+       where attrelid = class.oid and attnum > 0 and not attisdropped
+       order by has_column_privilege('club_api', attrelid, attnum, 'update') desc, attnum limit 1) as column
+    from pg_class as class
+    where class.relnamespace = 'app'::regnamespace and class.relkind in ('r', 'p') order by 1`);
+}
+
+/** Every row of a club as the administrator sees it. */
+export async function fingerprint(db: TestDatabase, clubId: string): Promise<unknown> {
+  const sums: Record<string, unknown> = {};
+  for (const { name, floor } of await tablesOf(db)) {
+    const where = floor === null ? '' : `where ${floor} = '${clubId}'`;
+    [sums[name]] = await db.look(
+      `select count(*)::int as rows, md5(string_agg(t::text, '|' order by t::text)) as hash from app.${name} as t ${where}`,
+    );
+  }
+  return sums;
+}

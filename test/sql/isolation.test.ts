@@ -1,0 +1,144 @@
+import t, { type Test } from 'tap';
+import { asAdmin, attempt, fingerprint, makeScene, type Scene, tablesOf } from '../setup/scene.js';
+
+const scene = await makeScene(t);
+
+const NO_RIGHT = '42501';
+
+/** What an Admin of the own club may do to the rows of the own club; the rest is refused for want of a grant. */
+const RIGHTS: Record<string, string[]> = {
+  clubs: ['select', 'copy'],
+  members: ['select', 'copy', 'update'],
+  tasks: ['select', 'copy', 'insert', 'update', 'delete'],
+  shifts: ['select', 'copy', 'insert', 'update', 'delete'],
+  shift_signups: ['select', 'copy'],
+};
+/** The workflow: the same rows for every club, for nobody to write. */
+const REFERENCE = ['task_states', 'task_transitions'];
+
+/** Rows that an insert would make; the floor's column comes on top where it may be named. */
+const INSERTS: Record<string, string> = {
+  tasks: `(title) values ('inserted')`,
+  shifts: `(title, starts_at, ends_at, capacity) values ('inserted', now(), now() + interval '1 hour', 1)`,
+};
+
+const nobody: Record<string, string[]> = {
+  'no context': [],
+  'an empty context': ['tenant_id', 'user_id', 'role', 'member_id'].map(
+    (name) => `set local app.${name} = ''`,
+  ),
+  'a context that is no id': [
+    `set local app.tenant_id = 'garbage'`,
+    `set local app.role = 'Admin'`,
+    `set local app.user_id = 'anna'`,
+  ],
+  'a role and no club': [`set local app.role = 'Admin'`, `set local app.user_id = 'anna'`],
+};
+
+function statementsFor(
+  { name, floor, column }: { name: string; floor: string; column: string },
+  clubId: string,
+) {
+  const where = `where ${floor} = '${clubId}'`;
+  return {
+    select: `select * from app.${name} ${where}`,
+    insert: `insert into app.${name} ${INSERTS[name] ?? `select * from app.${name}`}`,
+    update: `update app.${name} set ${column} = ${column} ${where}`,
+    delete: `delete from app.${name} ${where}`,
+    truncate: `truncate app.${name} cascade`,
+    copy: `copy (select * from app.${name} ${where}) to stdout`,
+  };
+}
+
+/** Rows that nobody may add to a foreign club, named with that club's id. */
+function intrusion(name: string, floor: string, clubId: string): string {
+  return `insert into app.${name} select (jsonb_populate_record(own, jsonb_build_object('${floor}', '${clubId}', 'id', app.new_id()))).* from app.${name} as own limit 1`;
+}
+
+/** What holds for rows of another club and for who has not said which club is theirs. */
+async function holdsTheFloor(t: Test, { db, api, own, foreign }: Scene): Promise<void> {
+  const before = [await fingerprint(db, own.id), await fingerprint(db, foreign.id)];
+  for (const table of await tablesOf(db)) {
+    const { name, floor } = table;
+    if (floor === null) {
+      continue;
+    }
+    const aimed = {
+      ...statementsFor({ ...table, floor }, foreign.id),
+      insert: intrusion(name, floor, foreign.id),
+    };
+    for (const [verb, statement] of Object.entries(aimed)) {
+      const outcome = await attempt(api, asAdmin(own.id), statement);
+      const isUntouched = 'rows' in outcome ? outcome.rows === 0 : outcome.code === NO_RIGHT;
+      t.ok(isUntouched, `${verb} on a foreign ${name}: ${JSON.stringify(outcome)}`);
+    }
+    const abduction = `update app.${name} set ${floor} = '${foreign.id}' where ${floor} = '${own.id}'`;
+    t.same(await attempt(api, asAdmin(own.id), abduction), { code: NO_RIGHT }, `${name} stay in their club`);
+
+    for (const [who, context] of Object.entries(nobody)) {
+      for (const [verb, statement] of Object.entries(statementsFor({ ...table, floor }, own.id))) {
+        const outcome = await attempt(api, context, statement);
+        const isRefused = 'code' in outcome && [NO_RIGHT, 'TN001', '22P02'].includes(outcome.code);
+        t.ok(isRefused, `${verb} on ${name} with ${who}: ${JSON.stringify(outcome)}`);
+      }
+    }
+  }
+  t.same([await fingerprint(db, own.id), await fingerprint(db, foreign.id)], before, 'no row is different');
+}
+
+t.test('in one’s own club each table allows what it grants, and refuses every other verb', async (t) => {
+  const { db, api, own } = scene;
+  const tables = await tablesOf(db);
+  t.same(tables.map(({ name }) => name).sort(), [...Object.keys(RIGHTS), ...REFERENCE].sort());
+  for (const table of tables) {
+    const floor = table.floor ?? 'true or null';
+    const rights = RIGHTS[table.name] ?? ['select', 'copy'];
+    const statements = statementsFor({ ...table, floor }, own.id);
+    for (const [verb, statement] of Object.entries(statements)) {
+      const text = table.floor === null ? statement.replace(/where.*?'[^']*'/, '') : statement;
+      const outcome = await attempt(api, asAdmin(own.id), text, 'rollback');
+      if (rights.includes(verb)) {
+        t.ok('rows' in outcome && outcome.rows > 0, `${verb} on ${table.name}: ${JSON.stringify(outcome)}`);
+      } else {
+        t.same(outcome, { code: NO_RIGHT }, `${verb} on ${table.name}`);
+      }
+    }
+  }
+});
+
+t.test(
+  'rows of a foreign club are invisible and untouchable, and nothing works without a club',
+  async (t) => {
+    await holdsTheFloor(t, scene);
+  },
+);
+
+t.test('a statement that forgets its WHERE sees and changes the own club alone', async (t) => {
+  const { db, api, own } = scene;
+  for (const { name, floor } of await tablesOf(db)) {
+    if (floor !== null) {
+      const [{ count } = { count: 0 }] = await db.look(
+        `select count(*)::int from app.${name} where ${floor} = $1`,
+        [own.id],
+      );
+      t.same(await attempt(api, asAdmin(own.id), `select * from app.${name}`), { rows: count }, name);
+      t.same(await attempt(api, asAdmin(own.id), `copy app.${name} to stdout`), { rows: count }, name);
+    }
+    const filled = await attempt(api, asAdmin(own.id), `copy app.${name} from stdin`);
+    t.ok('code' in filled && [NO_RIGHT, '0A000'].includes(filled.code), `nothing is copied into ${name}`);
+  }
+});
+
+t.test(
+  'the floor holds by itself: with every grant and a policy that allows everything, no row leaks',
+  async (t) => {
+    const open = await makeScene(t);
+    await open.db.look('grant select, insert, update, delete on all tables in schema app to public');
+    for (const { name } of await tablesOf(open.db)) {
+      await open.db.look(
+        `create policy a_mistake on app.${name} for all to public using (true) with check (true)`,
+      );
+    }
+    await holdsTheFloor(t, open);
+  },
+);

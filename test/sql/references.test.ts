@@ -1,0 +1,86 @@
+import pg from 'pg';
+import t from 'tap';
+import { asAdmin, attempt, makeScene, within } from '../setup/scene.js';
+
+const MISSING = '99999999-9999-4999-8999-999999999999';
+const scene = await makeScene(t);
+
+t.test('a reference into a foreign club fails exactly like one to nothing', async (t) => {
+  const { db, api, own, foreign } = scene;
+  const same = async (
+    statement: (id: string) => string,
+    foreignId: string,
+    run: (sql: string) => Promise<unknown>,
+  ) => {
+    const [far, none] = await Promise.all(
+      [foreignId, MISSING].map(async (id) => {
+        const error = (await run(statement(id)).catch((failure) => failure)) as pg.DatabaseError;
+        const { code, constraint, message, detail } = error;
+        return { code, constraint, message, detail: detail?.replaceAll(id, 'id') };
+      }),
+    );
+    t.ok(far?.code, statement('…'));
+    t.same(far, none, statement('…'));
+  };
+  const asOwn = async (sql: string) => {
+    const client = new pg.Client(db.url);
+    await client.connect();
+    return within(client, own.id, () => client.query(sql)).finally(() => client.end());
+  };
+  await same(
+    (id) => `insert into app.tasks (title, assignee_id) values ('x', '${id}')`,
+    foreign.memberId,
+    asOwn,
+  );
+  await same((id) => `update app.tasks set assignee_id = '${id}'`, foreign.memberId, asOwn);
+  await same((id) => `select app.sign_up('${id}')`, foreign.shiftId, asOwn);
+  await same((id) => `select app.cancel_sign_up('${id}')`, foreign.shiftId, asOwn);
+  t.same(await attempt(api, asAdmin(own.id), `select app.sign_up('${foreign.shiftId}')`), { code: 'SH001' });
+
+  // The keys hold for an administrator too, whom no policy binds.
+  const keys = await db.look<{ name: string; source: string; target: string; columns: string[] }>(`
+    select conname as name, conrelid::regclass::text as source, confrelid::regclass::text as target,
+      array(select attname::text from unnest(conkey) with ordinality as key (number, place)
+            join pg_attribute on attrelid = conrelid and attnum = number order by place) as columns
+    from pg_constraint
+    where contype = 'f' and connamespace = 'app'::regnamespace
+      and confrelid in (select attrelid from pg_attribute where attname = 'tenant_id' and not attisdropped)`);
+  t.ok(keys.length >= 5);
+  const foreignIds: Record<string, string> = {
+    'app.members': foreign.memberId,
+    'app.shifts': foreign.shiftId,
+  };
+  for (const { name, source, target, columns } of keys) {
+    t.equal(columns[0], 'tenant_id', `${name} begins with the club`);
+    await db.look(`alter table ${source} disable trigger user`);
+    const statement = (id: string) =>
+      `update ${source} set ${columns[1]} = '${id}' where tenant_id = '${own.id}'`;
+    await same(statement, foreignIds[target] as string, (sql) => db.look(sql));
+    await t.rejects(db.look(statement(foreignIds[target] as string)), { code: '23503', constraint: name });
+  }
+});
+
+t.test(
+  'who is asking is never guessed: the accessors raise when it is unset, emptied or of an earlier transaction',
+  async (t) => {
+    const { api, own } = scene;
+    const set = (name: string, value: string) => `set local app.${name} = '${value}'`;
+    for (const [name, value] of Object.entries({
+      tenant_id: own.id,
+      user_id: 'anna',
+      role: 'Admin',
+      member_id: own.memberId,
+    })) {
+      const read = `select app.${name}()`;
+      t.same(await attempt(api, [], read), { code: 'TN001' }, `${name} is unset`);
+      t.same(await attempt(api, [set(name, value)], read), { rows: 1 }, name);
+      t.same(await attempt(api, [], read), { code: 'TN001' }, `${name} ended with its transaction`);
+      t.same(await attempt(api, [set(name, '')], read), { code: 'TN001' }, `${name} is empty`);
+    }
+    t.same(await attempt(api, [], 'select * from app.my_clubs()'), { code: 'TN001' });
+    t.same(
+      await attempt(api, [`select app.enter_directory('{${own.id}}')`], 'select * from app.my_clubs()'),
+      { rows: 1 },
+    );
+  },
+);
