@@ -87,6 +87,14 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
       faults.set(name, `${name} must be set${variables.NODE_ENV === 'production' ? ' in production' : ''}.`);
     }
   }
+  for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL'] as const) {
+    if (variables[name] !== undefined && !isOneServer(variables[name])) {
+      faults.set(
+        name,
+        `${name} must be the URL of one server, with %, / and @ in the password percent-encoded.`,
+      );
+    }
+  }
   if (variables.NODE_ENV === 'production') {
     refuseUnsafe(variables, faults);
   }
@@ -111,6 +119,17 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
       source,
       `${source} must be https in production: keys fetched over plain http can be replaced on the way.`,
     );
+  }
+}
+
+/** The driver tries only the first of several hosts, and stumbles over a % that encodes nothing. */
+function isOneServer(url: string): boolean {
+  try {
+    const { username, password, host } = new URL(url);
+    decodeURIComponent(username + password);
+    return !decodeURIComponent(host).includes(',');
+  } catch {
+    return false;
   }
 }
 
