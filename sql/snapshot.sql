@@ -54,6 +54,10 @@ select fact from (
     case when relrowsecurity then ' rls' else '' end, case when relforcerowsecurity then ' forced' else '' end)
   from relation where relkind in ('r', 'p')
   union all
+  select format('view %s owner %s%s body %s', name, relowner::regrole,
+    coalesce(' with ' || array_to_string(reloptions, ', '), ''), md5(pg_get_viewdef(oid)))
+  from relation where relkind in ('v', 'm')
+  union all
   select format('column %s.%s %s%s%s%s', relation.name, attribute.attname, format_type(attribute.atttypid, attribute.atttypmod),
     case when attribute.attcollation not in (0, 100) then ' collate ' || attribute.attcollation::regcollation else '' end,
     case when attribute.attnotnull then ' not null' else '' end,
@@ -76,7 +80,8 @@ select fact from (
     coalesce(pg_get_expr(polqual, polrelid), '-'), coalesce(pg_get_expr(polwithcheck, polrelid), '-'))
   from pg_policy where polrelid in (select oid from relation)
   union all
-  select format('trigger %s %s', tgrelid::regclass, pg_get_triggerdef(pg_trigger.oid))
+  select format('trigger %s %s%s', tgrelid::regclass, pg_get_triggerdef(pg_trigger.oid),
+    case when tgenabled = 'O' then '' else ' disabled' end)
   from pg_trigger where tgrelid in (select oid from relation) and not tgisinternal
   union all
   select format('function %s returns %s owner %s %s%s %s%s body %s', name, pg_get_function_result(oid), proowner::regrole,
@@ -87,7 +92,9 @@ select fact from (
     md5(coalesce(pg_get_function_sqlbody(oid), prosrc)))
   from routine
   union all
-  select format('grant %s on %s to %s', lower(privilege_type), object, name) from grantee
+  select format('grant %s on %s to %s%s', lower(privilege_type), object, name,
+    case when is_grantable then ' with grant option' else '' end)
+  from grantee
   union all
   select format('default privileges of %s on functions %s', defaclrole::regrole, defaclacl)
   from pg_default_acl where defaclrole in (select oid from pg_roles where rolname like 'club\_%') and defaclobjtype = 'f'

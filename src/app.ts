@@ -35,6 +35,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 export type App = Awaited<ReturnType<typeof buildApp>>;
 
+/** Builds the service; it listens when it is told to. */
 export async function buildApp(config: ServerConfig, database: Database, logger: FastifyBaseLogger) {
   const app = Fastify({
     loggerInstance: logger,

@@ -4,8 +4,9 @@
  * Every variable is checked before anything starts, all faults are reported in one message, and combinations
  * that would be unsafe in production are refused here, so that no other module needs to know the environment.
  */
-import { type Static, Type } from '@sinclair/typebox';
+import { KindGuard, type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { isLoopback, isOneServer } from './validation/url.js';
 
 const Switch = Type.Union([Type.Literal('on'), Type.Literal('off')], { description: 'on or off' });
 const PostgresUrl = Type.String({ pattern: '^postgres(ql)?://.+', description: 'a postgres:// URL' });
@@ -71,10 +72,15 @@ export class ConfigurationError extends Error {
  * @throws ConfigurationError naming every faulty variable
  */
 function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessEnv, required: Required[]) {
-  const given = Object.entries(environment).filter(
-    ([name, value]) => name in Environment.properties && value !== '',
-  );
-  const values = Value.Convert(Environment, Value.Default(Environment, Object.fromEntries(given)));
+  const given = Object.entries(environment)
+    .filter(([name, value]) => name in Environment.properties && value !== '')
+    .map(([name, value]) => {
+      // Only digits: TypeBox's own conversion makes 80 of 80.5, and 1 of true.
+      const whole =
+        KindGuard.IsInteger(Environment.properties[name as Variable]) && /^\d+$/.test(value ?? '');
+      return [name, whole ? Number(value) : value];
+    });
+  const values = Value.Default(Environment, Object.fromEntries(given));
 
   const faults = new Map<string, string>();
   for (const { path } of Value.Errors(Environment, values)) {
@@ -95,6 +101,10 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
       );
     }
   }
+  const { AUTH_ISSUER: issuer, AUTH_JWKS_URL: jwksUrl } = variables;
+  if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
+    faults.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
+  }
   if (variables.NODE_ENV === 'production') {
     refuseUnsafe(variables, faults);
   }
@@ -114,27 +124,12 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   }
   const source = variables.AUTH_JWKS_URL === undefined ? 'AUTH_ISSUER' : 'AUTH_JWKS_URL';
   const url = variables[source];
-  if (url !== undefined && /^http:/i.test(url) && !isLoopback(url)) {
+  if (url !== undefined && /^\s*http:/i.test(url) && !isLoopback(url)) {
     faults.set(
       source,
       `${source} must be https in production: keys fetched over plain http can be replaced on the way.`,
     );
   }
-}
-
-/** The driver tries only the first of several hosts, and stumbles over a % that encodes nothing. */
-function isOneServer(url: string): boolean {
-  try {
-    const { username, password, host } = new URL(url);
-    decodeURIComponent(username + password);
-    return !decodeURIComponent(host).includes(',');
-  } catch {
-    return false;
-  }
-}
-
-function isLoopback(url: string): boolean {
-  return URL.canParse(url) && ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname);
 }
 
 /** What the service needs. Keys come from `auth.jwksUrl`, or by discovery from the issuer when that is unset. */
@@ -160,9 +155,6 @@ export function readServerConfig(
   environment: NodeJS.ProcessEnv = process.env,
 ): ServerConfig {
   const variables = readEnvironment({ ...environment, ...provided }, ['DATABASE_URL', 'AUTH_ISSUER']);
-  if (variables.AUTH_JWKS_URL === undefined && !URL.canParse(variables.AUTH_ISSUER)) {
-    throw new ConfigurationError(['AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.']);
-  }
   return {
     host: variables.HOST,
     port: variables.PORT,

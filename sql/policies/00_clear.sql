@@ -4,6 +4,10 @@
 -- same transaction, which the login of the deploy begins in its own name. So what is not in the chapters does
 -- not exist in the database: a policy or a grant that somebody added by hand is gone after the next deploy.
 
+-- Inside a savepoint, so that the rows written here bear another number than those that the chapters write: by
+-- it the last chapter knows what no chapter made.
+savepoint clear;
+
 do $$
 declare
   stray record;
@@ -38,10 +42,12 @@ begin
         where attribute.attrelid = class.oid and attribute.attacl is not null
       ) as acl
       where class.relnamespace in ('app'::regnamespace, 'deploy'::regnamespace) and class.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+        -- What a superuser made is not ours to revoke from; the last chapter drops it.
+        and (class.relkind <> 'v' or pg_has_role(class.relowner, 'member'))
       union all
       select 'routine', proc.oid::regprocedure::text, proc.proowner, proc.proacl
       from pg_proc as proc
-      where proc.pronamespace in ('app'::regnamespace, 'deploy'::regnamespace)
+      where proc.pronamespace in ('app'::regnamespace, 'deploy'::regnamespace) and pg_has_role(proc.proowner, 'member')
     )
     select distinct format(
       'revoke all on %s %s from %s', object.kind, object.name,
@@ -55,6 +61,8 @@ begin
   end loop;
 end
 $$;
+
+release savepoint clear;
 
 -- PostgreSQL lets everybody execute a new function. Not here: each chapter names who may.
 alter default privileges for role club_owner, club_signup, club_directory, club_operator

@@ -1,7 +1,7 @@
 import type { Identity } from '../identity/identity.js';
 import type { Role } from '../identity/roles.js';
-import { Problem } from '../problems/problem.js';
 import type { Database } from './database.js';
+import { NoEntry } from './failures.js';
 import { sql } from './sql.js';
 import type { Entry, Mode, Transaction } from './transaction.js';
 
@@ -39,7 +39,7 @@ class MemberOutdated extends Error {}
  * token brings other values, a short transaction of its own writes the member and commits, and the work begins
  * anew: the member stays even when the work is refused.
  *
- * @throws Problem `tenant_forbidden` when the club does not exist, or the member of a test set-up does not
+ * @throws NoEntry when the club does not exist, or the member of a test set-up does not
  * @throws what `Database.transaction` throws
  */
 export async function inClub<Result>(
@@ -86,7 +86,7 @@ function enter<Result>(
     isEcho: ({ enteredTenantId }) => enteredTenantId === caller.tenantId,
     accept: (entered) => {
       if (!entered.clubExists || (entered.memberId === null && caller.testMemberId !== null)) {
-        throw new Problem('tenant_forbidden');
+        throw new NoEntry('The club cannot be entered.');
       }
       if (entered.memberId === null || (requireCurrent && !entered.memberIsCurrent)) {
         throw new MemberOutdated();

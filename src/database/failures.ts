@@ -16,6 +16,11 @@ export class Unavailable extends Error {
   }
 }
 
+/** There is no such club to enter, or no such member in it to act as. */
+export class NoEntry extends Error {
+  override name = 'NoEntry';
+}
+
 /** The login could see past the policies, or become somebody who can; the service refuses to work as it. */
 export class UnsafeRole extends Error {
   override name = 'UnsafeRole';

@@ -57,7 +57,9 @@ async function requireRoles(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ role: string }>(
     `select role from unnest($1::text[]) as role
      where not exists (select from pg_roles where rolname = role)
-        or (role <> 'club_api' and not pg_has_role(session_user, role, 'member'))`,
+        or (role <> 'club_api' and not pg_has_role(session_user, role, case
+          -- From PostgreSQL 16 a member may lack SET: so does the administrator who made the roles.
+          when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end))`,
     [ROLES],
   );
   if (rows.length > 0) {
@@ -134,13 +136,18 @@ async function refuseForeignHistory(client: pg.Client, release: Release): Promis
   }
 }
 
-/** One transaction: whoever reads meanwhile sees the old chapters whole, or the new ones. */
+/**
+ * One transaction: whoever reads meanwhile sees the old chapters whole, or the new ones.
+ *
+ * It locks app.members first, because every request inside a club does: whoever holds it is let through, whoever
+ * comes waits there, and nobody holds what the other waits for.
+ */
 async function applyChapters(client: pg.Client, release: Release): Promise<void> {
   await client.query('begin');
   try {
     const { rows } = await client.query<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
-       where schemaname in ('app', 'deploy') order by 1`,
+       where schemaname in ('app', 'deploy') order by (schemaname, tablename) <> ('app', 'members'), 1`,
     );
     await client.query(`set local role ${OWNER}`);
     for (const { name } of rows) {

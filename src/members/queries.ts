@@ -35,6 +35,7 @@ export function listMembers(
   );
 }
 
+/** A member of the club, as this caller may see them. */
 export async function findMember(tx: Transaction, id: string): Promise<MemberDto | undefined> {
   const [member] = await tx.query<MemberDto>(sql`select ${columns} from app.members where id = ${id}`);
   return member;

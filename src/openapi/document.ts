@@ -1,18 +1,16 @@
 import { type Code, codes } from '../problems/codes.js';
 import { Problem } from '../problems/problem.js';
+import {
+  type Header,
+  type Parameter,
+  problemSchema,
+  requestHeaders,
+  responseHeaders,
+  type Schema,
+} from './components.js';
 import { codesOf, type Operation } from './operation.js';
 
 const EXAMPLE_ID = '3f2c8a52-6a0e-4c1a-9a61-0d5f8f6e7b10';
-
-type Schema = Record<string, unknown>;
-type Header = { description: string; schema: Schema };
-
-interface Parameter {
-  name: string;
-  in: string;
-  schema: Schema;
-  [member: string]: unknown;
-}
 
 interface Response {
   description: string;
@@ -32,93 +30,7 @@ export interface Document {
   components?: { schemas?: Record<string, Schema> };
 }
 
-/** Headers of requests, as parameters. */
-const requestHeaders: Record<string, Parameter> = {
-  'X-Tenant-Id': {
-    name: 'X-Tenant-Id',
-    in: 'header',
-    required: true,
-    description: 'The id of the club. `GET /api/clubs/me` lists yours.',
-    schema: { type: 'string', format: 'uuid' },
-  },
-  'X-Test-UserId': {
-    name: 'X-Test-UserId',
-    in: 'header',
-    required: false,
-    description: 'In test set-ups: the id of the member to act as.',
-    schema: { type: 'string', format: 'uuid' },
-  },
-  'If-Match': {
-    name: 'If-Match',
-    in: 'header',
-    required: false,
-    description:
-      'Go on only if the ETag is still this one (RFC 9110, 13.1.1): tags with commas between, or `*`.',
-    schema: { type: 'string' },
-    example: '"3"',
-  },
-};
-
-const responseHeaders: Record<string, Header> = {
-  'X-Request-Id': {
-    description: 'Names this request in the logs of the service.',
-    schema: { type: 'string', format: 'uuid' },
-  },
-  ETag: { description: 'The version, for If-Match.', schema: { type: 'string', examples: ['"3"'] } },
-  Location: {
-    description: 'Where the new resource is.',
-    schema: { type: 'string', format: 'uri-reference' },
-  },
-  Link: {
-    description: 'Leads to the next page, when there is one (RFC 8288): `<…>; rel="next"`.',
-    schema: { type: 'string' },
-  },
-  Allow: { description: 'The methods that the path has.', schema: { type: 'string' } },
-  'Retry-After': { description: 'How many seconds to wait.', schema: { type: 'integer', minimum: 0 } },
-  'WWW-Authenticate': { description: 'How to authenticate (RFC 6750).', schema: { type: 'string' } },
-};
-
 const successes: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Gone.' };
-
-/** The schema of every refusal (RFC 9457). */
-const problemSchema = {
-  type: 'object',
-  description: 'A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do.',
-  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
-  properties: {
-    type: { type: 'string', format: 'uri-reference' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string', format: 'uri-reference' },
-    code: { type: 'string', enum: Object.keys(codes) },
-    requestId: { type: 'string', format: 'uuid' },
-    errors: {
-      type: 'array',
-      description: 'Every fault of the message, each where it is.',
-      items: {
-        type: 'object',
-        required: ['code', 'detail'],
-        properties: {
-          pointer: { type: 'string', description: 'A JSON Pointer (RFC 6901) into the body.' },
-          parameter: { type: 'string' },
-          header: { type: 'string' },
-          code: { type: 'string' },
-          detail: { type: 'string' },
-        },
-        additionalProperties: false,
-      },
-    },
-    requiredRole: { type: 'string' },
-    yourRole: { type: 'string' },
-    currentVersion: { type: 'integer' },
-    signupCount: { type: 'integer' },
-    currentState: { type: 'string' },
-    requestedState: { type: 'string' },
-    allowedTransitions: { type: 'array', items: { type: 'string' } },
-  },
-  additionalProperties: false,
-};
 
 /** Adds to the document what the route schemas do not hold: headers, and every refusal with an example. */
 export function complete(document: Document, operations: Operation[]): Document {

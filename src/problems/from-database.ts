@@ -1,4 +1,4 @@
-import { isStatementError, Unavailable, UnsafeRole } from '../database/failures.js';
+import { isStatementError, NoEntry, Unavailable, UnsafeRole } from '../database/failures.js';
 import type { Code } from './codes.js';
 import { Problem } from './problem.js';
 
@@ -42,6 +42,9 @@ const byConstraint: Record<string, Code> = {
  * The database's own message, detail and hint never reach a caller.
  */
 export function problemFromDatabase(error: unknown): Problem | undefined {
+  if (error instanceof NoEntry) {
+    return new Problem('tenant_forbidden');
+  }
   if (error instanceof Unavailable || error instanceof UnsafeRole) {
     return new Problem('service_unavailable');
   }

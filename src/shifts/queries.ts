@@ -65,10 +65,12 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
   return all;
 }
 
+/** A shift with its signups. */
 export async function findShift(tx: Transaction, id: string): Promise<ShiftDetailDto | undefined> {
   return withSignups(tx, sql`${detailed(sql`app.shifts`)} where shift.id = ${id}`);
 }
 
+/** Makes a shift. */
 export async function insertShift(tx: Transaction, shift: CreateShiftRequest): Promise<ShiftDetailDto> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
   const created = await withSignups(
@@ -114,6 +116,7 @@ export async function lockShift(
   return shift;
 }
 
+/** Deletes a shift, and its signups with it. */
 export async function deleteShift(tx: Transaction, id: string): Promise<void> {
   await tx.query(sql`delete from app.shifts where id = ${id}`);
 }

@@ -67,6 +67,7 @@ function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery
   return all;
 }
 
+/** A task in full, with the states that this caller may set next. */
 export async function findTask(tx: Transaction, id: string): Promise<TaskDetailDto | undefined> {
   const [task] = await tx.query<TaskDetailDto>(sql`${detailed(sql`app.tasks`)} where task.id = ${id}`);
   return task;
@@ -107,6 +108,7 @@ export async function isStep(tx: Transaction, from: TaskState, to: TaskState): P
   return rows.length > 0;
 }
 
+/** The version of a task; undefined when there is no such task. */
 export async function findVersion(tx: Transaction, id: string): Promise<number | undefined> {
   const [task] = await tx.query<{ version: number }>(sql`select version from app.tasks where id = ${id}`);
   return task?.version;
@@ -120,6 +122,7 @@ export async function lockVersion(tx: Transaction, id: string): Promise<number |
   return task?.version;
 }
 
+/** Deletes a task. */
 export async function deleteTask(tx: Transaction, id: string): Promise<void> {
   await tx.query(sql`delete from app.tasks where id = ${id}`);
 }

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import t from 'tap';
-
 import { startPostgres } from '../../src/development/postgres/index.js';
 import {
   becomes,
@@ -19,7 +17,6 @@ import {
 } from './fixtures/postgres.js';
 
 t.jobs = 4;
-
 t.test('data outlives the server, which listens on loopback only and speaks UTF-8 and UTC', async (t) => {
   const dataDir = await directory(t);
   const first = await start(t, dataDir, { work_mem: '5MB', application_name: "it's" });

@@ -56,6 +56,7 @@ export async function ensureCluster(
   await rename(unfinished, cluster);
 }
 
+/** The superuser's password, which only the owner of the files can read. */
 export async function readPassword(home: string): Promise<string> {
   return (await readFile(join(home, 'password'), 'utf8')).trim();
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 
+import { environmentWith } from '../../config.js';
 import type { Account } from './account.js';
 
 /** How a command ended, with all that it printed. */
@@ -43,6 +44,6 @@ export async function permitted(account: Account, flag: '-r' | '-w' | '-x', path
  * them.
  */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
+  const kept = Object.entries(environmentWith({})).filter(([name]) => !name.startsWith('PG'));
   return { ...Object.fromEntries(kept), LC_ALL: 'C' };
 }

@@ -103,6 +103,7 @@ async function claim(home: string, account: Account): Promise<string> {
   return home;
 }
 
+/** Whether there is a file or directory at the path. */
 export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,

@@ -34,6 +34,7 @@ export async function takeOwnership(home: string, watchdog: ProcessIdentity): Pr
   await rename(`${file}.new`, file);
 }
 
+/** Forgets who owns the server: nobody does any more. */
 export async function dropOwnership(home: string): Promise<void> {
   await rm(join(home, NAME), { force: true });
 }

@@ -1,0 +1,15 @@
+/** The driver tries only the first of several hosts, and stumbles over a % that encodes nothing. */
+export function isOneServer(url: string): boolean {
+  try {
+    const { username, password, host } = new URL(url);
+    decodeURIComponent(username + password);
+    return !decodeURIComponent(host).includes(',');
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the URL leads to this very machine. */
+export function isLoopback(url: string): boolean {
+  return URL.canParse(url) && ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname);
+}

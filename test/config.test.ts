@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import {
+  ConfigurationError,
+  Environment,
+  readDevelopmentConfig,
+  readMigrationUrl,
+  readServerConfig,
+} from '../src/config.js';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const names = Object.keys(Environment.properties);
+const production = {
+  DATABASE_URL: 'postgres://club_api@db.example.org/club',
+  AUTH_ISSUER: 'https://id.example.org/',
+};
+
+/** The lines of the refusal, a fault each; none when the configuration is good. */
+function faultsOf(environment: Record<string, string>): string[] {
+  try {
+    readServerConfig({}, environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) {
+      throw error;
+    }
+    return error.message.split('\n').slice(1);
+  }
+}
+
+/** The variables that are faulty when these stand over a good configuration for production. */
+function faultyIn(environment: Record<string, string>): string[] {
+  return faultsOf({ ...production, ...environment }).map((fault) => fault.trim().split(' ', 1)[0] ?? '');
+}
+
+t.test(
+  '.env.example names every variable once, each under a comment, with the defaults of the code',
+  async (t) => {
+    const example = await readFile(new URL('../.env.example', import.meta.url), 'utf8');
+    const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
+    t.same(written.map(([, , name]) => name).sort(), [...names].sort());
+    t.same(
+      written.filter(([, comment]) => comment === undefined),
+      [],
+      'a comment above each',
+    );
+    t.equal(example.match(/^# .+$/gm)?.length, names.length + 1, 'one line each, and one for the file');
+
+    const values = Object.fromEntries(written.map(([, , name, value]) => [name, value]));
+    t.same(readDevelopmentConfig(values), readDevelopmentConfig({}), 'a copy of it changes nothing');
+    for (const [name, { default: value = '' }] of Object.entries(Environment.properties)) {
+      t.equal(values[name], name === 'NODE_ENV' ? '' : String(value), `${name} shows its default`);
+    }
+  },
+);
+
+t.test('unset means production, which needs a database and an issuer', async (t) => {
+  t.equal(readDevelopmentConfig({}).NODE_ENV, 'production');
+  t.same(faultsOf({}), [
+    '  DATABASE_URL must be set in production.',
+    '  AUTH_ISSUER must be set in production.',
+  ]);
+  t.same(faultsOf({ NODE_ENV: 'test' }), ['  DATABASE_URL must be set.', '  AUTH_ISSUER must be set.']);
+  t.same(faultsOf(production), []);
+  t.throws(
+    () => readMigrationUrl(production),
+    /^The configuration is unusable:\n {2}MIGRATION_DATABASE_URL must/,
+  );
+  t.equal(readMigrationUrl({ MIGRATION_DATABASE_URL: production.DATABASE_URL }), production.DATABASE_URL);
+});
+
+t.test('every setting arrives, and what a command provides stands over the environment', async (t) => {
+  const environment = {
+    ...production,
+    HOST: '0.0.0.0',
+    TRUST_PROXY: '10.0.0.0/8',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    NODE_ENV: 'test',
+    DATABASE_POOL_SIZE: '100',
+    DATABASE_PREPARE: 'off',
+    AUTH_AUDIENCE: 'clubs-api',
+    AUTH_JWKS_URL: 'https://keys.example.org/jwks',
+    AUTH_CLUBS_CLAIM: 'https://example.org/clubs',
+    TEST_USER_HEADER: 'on',
+  };
+  t.same(readServerConfig({ AUTH_ISSUER: 'https://other.example.org' }, environment), {
+    host: '0.0.0.0',
+    port: 0,
+    trustProxy: '10.0.0.0/8',
+    logLevel: 'silent',
+    database: { url: production.DATABASE_URL, slots: 100, prepare: false },
+    auth: {
+      issuer: 'https://other.example.org',
+      audience: 'clubs-api',
+      jwksUrl: 'https://keys.example.org/jwks',
+      clubsClaim: 'https://example.org/clubs',
+    },
+    testUserHeader: true,
+  });
+});
+
+t.test('an empty variable counts as unset', async (t) => {
+  const empty = Object.fromEntries(names.map((name) => [name, '']));
+  t.same(readServerConfig({}, { ...empty, ...production }), readServerConfig({}, production));
+  t.same(readDevelopmentConfig(empty), readDevelopmentConfig({}));
+});
+
+t.test('a value that does not fit is refused by the name of its variable', async (t) => {
+  const unfit = {
+    PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
+    LOG_LEVEL: ['verbose', 'INFO'],
+    NODE_ENV: ['prod', 'Production'],
+    DATABASE_URL: ['mysql://localhost/club', 'localhost'],
+    DATABASE_POOL_SIZE: ['0', '101', '1.5'],
+    DATABASE_PREPARE: ['true', 'ON'],
+    AUTH_ISSUER: ['not-a-url'],
+    AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
+    TRUST_PROXY: ['true', 'proxy.example.org'],
+    TEST_USER_HEADER: ['true', 'yes'],
+  };
+  for (const [name, values] of Object.entries(unfit)) {
+    for (const value of values) {
+      t.same(faultyIn({ [name]: value }), [name], `${name}=${value}`);
+    }
+  }
+  t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
+});
+
+t.test('all faults are told at once', async (t) => {
+  const faulty = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
+  const faults = faultsOf(faulty);
+  t.match(
+    faults,
+    faults.map(() => /^ {2}[A-Z_]+ must .+\.$/),
+  );
+  t.same(faults.map((fault) => fault.split(' ')[2]).sort(), [...Object.keys(faulty), 'DATABASE_URL'].sort());
+});
+
+t.test('production refuses the test header', async (t) => {
+  for (const [environment, refused] of Object.entries({ '': true, production: true, test: false })) {
+    const faulty = faultyIn({ TEST_USER_HEADER: 'on', NODE_ENV: environment });
+    t.same(faulty, refused ? ['TEST_USER_HEADER'] : [], `NODE_ENV=${environment}`);
+  }
+});
+
+t.test('production fetches keys over https, or from this very machine', async (t) => {
+  const urls = {
+    'http://id.example.org': false,
+    'HTTP://id.example.org': false,
+    'http://localhost.example.org': false,
+    'http://127.0.0.1@id.example.org': false,
+    'https://id.example.org': true,
+    'http://127.0.0.1:9000': true,
+    'http://localhost:9000': true,
+    'http://[::1]:9000': true,
+  };
+  for (const [url, safe] of Object.entries(urls)) {
+    t.same(faultyIn({ AUTH_ISSUER: url }), safe ? [] : ['AUTH_ISSUER'], url);
+    t.same(faultyIn({ AUTH_JWKS_URL: url }), safe ? [] : ['AUTH_JWKS_URL'], url);
+    t.same(faultyIn({ AUTH_ISSUER: url, NODE_ENV: 'development' }), [], `${url} in development`);
+  }
+  t.same(faultyIn({ AUTH_ISSUER: ' http://id.example.org' }), ['AUTH_ISSUER'], 'a blank hides nothing');
+  const keysElsewhere = {
+    AUTH_ISSUER: 'http://id.example.org',
+    AUTH_JWKS_URL: 'https://id.example.org/jwks',
+  };
+  t.same(faultyIn(keysElsewhere), [], 'it is the keys that must not be replaced');
+});
+
+t.test('a process that cannot be configured says why and ends with 1', async (t) => {
+  for (const [program, fault] of Object.entries({
+    'dist/server.js': 'DATABASE_URL must be set in production.\n  AUTH_ISSUER must be set in production.',
+    'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
+  })) {
+    const child = spawn(process.execPath, [program], { cwd: root, env: {} });
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+    t.same([code, out, err], [1, '', `The configuration is unusable:\n  ${fault}\n`], program);
+  }
+});

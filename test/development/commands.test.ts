@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { ShiftListDto } from '../../src/shifts/schemas.js';
+import { type Ended, prepareCommands } from './fixtures/commands.js';
+import { becomes, isDown, kill } from './fixtures/postgres.js';
+
+const NORTH = '11111111-1111-4111-8111-111111111111';
+const SOUTH = '22222222-2222-4222-8222-222222222222';
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+type Shift = Pick<ShiftListDto, 'startsAt' | 'freeSlots' | 'signupCount'>;
+
+// Every command is a process, and PostgreSQL starts twice.
+t.setTimeout(90_000);
+
+const commands = await prepareCommands(t);
+const first = await commands.serve();
+const anna = first.token;
+
+/** Asks the service for a list or an object, with a token and maybe a club. */
+async function get<Body>(path: string, token: string, club?: string): Promise<Body> {
+  const response = await fetch(`${commands.url}${path}`, {
+    headers: { authorization: `Bearer ${token}`, ...(club && { 'x-tenant-id': club }) },
+  });
+  return (await response.json()) as Body;
+}
+
+async function tokenOf(...args: string[]): Promise<string> {
+  return (await commands.run('token.js', args)).out.trim();
+}
+
+/** The address of the embedded server that runs now; nobody knows its password here. */
+async function addressOfPostgres(): Promise<string> {
+  const lines = await readFile(join(commands.directory, 'postgres/cluster/postmaster.pid'), 'utf8');
+  return `postgres://postgres@127.0.0.1:${lines.split('\n')[3]}/postgres`;
+}
+
+/** Asserts that a command printed nothing but one sentence, and ended with 1. */
+function isRefusal(t: Test, { code, out, err }: Ended, sentence: RegExp) {
+  t.same([code, out], [1, ''], err);
+  t.match(err, sentence);
+  t.match(err, /^(The configuration is unusable:\n {2})?.+\n$/, 'one sentence');
+}
+
+t.test('outside of development make run refuses to work, and there is no token', async (t) => {
+  const elsewhere = await prepareCommands(t);
+  const [unset, production, token, early] = await Promise.all([
+    elsewhere.run('run.js', [], { NODE_ENV: '' }),
+    elsewhere.run('run.js', [], { NODE_ENV: 'production' }),
+    commands.run('token.js', ['anna'], { NODE_ENV: 'production' }),
+    elsewhere.run('token.js', ['anna']),
+  ]);
+  isRefusal(t, unset, /NODE_ENV must be development for make run\./);
+  isRefusal(t, production, /NODE_ENV must be development for make run\./);
+  isRefusal(t, token, /./);
+  isRefusal(t, early, /no development issuer yet\. Start it with make run\./);
+  t.same(await readdir(elsewhere.directory), [], 'nothing was started');
+});
+
+t.test('make run prints a token, and lines that work when they are pasted', async (t) => {
+  const lines = first.welcome.match(/^curl .*$/gm) ?? [];
+  t.equal(lines.length, 3);
+  for (const line of lines) {
+    const [, url = '', flags = ''] = /^curl -s (http:\S+)((?: -H "[^"]+")+)$/.exec(line) ?? [];
+    t.match(url, commands.url);
+    const headers = [...flags.matchAll(/-H "([^:]+): ([^"]+)"/g)].map(
+      ([, name = '', value = '']) => [name, value.replace('$TOKEN', anna)] as [string, string],
+    );
+    const response = await fetch(url, { headers });
+    t.equal(response.status, 200, line);
+    t.ok(((await response.json()) as unknown[]).length > 0, 'and show something');
+  }
+});
+
+t.test('the demo has two clubs with fixed ids, shifts of every kind and a task in each state', async (t) => {
+  const dora = await tokenOf('dora');
+  t.match(await get('/api/clubs/me', dora), [
+    { id: NORTH, slug: 'north', role: 'Admin' },
+    { id: SOUTH, slug: 'south', role: 'Admin' },
+  ]);
+  const shifts = await get<Shift[]>('/api/shifts', dora, NORTH);
+  const isPast = ({ startsAt }: Shift) => Date.parse(startsAt) < Date.now();
+  t.ok(
+    shifts.some((shift) => isPast(shift) && shift.signupCount > 0),
+    'a past shift',
+  );
+  t.ok(
+    shifts.some((shift) => !isPast(shift) && shift.freeSlots === 0),
+    'a full shift',
+  );
+  t.ok(
+    shifts.some((shift) => !isPast(shift) && shift.freeSlots > 0),
+    'an open shift',
+  );
+  const tasks = await get<{ state: string }[]>('/api/tasks', dora, NORTH);
+  t.same(tasks.map(({ state }) => state).sort(), ['Assigned', 'Done', 'InProgress', 'Open', 'Review']);
+  t.equal((await get<Shift[]>('/api/shifts', dora, SOUTH)).length, 1);
+});
+
+t.test('a second make run on the port says so and touches nothing', async (t) => {
+  const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
+  const issuer = await readIssuer();
+  isRefusal(t, await commands.run('run.js'), new RegExp(`^The port ${commands.port} is taken`));
+  t.equal(await readIssuer(), issuer, 'the issuer of the first goes on');
+  t.match(await get('/api/clubs/me', anna), [{ id: NORTH }]);
+});
+
+t.test('make token prints a token that works, and nothing else', async (t) => {
+  const emil = await commands.run('token.js', ['emil']);
+  t.match(emil, { code: 0, out: /^\S+\n$/, err: '' });
+  t.match(await get('/api/members/me', emil.out.trim(), NORTH), {
+    displayName: 'Emil Engel',
+    role: 'Viewer',
+  });
+  const stranger = await tokenOf('somebody new', `south,${NORTH}`, 'Manager');
+  t.match(await get('/api/clubs/me', stranger), [{ role: 'Manager' }, { role: 'Manager' }]);
+
+  isRefusal(t, await commands.run('token.js'), /^Say whose token/);
+  isRefusal(t, await commands.run('token.js', ['anna', 'east']), /^east is neither a demo club/);
+});
+
+t.test('make club prints the id of the new club, and nothing else, while make run serves', async (t) => {
+  const made = await commands.run('club.js', ['Chess Club', 'chess', 'Europe/Paris']);
+  t.match(made, { code: 0, err: '' });
+  const id = made.out.trim();
+  t.match(id, UUID);
+  t.equal(made.out, `${id}\n`);
+  t.match(await get('/api/clubs/current', await tokenOf('anna', id), id), {
+    name: 'Chess Club',
+    slug: 'chess',
+    timeZone: 'Europe/Paris',
+    role: 'Member',
+  });
+
+  isRefusal(t, await commands.run('club.js', ['', 'go']), /^Say its name and slug/);
+  isRefusal(
+    t,
+    await commands.run('club.js', ['Chess Again', 'chess']),
+    /^There is a club with the slug chess/,
+  );
+  isRefusal(t, await commands.run('club.js', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
+});
+
+t.test('make run that is killed leaves no PostgreSQL behind, and the next one serves the same', async (t) => {
+  const postgres = await addressOfPostgres();
+  t.equal(await isDown(postgres), false);
+  await kill(first.child);
+  t.equal(await becomes(() => isDown(postgres), 10), true);
+
+  const { child, token } = await commands.serve();
+  t.equal((await get<unknown[]>('/api/tasks', token, NORTH)).length, 5, 'with the same data');
+
+  const next = await addressOfPostgres();
+  child.kill('SIGTERM');
+  t.same(await once(child, 'exit'), [0, null], 'asked to stop, it ends with 0');
+  t.equal(await isDown(next), true, 'and nothing stays');
+  await t.rejects(get('/api/clubs/me', token), { cause: { code: 'ECONNREFUSED' } });
+});

@@ -1,0 +1,82 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+const { dirname, join, relative } = posix;
+
+/** The root of the project. */
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A module of the source: what it takes from others, and what it gives without saying what for. */
+export interface Module {
+  path: string;
+  /** Files of the project, and packages, by name. */
+  imports: string[];
+  /** Those of its imports that exist only for the compiler. */
+  typeImports: string[];
+  readsEnvironment: boolean;
+  /** The exported functions without a comment of their own. */
+  undocumented: string[];
+}
+
+/** All files and folders under the folder, as paths from the root of the project. */
+export async function list(folder: string): Promise<{ files: string[]; folders: string[] }> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  const paths = (wanted: typeof entries) =>
+    wanted.map((entry) => join(relative(root, entry.parentPath), entry.name)).sort();
+  return {
+    files: paths(entries.filter((entry) => entry.isFile())),
+    folders: paths(entries.filter((entry) => entry.isDirectory())),
+  };
+}
+
+/** Reads a module with the compiler's eyes, so that comments and texts are not taken for code. */
+export async function readModule(path: string): Promise<Module> {
+  const text = await readFile(join(root, path), 'utf8');
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const module: Module = { path, imports: [], typeImports: [], readsEnvironment: false, undocumented: [] };
+  const visit = (node: ts.Node): void => {
+    const target = targetOf(node, path);
+    if (target !== undefined) {
+      module.imports.push(target);
+      if (isForTypes(node)) {
+        module.typeImports.push(target);
+      }
+    }
+    if (target === 'node:process' || node.getText(source) === 'process.env') {
+      module.readsEnvironment = true;
+    }
+    if (
+      ts.isFunctionDeclaration(node) &&
+      ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export &&
+      ts.getJSDocCommentsAndTags(node).length === 0
+    ) {
+      module.undocumented.push(`${path}: ${node.name?.text}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return module;
+}
+
+/** What `import … from`, `export … from` and `import()` name. */
+function targetOf(node: ts.Node, path: string): string | undefined {
+  let target: ts.Expression | undefined;
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
+    target = node.moduleSpecifier;
+  } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    target = node.arguments[0];
+  }
+  if (target === undefined || !ts.isStringLiteral(target)) {
+    return undefined;
+  }
+  return target.text.startsWith('.') ? join(dirname(path), target.text).replace(/\.js$/, '.ts') : target.text;
+}
+
+function isForTypes(node: ts.Node): boolean {
+  return (
+    (ts.isImportDeclaration(node) && node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword) ||
+    (ts.isExportDeclaration(node) && node.isTypeOnly)
+  );
+}

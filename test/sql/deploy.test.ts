@@ -1,0 +1,194 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { readRelease, type SqlFile, sqlDirectory } from '../../src/deploy/release.js';
+import { makeDatabase, type TestDatabase } from '../setup/database.js';
+
+t.jobs = 4;
+
+const release = readRelease();
+const snapshot = await readFile(new URL('snapshot.sql', sqlDirectory), 'utf8');
+
+/** Every fact of the database that isolation rests on, a line each. */
+async function readFacts(db: TestDatabase): Promise<string[]> {
+  return (await db.look<{ fact: string }>(snapshot)).map(({ fact }) => fact);
+}
+
+t.test('a deploy makes the database from nothing, and the same one every time', async (t) => {
+  const db = await makeDatabase(t, { empty: true });
+  const names = release.migrations.map(({ name }) => name);
+  t.same(await deploy(db.migrationUrl), { migrations: names, applied: true });
+  t.same(await db.look('select name, sha256 from deploy.migration_files order by name'), [
+    ...release.migrations.map(({ name, sha256 }) => ({ name, sha256 })),
+  ]);
+  const facts = await readFacts(db);
+  t.ok(facts.length > 100, 'the snapshot knows the database');
+  t.same(facts, await readFacts(await makeDatabase(t)));
+});
+
+t.test('a second deploy of the same release runs no migration and changes nothing', async (t) => {
+  const db = await makeDatabase(t, { empty: true });
+  await deploy(db.migrationUrl);
+  await db.makeClub();
+  const facts = await readFacts(db);
+  const clubs = await db.look('table app.clubs');
+  t.same(await deploy(db.migrationUrl), { migrations: [], applied: true });
+  t.same(await readFacts(db), facts);
+  t.same(await db.look('table app.clubs'), clubs);
+  t.match(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
+});
+
+t.test('of deploys at the same time one applies, and the others find its work done', async (t) => {
+  const db = await makeDatabase(t, { empty: true });
+  const deployed = await Promise.all([1, 2, 3].map(() => deploy(db.migrationUrl)));
+  t.equal(deployed.filter(({ applied }) => applied).length, 1);
+  t.same(deployed.flatMap(({ migrations }) => migrations).sort(), [
+    ...release.migrations.map(({ name }) => name),
+  ]);
+  t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
+});
+
+t.test('what somebody changed by hand is as the chapters say after the next deploy', async (t) => {
+  const changes = {
+    'a policy more': 'create policy open on app.tasks using (true) with check (true)',
+    'a policy less': 'drop policy tasks_floor on app.tasks',
+    'a policy loosened': 'alter policy shifts_floor on app.shifts using (true) with check (true)',
+    'a grant on a table': 'grant select on app.members to public',
+    'a grant on a column': 'grant update (signup_count) on app.shifts to club_api',
+    'a grant on a function': 'grant execute on function app.provision_club to club_api',
+    'a grant on a schema': 'grant create on schema app to club_api',
+    'a grant on a sequence': 'grant usage on sequence deploy.migrations_id_seq to club_api',
+    'a grant to pass on': 'grant select on app.clubs to club_api with grant option',
+    'a grant less': 'revoke select on app.tasks from club_api',
+    'a function': `create function app.peek() returns setof app.tasks language sql security definer as 'table app.tasks'`,
+    'a function that is granted': `create function app.peer() returns int language sql as 'select 1';
+      grant execute on function app.peer() to club_api`,
+    'a function of the same name': `create function app.sign_up(text) returns int language sql as 'select 1'`,
+    'a function replaced': `create or replace function app.tenant_id() returns uuid language sql as 'select null::uuid'`,
+    'a setting of a function': 'alter function app.sign_up(uuid) set row_security = off',
+    'a view': 'create view app.everything as table app.tasks',
+    'a view that is granted':
+      'create view app.everybody as table app.members; grant select on app.everybody to club_api',
+    'a view on a view and a function': 'create view app.derived as select *, app.peer() from app.everything',
+    'a trigger more':
+      'create trigger stray before update on app.tasks for each row execute function app.guard_task()',
+    'a trigger less': 'drop trigger tasks_guard on app.tasks',
+    'a trigger disabled': 'alter table app.shifts disable trigger shifts_stamp',
+    'FORCE lifted': 'alter table app.tasks no force row level security',
+    'row-level security off': 'alter table app.members disable row level security',
+    'a default less': 'alter table app.tasks alter column tenant_id drop default',
+  };
+  const db = await makeDatabase(t);
+  const facts = await readFacts(db);
+  for (const [author, url] of Object.entries({ 'the deploy': db.migrationUrl, 'a superuser': db.adminUrl })) {
+    let before = facts;
+    for (const [change, statement] of Object.entries(changes)) {
+      await withClient(url, (client) => client.query(statement));
+      const after = await readFacts(db);
+      t.notSame(after, before, `${change}, by the login of ${author}: the snapshot shows it`);
+      before = after;
+    }
+    await deploy(db.migrationUrl);
+    t.same(await readFacts(db), facts, `what the login of ${author} changed is undone`);
+  }
+});
+
+t.test('a chapter that fails leaves everything as it was, and the error names it', async (t) => {
+  const db = await makeDatabase(t);
+  const facts = await readFacts(db);
+  const broken = { name: '70_broken', text: 'drop policy tasks_read on app.tasks; select 1 / 0', sha256: '' };
+  const newer = { ...release, chapters: [...release.chapters, broken], fingerprint: 'newer' };
+  await t.rejects(deploy(db.migrationUrl, newer), { message: '70_broken: division by zero' });
+  t.same(await readFacts(db), facts);
+  t.same(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
+});
+
+t.test('a deploy stops at history that is not its own, with a sentence, and changes nothing', async (t) => {
+  const db = await makeDatabase(t);
+  const [first, ...others] = release.migrations as [SqlFile, ...SqlFile[]];
+  const facts = await readFacts(db);
+  const releases = {
+    'was edited after it ran': [{ ...first, sha256: 'of other text' }, ...others],
+    'newer release was deployed': release.migrations.slice(0, -1),
+  };
+  for (const [reason, migrations] of Object.entries(releases)) {
+    const other = { ...release, chapters: [], migrations, fingerprint: 'other' };
+    await t.rejects(deploy(db.migrationUrl, other), {
+      name: 'DeployError',
+      message: new RegExp(`${reason}.*\\.$`),
+    });
+  }
+  t.same(await readFacts(db), facts);
+  t.same(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
+});
+
+t.test('a login that may not become the owner cannot deploy, and is told what it lacks', async (t) => {
+  const db = await makeDatabase(t, { empty: true });
+  await t.rejects(deploy(db.url), {
+    name: 'DeployError',
+    message: /club_owner, club_signup, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
+  });
+  t.same(await db.look(`select to_regnamespace('deploy') as made`), [{ made: null }]);
+});
+
+t.test('every table, policy, trigger and function says in a COMMENT why it is there', async (t) => {
+  const db = await makeDatabase(t);
+  const silent = await db.look(`
+    with ours as (select unnest(array['app', 'deploy']::regnamespace[])::oid as id),
+    relation as (select * from pg_class where relnamespace in (select id from ours)),
+    thing (name, comment) as (
+      select id::regnamespace::text, obj_description(id, 'pg_namespace') from ours
+      union all
+      select oid::regclass::text, obj_description(oid, 'pg_class') from relation where relkind in ('r', 'p', 'v', 'm')
+      union all
+      select polname, obj_description(oid, 'pg_policy') from pg_policy where polrelid in (select oid from relation)
+      union all
+      select tgname, obj_description(oid, 'pg_trigger') from pg_trigger
+      where tgrelid in (select oid from relation) and not tgisinternal
+      union all
+      select oid::regprocedure::text, obj_description(oid, 'pg_proc') from pg_proc where pronamespace in (select id from ours)
+      union all
+      select oid::regtype::text, obj_description(oid, 'pg_type') from pg_type
+      where typnamespace in (select id from ours) and typtype in ('e', 'd')
+    )
+    select name from thing where comment is null or char_length(comment) < 10`);
+  t.same(silent, []);
+});
+
+t.test('every migration begins with row_security off, so that no backfill silently skips rows', async (t) => {
+  t.ok(release.migrations.length > 0);
+  for (const { name, text } of release.migrations) {
+    const [first] = text.replaceAll(/^\s*(--.*)?\n/gm, '').split('\n');
+    t.equal(first, 'set local row_security = off;', name);
+  }
+});
+
+t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores it', async (t) => {
+  const db = await makeDatabase(t);
+  const club = await db.makeClub();
+  await db.look('insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $1, $2, null)', [
+    club,
+    'Old',
+  ]);
+  const facts = await readFacts(db);
+  await withClient(db.migrationUrl, async (client) => {
+    const backfill = async (before: string, after: string) => {
+      await client.query(`begin; set local role club_owner; set local row_security = off; ${before}`);
+      const { rowCount } = await client.query(`update app.tasks set title = 'New'`);
+      await client.query(`${after}; commit`);
+      return rowCount;
+    };
+    await t.rejects(backfill('', ''), { code: '42501', message: /row-level security/ });
+    await client.query('rollback');
+    t.equal(
+      await backfill(
+        'alter table app.tasks no force row level security',
+        'alter table app.tasks force row level security',
+      ),
+      1,
+    );
+  });
+  t.same(await readFacts(db), facts);
+  t.same(await db.look('select title from app.tasks'), [{ title: 'New' }]);
+});

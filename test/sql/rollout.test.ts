@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { provisionClub } from '../../src/clubs/provision.js';
+import { Database } from '../../src/database/database.js';
+import { isDeployed } from '../../src/database/readiness.js';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { type Release, readRelease, sqlDirectory } from '../../src/deploy/release.js';
+import { startPostgres } from '../../src/development/postgres/index.js';
+import { makeDatabase } from '../setup/database.js';
+import { startService } from '../setup/service.js';
+
+t.jobs = 2;
+
+const release = readRelease();
+
+const nextWeek = {
+  startsAt: new Date(Date.now() + 7 * 86_400_000).toISOString(),
+  endsAt: new Date(Date.now() + 7 * 86_400_000 + 3_600_000).toISOString(),
+};
+
+/** A deploy takes a tenth of a second. */
+const PATIENCE_MS = 10_000;
+
+/** The deploy's attempts at a table that queue right now, each by its transaction. */
+const queued = `
+  select virtualtransaction as attempt from pg_locks
+  where relation = 'app.tasks'::regclass and mode = 'AccessExclusiveLock' and not granted`;
+
+/** What the next release might bring: a migration, a column that this code does not know, a type that it does. */
+const newer: Release = {
+  migrations: [...release.migrations, { name: '9999_estimates', text: '', sha256: 'of the newer release' }],
+  chapters: [
+    ...release.chapters,
+    {
+      name: '90_newer',
+      text: `
+        alter table app.tasks add column estimate integer;
+        alter table app.shifts alter column location type varchar(200)`,
+      sha256: '',
+    },
+  ],
+  fingerprint: 'newer',
+};
+
+t.test(
+  'a database is deployed for this code once its release was applied, whatever came since',
+  async (t) => {
+    const db = await makeDatabase(t, { empty: true });
+    const database = new Database({ url: db.url, slots: 1, prepare: true });
+    t.teardown(() => database.close());
+
+    t.equal(await isDeployed(database), false, 'an empty database');
+    await deploy(db.migrationUrl, { ...release, fingerprint: 'older' });
+    t.equal(await isDeployed(database), false, 'an older release');
+    await deploy(db.migrationUrl);
+    t.equal(await isDeployed(database), true, 'this release');
+    await deploy(db.migrationUrl, newer);
+    t.equal(await isDeployed(database), true, 'a newer release after this one');
+    await t.rejects(deploy(db.migrationUrl), { name: 'DeployError' }, 'which this one does not undo');
+    t.equal(await isDeployed(database), true);
+
+    await db.look('delete from deploy.releases where fingerprint = $1', [release.fingerprint]);
+    t.equal(await isDeployed(database), false, 'a newer release alone');
+  },
+);
+
+/** A service with two clubs, and a reader of each: it throws when it sees anything but the rows of its club. */
+async function startReaders(t: Test) {
+  const service = await startService(t);
+  const readers: (() => Promise<void>)[] = [];
+  for (const slug of ['north', 'south']) {
+    const club = await service.db.makeClub(slug);
+    const anna = service.as('anna', 'Manager', club);
+    const titles = [`First of ${slug}`, `Second of ${slug}`];
+    for (const title of titles) {
+      await anna.post('/api/tasks', { title });
+      await anna.post('/api/shifts', { title, ...nextWeek, capacity: 3 });
+    }
+    for (const path of ['/api/tasks', '/api/shifts']) {
+      readers.push(async () => {
+        const { status, body, text } = await anna.get(path);
+        const seen = status === 200 && body.map(({ title }: { title: string }) => title).sort();
+        assert.deepEqual(seen, titles, `${path} of ${slug}: ${status} ${text}`);
+      });
+    }
+    readers.push(async () => {
+      const { status, body } = await anna.get('/api/clubs/me');
+      assert.deepEqual([status, body.length, body[0]?.slug], [200, 1, slug]);
+    });
+  }
+  /** Reads with all readers at full speed until the work is done, and answers with how often. */
+  const readDuring = async (work: Promise<unknown>) => {
+    const deadline = Date.now() + PATIENCE_MS;
+    let reads = 0;
+    let done = false;
+    const readOn = async (read: () => Promise<void>) => {
+      for (; !done; reads += 1) {
+        await read();
+        assert.ok(Date.now() < deadline, 'the deploy comes through in spite of the readers');
+      }
+    };
+    const end = () => {
+      done = true;
+    };
+    await Promise.all([work.finally(end), ...readers.map((read) => readOn(read).finally(end))]);
+    return reads;
+  };
+  return { service, readDuring };
+}
+
+t.test('readers at full speed through five deploys see exactly their rows, and no error', async (t) => {
+  const { service, readDuring } = await startReaders(t);
+  const deploys = async () => {
+    for (let count = 1; count <= 5; count += 1) {
+      t.equal((await deploy(service.db.migrationUrl)).applied, true);
+    }
+  };
+  const reads = await readDuring(deploys());
+  t.ok(reads > 50, `${reads} reads`);
+});
+
+t.test('this code serves on while a newer release is deployed, and after it', async (t) => {
+  const { service, readDuring } = await startReaders(t);
+  await readDuring(deploy(service.db.migrationUrl, newer));
+  t.ok(await readDuring(sleep(100)));
+  t.equal((await service.send('GET', '/readyz')).status, 200);
+});
+
+t.test('a long transaction delays the deploy, and the deploy delays nobody', async (t) => {
+  const { service, readDuring } = await startReaders(t);
+  const { db } = service;
+  let deployed = false;
+  await withClient(db.url, async (reporter) => {
+    await reporter.query('begin; lock table app.tasks in access share mode');
+    const deploying = deploy(db.migrationUrl).then(() => (deployed = true));
+    deploying.catch(() => {});
+    const attempts = new Set<string>();
+    const twoAttempts = async () => {
+      while (attempts.size < 2) {
+        for (const { attempt } of await db.look(queued)) {
+          attempts.add(attempt);
+        }
+        await sleep(20);
+      }
+    };
+    await readDuring(twoAttempts());
+    t.equal(deployed, false);
+    await reporter.query('commit');
+    await deploying;
+  });
+  t.equal(deployed, true);
+});
+
+t.test('an administrator who is no superuser makes the roles, and then the deploy works', async (t) => {
+  const server = await startPostgres({
+    dataDir: await mkdtemp(join(tmpdir(), 'club-roles-')),
+    throwaway: true,
+  });
+  t.teardown(() => server.stop());
+  const url = (user: string) => server.url('club', user, 'secret');
+  await withClient(server.url('postgres'), async (superuser) => {
+    await superuser.query(`create role administrator login createrole password 'secret'`);
+    await superuser.query('create database club owner administrator');
+  });
+  await t.rejects(deploy(server.url('club')), {
+    name: 'DeployError',
+    message:
+      /club_api, club_owner, club_signup, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
+  });
+  const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
+  await withClient(url('administrator'), async (administrator) => {
+    await administrator.query(roles);
+    await administrator.query(roles);
+    await administrator.query(
+      `alter role club_api password 'secret'; alter role club_migrator password 'secret'`,
+    );
+  });
+  t.equal((await deploy(url('club_migrator'))).applied, true);
+  t.match(await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' }), /-/);
+  const database = new Database({ url: url('club_api'), slots: 1, prepare: true });
+  t.teardown(() => database.close());
+  t.equal(await isDeployed(database), true);
+  await t.rejects(deploy(url('administrator')), { name: 'DeployError' }, 'the deploy has a login of its own');
+});
