@@ -12,6 +12,7 @@ import { members } from './members/index.js';
 import { authenticate } from './plugins/authenticate.js';
 import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
+import { refuseBrokenRequests } from './plugins/broken-requests.js';
 import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
 import { methods } from './plugins/methods.js';
@@ -51,6 +52,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
     // A path parameter of any length is a parameter; whether it is a UUID is said in words.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,
+    clientErrorHandler: refuseBrokenRequests(logger),
     schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 

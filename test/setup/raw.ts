@@ -1,0 +1,71 @@
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import type { App } from '../../src/app.js';
+
+/** One answer as it stood on the wire. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/**
+ * Sends bytes over a connection of their own, which the caller ends once that many answers have come: 0 breaks it
+ * off at once, Infinity leaves it to the service. Resolves when it is closed.
+ */
+export type Raw = (bytes: string | Buffer, answers: number) => Promise<{ replies: Reply[]; text: string }>;
+
+/** No honest answer takes longer; a connection that is open still is a hang. */
+const HANG_MS = 5_000;
+
+/** Lets the service listen, unless it does. */
+export async function openWires(app: App): Promise<Raw> {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  return (bytes, answers) =>
+    new Promise((resolve, reject) => {
+      const parts: Buffer[] = [];
+      const socket = connect(port, '127.0.0.1', () =>
+        answers === 0 ? socket.end(bytes) : socket.write(bytes),
+      );
+      socket.setTimeout(HANG_MS, () => socket.destroy(new Error('The connection hangs.')));
+      let failure: Error | undefined;
+      socket.on('data', (part) => {
+        parts.push(part);
+        if (readReplies(Buffer.concat(parts).toString('latin1')).length >= answers) {
+          socket.end();
+        }
+      });
+      socket.on('error', (error: Error & { code?: string }) => {
+        // A service that closes while it is being sent to resets the connection.
+        failure = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '') ? undefined : error;
+      });
+      socket.on('close', () => {
+        const text = Buffer.concat(parts).toString('latin1');
+        return failure ? reject(failure) : resolve({ replies: readReplies(text), text });
+      });
+    });
+}
+
+function readReplies(text: string): Reply[] {
+  const replies: Reply[] = [];
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0) {
+      break;
+    }
+    const [line = '', ...lines] = rest.slice(0, end).split('\r\n');
+    const headers = Object.fromEntries(
+      lines.map((header) => [
+        header.slice(0, header.indexOf(':')).toLowerCase(),
+        header.slice(header.indexOf(':') + 1).trim(),
+      ]),
+    );
+    // Node's own refusals are empty and chunked.
+    const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : 5;
+    const start = end + 4;
+    replies.push({ status: Number(line.split(' ')[1]), headers, body: rest.slice(start, start + size) });
+    rest = rest.slice(start + size);
+  }
+  return replies;
+}
