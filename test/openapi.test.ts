@@ -75,6 +75,21 @@ t.test('every operation below /api but GET /api/clubs/me asks for the tenant hea
   }
 });
 
+t.test('every request has an example that the service takes', async (t) => {
+  const club = await service.db.makeClub();
+  const anna = service.as('anna', 'Manager', club);
+  const { CreateTaskRequest, UpdateTaskRequest, CreateShiftRequest, UpdateShiftRequest } =
+    document.components.schemas;
+  const task = await anna.post('/api/tasks', CreateTaskRequest.examples[0]);
+  t.equal(task.status, 201);
+  for (const example of UpdateTaskRequest.examples) {
+    t.equal((await anna.patch(`/api/tasks/${task.body.id}`, example)).status, 200);
+  }
+  const shift = await anna.post('/api/shifts', CreateShiftRequest.examples[0]);
+  t.equal(shift.status, 201);
+  t.equal((await anna.put(`/api/shifts/${shift.body.id}`, UpdateShiftRequest.examples[0])).status, 200);
+});
+
 t.test('every refusal has an example for each of its codes', async (t) => {
   for (const { path, method } of operations) {
     const { responses } = document.paths[path][method];

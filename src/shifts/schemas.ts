@@ -63,13 +63,25 @@ const written = {
   description: Type.Optional(Nullable(TextInput('block', { maxLength: 10_000 }))),
 };
 
-export const CreateShiftRequest = Strict(written, { $id: 'CreateShiftRequest', 'x-period': true });
+const example = {
+  title: 'Boathouse cleaning',
+  startsAt: '2031-05-01T18:00:00+02:00',
+  endsAt: '2031-05-01T20:00:00+02:00',
+  capacity: 8,
+  location: 'Boathouse',
+};
+
+export const CreateShiftRequest = Strict(written, {
+  $id: 'CreateShiftRequest',
+  'x-period': true,
+  examples: [example],
+});
 export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
 
 /** PUT replaces: an optional field that is left out becomes null. */
 export const UpdateShiftRequest = Strict(
   { ...written, version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) },
-  { $id: 'UpdateShiftRequest', 'x-period': true },
+  { $id: 'UpdateShiftRequest', 'x-period': true, examples: [{ ...example, version: 1 }] },
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 

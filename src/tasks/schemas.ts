@@ -56,7 +56,7 @@ export const CreateTaskRequest = Strict(
     dueAt: Type.Optional(Nullable(TimestampInput())),
     assigneeId: Type.Optional(Nullable(Id())),
   },
-  { $id: 'CreateTaskRequest' },
+  { $id: 'CreateTaskRequest', examples: [{ title: 'Order new oars', dueAt: '2031-05-01T18:00:00+02:00' }] },
 );
 export type CreateTaskRequest = Static<typeof CreateTaskRequest>;
 
@@ -70,7 +70,7 @@ export const UpdateTaskRequest = Strict(
     state: Type.Optional(OneOf(TASK_STATES)),
     version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
   },
-  { $id: 'UpdateTaskRequest' },
+  { $id: 'UpdateTaskRequest', examples: [{ state: 'Assigned', version: 1 }, { description: null }] },
 );
 export type UpdateTaskRequest = Static<typeof UpdateTaskRequest>;
 

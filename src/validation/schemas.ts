@@ -6,13 +6,14 @@ import { type Static, type TObject, type TSchema, type TString, Type } from '@si
 import type { TextKind } from './text.js';
 
 /** An id made by the server. */
-export const Id = () => Type.String({ format: 'uuid' });
+export const Id = () => Type.String({ format: 'uuid', examples: ['01a1fcc2-d1a0-700c-a0de-ecd108a6b391'] });
 
 /** A moment in UTC, with up to six fraction digits. */
-export const Timestamp = () => Type.String({ format: 'date-time' });
+export const Timestamp = () => Type.String({ format: 'date-time', examples: ['2031-05-01T16:00:00Z'] });
 
 /** A moment in a request: RFC 3339 with any offset, brought to UTC as it is read. */
-export const TimestampInput = () => Type.String({ format: 'date-time', 'x-instant': true });
+export const TimestampInput = () =>
+  Type.String({ format: 'date-time', 'x-instant': true, examples: ['2031-05-01T18:00:00+02:00'] });
 
 /** Text in a request: trimmed as it is read, then counted in code points. */
 export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLength: number }) =>
