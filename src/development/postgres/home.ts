@@ -9,6 +9,7 @@ import {
   readFile,
   realpath,
   rename,
+  rm,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,6 +29,8 @@ const POINTER = 'location';
 export async function openDataDir(path: string, account: Account): Promise<string> {
   let dataDir: string;
   try {
+    // Only the directory itself is closed: the account lent by root must get through those above it.
+    await mkdir(dirname(path), { recursive: true });
     await mkdir(path, { recursive: true, mode: 0o700 });
     dataDir = await realpath(path);
   } catch (cause) {
@@ -66,6 +69,12 @@ export async function findHome(dataDir: string, account: Account, throwaway: boo
     throw new Error(`The account ${account.name} can no longer reach the PostgreSQL data in ${dataDir}`);
   }
   const home = await claim(await chooseRelocation(dataDir, account, throwaway), account);
+  if (!(await exists(join(home, 'cluster', 'postmaster.pid')))) {
+    // Left behind by a data directory that was removed since: whoever removed it wants to begin anew.
+    for (const name of await readdir(home)) {
+      await rm(join(home, name), { recursive: true, force: true });
+    }
+  }
   await writeFile(join(dataDir, `${POINTER}.new`), `${home}\n`);
   await rename(join(dataDir, `${POINTER}.new`), join(dataDir, POINTER));
   return home;

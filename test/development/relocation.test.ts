@@ -1,0 +1,26 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { directory, query, start } from './fixtures/postgres.js';
+
+t.test(
+  'whoever removes the data directory begins anew, also where root’s checkout is closed to others',
+  async (t) => {
+    const closed = join(await directory(t), 'closed');
+    await mkdir(closed);
+    await chmod(closed, 0o700);
+    const dataDir = join(closed, 'data', 'postgres');
+
+    const first = await start(t, dataDir);
+    await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
+    await first.stop();
+    const again = await start(t, dataDir);
+    t.same(await query(again.url('postgres'), 'SELECT answer FROM kept'), [42], 'a restart keeps it');
+    await again.stop();
+
+    await rm(join(closed, 'data'), { recursive: true });
+    const anew = await start(t, dataDir);
+    t.same(await query(anew.url('postgres'), `SELECT to_regclass('kept') AS kept`), [null]);
+    await anew.stop();
+  },
+);
