@@ -6,6 +6,7 @@
 import { ClubRefused, provisionClub } from '../clubs/provision.js';
 import { ConfigurationError, readDevelopmentConfig } from '../config.js';
 import { openDatabase } from './database.js';
+import { explain } from './explain.js';
 
 const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);
 
@@ -34,7 +35,6 @@ async function makeClub(): Promise<string> {
 try {
   console.log(await makeClub());
 } catch (error) {
-  const expected = error instanceof ClubRefused || error instanceof ConfigurationError;
-  console.error(expected ? error.message : error);
+  console.error(explain(error));
   process.exitCode = 1;
 }

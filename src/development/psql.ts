@@ -8,6 +8,8 @@ import { inClub } from '../database/context.js';
 import { Database } from '../database/database.js';
 import { ROLES } from '../identity/roles.js';
 import { openDatabase } from './database.js';
+import { loadDemo } from './demo.js';
+import { explain } from './explain.js';
 import { demoCaller, demoClubs, demoRoles } from './people.js';
 
 const [slug = '', subject = '', word = ''] = process.argv.slice(2);
@@ -22,29 +24,45 @@ if (club === undefined || role === undefined) {
   process.exit(1);
 }
 
-const database = await openDatabase(readDevelopmentConfig());
-const caller = demoCaller(person, club.id, role);
-const pool = new Database({ url: database.url, slots: 1, prepare: true });
-await inClub(pool, caller, 'read only', async () => {});
-await pool.close();
+/** Runs psql inside the club and answers with its exit code. */
+async function runPsql(url: string, memberId: string | null): Promise<number> {
+  const settings = { tenant_id: club.id, user_id: person, role, member_id: memberId };
+  const options = Object.entries(settings).map(([name, value]) => `-c app.${name}=${value}`);
+  const target = new URL(url);
+  target.search = `options=${encodeURIComponent(options.join(' '))}`;
 
-const settings = { tenant_id: club.id, user_id: person, role, member_id: caller.memberId };
-const url = new URL(database.url);
-url.search = `options=${encodeURIComponent(
-  Object.entries(settings)
-    .map(([name, value]) => `-c app.${name}=${value}`)
-    .join(' '),
-)}`;
-console.error(`You are ${person}, ${role} of ${club.name}, as the service's own role. Try: table shifts;`);
-const psql = spawn('psql', [url.href], { stdio: 'inherit' });
-// Ctrl-C interrupts a statement of psql, not this.
-process.on('SIGINT', () => {});
-psql.on('error', async () => {
-  console.error('psql is not installed. It comes with the PostgreSQL client packages.');
-  await database.stop();
-  process.exit(1);
-});
-psql.on('exit', async (code) => {
-  await database.stop();
-  process.exit(code ?? 1);
-});
+  console.error(`You are ${person}, ${role} of ${club.name}, as the service's own role. Try: table shifts;`);
+  // Ctrl-C interrupts a statement of psql, not this.
+  process.on('SIGINT', () => {});
+  const psql = spawn('psql', [target.href], { stdio: 'inherit' });
+  return new Promise((resolve) => {
+    psql.once('exit', (code) => resolve(code ?? 1));
+    psql.once('error', () => {
+      console.error('psql is not installed. It comes with the PostgreSQL client packages.');
+      resolve(1);
+    });
+  });
+}
+
+let stop = async () => {};
+try {
+  const database = await openDatabase(readDevelopmentConfig());
+  stop = database.stop;
+  if (database.embedded && database.migrationUrl !== undefined) {
+    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl });
+  }
+  // Entering once gives the person a member row, whose id the session needs.
+  const caller = demoCaller(person, club.id, role);
+  const pool = new Database({ url: database.url, slots: 1, prepare: true });
+  try {
+    await inClub(pool, caller, 'read only', async () => {});
+  } finally {
+    await pool.close();
+  }
+  process.exitCode = await runPsql(database.url, caller.memberId);
+} catch (error) {
+  console.error(explain(error));
+  process.exitCode = 1;
+} finally {
+  await stop();
+}

@@ -5,18 +5,16 @@
  * by the same settings. It runs only with NODE_ENV=development; the service itself never imports this folder.
  */
 import { createServer } from 'node:net';
-import { ClubRefused } from '../clubs/provision.js';
 import {
   ConfigurationError,
   type DevelopmentConfig,
   readDevelopmentConfig,
   readServerConfig,
 } from '../config.js';
-import { UnsafeRole } from '../database/failures.js';
-import { DeployError } from '../deploy/deploy.js';
 import { serve } from '../serve.js';
 import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
+import { explain } from './explain.js';
 import { type Issuer, signToken, startIssuer } from './issuer.js';
 import { claimsOf, demoClubs, demoRoles } from './people.js';
 
@@ -76,17 +74,6 @@ curl -s ${url}/api/tasks -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${de
 
 Somebody else's token: make token SUB=ben. Another club: make club NAME=… SLUG=… Stop with Ctrl-C.
 `;
-}
-
-function explain(error: unknown): unknown {
-  const { code, port } = error as { code?: string; port?: number };
-  if (code === 'EADDRINUSE') {
-    return `The port ${port} is taken: is the service running already? Stop it, or set PORT.`;
-  }
-  const expected = [ConfigurationError, DeployError, UnsafeRole, ClubRefused].some(
-    (kind) => error instanceof kind,
-  );
-  return expected ? (error as Error).message : error;
 }
 
 const stops: Stop[] = [];
