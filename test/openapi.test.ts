@@ -19,6 +19,7 @@ t.test('the document is OpenAPI 3.1 and needs neither a token nor a club', async
   t.equal(answer.status, 200);
   t.match(String(answer.headers['content-type']), /^application\/json/);
   t.equal(answer.body.openapi, '3.1.0');
+  t.equal((await service.send('GET', '/openapi.json?x=1')).body.code, 'invalid_parameter');
 });
 
 t.test('it names every operation of the contract, once each, with a summary and a group', async (t) => {

@@ -76,7 +76,7 @@ export function readPage<Key extends string>(
 /** A cursor stays within its club, list, filters and order; within its caller too where a filter says `me`. */
 function scopeOf(request: FastifyRequest, sort: string, filters: Record<string, unknown>): string {
   const entries = Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1));
-  const isOwn = entries.some(([, value]) => value === 'me');
+  const isOwn = entries.some(([name, value]) => name !== 'q' && value === 'me');
   const caller = isOwn ? (request.testMemberId ?? request.identity.subject) : null;
   return JSON.stringify([request.tenant?.id, request.routeOptions.url, sort, entries, caller]);
 }

@@ -3,6 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import plugin from 'fastify-plugin';
 import { complete, type Document } from '../openapi/document.js';
 import type { Operation } from '../openapi/operation.js';
+import { NoQuery } from '../validation/schemas.js';
 import { TENANTLESS_PATH } from './tenant.js';
 
 /**
@@ -67,7 +68,7 @@ export const openapi = plugin<{ testUserHeader: boolean }>(
       uiConfig: { validatorUrl: null, persistAuthorization: true },
     });
 
-    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+    app.get('/openapi.json', { schema: { hide: true, querystring: NoQuery } }, async () => app.swagger());
   },
   { name: 'openapi', dependencies: ['problems'] },
 );
