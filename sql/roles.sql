@@ -5,10 +5,11 @@
 --     psql "$ADMIN_URL" --set ON_ERROR_STOP=1 --file sql/roles.sql
 --
 -- The administrator need not be a superuser: CREATEROLE and the ownership of the database are enough, which
--- is what managed providers give. Nothing here is a secret; set the passwords of the two logins afterwards:
+-- is what managed providers give. Nothing here is a secret; set the passwords of the three logins afterwards:
 --
 --     alter role club_api      password '…';   -- goes into DATABASE_URL
 --     alter role club_migrator password '…';   -- goes into MIGRATION_DATABASE_URL
+--     alter role club_auditor  password '…';   -- goes into AUDIT_DATABASE_URL, where audits are run from
 --
 -- Running it again changes nothing. Deploys never create or alter a role; they refuse to run without these.
 
@@ -21,6 +22,7 @@ begin
       ('club_owner',     'nologin', 'Owns every object of the service. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),
       ('club_migrator',  'login',   'The deploy. May become the owner and the capability roles; the running service never holds it.'),
       ('club_api',       'login',   'The running service. Owns nothing, belongs to nobody, and holds column by column what requests need.'),
+      ('club_auditor',   'login',   'Reads the schema audit, and no row of a club: for DBAs and for make audit.'),
       ('club_signup',    'nologin', 'Capability: owns the functions that sign a member up and off, and the trigger that counts.'),
       ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which names the clubs of a token. The one role outside the tenant floor.'),
       ('club_operator',  'nologin', 'Capability: owns what an operator calls, such as app.provision_club.')
@@ -48,10 +50,14 @@ alter role club_api set client_connection_check_interval = '500ms';
 -- Requests read a page at a time: compiling their plans costs more than it saves.
 alter role club_api set jit = off;
 
+alter role club_auditor set search_path = pg_catalog;
+alter role club_auditor set default_transaction_read_only = on;
+alter role club_auditor set statement_timeout = '60s';
+
 do $$
 begin
   execute format('revoke connect, temporary on database %I from public', current_database());
-  execute format('grant connect on database %I to club_api, club_migrator', current_database());
+  execute format('grant connect on database %I to club_api, club_migrator, club_auditor', current_database());
   execute format('grant create on database %I to club_owner', current_database());
 end
 $$;

@@ -8,5 +8,7 @@ comment on table deploy.migrations is 'The migrations that ran, kept by node-pg-
 comment on table deploy.migration_files is 'The hash of each migration as it ran: an edited one stops the next deploy.';
 comment on table deploy.releases is 'Every release (migrations and chapters, as one hash) that was ever applied here.';
 
-grant usage on schema deploy to club_api;
-grant select on deploy.releases to club_api;
+comment on table deploy.facts is 'What the last deploy left behind, and the SQL that makes it; audit.drift compares.';
+
+grant usage on schema deploy to club_api, club_auditor;
+grant select on deploy.releases, deploy.facts to club_api, club_auditor;

@@ -16,7 +16,8 @@ import { type Release, readRelease, type SqlFile, sqlDirectory } from './release
 const DEPLOY_LOCK = 4_242_017_001;
 
 const OWNER = 'club_owner';
-const ROLES = ['club_api', OWNER, 'club_signup', 'club_directory', 'club_operator'];
+const LOGINS = ['club_api', 'club_auditor'];
+const ROLES = [...LOGINS, OWNER, 'club_signup', 'club_directory', 'club_operator'];
 
 /** A deploy that must not go on; the message says what to do. */
 export class DeployError extends Error {
@@ -57,10 +58,10 @@ async function requireRoles(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ role: string }>(
     `select role from unnest($1::text[]) as role
      where not exists (select from pg_roles where rolname = role)
-        or (role <> 'club_api' and not pg_has_role(session_user, role, case
+        or (role <> all ($2) and not pg_has_role(session_user, role, case
           -- From PostgreSQL 16 a member may lack SET: so does the administrator who made the roles.
           when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end))`,
-    [ROLES],
+    [ROLES, LOGINS],
   );
   if (rows.length > 0) {
     throw new DeployError(

@@ -24,7 +24,7 @@ export interface Release {
 /** Reads the release that this checkout, or this installation, would deploy. */
 export function readRelease(): Release {
   const migrations = readFiles('migrations/');
-  const chapters = readFiles('policies/');
+  const chapters = [...readFiles('policies/'), ...readFiles('audit/')];
   const fingerprint = sha256(
     [...migrations, ...chapters].map((file) => `${file.name} ${file.sha256}\n`).join(''),
   );

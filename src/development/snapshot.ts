@@ -24,11 +24,10 @@ async function readFacts(): Promise<string> {
   try {
     await createDatabase(server, DATABASE);
     await deploy(server.url(DATABASE, 'club_migrator', server.password));
-    const query = await readFile(new URL('snapshot.sql', sqlDirectory), 'utf8');
     const { rows } = await withClient(server.url(DATABASE), (client) =>
-      client.query<{ fact: string }>(query),
+      client.query<{ line: string }>('select line from audit.snapshot'),
     );
-    return `${rows.map(({ fact }) => fact).join('\n')}\n`;
+    return `${rows.map(({ line }) => line).join('\n')}\n`;
   } finally {
     await server.stop();
   }

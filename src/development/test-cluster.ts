@@ -24,7 +24,15 @@ export interface Login {
   password: string;
 }
 
-const ROLES = ['club_owner', 'club_migrator', 'club_api', 'club_signup', 'club_directory', 'club_operator'];
+const ROLES = [
+  'club_owner',
+  'club_migrator',
+  'club_api',
+  'club_auditor',
+  'club_signup',
+  'club_directory',
+  'club_operator',
+];
 
 /**
  * Prepares the server that the tests run on: a throw-away one, or the one of TEST_DATABASE_URL.

@@ -33,6 +33,9 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
   const name = `${template}_${randomBytes(4).toString('hex')}`;
   const server = await connect(adminUrl);
   await server.query(`create database ${name} template ${empty ? 'template0' : template}`);
+  // What roles.sql does once in each database; a clone does not take it along.
+  await server.query(`revoke connect, temporary on database ${name} from public`);
+  await server.query(`grant connect on database ${name} to club_api, club_migrator, club_auditor`);
   await server.query(`grant create on database ${name} to club_owner`);
   const admin = await connect(urlOf(adminUrl, name));
   t.teardown(async () => {

@@ -1,18 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
-import { readRelease, type SqlFile, sqlDirectory } from '../../src/deploy/release.js';
+import { readRelease, type SqlFile } from '../../src/deploy/release.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 
 t.jobs = 4;
 
 const release = readRelease();
-const snapshot = await readFile(new URL('snapshot.sql', sqlDirectory), 'utf8');
 
 /** Every fact of the database that isolation rests on, a line each. */
 async function readFacts(db: TestDatabase): Promise<string[]> {
-  return (await db.look<{ fact: string }>(snapshot)).map(({ fact }) => fact);
+  return (await db.look<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
 }
 
 t.test('a deploy makes the database from nothing, and the same one every time', async (t) => {
@@ -87,10 +85,13 @@ t.test('what somebody changed by hand is as the chapters say after the next depl
       await withClient(url, (client) => client.query(statement));
       const after = await readFacts(db);
       t.notSame(after, before, `${change}, by the login of ${author}: the snapshot shows it`);
+      const found = await db.look('select code from audit.findings');
+      t.ok(found.length > 0, `${change}, by the login of ${author}: the audit names it`);
       before = after;
     }
     await deploy(db.migrationUrl);
     t.same(await readFacts(db), facts, `what the login of ${author} changed is undone`);
+    t.same(await db.look('table audit.findings'), [], 'and the audit is content');
   }
 });
 

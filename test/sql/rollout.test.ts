@@ -170,20 +170,31 @@ t.test('an administrator who is no superuser makes the roles, and then the deplo
   await t.rejects(deploy(server.url('club')), {
     name: 'DeployError',
     message:
-      /club_api, club_owner, club_signup, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
+      /club_api, club_auditor, club_owner, club_signup, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
   });
   const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
   await withClient(url('administrator'), async (administrator) => {
     await administrator.query(roles);
     await administrator.query(roles);
-    await administrator.query(
-      `alter role club_api password 'secret'; alter role club_migrator password 'secret'`,
-    );
+    for (const login of ['club_api', 'club_migrator', 'club_auditor']) {
+      await administrator.query(`alter role ${login} password 'secret'`);
+    }
   });
   t.equal((await deploy(url('club_migrator'))).applied, true);
   t.match(await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' }), /-/);
   const database = new Database({ url: url('club_api'), slots: 1, prepare: true });
   t.teardown(() => database.close());
   t.equal(await isDeployed(database), true);
+  await withClient(url('club_auditor'), async (auditor) => {
+    t.same(
+      (await auditor.query('table audit.findings')).rows,
+      [],
+      'what the administrator is by nature is no finding',
+    );
+    const notes = await auditor.query(
+      `select distinct object from audit.notes where topic = 'may hand roles on'`,
+    );
+    t.same(notes.rows, [{ object: 'administrator' }], 'it is a note');
+  });
   await t.rejects(deploy(url('administrator')), { name: 'DeployError' }, 'the deploy has a login of its own');
 });

@@ -1,0 +1,64 @@
+-- Intent, continued: keys, codes, and what a provider of PostgreSQL brings along.
+
+create view audit.intended_uniques (index, why) with (security_invoker) as values
+  ('app.clubs_pkey', 'A club is the tenant.'),
+  ('app.clubs_slug_key', 'A slug names one club in all. Only operators write it, so it tells no caller anything.');
+comment on view audit.intended_uniques is 'The unique indexes without the tenant. Any other would tell one club what another one holds.';
+comment on column audit.intended_uniques.index is 'The index.';
+comment on column audit.intended_uniques.why is 'Why it may span the clubs.';
+
+create view audit.intended_cascades (foreign_key, why) with (security_invoker) as values
+  ('app.shift_signups.shift_signups_shift_fkey', 'The signups of a deleted shift go with it.');
+comment on view audit.intended_cascades is 'The only foreign keys that delete or change rows.';
+comment on column audit.intended_cascades.foreign_key is 'The table and the constraint.';
+comment on column audit.intended_cascades.why is 'Why.';
+
+create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as values
+  ('TN001', 'The transaction did not say who is asking, or for which club.'),
+  ('CL001', 'No such time zone.'),
+  ('CL002', 'No such club.'),
+  ('ME001', 'No such member.'),
+  ('SH001', 'No such shift in this club.'),
+  ('SH002', 'The shift has started.'),
+  ('SH003', 'The member signed up already.'),
+  ('SH004', 'Every place of the shift is taken.'),
+  ('SH005', 'The member did not sign up.'),
+  ('TK001', 'The workflow has no such step.'),
+  ('TK002', 'The step is not this caller''s.'),
+  ('TK003', 'Only a Manager assigns a task to somebody else.'),
+  ('AU001', 'The audit has findings.');
+comment on view audit.intended_codes is 'Every SQLSTATE that a function raises, one for each reason.';
+comment on column audit.intended_codes.sqlstate is 'The code.';
+comment on column audit.intended_codes.meaning is 'The reason.';
+
+create view audit.intended_extensions (extension, why) with (security_invoker) as values
+  ('plpgsql'::name, 'The language of the functions; part of PostgreSQL.'),
+  ('pg_stat_statements', 'Counts statements, without their parameters.');
+comment on view audit.intended_extensions is 'The extensions that are no finding. The service needs none but plpgsql.';
+comment on column audit.intended_extensions.extension is 'The extension.';
+comment on column audit.intended_extensions.why is 'What it does.';
+
+-- A provider keeps roles of its own that reach everything; nobody can take that from them.
+create view audit.provider_roles (role, provider) with (security_invoker) as values
+  ('rdsadmin'::name, 'Amazon RDS'), ('rds_superuser', 'Amazon RDS'), ('rds_replication', 'Amazon RDS'),
+  ('cloudsqladmin', 'Google Cloud SQL'), ('cloudsqlsuperuser', 'Google Cloud SQL'), ('cloudsqlagent', 'Google Cloud SQL'),
+  ('alloydbadmin', 'Google AlloyDB'), ('alloydbsuperuser', 'Google AlloyDB'),
+  ('azuresu', 'Azure'), ('azure_superuser', 'Azure'), ('azure_pg_admin', 'Azure'),
+  ('supabase_admin', 'Supabase'), ('supabase_replication_admin', 'Supabase'), ('supabase_read_only_user', 'Supabase'),
+  ('neon_superuser', 'Neon'), ('cloud_admin', 'Neon'),
+  ('doadmin', 'DigitalOcean'), ('_doadmin_managed', 'DigitalOcean'),
+  ('avnadmin', 'Aiven'), ('aiven_admin', 'Aiven');
+comment on view audit.provider_roles is 'Roles of providers that offer PostgreSQL as a service. What they hold is in audit.notes, and is no finding.';
+comment on column audit.provider_roles.role is 'The role.';
+comment on column audit.provider_roles.provider is 'Whose it is.';
+
+-- 2025-08-14 closed CVE-2025-8713: statistics could show rows of a table under row-level security. Earlier ones that
+-- concern policies: CVE-2024-10976 (policies forgotten below subqueries), CVE-2023-39418 (MERGE), CVE-2023-2455.
+create view audit.intended_versions (major, minimum, why) with (security_invoker) as values
+  (15, 150014, 'CVE-2025-8713: statistics show rows that row-level security hides.'),
+  (16, 160010, 'CVE-2025-8713: statistics show rows that row-level security hides.'),
+  (17, 170006, 'CVE-2025-8713: statistics show rows that row-level security hides.');
+comment on view audit.intended_versions is 'The oldest version of each major release in which no known hole in row-level security is open.';
+comment on column audit.intended_versions.major is 'The major version.';
+comment on column audit.intended_versions.minimum is 'As server_version_num has it.';
+comment on column audit.intended_versions.why is 'What an older one is open to.';

@@ -1,0 +1,165 @@
+-- Facts: relations, and the constraints between them.
+
+create view audit.tables with (security_invoker) as
+select
+  class.oid as relid,
+  audit.name_of(schema.name, class.relname) as relation,
+  schema.name as schema,
+  schema.ours,
+  case class.relkind
+    when 'r' then 'table' when 'p' then 'partitioned table' when 'f' then 'foreign table'
+    when 'm' then 'materialized view' when 'S' then 'sequence'
+  end as kind,
+  class.relowner::regrole::text as owner,
+  class.relrowsecurity as row_security,
+  class.relforcerowsecurity as row_security_forced,
+  class.relpersistence = 'p' as logged,
+  reference.relation is not null as is_reference,
+  tenant.attname as tenant_column,
+  audit.type_name(tenant.atttypid) as tenant_type,
+  tenant.attnotnull as tenant_not_null,
+  (
+    select string_agg(audit.name_of(namespace.nspname, parent.relname), ', ')
+    from pg_inherits as inherits
+    join pg_class as parent on parent.oid = inherits.inhparent
+    join pg_namespace as namespace on namespace.oid = parent.relnamespace
+    where inherits.inhrelid = class.oid
+  ) as parents,
+  obj_description(class.oid, 'pg_class') as comment
+from pg_class as class
+join audit.schemas as schema on schema.oid = class.relnamespace
+left join audit.intended_reference_tables as reference on reference.relation = audit.name_of(schema.name, class.relname)
+left join audit.intended_tenant_columns as keyed on keyed.relation = audit.name_of(schema.name, class.relname)
+left join pg_attribute as tenant
+  on tenant.attrelid = class.oid and tenant.attname = coalesce(keyed.tenant_column, 'tenant_id') and not tenant.attisdropped
+where class.relkind in ('r', 'p', 'f', 'm', 'S')
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
+comment on view audit.tables is 'Tables and whatever else holds rows, in every schema that is not PostgreSQL''s or an extension''s.';
+comment on column audit.tables.relid is 'Its number in pg_class.';
+comment on column audit.tables.relation is 'Its qualified name.';
+comment on column audit.tables.schema is 'Its schema.';
+comment on column audit.tables.ours is 'Whether the schema belongs to the service.';
+comment on column audit.tables.kind is 'table, partitioned table, foreign table, materialized view or sequence.';
+comment on column audit.tables.owner is 'The role that owns it.';
+comment on column audit.tables.row_security is 'Whether row-level security is enabled.';
+comment on column audit.tables.row_security_forced is 'Whether it binds the owner as well.';
+comment on column audit.tables.logged is 'Whether its rows survive a crash.';
+comment on column audit.tables.is_reference is 'Whether it is meant to have no tenant.';
+comment on column audit.tables.tenant_column is 'The column that says whose a row is; null when there is none.';
+comment on column audit.tables.tenant_type is 'That column''s type.';
+comment on column audit.tables.tenant_not_null is 'Whether every row must say whose it is.';
+comment on column audit.tables.parents is 'The tables that it inherits from or is a partition of.';
+comment on column audit.tables.comment is 'What it is for.';
+
+create view audit.views with (security_invoker) as
+select
+  class.oid as relid,
+  audit.name_of(schema.name, class.relname) as relation,
+  schema.name as schema,
+  schema.ours,
+  class.relowner::regrole::text as owner,
+  coalesce((
+    select option.value::boolean from pg_options_to_table(class.reloptions) as option (name, value) where option.name = 'security_invoker'
+  ), false) as security_invoker,
+  audit.definition('pg_class', class.oid) as definition,
+  obj_description(class.oid, 'pg_class') as comment
+from pg_class as class
+join audit.schemas as schema on schema.oid = class.relnamespace
+where class.relkind = 'v'
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
+comment on view audit.views is 'Views. One without security_invoker reads with its owner''s rights, past the caller''s policies.';
+comment on column audit.views.relid is 'Its number in pg_class.';
+comment on column audit.views.relation is 'Its qualified name.';
+comment on column audit.views.schema is 'Its schema.';
+comment on column audit.views.ours is 'Whether the schema belongs to the service.';
+comment on column audit.views.owner is 'The role that owns it.';
+comment on column audit.views.security_invoker is 'Whether it reads with the rights of whoever reads it.';
+comment on column audit.views.definition is 'The query behind it.';
+comment on column audit.views.comment is 'What it is for.';
+
+create view audit.foreign_keys with (security_invoker) as
+select
+  con.oid as conid,
+  source.relation || '.' || quote_ident(con.conname) as foreign_key,
+  con.conname as name,
+  source.relation,
+  target.relation as referenced,
+  key.columns,
+  key.referenced_columns,
+  exists (
+    select from unnest(key.columns, key.referenced_columns) as pair (from_column, to_column)
+    where (pair.from_column, pair.to_column) = (source.tenant_column, target.tenant_column)
+  ) as keeps_tenant,
+  source.tenant_column is not null and not source.is_reference
+    and target.tenant_column is not null and not target.is_reference as joins_tenants,
+  case con.confdeltype when 'a' then 'no action' when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end as on_delete,
+  case con.confupdtype when 'a' then 'no action' when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end as on_update,
+  con.confdeltype in ('n', 'd') and (con.confdelsetcols is null or exists (
+    select from pg_attribute as attribute
+    where attribute.attrelid = con.conrelid and attribute.attnum = any (con.confdelsetcols) and attribute.attname = source.tenant_column
+  )) and source.tenant_column = any (key.columns)
+    or con.confupdtype in ('n', 'd') and source.tenant_column = any (key.columns) as clears_tenant,
+  exists (
+    select from pg_index as index
+    where index.indrelid = con.conrelid and index.indisvalid and index.indpred is null
+      -- The first columns of the index are those of the key, in any order.
+      and (index.indkey::smallint[])[0:cardinality(con.conkey) - 1] @> con.conkey
+  ) as has_index,
+  con.convalidated as validated,
+  audit.definition('pg_constraint', con.oid) as definition
+from pg_constraint as con
+join audit.tables as source on source.relid = con.conrelid
+join audit.tables as target on target.relid = con.confrelid
+cross join lateral (
+  select
+    array_agg(from_column.attname order by pair.position) as columns,
+    array_agg(to_column.attname order by pair.position) as referenced_columns
+  from unnest(con.conkey, con.confkey) with ordinality as pair (from_number, to_number, position)
+  join pg_attribute as from_column on (from_column.attrelid, from_column.attnum) = (con.conrelid, pair.from_number)
+  join pg_attribute as to_column on (to_column.attrelid, to_column.attnum) = (con.confrelid, pair.to_number)
+) as key
+where con.contype = 'f';
+comment on view audit.foreign_keys is 'Foreign keys. One that does not carry the tenant lets a row refer to another club''s.';
+comment on column audit.foreign_keys.conid is 'Its number in pg_constraint.';
+comment on column audit.foreign_keys.foreign_key is 'The table and the constraint.';
+comment on column audit.foreign_keys.name is 'The constraint''s name.';
+comment on column audit.foreign_keys.relation is 'The table that refers.';
+comment on column audit.foreign_keys.referenced is 'The table that it refers to.';
+comment on column audit.foreign_keys.columns is 'The columns that refer.';
+comment on column audit.foreign_keys.referenced_columns is 'The columns that they refer to.';
+comment on column audit.foreign_keys.keeps_tenant is 'Whether the tenant on both sides is the same by the key itself.';
+comment on column audit.foreign_keys.joins_tenants is 'Whether both tables belong to tenants.';
+comment on column audit.foreign_keys.on_delete is 'What happens when the row referred to is deleted.';
+comment on column audit.foreign_keys.on_update is 'What happens when its key is changed.';
+comment on column audit.foreign_keys.clears_tenant is 'Whether that would clear the tenant of the row that refers.';
+comment on column audit.foreign_keys.has_index is 'Whether an index finds the rows that refer.';
+comment on column audit.foreign_keys.validated is 'Whether rows that were there before are known to hold it.';
+comment on column audit.foreign_keys.definition is 'As SQL.';
+
+create view audit.unique_indexes with (security_invoker) as
+select
+  index.indexrelid,
+  audit.name_of(tables.schema, class.relname) as index,
+  tables.relation,
+  con.conname as constraint_name,
+  coalesce((
+    select array_agg(attribute.attname order by key.position)
+    from unnest(index.indkey::smallint[]) with ordinality as key (number, position)
+    join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (index.indrelid, key.number)
+    where key.position <= index.indnkeyatts
+  ), '{}') as columns,
+  tables.tenant_column,
+  audit.definition('pg_index', index.indexrelid) as definition
+from pg_index as index
+join pg_class as class on class.oid = index.indexrelid
+join audit.tables as tables on tables.relid = index.indrelid
+left join pg_constraint as con on con.conindid = index.indexrelid and con.contype in ('p', 'u', 'x')
+where index.indisunique or index.indisexclusion;
+comment on view audit.unique_indexes is 'What may be there once only. Without the tenant it tells a club what another one holds.';
+comment on column audit.unique_indexes.indexrelid is 'Its number in pg_class.';
+comment on column audit.unique_indexes.index is 'Its qualified name.';
+comment on column audit.unique_indexes.relation is 'The table.';
+comment on column audit.unique_indexes.constraint_name is 'The constraint that it serves, if any.';
+comment on column audit.unique_indexes.columns is 'Its columns; expressions are left out.';
+comment on column audit.unique_indexes.tenant_column is 'The column that says whose a row of the table is.';
+comment on column audit.unique_indexes.definition is 'As SQL.';

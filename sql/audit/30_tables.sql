@@ -1,0 +1,110 @@
+-- Checks: tables and views.
+
+create view audit.table_checks (code, severity, title, why) with (security_invoker) as values
+  ('rls_disabled', 'critical', 'A table is not under row-level security', 'Its policies do not count: every club''s rows are open to whoever may read the table.'),
+  ('rls_not_forced', 'critical', 'Row-level security does not bind the owner', 'What runs as the owner, a function or a deploy, reaches every club.'),
+  ('tenant_column_missing', 'critical', 'A table does not say whose a row is', 'No policy can keep its rows apart. Reference data is listed in audit.intended_reference_tables.'),
+  ('tenant_column_nullable', 'critical', 'A row may belong to nobody', 'A row without a tenant is outside of every floor''s sense, and foreign keys do not look at it.'),
+  ('tenant_column_type', 'critical', 'A tenant is not a uuid', 'Another type has other rules of equality: two spellings of one id, or one of two.'),
+  ('no_policy', 'warning', 'A table has no permissive policy', 'Nobody can use it: either it is not finished, or its policies were lost.'),
+  ('table_outside_schema', 'critical', 'A table lies outside of the schemas of the service', 'The rules of this audit are for the schema app; a copy elsewhere carries the rows past them.'),
+  ('inheritance_child', 'critical', 'A table inherits from another, or is a partition', 'The parent''s policies do not hold when the child is read by its own name.'),
+  ('foreign_table', 'critical', 'A foreign table', 'Row-level security does not exist for it.'),
+  ('materialized_view', 'critical', 'A materialized view', 'It holds rows of every club, and row-level security does not exist for it.'),
+  ('sequence_shared', 'warning', 'A sequence spans the clubs', 'Its numbers tell one club how much the others write. Ids come from app.new_id().'),
+  ('table_owner', 'critical', 'A table does not belong to club_owner', 'Its owner may switch row-level security off.'),
+  ('table_unlogged', 'warning', 'A table does not survive a crash', 'Its rows are gone after one, and a standby never has them.'),
+  ('table_rule', 'critical', 'A table has a rewrite rule', 'A rule puts other statements in the place of the caller''s, with the rights of the rule''s owner.'),
+  ('table_without_comment', 'warning', 'A table or view does not say what it is for', 'What nobody can explain, nobody can review.'),
+  ('view_reads_as_owner', 'critical', 'A view reads with its owner''s rights', 'The caller''s policies do not hold behind it: it needs security_invoker.'),
+  ('view_outside_schema', 'warning', 'A view lies outside of the schemas of the service', 'No chapter makes it, so no review has seen it.'),
+  ('view_owner', 'warning', 'A view does not belong to club_owner', 'No chapter makes it: the next deploy cannot replace it.');
+comment on view audit.table_checks is 'The checks of tables and views.';
+comment on column audit.table_checks.code is 'Its name, for audit.findings.';
+comment on column audit.table_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.table_checks.title is 'What it finds.';
+comment on column audit.table_checks.why is 'Why that matters.';
+
+create view audit.table_findings (code, object, detail, fix) with (security_invoker) as
+with tenant_table as (
+  select * from audit.tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference
+)
+select 'rls_disabled', relation, 'row-level security is disabled',
+  format('alter table %s enable row level security, force row level security', relation)
+from tenant_table where not row_security
+union all
+select 'rls_not_forced', relation, 'row-level security does not bind ' || owner,
+  format('alter table %s force row level security', relation)
+from tenant_table where not row_security_forced
+union all
+select 'tenant_column_missing', relation, 'there is no column tenant_id',
+  -- With rows in it, whoever adds the column has to say whose they are.
+  format('alter table %s add column tenant_id uuid not null default app.tenant_id() references app.clubs (id) on delete restrict', relation)
+from tenant_table where tenant_column is null
+union all
+select 'tenant_column_nullable', relation, format('%I may be null', tenant_column),
+  format('alter table %s alter column %I set not null', relation, tenant_column)
+from tenant_table where not tenant_not_null
+union all
+select 'tenant_column_type', relation, format('%I is %s', tenant_column, tenant_type),
+  format('alter table %s alter column %I drop default, alter column %2$I type uuid using %2$I::text::uuid', relation, tenant_column)
+from tenant_table where tenant_type <> 'uuid'
+union all
+select 'no_policy', relation, 'no policy lets anybody in',
+  format('drop table %s', relation)
+from tenant_table
+where not exists (
+  select from audit.policies as policy where policy.relation = tenant_table.relation and not policy.restrictive
+)
+union all
+select 'table_outside_schema', relation, format('a %s in the schema %s', kind, schema),
+  format('drop %s %s', replace(kind, 'partitioned ', ''), relation)
+from audit.tables
+where kind <> 'sequence' and (
+  not ours or (schema in ('deploy', 'audit') and not is_reference)
+)
+union all
+select 'inheritance_child', relation, 'it is a child of ' || parents, format('drop table %s', relation)
+from audit.tables where parents is not null
+union all
+select 'foreign_table', relation, 'its rows are on another server', format('drop foreign table %s', relation)
+from audit.tables where kind = 'foreign table'
+union all
+select 'materialized_view', relation, 'it holds rows past every policy', format('drop materialized view %s', relation)
+from audit.tables where kind = 'materialized view'
+union all
+select 'sequence_shared', relation, 'one sequence for all clubs', format('drop sequence %s cascade', relation)
+from audit.tables where kind = 'sequence' and schema = 'app'
+union all
+select 'table_owner', relation, 'it belongs to ' || owner, format('alter table %s owner to club_owner', relation)
+from audit.tables where ours and owner <> 'club_owner'
+union all
+select 'table_unlogged', relation, 'it is unlogged', format('alter table %s set logged', relation)
+from audit.tables where ours and kind <> 'sequence' and not logged
+union all
+select 'table_rule', tables.relation, 'the rule ' || quote_ident(rule.rulename), format('drop rule %I on %s', rule.rulename, tables.relation)
+from pg_rewrite as rule
+join audit.tables as tables on tables.relid = rule.ev_class
+where tables.ours and tables.kind <> 'materialized view'
+union all
+select 'table_without_comment', relation, 'it has no comment', format('comment on %s %s is %L', kind, relation, 'Say what it is for.')
+from (
+  select replace(kind, 'partitioned ', '') as kind, relation, comment from audit.tables where ours and kind <> 'sequence'
+  union all
+  select 'view', relation, comment from audit.views where ours
+) as described
+where comment is null
+union all
+select 'view_reads_as_owner', relation, 'it reads as ' || owner, format('alter view %s set (security_invoker = true)', relation)
+from audit.views where not security_invoker
+union all
+select 'view_outside_schema', relation, 'a view in the schema ' || schema, format('drop view %s', relation)
+from audit.views where not ours
+union all
+select 'view_owner', relation, 'it belongs to ' || owner, format('alter view %s owner to club_owner', relation)
+from audit.views where ours and owner <> 'club_owner';
+comment on view audit.table_findings is 'What the checks of tables and views find.';
+comment on column audit.table_findings.code is 'The check.';
+comment on column audit.table_findings.object is 'What it found.';
+comment on column audit.table_findings.detail is 'What is wrong with it.';
+comment on column audit.table_findings.fix is 'SQL that mends it.';

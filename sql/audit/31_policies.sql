@@ -1,0 +1,157 @@
+-- Checks: policies.
+--
+-- The floor of a table is a restrictive policy for all commands that keeps a row to its tenant. It has one form,
+-- to the letter, so that a check can tell it from anything that only looks like it.
+
+create view audit.policy_checks (code, severity, title, why) with (security_invoker) as values
+  ('floor_missing', 'critical', 'A role reaches a table without a floor', 'Permissive policies alone let through whatever any one of them lets through.'),
+  ('floor_loose', 'critical', 'A restrictive policy for all commands is no floor', 'It stands where the floor stands and says something else.'),
+  ('floor_without_check', 'warning', 'A floor does not say what may be written', 'PostgreSQL then takes USING for both, until somebody changes USING alone.'),
+  ('policy_always_true', 'warning', 'A policy lets everything through', 'Inside the club nothing is left of the roles; the floor still holds.'),
+  ('policy_without_context', 'warning', 'A policy does not ask who is asking', 'Every caller of the club is treated alike.'),
+  ('policy_reads_setting', 'critical', 'A policy reads a setting itself', 'current_setting answers null or nothing where the accessor raises: a forgotten context would pass in silence.'),
+  ('policy_calls_function', 'critical', 'A policy calls a function that is no accessor', 'What it answers, and as whom, is nowhere reviewed as part of the isolation.'),
+  ('policy_calls_immutable', 'critical', 'A policy calls a function that claims to be immutable', 'The planner computes it once and may keep the answer for the next club.'),
+  ('policy_reads_table', 'warning', 'A policy reads another table', 'Its answer depends on rows that other policies hide, and on whoever may write them.'),
+  ('accessor_not_wrapped', 'warning', 'A policy calls an accessor for every row', 'As (select app.tenant_id()) it is called once a statement: 0.2 s instead of 8 s for a million rows.'),
+  ('policy_for_public', 'warning', 'A permissive policy lets everybody in', 'A role that is made tomorrow is let in with the others.'),
+  ('policy_for_owner', 'critical', 'A policy names the owner or a superuser', 'The owner is meant to see no row: under FORCE it sees what a policy gives it.'),
+  ('policy_for_stranger', 'critical', 'A policy names a role that the service does not know', 'See audit.intended_roles.'),
+  ('policy_without_comment', 'warning', 'A policy does not say why it is as it is', 'What nobody can explain, nobody can review.'),
+  ('policy_on_open_table', 'critical', 'A policy is on a table where it does not count', 'Row-level security is disabled there.');
+comment on view audit.policy_checks is 'The checks of policies.';
+comment on column audit.policy_checks.code is 'Its name, for audit.findings.';
+comment on column audit.policy_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.policy_checks.title is 'What it finds.';
+comment on column audit.policy_checks.why is 'Why that matters.';
+
+create view audit.floors with (security_invoker) as
+select
+  policy.policyid,
+  policy.relation,
+  role.name as role,
+  coalesce(intended.using_expression, format('(%I = ( SELECT app.tenant_id() AS tenant_id))', policy.tenant_column)) as meant_to_use,
+  coalesce(intended.check_expression, intended.using_expression, format('(%I = ( SELECT app.tenant_id() AS tenant_id))', policy.tenant_column)) as meant_to_check,
+  policy.using_expression,
+  policy.check_expression
+from audit.policies as policy
+cross join lateral unnest(policy.roles) as role (name)
+left join audit.intended_floors as intended on (intended.relation, intended.role) = (policy.relation, role.name)
+where policy.restrictive and policy.command = 'all';
+comment on view audit.floors is 'The floors, for each role that they bind, beside what they are meant to say.';
+comment on column audit.floors.policyid is 'The policy''s number in pg_policy.';
+comment on column audit.floors.relation is 'The table.';
+comment on column audit.floors.role is 'The role; public is everybody.';
+comment on column audit.floors.meant_to_use is 'Which rows are meant to be reached.';
+comment on column audit.floors.meant_to_check is 'Which rows are meant to be written.';
+comment on column audit.floors.using_expression is 'Which rows are reached.';
+comment on column audit.floors.check_expression is 'Which rows are written.';
+
+create view audit.policy_findings (code, object, detail, fix) with (security_invoker) as
+with policy as (
+  select *,
+    format('drop policy %I on %s', name, relation) as drop_it,
+    concat_ws(' and ', using_expression, check_expression) as expressions
+  from audit.policies
+), reader as (
+  -- Who holds anything on a table with a tenant; and everybody, where nobody does yet.
+  select tables.relation, tables.tenant_column, coalesce(held.grantee, 'public') as role
+  from audit.tables as tables
+  left join (
+    select distinct object, grantee from audit.privileges where kind = 'table'
+  ) as held on held.object = tables.relation
+  where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference
+)
+select 'floor_missing', reader.relation, 'no floor binds ' || reader.role,
+  format(
+    'create policy %I on %s as restrictive for all to %s using (%I = (select app.tenant_id())) with check (%4$I = (select app.tenant_id()))',
+    'floor_of_' || reader.role, reader.relation, case reader.role when 'public' then 'public' else quote_ident(reader.role) end,
+    coalesce(reader.tenant_column, 'tenant_id')
+  )
+from reader
+where not exists (
+  select from audit.floors as floor
+  where floor.relation = reader.relation and floor.role in (reader.role, 'public')
+    and floor.using_expression = floor.meant_to_use
+)
+union all
+select distinct 'floor_loose', policy.policy,
+  format('using %s with check %s', floor.using_expression, coalesce(floor.check_expression, '-')),
+  format('alter policy %I on %s using (%s) with check (%s)', policy.name, policy.relation, floor.meant_to_use, floor.meant_to_check)
+from audit.floors as floor
+join policy on policy.policyid = floor.policyid
+where floor.meant_to_use is not null
+  and (floor.using_expression is distinct from floor.meant_to_use or floor.check_expression <> floor.meant_to_check)
+  -- Beside a true floor another restrictive policy can only narrow.
+  and not exists (
+    select from audit.floors as other
+    where (other.relation, other.role) = (floor.relation, floor.role) and other.using_expression = other.meant_to_use
+      and coalesce(other.check_expression, other.using_expression) = other.meant_to_check
+  )
+union all
+select distinct 'floor_without_check', policy.policy, 'there is no WITH CHECK',
+  format('alter policy %I on %s with check (%s)', policy.name, policy.relation, floor.meant_to_check)
+from audit.floors as floor
+join policy on policy.policyid = floor.policyid
+where floor.check_expression is null and floor.meant_to_check is not null
+union all
+select 'policy_always_true', policy, 'its expression is true', drop_it
+from policy where 'true' in (using_expression, check_expression) or expressions ~* '\mor true\M|\mtrue or\M'
+union all
+select 'policy_without_context', policy, 'it calls no accessor: ' || expressions, drop_it
+from policy
+where exists (
+  select from unnest(array[using_expression, check_expression]) as expression
+  where expression !~ '\mapp\.(tenant_id|user_id|role|member_id|club_ids)\(\)' and expression not in ('true', 'false')
+)
+union all
+select 'policy_reads_setting', policy, 'it calls current_setting', drop_it
+from policy where expressions ~ '\m(current_setting|set_config|pg_settings|pg_show_all_settings)\M'
+union all
+select distinct case when called.volatility = 'immutable' then 'policy_calls_immutable' else 'policy_calls_function' end,
+  policy.policy, 'it calls ' || called.function, policy.drop_it
+from policy
+join pg_depend as needs on (needs.classid, needs.objid, needs.refclassid) = ('pg_policy'::regclass, policy.policyid, 'pg_proc'::regclass)
+join audit.functions as called on called.funcid = needs.refobjid
+left join audit.intended_accessors as accessor on accessor.function = called.function
+where accessor.function is null or called.volatility = 'immutable'
+union all
+select distinct 'policy_reads_table', policy.policy, 'it reads ' || audit.name_of(namespace.nspname, class.relname), policy.drop_it
+from policy
+join pg_depend as needs on (needs.classid, needs.objid, needs.refclassid) = ('pg_policy'::regclass, policy.policyid, 'pg_class'::regclass)
+join pg_class as class on class.oid = needs.refobjid
+join pg_namespace as namespace on namespace.oid = class.relnamespace
+where audit.name_of(namespace.nspname, class.relname) <> policy.relation
+union all
+select 'accessor_not_wrapped', policy, expressions,
+  format(
+    'alter policy %I on %s%s%s', name, relation,
+    coalesce(' using (' || regexp_replace(using_expression, '(?<!SELECT )(app\.\w+\(\))', '(select \1)', 'g') || ')', ''),
+    coalesce(' with check (' || regexp_replace(check_expression, '(?<!SELECT )(app\.\w+\(\))', '(select \1)', 'g') || ')', '')
+  )
+from policy where expressions ~ '(?<!SELECT )\mapp\.\w+\(\)'
+union all
+select 'policy_for_public', policy, 'it is permissive, and for everybody', format('alter policy %I on %s to club_api', name, relation)
+from policy where not restrictive and 'public' = any (roles)
+union all
+select 'policy_for_owner', policy, 'it names ' || role.role, drop_it
+from policy
+join audit.roles as role on role.role = any (policy.roles)
+where role.purpose in ('owner', 'deploy') or role.superuser or role.bypass_row_security
+union all
+select 'policy_for_stranger', policy, 'it names ' || role.role, drop_it
+from policy
+join audit.roles as role on role.role = any (policy.roles)
+where policy.ours and (role.purpose is null or role.purpose = 'auditor')
+union all
+select 'policy_without_comment', policy, 'it has no comment', format('comment on policy %I on %s is %L', name, relation, 'Say why it is as it is.')
+from policy where comment is null
+union all
+select 'policy_on_open_table', policy, 'row-level security is disabled', format('alter table %s enable row level security', policy.relation)
+from policy join audit.tables as tables on tables.relation = policy.relation
+where not tables.row_security;
+comment on view audit.policy_findings is 'What the checks of policies find.';
+comment on column audit.policy_findings.code is 'The check.';
+comment on column audit.policy_findings.object is 'What it found.';
+comment on column audit.policy_findings.detail is 'What is wrong with it.';
+comment on column audit.policy_findings.fix is 'SQL that mends it.';

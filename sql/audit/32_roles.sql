@@ -1,0 +1,140 @@
+-- Checks: roles, what they are, who may become whom, and what is set for them.
+
+create view audit.role_checks (code, severity, title, why) with (security_invoker) as values
+  ('role_missing', 'critical', 'A role of the service does not exist', 'What it owns or holds belongs to somebody else, or to nobody.'),
+  ('role_superuser', 'critical', 'A role of the service is a superuser', 'No policy binds it.'),
+  ('role_bypasses_rls', 'critical', 'A role of the service bypasses row-level security', 'No policy binds it.'),
+  ('role_creates_roles', 'critical', 'A role of the service may make roles', 'Before PostgreSQL 16 it may give itself any role that is not a superuser.'),
+  ('role_creates_databases', 'warning', 'A role of the service may make databases', 'It needs none, and a copy of this one is out of sight.'),
+  ('role_replicates', 'critical', 'A role of the service may replicate', 'A replica receives the rows of every club.'),
+  ('role_login', 'critical', 'A role logs in that should not, or the other way round', 'Whoever logs in as the owner or a capability is past the functions that bind them.'),
+  ('role_reachable', 'critical', 'A role of the service reaches another that it should not', 'As the owner it may change the rules, as a capability it is past the functions that bind it.'),
+  ('role_lent', 'warning', 'A role that is not the service''s may take on one that is', 'Whoever has it acts as the service, the deploy or the owner; give people club_auditor.'),
+  ('role_belongs_elsewhere', 'critical', 'A role of the service belongs to a role that is not the service''s', 'It has what that role is given, today and tomorrow: pg_read_all_data reads everything.'),
+  ('role_hands_on', 'critical', 'A role may hand a role of the service on', 'Who belongs to whom is an administrator''s decision.'),
+  ('membership_missing', 'warning', 'The deploy may not become a role that it needs', 'The next deploy stops.'),
+  ('context_preset', 'critical', 'A setting of the context is preset', 'A transaction that forgot to say who is asking finds a club nevertheless.'),
+  ('replication_role_preset', 'critical', 'Triggers are switched off for sessions', 'With them the foreign keys, which keep rows inside their club.'),
+  ('row_security_preset', 'warning', 'row_security is preset', 'Off, every statement that a policy would narrow fails; nobody should wonder why.'),
+  ('search_path_preset', 'critical', 'The search path of a role of the service is another one', 'A name may then mean what somebody else has put in its way.'),
+  ('library_preset', 'critical', 'A library is loaded into sessions of the service', 'Its code runs below every policy.'),
+  ('setting_unintended', 'warning', 'Something is set for a role of the service that no chapter knows', 'See audit.intended_settings.'),
+  ('setting_missing', 'warning', 'A setting of a role of the service is missing', 'See audit.intended_settings.'),
+  ('runtime_owns', 'critical', 'The running service, the deploy or the auditor owns something', 'An owner may change what it owns, and switch off what binds others.');
+comment on view audit.role_checks is 'The checks of roles.';
+comment on column audit.role_checks.code is 'Its name, for audit.findings.';
+comment on column audit.role_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.role_checks.title is 'What it finds.';
+comment on column audit.role_checks.why is 'Why that matters.';
+
+create view audit.role_findings (code, object, detail, fix) with (security_invoker) as
+with ours as (
+  select * from audit.roles where purpose is not null
+), reach as (
+  -- Whoever belongs to a role of ours, over however many steps, and is neither meant to nor beyond reach.
+  select ours.role, ours.purpose, member.role as member, member.purpose as member_purpose
+  from ours
+  join audit.roles as member on member.roleid <> ours.roleid and not member.superuser and member.provider is null
+    and pg_has_role(member.roleid, ours.roleid, 'member')
+  where not exists (
+    select from audit.intended_memberships as intended where (intended.member, intended.role) = (member.role, ours.role)
+  )
+  -- An administrator's membership that can only be handed on (PostgreSQL 16) is in audit.notes.
+  and not exists (
+    select from audit.memberships as edge
+    where (edge.member, edge.role) = (member.role, ours.role) and edge.may_grant and not edge.inherits and not edge.may_become
+  )
+)
+select 'role_missing', intended.role::text, 'it does not exist', format('create role %I %s', intended.role, case when intended.can_login then 'login' else 'nologin' end)
+from audit.intended_roles as intended
+where not exists (select from ours where ours.role = intended.role)
+union all
+select 'role_superuser', role, 'it is a superuser', format('alter role %I nosuperuser', role) from ours where superuser
+union all
+select 'role_bypasses_rls', role, 'it has BYPASSRLS', format('alter role %I nobypassrls', role) from ours where bypass_row_security
+union all
+select 'role_creates_roles', role, 'it has CREATEROLE', format('alter role %I nocreaterole', role) from ours where create_role
+union all
+select 'role_creates_databases', role, 'it has CREATEDB', format('alter role %I nocreatedb', role) from ours where create_database
+union all
+select 'role_replicates', role, 'it has REPLICATION', format('alter role %I noreplication', role) from ours where replication
+union all
+select 'role_login', ours.role, case when ours.can_login then 'it may log in' else 'it may not log in' end,
+  format('alter role %I %s', ours.role, case when intended.can_login then 'login' else 'nologin' end)
+from ours join audit.intended_roles as intended using (role)
+where ours.can_login <> intended.can_login
+union all
+select case when reach.member_purpose is null then 'role_lent' else 'role_reachable' end,
+  reach.member, 'it belongs to ' || reach.role,
+  -- The first step of the way there is what gives it.
+  coalesce((
+    select string_agg(format('revoke %I from %I', edge.role, edge.member), '; ')
+    from audit.memberships as edge
+    where edge.member = reach.member and pg_has_role(edge.role, reach.role, 'member')
+  ), '')
+from reach
+where reach.purpose <> 'auditor'
+union all
+select 'role_belongs_elsewhere', edge.member, 'it belongs to ' || edge.role, format('revoke %I from %I', edge.role, edge.member)
+from audit.memberships as edge
+join ours on ours.role = edge.member
+where not exists (select from ours as other where other.role = edge.role)
+union all
+select 'role_hands_on', edge.member, 'it may hand on ' || edge.role, format('revoke admin option for %I from %I', edge.role, edge.member)
+from audit.memberships as edge
+join ours on ours.role = edge.role
+join audit.roles as member on member.role = edge.member
+where edge.may_grant and not member.superuser and member.provider is null and (edge.inherits or edge.may_become)
+union all
+select 'membership_missing', intended.member::text, 'it may not become ' || intended.role, format('grant %I to %I', intended.role, intended.member)
+from audit.intended_memberships as intended
+where not exists (select from audit.memberships as edge where (edge.member, edge.role) = (intended.member, intended.role) and edge.may_become)
+union all
+select
+  case
+    when setting.name ~ '^app\.' then 'context_preset'
+    when setting.name = 'session_replication_role' then 'replication_role_preset'
+    when setting.name = 'row_security' then 'row_security_preset'
+    when setting.name ~ '_preload_libraries$' then 'library_preset'
+    when setting.name = 'search_path' then 'search_path_preset'
+    else 'setting_unintended'
+  end,
+  coalesce(setting.role, 'everybody'), format('%s is %s', setting.name, setting.value),
+  case
+    when setting.role is null then format('alter %s reset %s', coalesce('database ' || quote_ident(setting.database), 'role all'), setting.name)
+    when setting.database is null then format('alter role %I reset %s', setting.role, setting.name)
+    else format('alter role %I in database %I reset %s', setting.role, setting.database, setting.name)
+  end
+  || coalesce((
+    select format('; alter role %I set %s = %s', meant.role, meant.name,
+      case meant.name when 'search_path' then meant.value else quote_literal(meant.value) end)
+    from audit.intended_settings as meant where (meant.role, meant.name) = (setting.role, setting.name)
+  ), '')
+from audit.role_settings as setting
+where not exists (
+    select from audit.intended_settings as meant
+    where (meant.role, meant.name, meant.value) = (setting.role, setting.name, setting.value) and setting.database is null
+  )
+  -- What somebody sets for other sessions is theirs, unless it reaches into the isolation.
+  and (exists (select from ours where ours.role = setting.role)
+    or setting.name ~ '^app\.|_preload_libraries$' or setting.name in ('session_replication_role', 'row_security'))
+union all
+select 'setting_missing', meant.role::text, meant.name || ' is not set',
+  format('alter role %I set %s = %s', meant.role, meant.name, case meant.name when 'search_path' then meant.value else quote_literal(meant.value) end)
+from audit.intended_settings as meant
+where not exists (
+  select from audit.role_settings as setting where (setting.role, setting.name) = (meant.role, meant.name) and setting.database is null
+)
+union all
+select distinct 'runtime_owns', ours.role, 'it owns ' || thing.type || ' ' || thing.identity,
+  format('reassign owned by %I to club_owner', ours.role)
+from ours
+join pg_shdepend as owned on owned.refclassid = 'pg_authid'::regclass and owned.refobjid = ours.roleid and owned.deptype = 'o'
+  and owned.dbid in (0, (select oid from pg_database where datname = current_database()))
+cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
+where ours.purpose in ('runtime', 'deploy', 'auditor');
+comment on view audit.role_findings is 'What the checks of roles find.';
+comment on column audit.role_findings.code is 'The check.';
+comment on column audit.role_findings.object is 'What it found.';
+comment on column audit.role_findings.detail is 'What is wrong with it.';
+comment on column audit.role_findings.fix is 'SQL that mends it.';

@@ -1,0 +1,100 @@
+-- Checks: keys and other constraints.
+
+create view audit.constraint_checks (code, severity, title, why) with (security_invoker) as values
+  ('foreign_key_without_tenant', 'critical', 'A foreign key does not carry the tenant', 'A row may refer to another club''s, and a refusal tells that an id exists there.'),
+  ('unique_without_tenant', 'critical', 'Something is unique across the clubs', 'A refusal tells one club what another one holds. See audit.intended_uniques.'),
+  ('cascade_across_tenants', 'critical', 'A cascade crosses from one club into another', 'Deleting a row in one deletes or changes rows in the other.'),
+  ('cascade_unintended', 'warning', 'A foreign key deletes or changes rows', 'It does so past the policies of the table. See audit.intended_cascades.'),
+  ('set_null_on_tenant', 'critical', 'A foreign key clears the tenant of rows', 'They would belong to nobody.'),
+  ('foreign_key_action_unstated', 'warning', 'A foreign key does not say what a deletion does', 'RESTRICT, or a line in audit.intended_cascades: the default leaves it to the end of the statement.'),
+  ('foreign_key_without_index', 'warning', 'No index finds the rows that refer', 'Every deletion reads the whole table, of every club.'),
+  ('constraint_not_valid', 'warning', 'A constraint was never checked for the rows that were there', 'Nobody knows whether they hold it.'),
+  ('constraint_not_enforced', 'critical', 'A constraint is not enforced', 'It stands there and holds nothing.'),
+  ('tenant_without_club', 'critical', 'A table''s tenant need not exist', 'Without a foreign key to app.clubs a row may belong to a club that never was.'),
+  ('primary_key_missing', 'warning', 'A table has no primary key', 'Its rows cannot be told apart, and a replica cannot follow it.'),
+  ('index_invalid', 'warning', 'An index is not valid', 'A build of it failed: it costs every write and serves no read, and a unique one holds nothing.');
+comment on view audit.constraint_checks is 'The checks of keys and other constraints.';
+comment on column audit.constraint_checks.code is 'Its name, for audit.findings.';
+comment on column audit.constraint_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.constraint_checks.title is 'What it finds.';
+comment on column audit.constraint_checks.why is 'Why that matters.';
+
+create view audit.constraint_findings (code, object, detail, fix) with (security_invoker) as
+with key as (
+  select *, format('alter table %s drop constraint %I', relation, name) as drop_it
+  from audit.foreign_keys
+), tenant_table as (
+  select * from audit.tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference
+), con as (
+  select pg_constraint.*, tables.relation
+  from pg_constraint join audit.tables as tables on tables.relid = pg_constraint.conrelid and tables.ours
+)
+select 'foreign_key_without_tenant', foreign_key, definition, drop_it
+from key where joins_tenants and not keeps_tenant
+union all
+select 'unique_without_tenant', index, definition,
+  case when constraint_name is null then format('drop index %s', index)
+    else format('alter table %s drop constraint %I', relation, constraint_name) end
+from audit.unique_indexes as uniques
+where relation in (select relation from tenant_table)
+  and tenant_column <> all (columns)
+  and not exists (select from audit.intended_uniques as intended where intended.index = uniques.index)
+union all
+-- A club's own key is its tenant: unique with it, anything else goes.
+select 'unique_without_tenant', index, 'an expression or a part stands for the tenant: ' || definition,
+  case when constraint_name is null then format('drop index %s', index)
+    else format('alter table %s drop constraint %I', relation, constraint_name) end
+from audit.unique_indexes as uniques
+where relation in (select relation from tenant_table) and tenant_column is null
+union all
+select 'cascade_across_tenants', foreign_key, definition, drop_it
+from key where joins_tenants and not keeps_tenant and (on_delete in ('cascade', 'set null', 'set default') or on_update in ('cascade', 'set null', 'set default'))
+union all
+select 'cascade_unintended', foreign_key, definition, drop_it
+from key
+where (on_delete in ('cascade', 'set null', 'set default') or on_update in ('cascade', 'set null', 'set default'))
+  and not exists (select from audit.intended_cascades as intended where intended.foreign_key = key.foreign_key)
+union all
+select 'set_null_on_tenant', foreign_key, definition, drop_it
+from key where clears_tenant
+union all
+select 'foreign_key_action_unstated', foreign_key, definition, 
+  format('%s, add constraint %I %s on delete restrict', drop_it, name, definition)
+from key where on_delete = 'no action'
+union all
+select 'foreign_key_without_index', foreign_key, 'no index begins with ' || array_to_string(columns, ', '),
+  format('create index on %s (%s)', relation, (select string_agg(quote_ident(name), ', ' order by position) from unnest(columns) with ordinality as col (name, position)))
+from key where not has_index and joins_tenants
+union all
+select 'constraint_not_valid', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
+  format('alter table %s validate constraint %I', relation, conname)
+from con where not convalidated
+union all
+select 'constraint_not_enforced', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
+  format('alter table %s alter constraint %I enforced', relation, conname)
+from con where (to_jsonb(con) ->> 'conenforced')::boolean is false
+union all
+select 'tenant_without_club', relation, format('%I refers to no club', tenant_column),
+  format('alter table %s add foreign key (%I) references app.clubs (id) on delete restrict', relation, tenant_column)
+from tenant_table
+where relation <> 'app.clubs' and tenant_column is not null and not exists (
+  select from key
+  where key.relation = tenant_table.relation and key.referenced = 'app.clubs' and key.columns = array[tenant_table.tenant_column] and key.keeps_tenant
+)
+union all
+select 'primary_key_missing', relation, 'it has no primary key',
+  format('alter table %s add primary key (%s)', relation, concat_ws(', ', quote_ident(tenant_column), 'id'))
+from audit.tables as tables
+where ours and kind in ('table', 'partitioned table')
+  and not exists (select from pg_index where indrelid = tables.relid and indisprimary)
+union all
+select 'index_invalid', audit.name_of(tables.schema, class.relname), 'on ' || tables.relation, format('reindex index %s', audit.name_of(tables.schema, class.relname))
+from pg_index as index
+join pg_class as class on class.oid = index.indexrelid
+join audit.tables as tables on tables.relid = index.indrelid
+where tables.ours and not (index.indisvalid and index.indisready and index.indislive);
+comment on view audit.constraint_findings is 'What the checks of keys and other constraints find.';
+comment on column audit.constraint_findings.code is 'The check.';
+comment on column audit.constraint_findings.object is 'What it found.';
+comment on column audit.constraint_findings.detail is 'What is wrong with it.';
+comment on column audit.constraint_findings.fix is 'SQL that mends it.';

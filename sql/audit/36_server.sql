@@ -1,0 +1,122 @@
+-- Checks: the server around the database. And notes: what a provider or an administrator brings along.
+
+create view audit.server_checks (code, severity, title, why) with (security_invoker) as values
+  ('extension_risky', 'warning', 'An extension reaches past row-level security', 'It reads pages, files, other servers or the log of changes, where no policy holds.'),
+  ('extension_reachable', 'critical', 'The running service may call an extension that reaches past row-level security', 'Whatever can run a statement can run that.'),
+  ('extension_unknown', 'warning', 'An extension that no chapter knows', 'Its functions are nobody''s review. See audit.intended_extensions.'),
+  ('language_untrusted', 'critical', 'A language that is not trusted', 'Its functions do whatever the server''s own process may.'),
+  ('publication', 'warning', 'A publication carries tables of the service', 'Every club''s rows go to whoever subscribes: no policy holds there.'),
+  ('subscription', 'warning', 'A subscription writes into this database', 'What it writes passes no trigger and no policy of the service.'),
+  ('event_trigger', 'warning', 'An event trigger runs at every change of the schema', 'It runs as whoever deploys.'),
+  ('version_vulnerable', 'warning', 'The version of PostgreSQL has a known hole in row-level security', 'Update it: see audit.intended_versions.'),
+  ('system_tables_open', 'critical', 'allow_system_table_mods is on', 'Whoever may write the catalogs makes themself a superuser.'),
+  ('triggers_off', 'critical', 'This session runs without triggers', 'session_replication_role is not origin: with it foreign keys do not hold.');
+comment on view audit.server_checks is 'The checks of the server.';
+comment on column audit.server_checks.code is 'Its name, for audit.findings.';
+comment on column audit.server_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.server_checks.title is 'What it finds.';
+comment on column audit.server_checks.why is 'Why that matters.';
+
+create view audit.extensions with (security_invoker) as
+select
+  extension.oid as extid,
+  extension.extname as extension,
+  extension.extversion as version,
+  extension.extowner::regrole::text as owner,
+  extension.extname = any (array[
+    'dblink', 'postgres_fdw', 'file_fdw', 'adminpack', 'pageinspect', 'pg_walinspect', 'pg_surgery', 'pg_visibility', 'pg_freespacemap',
+    'pg_buffercache', 'pg_prewarm', 'amcheck', 'pgrowlocks', 'pgstattuple', 'lo', 'xml2', 'old_snapshot', 'http', 'pg_net', 'pg_cron',
+    'pg_background', 'plsh', 'aws_s3', 'aws_lambda', 'aws_commons', 'pglogical', 'pgaudit_analyze', 'orafce', 'dblink_plus'
+  ]) or extension.extname ~ '(_fdw|u)$' and extension.extname ~ '^pl|_fdw$' as risky,
+  provider.provider
+from pg_extension as extension
+left join audit.provider_roles as provider on provider.role = pg_get_userbyid(extension.extowner);
+comment on view audit.extensions is 'The extensions of this database.';
+comment on column audit.extensions.extid is 'Its number in pg_extension.';
+comment on column audit.extensions.extension is 'Its name.';
+comment on column audit.extensions.version is 'Its version.';
+comment on column audit.extensions.owner is 'Who made it.';
+comment on column audit.extensions.risky is 'Whether it reads or writes where no policy holds.';
+comment on column audit.extensions.provider is 'Whose it is, when a provider made it.';
+
+create view audit.server_findings (code, object, detail, fix) with (security_invoker) as
+with own_table as (
+  select relid, relation from audit.tables where ours
+)
+select case when risky then 'extension_risky' else 'extension_unknown' end, extension::text, 'made by ' || owner, format('drop extension %I cascade', extension)
+from audit.extensions
+where provider is null and extension not in (select intended.extension from audit.intended_extensions as intended)
+union all
+select distinct 'extension_reachable', extensions.extension::text, role.role || ' may call it', format('drop extension %I cascade', extensions.extension)
+from audit.extensions as extensions
+join audit.extension_members as member on member.extension = extensions.extension and member.classid = 'pg_proc'::regclass
+join audit.roles as role on role.purpose in ('runtime', 'capability')
+where extensions.risky and has_function_privilege(role.roleid, member.objid, 'execute')
+  and has_schema_privilege(role.roleid, (select pronamespace from pg_proc where pg_proc.oid = member.objid), 'usage')
+union all
+select 'language_untrusted', lanname::text, 'it is not trusted', format('drop language %I cascade', lanname)
+from pg_language where not lanpltrusted and lanname not in ('internal', 'c')
+union all
+select distinct 'publication', publication.pubname::text, 'it carries ' || own_table.relation,
+  format('drop publication %I', publication.pubname)
+from pg_publication as publication
+join lateral pg_get_publication_tables(publication.pubname) as carried on true
+join own_table on own_table.relid = carried.relid
+union all
+select 'publication', publication.pubname::text, 'it carries every table', format('drop publication %I', publication.pubname)
+from pg_publication as publication where publication.puballtables
+union all
+select 'publication', publication.pubname::text, 'it carries the schema ' || namespace.nspname, format('drop publication %I', publication.pubname)
+from pg_publication as publication
+join pg_publication_namespace as carried on carried.pnpubid = publication.oid
+join pg_namespace as namespace on namespace.oid = carried.pnnspid
+where namespace.nspname in ('app', 'deploy', 'audit')
+union all
+select 'subscription', subname::text, 'it writes as ' || subowner::regrole,
+  format('alter subscription %I disable; alter subscription %1$I set (slot_name = none); drop subscription %1$I', subname)
+from pg_subscription
+where subdbid = (select oid from pg_database where datname = current_database())
+union all
+select 'event_trigger', evtname::text, format('at %s, as written by %s', evtevent, evtowner::regrole), format('drop event trigger %I', evtname)
+from pg_event_trigger as event
+where pg_get_userbyid(evtowner) not in (select role from audit.provider_roles)
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_event_trigger'::regclass, event.oid))
+union all
+select 'version_vulnerable', 'PostgreSQL ' || current_setting('server_version'), why, '-- Update the server to the newest version of its major release.'
+from audit.intended_versions
+where major = current_setting('server_version_num')::integer / 10000 and current_setting('server_version_num')::integer < minimum
+union all
+select 'system_tables_open', 'allow_system_table_mods', 'it is on', 'alter system reset allow_system_table_mods'
+where current_setting('allow_system_table_mods')::boolean
+union all
+select 'triggers_off', 'session_replication_role', 'it is ' || current_setting('session_replication_role'), 'set session_replication_role = origin'
+where current_setting('session_replication_role') <> 'origin';
+comment on view audit.server_findings is 'What the checks of the server find.';
+comment on column audit.server_findings.code is 'The check.';
+comment on column audit.server_findings.object is 'What it found.';
+comment on column audit.server_findings.detail is 'What is wrong with it.';
+comment on column audit.server_findings.fix is 'SQL that mends it.';
+
+create view audit.notes (topic, object, detail) with (security_invoker) as
+select 'beyond row-level security', role.role::text,
+  concat_ws(', ', case when superuser then 'superuser' end, case when bypass_row_security then 'BYPASSRLS' end, case when replication then 'REPLICATION' end, provider)
+from audit.roles as role
+where role.purpose is null and (superuser or bypass_row_security or replication or provider is not null)
+union all
+select 'may hand roles on', member.role::text, 'CREATEROLE: it may give itself or others roles of the service'
+from audit.roles as member where member.purpose is null and member.create_role and not member.superuser
+union all
+select 'may hand roles on', edge.member::text, format('it may make others members of %s, and be one itself by that', edge.role)
+from audit.memberships as edge
+join audit.intended_roles as ours on ours.role = edge.role
+where edge.may_grant and not edge.inherits and not edge.may_become
+union all
+select 'of the provider', extension::text, format('the extension belongs to %s', provider)
+from audit.extensions where provider is not null
+union all
+select 'carries every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
+from pg_replication_slots;
+comment on view audit.notes is 'What is true and not a finding: who stands above row-level security by the nature of the server.';
+comment on column audit.notes.topic is 'What kind of thing it is.';
+comment on column audit.notes.object is 'The role or thing.';
+comment on column audit.notes.detail is 'What it may do.';

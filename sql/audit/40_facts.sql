@@ -1,0 +1,142 @@
+-- Facts, one line each, of everything that the chapters and migrations make.
+--
+-- The deploy keeps them in deploy.facts; audit.drift compares. Printed in order they are sql/snapshot.txt, where
+-- the review of a change sees what it does to the database, and the SHA-256 of that is audit.fingerprint().
+-- Each fact comes with the SQL that makes it and the SQL that takes it away: so drift can be undone.
+
+create view audit.role_facts (kind, object, fact, make, unmake) with (security_invoker) as
+select 'role', role.role::text,
+  concat_ws(' ', case when can_login then 'login' else 'nologin' end, case when superuser then 'superuser' end,
+    case when bypass_row_security then 'bypassrls' end, case when create_role then 'createrole' end,
+    case when create_database then 'createdb' end, case when replication then 'replication' end),
+  format('alter role %I %s nosuperuser nobypassrls nocreaterole nocreatedb noreplication', role.role, case when can_login then 'login' else 'nologin' end),
+  format('drop role %I', role.role)
+from audit.roles as role where purpose is not null
+union all
+select distinct 'membership', format('%s in %s', edge.member, edge.role), 'may become it',
+  format('grant %I to %I', edge.role, edge.member), format('revoke %I from %I', edge.role, edge.member)
+from audit.memberships as edge
+join audit.intended_roles as member on member.role = edge.member
+join audit.intended_roles as ours on ours.role = edge.role
+union all
+select 'setting', format('%s %s', setting.role, setting.name), setting.value,
+  format('alter role %I set %s = %s', setting.role, setting.name, case setting.name when 'search_path' then setting.value else quote_literal(setting.value) end),
+  format('alter role %I reset %s', setting.role, setting.name)
+from audit.role_settings as setting
+join audit.intended_roles as ours on ours.role = setting.role
+where setting.database is null
+union all
+select 'grant', format('%s on %s %s to %s', privilege, kind, object || coalesce('.' || quote_ident(column_name), ''), grantee),
+  case when may_grant then 'held, and may be handed on' else 'held' end,
+  format('grant %s%s on %s %s to %s', privilege, columns, kind, object, to_whom),
+  format('revoke %s%s on %s %s from %s', privilege, columns, kind, object, to_whom)
+from audit.privileges
+cross join lateral (
+  select coalesce(' (' || quote_ident(column_name) || ')', ''), case grantee when 'public' then 'public' else quote_ident(grantee) end
+) as written (columns, to_whom)
+where ours and kind in ('schema', 'table', 'sequence', 'routine')
+union all
+select 'default privileges', format('of %s on functions', initial.defaclrole::regrole), initial.defaclacl::text,
+  format('alter default privileges for role %s revoke execute on functions from public', initial.defaclrole::regrole),
+  format('alter default privileges for role %s grant execute on functions to public', initial.defaclrole::regrole)
+from pg_default_acl as initial
+join audit.intended_roles as ours on ours.role = pg_get_userbyid(initial.defaclrole)
+where initial.defaclnamespace = 0 and initial.defaclobjtype = 'f';
+comment on view audit.role_facts is 'The facts of roles and of what they hold.';
+comment on column audit.role_facts.kind is 'What the fact is about.';
+comment on column audit.role_facts.object is 'The thing itself.';
+comment on column audit.role_facts.fact is 'What is so.';
+comment on column audit.role_facts.make is 'SQL that makes it so.';
+comment on column audit.role_facts.unmake is 'SQL that takes the thing away.';
+
+create view audit.object_facts (kind, object, fact, make, unmake) with (security_invoker) as
+select 'schema', name::text, 'owner ' || owner, format('alter schema %I owner to %s', name, owner), format('drop schema %I', name)
+from audit.schemas where ours
+union all
+select kind, relation,
+  concat_ws(' ', 'owner', owner, case when row_security then 'rls' end, case when row_security_forced then 'forced' end, 'inherits ' || parents),
+  case kind when 'sequence' then format('alter sequence %s owner to %s', relation, owner) else
+    format('alter table %s %s row level security, %s row level security, owner to %s',
+      relation, case when row_security then 'enable' else 'disable' end, case when row_security_forced then 'force' else 'no force' end, owner)
+  end,
+  format('drop %s %s', replace(kind, 'partitioned ', ''), relation)
+from audit.tables where ours
+union all
+select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end, 'body', md5(definition)),
+  format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %s', relation, security_invoker, rtrim(definition, ';'), owner),
+  format('drop view %s', relation)
+from audit.views where ours
+union all
+select 'column', tables.relation || '.' || quote_ident(attribute.attname),
+  concat_ws(' ', written.type, case when attribute.attnotnull then 'not null' end, 'default ' || written.initial),
+  format('alter table %s add column if not exists %I %s; alter table %1$s alter column %2$I type %3$s, alter column %2$I %s not null, alter column %2$I %s',
+    tables.relation, attribute.attname, written.type, case when attribute.attnotnull then 'set' else 'drop' end,
+    case when attribute.attidentity <> '' then 'drop identity if exists' else coalesce('set default ' || written.initial, 'drop default') end),
+  format('alter table %s drop column %I', tables.relation, attribute.attname)
+from pg_attribute as attribute
+join audit.tables as tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
+left join pg_attrdef as initial on (initial.adrelid, initial.adnum) = (attribute.attrelid, attribute.attnum)
+cross join lateral (
+  select
+    audit.type_name(attribute.atttypid, attribute.atttypmod)
+      || case when attribute.attcollation not in (0, 100) then ' collate ' || attribute.attcollation::regcollation else '' end,
+    audit.expression(initial.adbin, initial.adrelid)
+) as written (type, initial)
+where attribute.attnum > 0 and not attribute.attisdropped
+union all
+select case when con.contype in ('f', 'p', 'u', 'x') then 'key' else 'constraint' end,
+  tables.relation || '.' || quote_ident(con.conname), audit.definition('pg_constraint', con.oid),
+  format('alter table %s drop constraint if exists %I, add constraint %2$I %s', tables.relation, con.conname, audit.definition('pg_constraint', con.oid)),
+  format('alter table %s drop constraint %I', tables.relation, con.conname)
+from pg_constraint as con
+join audit.tables as tables on tables.relid = con.conrelid and tables.ours
+where con.contype in ('f', 'p', 'u', 'x', 'c')
+union all
+select 'index', audit.name_of(tables.schema, class.relname), audit.definition('pg_index', index.indexrelid),
+  format('drop index if exists %s; %s', audit.name_of(tables.schema, class.relname), audit.definition('pg_index', index.indexrelid)),
+  format('drop index %s', audit.name_of(tables.schema, class.relname))
+from pg_index as index
+join pg_class as class on class.oid = index.indexrelid
+join audit.tables as tables on tables.relid = index.indrelid and tables.ours
+where not exists (select from pg_constraint as con where con.conindid = index.indexrelid)
+union all
+select 'policy', policy,
+  concat_ws(' ', case when restrictive then 'restrictive' else 'permissive' end, command, 'to', array_to_string(roles, ', '),
+    'using', coalesce(using_expression, '-'), 'check', coalesce(check_expression, '-')),
+  format('drop policy if exists %I on %s; create policy %1$I on %2$s as %s for %s to %s%s%s%s', name, relation,
+    case when restrictive then 'restrictive' else 'permissive' end, command,
+    (select string_agg(case role when 'public' then role else quote_ident(role) end, ', ') from unnest(roles) as role),
+    coalesce(' using (' || using_expression || ')', ''), coalesce(' with check (' || check_expression || ')', ''),
+    coalesce(format('; comment on policy %I on %s is %L', name, relation, comment), '')),
+  format('drop policy %I on %s', name, relation)
+from audit.policies where ours
+union all
+select 'trigger', trigger, concat_ws(' ', definition, case when not enabled then 'disabled' end),
+  format('drop trigger if exists %I on %s; %s%s', name, relation, definition, coalesce(format('; comment on trigger %I on %s is %L', name, relation, comment), '')),
+  format('drop trigger %I on %s', name, relation)
+from audit.triggers where ours and not keeps_foreign_key
+union all
+select 'rule', tables.relation || '.' || quote_ident(rule.rulename), pg_get_ruledef(rule.oid), pg_get_ruledef(rule.oid), format('drop rule %I on %s', rule.rulename, tables.relation)
+from pg_rewrite as rule join audit.tables as tables on tables.relid = rule.ev_class and tables.ours
+union all
+select 'function', function,
+  concat_ws(' ', 'returns', audit.type_name(proc.prorettype), 'owner', owner, volatility, case when security_definer then 'security definer' end,
+    case when leakproof then 'leakproof' end, language, nullif('set ' || array_to_string(settings, ', '), 'set '), 'body', md5(body)),
+  case when is_function then format('%s; alter function %s owner to %s', audit.definition('pg_proc', functions.funcid), function, owner) end,
+  format('drop routine %s', function)
+from audit.functions as functions
+join pg_proc as proc on proc.oid = functions.funcid
+where ours
+union all
+select 'type', audit.name_of(schema.name, type.typname), array_to_string(array(
+    select quote_literal(label.enumlabel) from pg_enum as label where label.enumtypid = type.oid order by label.enumsortorder
+  ), ' < '), null, format('drop type %s', audit.name_of(schema.name, type.typname))
+from pg_type as type
+join audit.schemas as schema on schema.oid = type.typnamespace and schema.ours
+where type.typtype in ('e', 'd', 'r', 'm') or (type.typtype = 'b' and type.typelem = 0);
+comment on view audit.object_facts is 'The facts of schemas, and of everything in them.';
+comment on column audit.object_facts.kind is 'What the fact is about.';
+comment on column audit.object_facts.object is 'The thing itself.';
+comment on column audit.object_facts.fact is 'What is so.';
+comment on column audit.object_facts.make is 'SQL that makes it so.';
+comment on column audit.object_facts.unmake is 'SQL that takes the thing away.';

@@ -1,0 +1,87 @@
+-- Findings: what all checks find. And the matrix of who may do what, for people.
+
+create view audit.checks with (security_invoker) as
+select * from audit.table_checks
+union all select * from audit.policy_checks
+union all select * from audit.role_checks
+union all select * from audit.grant_checks
+union all select * from audit.function_checks
+union all select * from audit.constraint_checks
+union all select * from audit.server_checks
+union all select * from audit.drift_checks;
+comment on view audit.checks is 'Every check, and why it matters.';
+comment on column audit.checks.code is 'Its name.';
+comment on column audit.checks.severity is 'critical: a club can reach another, and /readyz answers 503; warning: anything else.';
+comment on column audit.checks.title is 'What it finds.';
+comment on column audit.checks.why is 'Why that matters.';
+
+create view audit.findings with (security_invoker) as
+select found.code, checks.severity, found.object, checks.title, found.detail, found.fix
+from (
+  select code, object, detail, fix from audit.table_findings
+  union all select code, object, detail, fix from audit.policy_findings
+  union all select code, object, detail, fix from audit.role_findings
+  union all select code, object, detail, fix from audit.grant_findings
+  union all select code, object, detail, fix from audit.function_findings
+  union all select code, object, detail, fix from audit.constraint_findings
+  union all select code, object, detail, fix from audit.server_findings
+  union all select code, object, detail, fix from audit.drift_findings
+) as found
+left join audit.checks as checks on checks.code = found.code
+order by checks.severity, found.code, found.object, found.detail;
+comment on view audit.findings is 'What weakens the isolation of clubs, or is otherwise than it should be. Empty when all is well.';
+comment on column audit.findings.code is 'The check that found it: audit.checks says why it matters.';
+comment on column audit.findings.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.findings.object is 'What it found.';
+comment on column audit.findings.title is 'What is wrong, in general.';
+comment on column audit.findings.detail is 'What is wrong, with this object.';
+comment on column audit.findings.fix is 'SQL that mends it. Read it first: it may drop what somebody still needs.';
+
+create function audit.assert_clean() returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+  found text;
+begin
+  select pg_catalog.string_agg(pg_catalog.format('%s: %s %s (%s)', finding.severity, finding.code, finding.object, finding.detail), E'\n')
+  into found
+  from audit.findings as finding;
+  if found is not null then
+    raise exception using errcode = 'AU001', message = 'the audit has findings', detail = found, hint = 'select * from audit.findings';
+  end if;
+end
+$$;
+comment on function audit.assert_clean() is 'Raises AU001 with every finding; does nothing when there is none. For scripts.';
+
+create view audit.access with (security_invoker) as
+select
+  tables.relation,
+  role.role,
+  verb.verb,
+  case when bool_or(held.column_name is null) then null else array_agg(distinct held.column_name::text order by held.column_name::text) end as columns,
+  coalesce((
+    select array_agg(policy.name::text order by policy.restrictive, policy.name)
+    from audit.policies as policy
+    where policy.relation = tables.relation and policy.command in (verb.verb, 'all') and policy.roles && array['public'::name, role.role]
+  ), '{}') as policies
+from audit.tables as tables
+cross join audit.intended_roles as role
+cross join unnest(array['select', 'insert', 'update', 'delete']) as verb (verb)
+join audit.privileges as held
+  on held.kind = 'table' and held.object = tables.relation and held.privilege = verb.verb and held.grantee in (role.role, 'public')
+where tables.ours
+group by tables.relation, tables.relid, role.role, verb.verb;
+comment on view audit.access is 'Who may do what with which table, and the policies that decide on the rows.';
+comment on column audit.access.relation is 'The table.';
+comment on column audit.access.role is 'The role.';
+comment on column audit.access.verb is 'select, insert, update or delete.';
+comment on column audit.access.columns is 'The columns; null for all.';
+comment on column audit.access.policies is 'The policies that hold for it, the restrictive ones last. None on a reference table.';
+
+grant select on all tables in schema audit to club_auditor, club_api;
+grant execute on all functions in schema audit to club_auditor, club_api;
+revoke execute on function audit.record_facts() from club_auditor, club_api;
+
+select audit.record_facts();
+
+set local role none;
