@@ -74,7 +74,7 @@ create view audit.intended_tenant_columns (relation, tenant_column, why) with (s
 comment on view audit.intended_tenant_columns is 'The tables whose tenant is in another column than tenant_id.';
 comment on column audit.intended_tenant_columns.relation is 'The table.';
 comment on column audit.intended_tenant_columns.tenant_column is 'The column.';
-comment on column audit.intended_tenant_columns.why is 'Why.';
+comment on column audit.intended_tenant_columns.why is 'Why it is so.';
 
 create view audit.intended_reference_tables (relation, why) with (security_invoker) as values
   ('app.task_states', 'The states of the workflow, the same for every club.'),
@@ -95,4 +95,4 @@ comment on column audit.intended_floors.relation is 'The table.';
 comment on column audit.intended_floors.role is 'The role that it holds for.';
 comment on column audit.intended_floors.using_expression is 'Which rows it lets the role reach.';
 comment on column audit.intended_floors.check_expression is 'Which rows it lets the role write.';
-comment on column audit.intended_floors.why is 'Why.';
+comment on column audit.intended_floors.why is 'Why it is so.';

@@ -11,7 +11,7 @@ create view audit.intended_cascades (foreign_key, why) with (security_invoker) a
   ('app.shift_signups.shift_signups_shift_fkey', 'The signups of a deleted shift go with it.');
 comment on view audit.intended_cascades is 'The only foreign keys that delete or change rows.';
 comment on column audit.intended_cascades.foreign_key is 'The table and the constraint.';
-comment on column audit.intended_cascades.why is 'Why.';
+comment on column audit.intended_cascades.why is 'Why it is so.';
 
 create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as values
   ('TN001', 'The transaction did not say who is asking, or for which club.'),

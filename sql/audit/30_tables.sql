@@ -38,8 +38,8 @@ select 'rls_not_forced', relation, 'row-level security does not bind ' || owner,
 from tenant_table where not row_security_forced
 union all
 select 'tenant_column_missing', relation, 'there is no column tenant_id',
-  -- With rows in it, whoever adds the column has to say whose they are.
-  format('alter table %s add column tenant_id uuid not null default app.tenant_id() references app.clubs (id) on delete restrict', relation)
+  -- It fails on a table with rows: whoever adds the column has to say whose they are.
+  format('alter table %s add column tenant_id uuid not null references app.clubs (id) on delete restrict; alter table %1$s alter column tenant_id set default app.tenant_id()', relation)
 from tenant_table where tenant_column is null
 union all
 select 'tenant_column_nullable', relation, format('%I may be null', tenant_column),
@@ -73,8 +73,14 @@ union all
 select 'materialized_view', relation, 'it holds rows past every policy', format('drop materialized view %s', relation)
 from audit.tables where kind = 'materialized view'
 union all
-select 'sequence_shared', relation, 'one sequence for all clubs', format('drop sequence %s cascade', relation)
-from audit.tables where kind = 'sequence' and schema = 'app'
+select 'sequence_shared', tables.relation, 'one sequence for all clubs',
+  case when attribute.attname is null then format('drop sequence %s cascade', tables.relation)
+    else format('alter table %s alter column %I drop identity', owner.relation, attribute.attname) end
+from audit.tables as tables
+left join pg_depend as identity on (identity.classid, identity.objid, identity.deptype) = ('pg_class'::regclass, tables.relid, 'i')
+left join audit.tables as owner on owner.relid = identity.refobjid
+left join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (identity.refobjid, identity.refobjsubid)
+where tables.kind = 'sequence' and tables.schema = 'app'
 union all
 select 'table_owner', relation, 'it belongs to ' || owner, format('alter table %s owner to club_owner', relation)
 from audit.tables where ours and owner <> 'club_owner'

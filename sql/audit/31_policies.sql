@@ -64,11 +64,13 @@ with policy as (
 )
 select 'floor_missing', reader.relation, 'no floor binds ' || reader.role,
   format(
-    'create policy %I on %s as restrictive for all to %s using (%I = (select app.tenant_id())) with check (%4$I = (select app.tenant_id()))',
+    'create policy %I on %s as restrictive for all to %s using (%s) with check (%s)',
     'floor_of_' || reader.role, reader.relation, case reader.role when 'public' then 'public' else quote_ident(reader.role) end,
-    coalesce(reader.tenant_column, 'tenant_id')
+    coalesce(intended.using_expression, format('%I = (select app.tenant_id())', coalesce(reader.tenant_column, 'tenant_id'))),
+    coalesce(intended.check_expression, format('%I = (select app.tenant_id())', coalesce(reader.tenant_column, 'tenant_id')))
   )
 from reader
+left join audit.intended_floors as intended on (intended.relation, intended.role) = (reader.relation, reader.role)
 where not exists (
   select from audit.floors as floor
   where floor.relation = reader.relation and floor.role in (reader.role, 'public')

@@ -71,7 +71,9 @@ select 'constraint_not_valid', relation || '.' || quote_ident(conname), audit.de
 from con where not convalidated
 union all
 select 'constraint_not_enforced', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
-  format('alter table %s alter constraint %I enforced', relation, conname)
+  case contype when 'f' then format('alter table %s alter constraint %I enforced', relation, conname)
+    else format('alter table %s drop constraint %I, add constraint %2$I %s', relation, conname,
+      replace(audit.definition('pg_constraint', con.oid), ' NOT ENFORCED', '')) end
 from con where (to_jsonb(con) ->> 'conenforced')::boolean is false
 union all
 select 'tenant_without_club', relation, format('%I refers to no club', tenant_column),
@@ -83,7 +85,10 @@ where relation <> 'app.clubs' and tenant_column is not null and not exists (
 )
 union all
 select 'primary_key_missing', relation, 'it has no primary key',
-  format('alter table %s add primary key (%s)', relation, concat_ws(', ', quote_ident(tenant_column), 'id'))
+  format('alter table %s add primary key (%s)', relation, (
+    select string_agg(quote_ident(attname), ', ' order by attname = 'id', attnum)
+    from pg_attribute where attrelid = tables.relid and attnum > 0 and attname in (tenant_column, 'id', 'kind', 'object')
+  ))
 from audit.tables as tables
 where ours and kind in ('table', 'partitioned table')
   and not exists (select from pg_index where indrelid = tables.relid and indisprimary)

@@ -86,7 +86,7 @@ select 'version_vulnerable', 'PostgreSQL ' || current_setting('server_version'),
 from audit.intended_versions
 where major = current_setting('server_version_num')::integer / 10000 and current_setting('server_version_num')::integer < minimum
 union all
-select 'system_tables_open', 'allow_system_table_mods', 'it is on', 'alter system reset allow_system_table_mods'
+select 'system_tables_open', 'allow_system_table_mods', 'it is on', 'set allow_system_table_mods = off; -- and take it out of the configuration'
 where current_setting('allow_system_table_mods')::boolean
 union all
 select 'triggers_off', 'session_replication_role', 'it is ' || current_setting('session_replication_role'), 'set session_replication_role = origin'

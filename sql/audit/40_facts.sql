@@ -63,26 +63,32 @@ select kind, relation,
 from audit.tables where ours
 union all
 select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end, 'body', md5(definition)),
-  format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %s', relation, security_invoker, rtrim(definition, ';'), owner),
+  -- This schema is made anew by each deploy; a part of it alone is not worth mending.
+  case when schema <> 'audit' then format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %4$s', relation, security_invoker, rtrim(definition, ';'), owner) end,
   format('drop view %s', relation)
 from audit.views where ours
 union all
-select 'column', tables.relation || '.' || quote_ident(attribute.attname),
-  concat_ws(' ', written.type, case when attribute.attnotnull then 'not null' end, 'default ' || written.initial),
-  format('alter table %s add column if not exists %I %s; alter table %1$s alter column %2$I type %3$s, alter column %2$I %s not null, alter column %2$I %s',
-    tables.relation, attribute.attname, written.type, case when attribute.attnotnull then 'set' else 'drop' end,
-    case when attribute.attidentity <> '' then 'drop identity if exists' else coalesce('set default ' || written.initial, 'drop default') end),
-  format('alter table %s drop column %I', tables.relation, attribute.attname)
+select written.kind, written.name, written.fact, format('alter table %s %s', tables.relation, written.make), format('alter table %s %s', tables.relation, written.unmake)
 from pg_attribute as attribute
 join audit.tables as tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
 left join pg_attrdef as initial on (initial.adrelid, initial.adnum) = (attribute.attrelid, attribute.attnum)
 cross join lateral (
   select
+    quote_ident(attribute.attname),
     audit.type_name(attribute.atttypid, attribute.atttypmod)
       || case when attribute.attcollation not in (0, 100) then ' collate ' || attribute.attcollation::regcollation else '' end,
     audit.expression(initial.adbin, initial.adrelid)
-) as written (type, initial)
-where attribute.attnum > 0 and not attribute.attisdropped
+) as col (name, type, initial)
+cross join lateral (
+  values
+    ('column', tables.relation || '.' || col.name, col.type,
+      format('add column if not exists %s %s, alter column %1$s type %2$s', col.name, col.type), 'drop column ' || col.name),
+    ('not null', case when attribute.attnotnull then tables.relation || '.' || col.name end, 'every row has it',
+      format('alter column %s set not null', col.name), format('alter column %s drop not null', col.name)),
+    ('default', case when col.initial is not null then tables.relation || '.' || col.name end, col.initial,
+      format('alter column %s set default %s', col.name, col.initial), format('alter column %s drop default', col.name))
+) as written (kind, name, fact, make, unmake)
+where attribute.attnum > 0 and not attribute.attisdropped and written.name is not null
 union all
 select case when con.contype in ('f', 'p', 'u', 'x') then 'key' else 'constraint' end,
   tables.relation || '.' || quote_ident(con.conname), audit.definition('pg_constraint', con.oid),

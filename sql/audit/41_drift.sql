@@ -52,7 +52,7 @@ select
   coalesce(meant.object, found.object) as object,
   meant.fact as meant,
   found.fact as found,
-  coalesce(meant.make, found.unmake, '-- Deploy again: node dist/migrate.js') as fix
+  coalesce(case when meant.fact is null then found.unmake else meant.make end, '-- Deploy again: node dist/migrate.js') as fix
 from (select * from deploy.facts where server_major = current_setting('server_version_num')::integer / 10000) as meant
 full join audit.facts as found on (meant.kind, meant.object) = (found.kind, found.object)
 where meant.fact is distinct from found.fact and exists (
@@ -67,7 +67,7 @@ comment on column audit.drift.fix is 'SQL that brings back what is meant.';
 
 create view audit.drift_findings (code, object, detail, fix) with (security_invoker) as
 select
-  case when kind in ('column', 'index', 'constraint', 'setting', 'sequence', 'type') then 'schema_drift' else 'isolation_drift' end,
+  case when kind in ('column', 'not null', 'default', 'index', 'constraint', 'setting', 'sequence', 'type') then 'schema_drift' else 'isolation_drift' end,
   kind || ' ' || object,
   case
     when meant is null then 'it was not there: ' || found

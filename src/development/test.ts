@@ -22,7 +22,7 @@ async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<
   return new Promise((resolve) => tap.once('close', (code) => resolve(code ?? 1)));
 }
 
-/** Counts the rules: the tests that stand at the top of each file. Prints the assertions that failed. */
+/** Counts the rules: the tests that stand at the top of each file. Prints what failed, and the sums that tests comment on. */
 async function count(): Promise<{ passed: number; failed: number; skipped: string[] }> {
   const counts = { passed: 0, failed: 0, skipped: [] as string[] };
   const files = await readdir(results, { recursive: true, withFileTypes: true });
@@ -32,6 +32,9 @@ async function count(): Promise<{ passed: number; failed: number; skipped: strin
       /^( *)not ok .*\n(?:\1 {2}---\n(?:\1 {2}.*\n|\n)*?\1 {2}\.\.\.\n)?/gm,
     )) {
       console.log(`${file.name}:\n${failure}`);
+    }
+    for (const [, sum] of text.matchAll(/^ *# (\w[\w ]*: \d.*)$/gm)) {
+      console.log(sum);
     }
     for (const [, not, rest = ''] of text.matchAll(/^(not )?ok \d+(.*)$/gm)) {
       const skip = /# SKIP (.*)$/i.exec(rest);

@@ -1,0 +1,138 @@
+import type pg from 'pg';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { makeDatabase } from '../setup/database.js';
+import { constraints, constraintsOf18, grantsOf17 } from './audit/mutants/constraints.js';
+import { functions } from './audit/mutants/functions.js';
+import { grants } from './audit/mutants/grants.js';
+import { policies } from './audit/mutants/policies.js';
+import { roles } from './audit/mutants/roles.js';
+import { drift, server } from './audit/mutants/server.js';
+import { tables } from './audit/mutants/tables.js';
+import { findingViews, type Mutants, type Outcome, tryMutant } from './audit/mutation.js';
+
+/** Every weakening that this version of PostgreSQL knows. */
+async function allMutants(client: pg.Client): Promise<Mutants> {
+  const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
+  return {
+    ...tables,
+    ...policies,
+    ...roles,
+    ...grants,
+    ...(rows[0].major >= 17 ? grantsOf17 : {}),
+    ...functions,
+    ...constraints,
+    ...(rows[0].major >= 18 ? constraintsOf18 : {}),
+    ...server,
+    ...drift,
+  };
+}
+
+t.test('every weakening is named by its check, every check names one, and its SQL mends it', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.adminUrl, async (client) => {
+    const views = await findingViews(client);
+    const mutants = await allMutants(client);
+    const unknown = new Set(
+      ['grant_maintain', 'constraint_not_enforced'].filter((code) => !(code in mutants)),
+    );
+    t.same((await client.query('table audit.findings')).rows, [], 'a fresh deploy has none');
+
+    const outcomes: Outcome[] = [];
+    for (const [code, statements] of Object.entries(mutants)) {
+      for (const statement of statements) {
+        outcomes.push(await tryMutant(client, views.get(code) ?? code, code, statement));
+      }
+    }
+    const killers = new Set(outcomes.filter(({ killed }) => killed).map(({ code }) => code));
+    const checks = [...views.keys()].filter((code) => !unknown.has(code));
+    const say = ({ code, mutant, unmended }: Outcome) => `${code}: ${mutant} => ${unmended}`;
+    t.same(outcomes.filter(({ killed }) => !killed).map(say), [], 'no weakening goes unnamed');
+    t.same(
+      outcomes.filter(({ unmended }) => unmended !== undefined).map(say),
+      [],
+      'every finding is mended by its SQL',
+    );
+    t.same(
+      checks.filter((code) => !killers.has(code)),
+      [],
+      'no check is idle',
+    );
+    t.same((await client.query('table audit.findings')).rows, [], 'nothing is left behind');
+    t.comment(
+      `mutants: ${outcomes.length}, killed: ${outcomes.filter(({ killed }) => killed).length}, ` +
+        `checks: ${checks.length}, checks that killed: ${killers.size}`,
+    );
+  });
+});
+
+t.test('the auditor reads the findings, and no row of a club', async (t) => {
+  const db = await makeDatabase(t);
+  await db.makeClub();
+  await db.look('create policy open on app.tasks using (true)');
+  await withClient(db.adminUrl, async (client) => {
+    await client.query(`set session authorization club_auditor; set search_path = ''`);
+    const { rows } = await client.query('select code, severity, fix from audit.findings');
+    t.match(
+      rows.filter(({ code }) => code === 'policy_always_true'),
+      [{ severity: 'warning', fix: 'drop policy open on app.tasks' }],
+    );
+    t.ok(rows.some(({ code, severity }) => code === 'isolation_drift' && severity === 'critical'));
+    await t.rejects(client.query('select audit.assert_clean()'), {
+      code: 'AU001',
+      detail: /policy_always_true app\.tasks\.open/,
+    });
+    const { rows: tables } = await client.query('select relation from audit.tables where schema = $1', [
+      'app',
+    ]);
+    for (const { relation } of tables) {
+      await t.rejects(client.query(`select from ${relation}`), { code: '42501' }, relation);
+    }
+    await t.rejects(client.query('delete from deploy.facts'), { code: '42501' });
+    await t.rejects(client.query('select audit.record_facts()'), { code: '42501' });
+  });
+  await db.look('drop policy open on app.tasks');
+  await db.look('select audit.assert_clean()');
+});
+
+t.test('facts, intent and findings explain each of their columns', async (t) => {
+  const db = await makeDatabase(t);
+  const silent = await db.look(`
+    select format('%s.%s', attrelid::regclass, attname) as name
+    from pg_attribute where attrelid in (select relid from audit.views where schema = 'audit') and attnum > 0
+      and coalesce(char_length(col_description(attrelid, attnum)), 0) < 7`);
+  t.same(silent, []);
+  t.same(
+    await db.look(`select code from audit.checks group by code having count(*) > 1`),
+    [],
+    'a code names one check',
+  );
+  t.same(
+    await db.look(
+      `select code from audit.checks where severity not in ('critical', 'warning') or char_length(why) < 15`,
+    ),
+    [],
+  );
+});
+
+t.test('every SQLSTATE of the functions is in the table of codes, and no other', async (t) => {
+  const db = await makeDatabase(t);
+  const raised = await db.look(`
+    select distinct state[1] as state from audit.functions cross join lateral regexp_matches(body, 'errcode = ''(\\w{5})''', 'g') as state order by 1`);
+  const known = await db.look('select sqlstate as state from audit.intended_codes order by 1');
+  t.same(known, raised);
+});
+
+t.test('the fingerprint is that of the facts as they are printed', async (t) => {
+  const db = await makeDatabase(t);
+  const fingerprint = async () =>
+    (await db.look('select audit.fingerprint() as fingerprint'))[0]?.fingerprint;
+  const [printed] = await db.look(
+    `select encode(sha256(convert_to(string_agg(line || E'\\n', ''), 'UTF8')), 'hex') as fingerprint from audit.snapshot`,
+  );
+  const before = await fingerprint();
+  t.match(before, /^[0-9a-f]{64}$/);
+  t.equal(before, printed?.fingerprint);
+  await db.look('grant delete on app.members to club_api');
+  t.not(await fingerprint(), before);
+});

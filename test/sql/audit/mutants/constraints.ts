@@ -1,0 +1,84 @@
+import type { Mutants } from '../mutation.js';
+
+const byId = 'alter table app.members add constraint members_id_key unique (id)';
+
+/** Weakenings of keys and other constraints, by the check that has to name them. */
+export const constraints: Mutants = {
+  foreign_key_without_tenant: [
+    `${byId}; alter table app.tasks add foreign key (assignee_id) references app.members (id)`,
+    `${byId}; alter table app.tasks drop constraint tasks_assignee_fkey, add constraint tasks_assignee_fkey foreign key (assignee_id) references app.members (id) on delete restrict`,
+    `alter table app.shifts add constraint shifts_id_key unique (id); alter table app.shift_signups add foreign key (shift_id) references app.shifts (id) on delete restrict`,
+    'alter table app.members add constraint members_swapped unique (id, tenant_id); alter table app.tasks add foreign key (tenant_id, created_by_id) references app.members (id, tenant_id) on delete restrict',
+    'alter table app.tasks add foreign key (assignee_id) references app.clubs (id) on delete restrict',
+  ],
+  unique_without_tenant: [
+    byId,
+    'alter table app.members add unique (email)',
+    'create unique index on app.members (external_user_id)',
+    'create unique index on app.tasks (title) where due_at is null',
+    'create unique index on app.members (lower(email))',
+    'alter table app.clubs add unique (name)',
+    'alter table app.members drop constraint members_external_user_key; alter table app.members add constraint members_external_user_key unique (external_user_id)',
+    'create unique index on app.tasks (title) include (tenant_id)',
+    'alter table app.shifts add exclude using btree (title with =)',
+    'create unique index on app.tasks ((tenant_id::text), title)',
+  ],
+  cascade_across_tenants: [
+    `${byId}; alter table app.tasks add foreign key (assignee_id) references app.members (id) on delete cascade`,
+    `${byId}; alter table app.tasks add foreign key (created_by_id) references app.members (id) on update cascade on delete restrict`,
+    `${byId}; alter table app.tasks add foreign key (created_by_id) references app.members (id) on delete set null`,
+  ],
+  cascade_unintended: [
+    'alter table app.tasks drop constraint tasks_club_fkey, add constraint tasks_club_fkey foreign key (tenant_id) references app.clubs (id) on delete cascade',
+    'alter table app.shift_signups drop constraint shift_signups_member_fkey, add constraint shift_signups_member_fkey foreign key (tenant_id, member_id) references app.members (tenant_id, id) on delete cascade',
+    'alter table app.members drop constraint members_club_fkey, add constraint members_club_fkey foreign key (tenant_id) references app.clubs (id) on update cascade on delete restrict',
+    'alter table app.task_transitions drop constraint task_transitions_to_fkey, add constraint task_transitions_to_fkey foreign key (to_state) references app.task_states (state) on delete cascade',
+  ],
+  set_null_on_tenant: [
+    'alter table app.tasks drop constraint tasks_assignee_fkey, add constraint tasks_assignee_fkey foreign key (tenant_id, assignee_id) references app.members (tenant_id, id) on delete set null',
+    'alter table app.tasks drop constraint tasks_assignee_fkey, add constraint tasks_assignee_fkey foreign key (tenant_id, assignee_id) references app.members (tenant_id, id) on delete set default',
+    'alter table app.tasks drop constraint tasks_assignee_fkey, add constraint tasks_assignee_fkey foreign key (tenant_id, assignee_id) references app.members (tenant_id, id) on delete set null (tenant_id)',
+    'alter table app.tasks drop constraint tasks_club_fkey, add constraint tasks_club_fkey foreign key (tenant_id) references app.clubs (id) on delete set null',
+  ],
+  foreign_key_action_unstated: [
+    'alter table app.tasks drop constraint tasks_club_fkey, add constraint tasks_club_fkey foreign key (tenant_id) references app.clubs (id)',
+    'alter table app.tasks add foreign key (tenant_id, created_by_id) references app.members (tenant_id, id)',
+  ],
+  foreign_key_without_index: [
+    'drop index app.tasks_by_assignee',
+    'drop index app.shift_signups_by_member',
+    'drop index app.shifts_by_creator; create index on app.shifts (created_by_id)',
+    `drop index app.tasks_by_assignee; create index on app.tasks (tenant_id, assignee_id) where state = 'Open'`,
+  ],
+  constraint_not_valid: [
+    'alter table app.tasks add constraint short check (char_length(title) < 500) not valid',
+    'alter table app.tasks drop constraint tasks_club_fkey, add constraint tasks_club_fkey foreign key (tenant_id) references app.clubs (id) on delete restrict not valid',
+  ],
+  tenant_without_club: [
+    'alter table app.tasks drop constraint tasks_club_fkey',
+    'alter table app.members drop constraint members_club_fkey',
+    'create table app.notes (tenant_id uuid not null, id uuid)',
+  ],
+  primary_key_missing: [
+    'alter table app.tasks drop constraint tasks_pkey',
+    'create table app.notes (tenant_id uuid not null, id uuid not null)',
+    'alter table deploy.facts drop constraint facts_pkey',
+  ],
+  index_invalid: [
+    `update pg_index set indisvalid = false where indexrelid = 'app.tasks_by_creation'::regclass`,
+    `update pg_index set indisready = false where indexrelid = 'app.members_by_display_name'::regclass`,
+  ],
+};
+
+/** What only newer servers have: a constraint that is written down and not enforced. */
+export const constraintsOf18: Mutants = {
+  constraint_not_enforced: [
+    'alter table app.tasks alter constraint tasks_assignee_fkey not enforced',
+    'alter table app.tasks add constraint idle check (version > 0) not enforced',
+  ],
+};
+
+/** MAINTAIN came with 17. */
+export const grantsOf17: Mutants = {
+  grant_maintain: ['grant maintain on app.tasks to club_api', 'grant maintain on app.clubs to club_operator'],
+};

@@ -1,0 +1,141 @@
+import type { Mutants } from '../mutation.js';
+
+const make = (rest: string) => `create function app.peek() returns bigint ${rest}`;
+const accessor = (body: string) =>
+  `create or replace function app.tenant_id() returns uuid language sql stable parallel safe ${body}`;
+const signUp = (body: string) =>
+  `create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
+   language plpgsql volatile security definer set search_path = '' as $$ ${body} $$`;
+
+/** Weakenings of functions and triggers, by the check that has to name them. */
+export const functions: Mutants = {
+  definer_unintended: [
+    make(`language sql security definer set search_path = '' return (select count(*) from app.tasks)`),
+    'alter function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) security definer',
+    'alter function app.tenant_id() security definer',
+    'alter function app.sync_member(text, text, timestamptz) security definer',
+    `create function public.all_members() returns setof app.members language sql security definer as 'table app.members'`,
+    `create procedure app.wipe() language sql security definer as 'delete from app.tasks'`,
+    'alter function app.guard_task() security definer',
+    'alter function audit.assert_clean() security definer',
+  ],
+  definer_owner: [
+    'alter function app.sign_up(uuid) owner to postgres',
+    'alter function app.sign_up(uuid) owner to club_owner',
+    'alter function app.my_clubs() owner to club_signup',
+    'alter function app.count_signups() owner to club_operator',
+  ],
+  definer_missing: [
+    'alter function app.sign_up(uuid) security invoker',
+    'alter function app.my_clubs() security invoker',
+  ],
+  search_path_unpinned: [
+    'alter function app.sign_up(uuid) reset search_path',
+    'alter function app.sign_up(uuid) set search_path = app',
+    `alter function app.my_clubs() set search_path = public, app`,
+    `alter function app.erase_member(uuid, uuid) set search_path = "$user", public`,
+    'alter function app.count_signups() reset all',
+  ],
+  search_path_inherited: [
+    'alter function app.guard_task() reset search_path',
+    'alter function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) set search_path = public',
+    make(`language sql as 'select count(*) from app.tasks'`),
+  ],
+  function_setting: [
+    'alter function app.sign_up(uuid) set row_security = off',
+    `alter function app.my_clubs() set app.tenant_id = 'x'`,
+    'alter function app.guard_task() set session_replication_role = replica',
+    `alter function app.enter_directory(uuid[]) set role = 'club_owner'`,
+  ],
+  function_leakproof: [
+    'alter function app.tenant_id() leakproof',
+    'alter function app.role() leakproof',
+    `create function public.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
+  ],
+  function_immutable: [
+    'alter function app.new_id() immutable',
+    'alter function app.allowed_transitions(text, uuid) immutable',
+    make('language sql immutable return 1'),
+    'alter function app.user_id() immutable',
+  ],
+  accessor_volatility: [
+    'alter function app.tenant_id() volatile',
+    'alter function app.role() immutable',
+    'alter function app.club_ids() volatile',
+    'alter function app.member_id() immutable',
+  ],
+  accessor_silent: [
+    accessor(`return nullif(current_setting('app.tenant_id', true), '')::uuid`),
+    accessor(`return current_setting('app.tenant_id', true)::uuid`),
+    accessor(`return '11111111-1111-4111-8111-111111111111'::uuid`),
+    accessor(
+      `return coalesce(nullif(current_setting('app.tenant_id', true), ''), '11111111-1111-4111-8111-111111111111')::uuid`,
+    ),
+    accessor(
+      `return coalesce(nullif(current_setting('app.user_id', true), ''), app.missing_context('app.tenant_id'))::uuid`,
+    ),
+    `create or replace function app.role() returns app.club_role language sql stable return 'Admin'::app.club_role`,
+    `create or replace function app.role() returns app.club_role language sql stable return coalesce(nullif(current_setting('app.role', true), ''), 'Viewer')::app.club_role`,
+    `create or replace function app.member_id() returns uuid language sql stable return nullif(current_setting('app.member_id', true), '')::uuid`,
+  ],
+  accessor_missing: [
+    'alter function app.user_id() rename to subject',
+    'alter function app.club_ids() set schema public',
+  ],
+  function_public_execute: [
+    'grant execute on function app.sign_up(uuid) to public',
+    'grant execute on function app.provision_club(text, text, text, uuid) to public',
+    'grant execute on all functions in schema app to public',
+    make('language sql return 1'),
+  ],
+  function_owner: [
+    'alter function app.tenant_id() owner to postgres',
+    'alter function app.tenant_id() owner to club_api',
+    'create role alice; alter function app.guard_task() owner to alice',
+  ],
+  function_language: [
+    `create function public.backend() returns int language internal as 'pg_backend_pid'`,
+    `create function app.backend() returns int language internal as 'pg_backend_pid'`,
+  ],
+  function_dynamic: [
+    make(
+      `language plpgsql set search_path = '' as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
+    ),
+    `create function app.run(statement text) returns void language plpgsql set search_path = '' as $$ begin execute statement; end $$`,
+  ],
+  function_swallows: [
+    make(
+      `language plpgsql set search_path = '' as $$ begin return 1; exception when others then return 0; end $$`,
+    ),
+    signUp("begin return null; exception when sqlstate 'TN001' then return null; end"),
+  ],
+  function_outside_schema: [
+    'create function public.harmless() returns int language sql return 1',
+    'alter function app.enter_directory(uuid[]) set schema public',
+    `create schema tools; create function tools.f() returns int language sql return 1`,
+  ],
+  sqlstate_unknown: [
+    signUp(`begin raise exception using errcode = 'SH999', message = 'new'; end`),
+    signUp(`begin raise sqlstate 'ZZ001'; end`),
+    make(
+      `language plpgsql set search_path = '' as $$ begin raise exception 'no' using errcode = 'P0002'; end $$`,
+    ),
+  ],
+  sqlstate_missing: [
+    signUp(`begin raise exception 'full'; end`),
+    make(
+      `language plpgsql set search_path = '' as $$ begin raise exception 'no %', 1 using hint = 'none'; end $$`,
+    ),
+  ],
+  trigger_disabled: [
+    'alter table app.tasks disable trigger tasks_guard',
+    'alter table app.shift_signups disable trigger shift_signups_count',
+    'alter table app.shift_signups disable trigger all',
+    'alter table app.tasks enable replica trigger tasks_guard',
+    'alter table app.shifts enable always trigger shifts_stamp',
+  ],
+  operator_outside_catalog: [
+    `create function public.same(uuid, uuid) returns boolean language sql return true; create operator public.= (leftarg = uuid, rightarg = uuid, function = public.same)`,
+    `create function public.as_uuid(int) returns uuid language sql return null::uuid; create cast (int as uuid) with function public.as_uuid(int) as implicit`,
+  ],
+};

@@ -1,0 +1,115 @@
+import type { Mutants } from '../mutation.js';
+
+const onDatabase = (statement: string) =>
+  `do $$ begin execute format('${statement}', current_database()); end $$`;
+
+/** Weakenings of grants, by the check that has to name them. */
+export const grants: Mutants = {
+  granted_to_public: [
+    'grant select on app.tasks to public',
+    'grant select (display_name) on app.members to public',
+    'grant usage on schema app to public',
+    'grant all on app.clubs to public',
+    'grant select on audit.findings to public',
+    'grant usage on sequence deploy.migrations_id_seq to public',
+    'grant select on deploy.facts to public',
+  ],
+  granted_to_stranger: [
+    'create role reporting; grant select on app.tasks to reporting',
+    'create role reporting; grant usage on schema app to reporting',
+    'create role reporting; grant select (email) on app.members to reporting',
+    'create role reporting; grant execute on function app.sign_up(uuid) to reporting',
+    'grant select on app.members to pg_monitor',
+  ],
+  granted_to_auditor: [
+    'grant usage on schema app to club_auditor',
+    'grant select on app.clubs to club_auditor',
+    'grant select (id) on app.members to club_auditor',
+    'grant execute on function app.enter_directory(uuid[]) to club_auditor',
+  ],
+  grant_truncate: [
+    'grant truncate on app.tasks to club_api',
+    'grant truncate on app.shift_signups to club_signup',
+    'grant all on app.shifts to club_api',
+    'grant truncate on deploy.facts to club_api',
+  ],
+  grant_references: [
+    'grant references on app.members to club_api',
+    'grant references (id) on app.clubs to club_operator',
+  ],
+  grant_trigger: [
+    'grant trigger on app.tasks to club_api',
+    'grant trigger on app.shift_signups to club_signup',
+  ],
+  grant_table_wide: [
+    'grant insert on app.tasks to club_api',
+    'grant update on app.shifts to club_api',
+    'grant update on app.members to club_operator',
+    'grant insert on app.shift_signups to club_api',
+  ],
+  grant_tenant_column: [
+    'grant update (tenant_id) on app.tasks to club_api',
+    'grant insert (tenant_id) on app.members to club_api',
+    'grant update (tenant_id) on app.shift_signups to club_signup',
+    'grant update (id) on app.clubs to club_operator',
+    'grant insert (id) on app.clubs to club_api',
+  ],
+  grant_hand_on: [
+    'grant select on app.tasks to club_api with grant option',
+    'grant execute on function app.sign_up(uuid) to club_api with grant option',
+    'grant usage on schema app to club_signup with grant option',
+    'grant update (title) on app.tasks to club_api with grant option',
+  ],
+  reference_table_writable: [
+    'grant insert on app.task_transitions to club_api',
+    'grant update (performer) on app.task_transitions to club_api',
+    'grant delete on app.task_states to club_signup',
+    'grant delete on deploy.facts to club_api',
+    'grant insert (fingerprint) on deploy.releases to club_api',
+  ],
+  schema_create: [
+    'grant create on schema app to club_api',
+    'grant create on schema public to public',
+    'grant create on schema audit to club_auditor',
+    'create role alice; grant create on schema app to alice',
+    'grant create on schema public to club_signup',
+  ],
+  database_create: [
+    onDatabase('grant create on database %I to club_api'),
+    onDatabase('grant create on database %I to public'),
+    onDatabase('grant create on database %I to club_migrator'),
+  ],
+  database_temporary: [
+    onDatabase('grant temporary on database %I to club_api'),
+    onDatabase('grant temporary on database %I to public'),
+    onDatabase('grant temporary on database %I to club_signup'),
+  ],
+  database_connect_public: [onDatabase('grant connect on database %I to public')],
+  default_privileges: [
+    'alter default privileges for role club_owner grant select on tables to club_api',
+    'alter default privileges for role club_owner in schema app grant all on tables to public',
+    'alter default privileges for role club_owner grant execute on functions to public',
+    'alter default privileges for role postgres grant select on tables to club_api',
+    'alter default privileges for role club_signup in schema app grant execute on functions to club_api',
+    'alter default privileges for role club_owner grant usage on sequences to club_api',
+    'alter default privileges for role club_owner grant create on schemas to club_api',
+  ],
+  system_object_granted: [
+    'grant select on pg_authid to club_api',
+    'grant select on pg_statistic to club_api',
+    'grant execute on function pg_read_file(text) to club_api',
+    'grant execute on function pg_ls_dir(text) to club_auditor',
+    'grant select on pg_shadow to club_migrator',
+    'grant update on pg_class to club_owner',
+    'grant usage on language plpgsql to club_api',
+  ],
+  parameter_granted: [
+    'grant set on parameter session_replication_role to club_api',
+    'grant alter system on parameter log_statement to club_migrator',
+    'grant set on parameter session_replication_role to public',
+  ],
+  foreign_server_granted: [
+    'create foreign data wrapper elsewhere; grant usage on foreign data wrapper elsewhere to club_owner',
+    'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; grant usage on foreign server remote to club_api',
+  ],
+};

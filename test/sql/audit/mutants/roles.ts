@@ -1,0 +1,111 @@
+import type { Mutants } from '../mutation.js';
+
+/** Weakenings of roles, by the check that has to name them. */
+export const roles: Mutants = {
+  role_missing: [
+    'alter role club_auditor rename to club_reader',
+    'alter role club_directory rename to club_catalogue',
+  ],
+  role_superuser: [
+    'alter role club_api superuser',
+    'alter role club_owner superuser',
+    'alter role club_signup superuser',
+  ],
+  role_bypasses_rls: [
+    'alter role club_api bypassrls',
+    'alter role club_signup bypassrls',
+    'alter role club_auditor bypassrls',
+  ],
+  role_creates_roles: ['alter role club_migrator createrole', 'alter role club_api createrole'],
+  role_creates_databases: ['alter role club_migrator createdb', 'alter role club_api createdb'],
+  role_replicates: ['alter role club_api replication', 'alter role club_auditor replication'],
+  role_login: [
+    'alter role club_owner login',
+    'alter role club_signup login',
+    'alter role club_operator login',
+    'alter role club_api nologin',
+  ],
+  role_reachable: [
+    'grant club_owner to club_api',
+    'grant club_signup to club_api',
+    'grant club_operator to club_api',
+    'grant club_directory to club_auditor',
+    'grant club_migrator to club_api',
+    'create role bridge; grant club_owner to bridge; grant bridge to club_api',
+    'create role first; create role second; grant club_operator to first; grant first to second; grant second to club_auditor',
+    'grant club_api to club_auditor',
+    'grant club_owner to club_signup',
+  ],
+  role_lent: [
+    'create role alice login; grant club_api to alice',
+    'create role alice login; grant club_owner to alice',
+    'create role alice login; create role team; grant club_migrator to team; grant team to alice',
+    'create role alice login; grant club_signup to alice',
+  ],
+  role_belongs_elsewhere: [
+    'grant pg_read_all_data to club_api',
+    'grant pg_write_all_data to club_signup',
+    'grant pg_execute_server_program to club_owner',
+    'grant pg_read_server_files to club_migrator',
+    'grant pg_monitor to club_api',
+    'grant pg_signal_backend to club_auditor',
+    'create role giant bypassrls; grant giant to club_api',
+    'create role owner_of_things; grant owner_of_things to club_operator',
+  ],
+  role_hands_on: [
+    'grant club_owner to club_migrator with admin option',
+    'grant club_signup to club_api with admin option',
+    'create role alice login; grant club_api to alice with admin option',
+  ],
+  membership_missing: ['revoke club_owner from club_migrator', 'revoke club_directory from club_migrator'],
+  context_preset: [
+    `alter role club_api set app.tenant_id = '11111111-1111-4111-8111-111111111111'`,
+    `alter role club_api set "App.Role" = 'Admin'`,
+    `alter role all set app.role = 'Admin'`,
+    `do $$ begin execute format('alter database %I set app.tenant_id = ''11111111-1111-4111-8111-111111111111''', current_database()); end $$`,
+    `do $$ begin execute format('alter role club_api in database %I set app.member_id = ''x''', current_database()); end $$`,
+    `create role alice login; alter role alice set app.tenant_id = 'x'`,
+    `alter role club_signup set app.club_ids = '{}'`,
+  ],
+  replication_role_preset: [
+    'alter role club_api set session_replication_role = replica',
+    `do $$ begin execute format('alter database %I set session_replication_role = replica', current_database()); end $$`,
+  ],
+  row_security_preset: [
+    'alter role club_api set row_security = off',
+    `do $$ begin execute format('alter database %I set row_security = off', current_database()); end $$`,
+  ],
+  search_path_preset: [
+    'alter role club_api set search_path = public, app',
+    'alter role club_api set search_path = pg_temp, app',
+    'alter role club_owner set search_path = public',
+    `do $$ begin execute format('alter role club_api in database %I set search_path = public', current_database()); end $$`,
+  ],
+  library_preset: [
+    `alter role club_api set local_preload_libraries = 'spy'`,
+    `alter role club_migrator set session_preload_libraries = 'auto_explain'`,
+    `do $$ begin execute format('alter database %I set session_preload_libraries = ''spy''', current_database()); end $$`,
+  ],
+  setting_unintended: [
+    `alter role club_api set statement_timeout = 0`,
+    `alter role club_api set lock_timeout = '1h'`,
+    `alter role club_api set default_transaction_isolation = 'read uncommitted'`,
+    'alter role club_auditor set default_transaction_read_only = off',
+    `alter role club_migrator set statement_timeout = '1s'`,
+  ],
+  setting_missing: [
+    'alter role club_api reset statement_timeout',
+    'alter role club_api reset all',
+    'alter role club_auditor reset default_transaction_read_only',
+  ],
+  runtime_owns: [
+    'alter table app.tasks owner to club_api',
+    'alter schema app owner to club_api',
+    'alter function app.enter_directory(uuid[]) owner to club_api',
+    'create schema mine authorization club_api',
+    'alter function app.sign_up(uuid) owner to club_migrator',
+    'alter view audit.findings owner to club_auditor',
+    'alter type app.club_role owner to club_api',
+    `select lo_create(4242); alter large object 4242 owner to club_api`,
+  ],
+};

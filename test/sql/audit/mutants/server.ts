@@ -1,0 +1,91 @@
+import type { Mutants } from '../mutation.js';
+
+const trigger =
+  'create function public.watch() returns event_trigger language plpgsql as $$ begin end $$; create event trigger watch on ddl_command_end execute function public.watch()';
+
+/**
+ * Weakenings around the database, by the check that has to name them.
+ *
+ * The embedded server ships no extensions but plpgsql: an extension is put into the catalog as it would be there.
+ */
+const extension = (name: string) =>
+  `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+   values (424242, '${name}', 10, 'public'::regnamespace, true, '1.0')`;
+const called = `create function public.remote() returns int language sql return 1;
+  insert into pg_depend values ('pg_proc'::regclass, 'public.remote()'::regprocedure, 0, 'pg_extension'::regclass, 424242, 0, 'e')`;
+
+export const server: Mutants = {
+  extension_risky: [
+    extension('dblink'),
+    extension('pageinspect'),
+    extension('file_fdw'),
+    extension('mysql_fdw'),
+  ],
+  extension_reachable: [
+    `${extension('dblink')}; ${called}`,
+    `${extension('http')}; ${called}; revoke execute on function public.remote() from public; grant execute on function public.remote() to club_api`,
+  ],
+  extension_unknown: [extension('earthdistance'), extension('timescaledb')],
+  language_untrusted: [
+    `create language plghost handler plpgsql_call_handler`,
+    `create language plother handler plpgsql_call_handler validator plpgsql_validator`,
+  ],
+  publication: [
+    'create publication everything for all tables',
+    'create publication one for table app.tasks',
+    'create publication schemas for tables in schema app',
+    `create publication narrow for table app.members (tenant_id, id) where (tenant_id is not null)`,
+  ],
+  subscription: [
+    `create subscription feed connection 'host=example.invalid' publication p with (connect = false)`,
+    `create subscription other connection 'host=example.invalid' publication p with (connect = false, enabled = false)`,
+  ],
+  event_trigger: [trigger, trigger.replace('ddl_command_end', 'sql_drop')],
+  version_vulnerable: [
+    `create or replace view audit.intended_versions as
+     select current_setting('server_version_num')::int / 10000 as major, 999999 as minimum, 'a hole' as why`,
+  ],
+  system_tables_open: ['set local allow_system_table_mods = on'],
+  triggers_off: [
+    'set local session_replication_role = replica',
+    'set local session_replication_role = local',
+  ],
+};
+
+/** Changes that only the comparison with the last deploy can see. */
+export const drift: Mutants = {
+  isolation_drift: [
+    `alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`,
+    `alter policy tasks_read on app.tasks using ((select app.role()) >= 'Viewer')`,
+    'alter policy shift_signups_sign_up on app.shift_signups with check ((select app.member_id()) is not null)',
+    'drop policy tasks_create on app.tasks',
+    'revoke select on app.tasks from club_api',
+    'grant select on app.tasks to club_signup',
+    'grant update (version) on app.tasks to club_api',
+    'grant delete on app.members to club_api',
+    'drop trigger tasks_guard on app.tasks',
+    'create trigger again before update on app.tasks for each row execute function app.guard_task()',
+    'alter table app.shift_signups drop constraint shift_signups_once',
+    'alter table app.tasks drop constraint tasks_assignee_fkey',
+    `do $$ begin execute replace(pg_get_functiondef('app.sign_up(uuid)'::regprocedure), 'signup_count >=', 'signup_count >'); end $$`,
+    `do $$ begin execute replace(pg_get_functiondef('app.sign_up(uuid)'::regprocedure), 'for no key update', ''); end $$`,
+    `do $$ begin execute replace(pg_get_functiondef('app.guard_task()'::regprocedure), $q$app.role() < 'Manager'$q$, 'false'); end $$`,
+    `do $$ begin execute replace(pg_get_functiondef('app.enter(uuid,text,app.club_role,text,text,timestamptz,uuid)'::regprocedure), 'if not club_exists', 'if false'); end $$`,
+    `drop view audit.findings cascade; create view audit.findings as select null::text as code, null::text as object where false`,
+    'drop function app.cancel_sign_up(uuid)',
+    `create or replace view audit.intended_definers as select 'public.evil()'::text as function, 'postgres'::name as owner, ''::text as why`,
+    'alter schema app owner to postgres',
+  ],
+  schema_drift: [
+    'create index by_title on app.tasks (title)',
+    'drop index app.members_by_display_name',
+    'alter table app.tasks alter column tenant_id drop default',
+    'alter table app.tasks add column secret text',
+    'alter table app.shifts drop constraint shifts_capacity_holds_signups',
+    'alter table app.tasks drop constraint tasks_title_length',
+    `alter role club_api set statement_timeout = '1h'`,
+    `alter table app.shifts alter column title type varchar(10)`,
+  ],
+  facts_missing: ['delete from deploy.facts', 'truncate deploy.facts'],
+  facts_of_another_version: ['update deploy.facts set server_major = 14'],
+};

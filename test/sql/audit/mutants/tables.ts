@@ -1,0 +1,107 @@
+import type { Mutants } from '../mutation.js';
+
+const copy = 'create table app.notes (like app.tasks including all)';
+const guarded = `${copy}; alter table app.notes enable row level security, force row level security`;
+
+/** Weakenings of tables and views, by the check that has to name them. */
+export const tables: Mutants = {
+  rls_disabled: [
+    'alter table app.tasks disable row level security',
+    'alter table app.clubs disable row level security',
+    'alter table app.shift_signups disable row level security',
+    copy,
+    'create table app.notes (tenant_id uuid not null, id uuid primary key)',
+    'create table app.notes as select * from app.tasks',
+  ],
+  rls_not_forced: [
+    'alter table app.members no force row level security',
+    'alter table app.shifts no force row level security',
+    'alter table app.clubs no force row level security',
+    `${copy}; alter table app.notes enable row level security`,
+  ],
+  tenant_column_missing: [
+    'create table app.notes (id uuid primary key, body text)',
+    'alter table app.tasks drop column tenant_id cascade',
+    'alter table app.shift_signups rename column tenant_id to club_id',
+  ],
+  tenant_column_nullable: [
+    'create table app.notes (tenant_id uuid, id uuid)',
+    'alter table app.tasks drop constraint tasks_pkey; alter table app.tasks alter column tenant_id drop not null',
+  ],
+  tenant_column_type: [
+    'create table app.notes (tenant_id text not null, id uuid)',
+    'create table app.notes (tenant_id bytea not null, id uuid)',
+    'create table app.notes (tenant_id varchar(36) not null, id uuid)',
+  ],
+  no_policy: [
+    guarded,
+    'drop policy tasks_read on app.tasks; drop policy tasks_create on app.tasks; drop policy tasks_edit on app.tasks; drop policy tasks_delete on app.tasks',
+    `${guarded}; create policy notes_floor on app.notes as restrictive for all to public using (tenant_id = (select app.tenant_id()))`,
+  ],
+  table_outside_schema: [
+    'create table public.backup as select * from app.tasks',
+    'create schema copies; create table copies.members (like app.members)',
+    'create unlogged table public.scratch (id uuid)',
+    'create table deploy.copy as select * from app.members',
+    'create table audit.copy (id uuid)',
+    'alter table app.tasks set schema public',
+    'create table public.parted (id int) partition by list (id)',
+  ],
+  inheritance_child: [
+    'create table app.old_tasks () inherits (app.tasks)',
+    'create table public.old_tasks () inherits (app.tasks)',
+    'create table app.events (tenant_id uuid not null, at date) partition by range (at); create table app.events_2026 partition of app.events default',
+  ],
+  foreign_table: [
+    'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; create foreign table app.far (tenant_id uuid not null, id uuid) server remote',
+    'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; create foreign table public.far (id uuid) server remote',
+  ],
+  materialized_view: [
+    'create materialized view app.all_tasks as select * from app.tasks',
+    'create materialized view public.counts as select tenant_id, count(*) from app.members group by 1',
+  ],
+  sequence_shared: [
+    'create sequence app.numbers',
+    'alter table app.tasks add column number bigint generated always as identity',
+    'alter table app.shifts add column number serial',
+  ],
+  table_owner: [
+    'alter table app.tasks owner to club_api',
+    'alter table app.clubs owner to club_operator',
+    'alter table app.shifts owner to postgres',
+    'alter table deploy.releases owner to club_migrator',
+    `create table app.notes (like app.tasks); alter table app.notes owner to club_signup`,
+  ],
+  table_unlogged: [
+    'alter table app.shift_signups set unlogged',
+    'create unlogged table app.scratch (tenant_id uuid not null, id uuid)',
+  ],
+  table_rule: [
+    'create rule quiet as on delete to app.tasks do instead nothing',
+    'create rule tee as on insert to app.members do also notify members',
+    'create rule divert as on update to app.task_states do instead nothing',
+  ],
+  table_without_comment: [
+    'comment on table app.tasks is null',
+    'comment on table deploy.releases is null',
+    'comment on view audit.findings is null',
+    'create table app.notes (tenant_id uuid not null, id uuid)',
+  ],
+  view_reads_as_owner: [
+    'create view app.everything as select * from app.tasks',
+    'create view public.everything as select * from app.members',
+    'create view app.everything with (security_barrier) as select * from app.tasks',
+    'create view app.everything with (security_invoker = off) as select * from app.tasks',
+    'alter view audit.tables set (security_invoker = false)',
+    'alter view audit.facts reset (security_invoker)',
+  ],
+  view_outside_schema: [
+    'create view public.harmless with (security_invoker) as select 1 as one',
+    'create schema reports; create view reports.open with (security_invoker) as select * from app.tasks',
+  ],
+  view_owner: [
+    'alter view audit.findings owner to postgres',
+    'create view app.mine with (security_invoker) as select 1 as one',
+    'alter view audit.policies owner to club_operator',
+  ],
+};

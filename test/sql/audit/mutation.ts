@@ -1,0 +1,88 @@
+import type pg from 'pg';
+
+/** Weakenings of the database as SQL, by the code of the check that has to name each. */
+export type Mutants = Record<string, string[]>;
+
+export interface Outcome {
+  code: string;
+  mutant: string;
+  /** Whether the check named it. */
+  killed: boolean;
+  /** What is wrong with the mending SQL that the finding carries; undefined when nothing is. */
+  unmended: string | undefined;
+}
+
+interface Finding {
+  code: string;
+  object: string;
+  fix: string;
+}
+
+/** The view of findings that each check belongs to. */
+export async function findingViews(client: pg.Client): Promise<Map<string, string>> {
+  const views = new Map<string, string>();
+  const { rows } = await client.query(
+    `select relation from audit.views where relation ~ '^audit\\.\\w+_checks$' order by relation`,
+  );
+  for (const { relation } of rows) {
+    const { rows: checks } = await client.query(`select code from ${relation}`);
+    for (const { code } of checks) {
+      views.set(code, relation.replace(/_checks$/, '_findings'));
+    }
+  }
+  return views;
+}
+
+/**
+ * Applies a weakening in a transaction that is rolled back, and sees whether its check names it, and whether the
+ * SQL of the finding then makes the finding go away.
+ */
+export async function tryMutant(
+  client: pg.Client,
+  view: string,
+  code: string,
+  mutant: string,
+): Promise<Outcome> {
+  const named = async () => {
+    const { rows } = await client.query<Finding>(`select code, object, fix from ${view} where code = $1`, [
+      code,
+    ]);
+    return rows;
+  };
+  await client.query('begin');
+  try {
+    await client.query(mutant);
+    const found = await named();
+    return { code, mutant, killed: found.length > 0, unmended: await mend(client, found, named) };
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+/**
+ * Runs the SQL of the findings, again while it makes a difference: one may need what another brings back.
+ * What is a comment asks for something that no SQL can do.
+ */
+async function mend(
+  client: pg.Client,
+  found: Finding[],
+  named: () => Promise<Finding[]>,
+): Promise<string | undefined> {
+  const failures: string[] = [];
+  const isSql = ({ fix }: Finding) => !fix.startsWith('--');
+  let left = found.filter(isSql);
+  for (let round = 0; round < 3 && left.length > 0; round += 1) {
+    const fixes = [...new Set(left.map(({ fix }) => fix))];
+    for (const fix of fixes) {
+      await client.query('savepoint fix');
+      await client.query(fix).catch(async (error) => {
+        failures.push(`${fix}: ${error.message}`);
+        await client.query('rollback to fix');
+      });
+    }
+    left = (await named()).filter(isSql);
+  }
+  return left.length === 0
+    ? undefined
+    : failures.concat(left.map(({ object, fix }) => `${object}: ${fix}`)).join('\n');
+}
