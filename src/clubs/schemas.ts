@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ROLES } from '../identity/roles.js';
+import { CLUB_ID } from '../openapi/examples.js';
 import { Id, OneOf, Timestamp } from '../validation/schemas.js';
 
 export const ClubDto = Type.Object(
@@ -11,6 +12,26 @@ export const ClubDto = Type.Object(
     role: OneOf(ROLES),
     createdAt: Timestamp(),
   },
-  { $id: 'ClubDto' },
+  {
+    $id: 'ClubDto',
+    examples: [
+      {
+        id: CLUB_ID,
+        name: 'Rowing Club North',
+        slug: 'north',
+        timeZone: 'Europe/Berlin',
+        role: 'Manager',
+        createdAt: '2025-03-01T09:00:00Z',
+      },
+      {
+        id: '0194c0f3-f100-7625-ba42-d9feba922794',
+        name: 'Tennis Club South',
+        slug: 'south',
+        timeZone: 'Europe/Lisbon',
+        role: 'Viewer',
+        createdAt: '2025-02-01T10:00:00Z',
+      },
+    ],
+  },
 );
 export type ClubDto = Static<typeof ClubDto>;

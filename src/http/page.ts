@@ -1,6 +1,7 @@
 import { type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { join, type Statement, sql } from '../database/sql.js';
+import { CURSOR } from '../openapi/examples.js';
 import { OneOf, Strict } from '../validation/schemas.js';
 import { decodeCursor, encodeCursor, type KeyKind, type Position } from './cursor.js';
 
@@ -49,7 +50,10 @@ export function ListQuery<Filters extends TProperties, Key extends string>(
       }),
     ),
     cursor: Type.Optional(
-      Type.String({ description: 'Where to go on: from the Link header of the page before.' }),
+      Type.String({
+        description: 'Where to go on: from the Link header of the page before.',
+        examples: [CURSOR],
+      }),
     ),
   });
 }

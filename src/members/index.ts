@@ -2,9 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { answerPage, readPage } from '../http/page.js';
 import { Problem } from '../problems/problem.js';
-import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import { Named, NoQuery } from '../validation/schemas.js';
 import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
-import { MemberDto, MemberListQuery } from './schemas.js';
+import { MemberDto, MemberListQuery, MemberParams } from './schemas.js';
 
 export const members: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(MemberDto);
@@ -51,7 +51,7 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getMember',
         tags: ['Members'],
         summary: 'Read a member',
-        params: IdParams,
+        params: MemberParams,
         querystring: NoQuery,
         response: { 200: Named(MemberDto) },
       },

@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ListQuery } from '../http/page.js';
 import { ROLES } from '../identity/roles.js';
-import { Id, Nullable, OneOf, SearchText, Timestamp } from '../validation/schemas.js';
+import { ANNA, BEN, CLUB_ID } from '../openapi/examples.js';
+import { Id, IdParams, Nullable, OneOf, SearchText, Timestamp } from '../validation/schemas.js';
 
 export const MemberDto = Type.Object(
   {
@@ -14,15 +15,41 @@ export const MemberDto = Type.Object(
     joinedAt: Timestamp(),
     updatedAt: Timestamp(),
   },
-  { $id: 'MemberDto' },
+  {
+    $id: 'MemberDto',
+    examples: [
+      {
+        id: ANNA.id,
+        clubId: CLUB_ID,
+        displayName: ANNA.name,
+        email: 'anna@example.org',
+        role: 'Manager',
+        externalUserId: 'anna',
+        joinedAt: '2025-03-02T17:05:00Z',
+        updatedAt: '2026-01-12T08:30:00Z',
+      },
+      {
+        id: BEN.id,
+        clubId: CLUB_ID,
+        displayName: BEN.name,
+        email: 'ben@example.org',
+        role: 'Member',
+        externalUserId: null,
+        joinedAt: '2025-03-09T09:30:00Z',
+        updatedAt: '2025-03-09T09:30:00Z',
+      },
+    ],
+  },
 );
 export type MemberDto = Static<typeof MemberDto>;
+
+export const MemberParams = IdParams('member', ANNA.id);
 
 export const MEMBER_SORTS = ['displayName', 'joinedAt'] as const;
 
 export const MemberListQuery = ListQuery(
   {
-    q: Type.Optional(SearchText('the display name')),
+    q: Type.Optional(SearchText('the display name', 'anna')),
     role: Type.Optional(OneOf(ROLES, { description: 'Members last seen with this role.' })),
   },
   MEMBER_SORTS,

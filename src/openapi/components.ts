@@ -1,7 +1,8 @@
 import { codes } from '../problems/codes.js';
+import { BEN, CLUB_ID, CURSOR, REQUEST_ID } from './examples.js';
 
 export type Schema = Record<string, unknown>;
-export type Header = { description: string; schema: Schema };
+export type Header = { description: string; schema: Schema; example: unknown };
 
 export interface Parameter {
   name: string;
@@ -18,13 +19,14 @@ export const requestHeaders: Record<string, Parameter> = {
     required: true,
     description: 'The id of the club. `GET /api/clubs/me` lists yours.',
     schema: { type: 'string', format: 'uuid' },
+    example: CLUB_ID,
   },
   'X-Test-UserId': {
     name: 'X-Test-UserId',
     in: 'header',
     required: false,
     description: 'In test set-ups: the id of the member to act as.',
-    schema: { type: 'string', format: 'uuid' },
+    schema: { type: 'string', format: 'uuid', examples: [BEN.id] },
   },
   'If-Match': {
     name: 'If-Match',
@@ -32,29 +34,54 @@ export const requestHeaders: Record<string, Parameter> = {
     required: false,
     description:
       'Go on only if the ETag is still this one (RFC 9110, 13.1.1): tags with commas between, or `*`.',
-    schema: { type: 'string' },
-    example: '"3"',
+    schema: { type: 'string', examples: ['"1"'] },
   },
 };
 
-/** Headers of answers. */
-export const responseHeaders: Record<string, Header> = {
+/** An example of an answer, and where it comes from. */
+export interface Exchange {
+  /** The path of the operation: `/api/tasks/{id}`. */
+  path: string;
+  /** The path of the request: `/api/tasks/019d4d0b-9d20-7082-8524-56680d21b90d`. */
+  url: string;
+  body: { id?: string; version?: number } | undefined;
+}
+
+type HeaderOf = Omit<Header, 'example'> & { example: (exchange: Exchange) => unknown };
+
+/** Headers of answers; their examples belong to the body beside them. */
+export const responseHeaders: Record<string, HeaderOf> = {
   'X-Request-Id': {
     description: 'Names this request in the logs of the service.',
     schema: { type: 'string', format: 'uuid' },
+    example: () => REQUEST_ID,
   },
-  ETag: { description: 'The version, for If-Match.', schema: { type: 'string', examples: ['"3"'] } },
+  ETag: {
+    description: 'The version, for If-Match.',
+    schema: { type: 'string' },
+    example: ({ body }) => `"${body?.version}"`,
+  },
   Location: {
     description: 'Where the new resource is.',
     schema: { type: 'string', format: 'uri-reference' },
+    // What is made below a row is the only one of its kind, and needs no id in its path.
+    example: ({ path, url, body }) => (path === url ? `${url}/${body?.id}` : url),
   },
   Link: {
     description: 'Leads to the next page, when there is one (RFC 8288): `<…>; rel="next"`.',
     schema: { type: 'string' },
+    example: ({ url }) => `<${url}?limit=2&cursor=${CURSOR}>; rel="next"`,
   },
-  Allow: { description: 'The methods that the path has.', schema: { type: 'string' } },
-  'Retry-After': { description: 'How many seconds to wait.', schema: { type: 'integer', minimum: 0 } },
-  'WWW-Authenticate': { description: 'How to authenticate (RFC 6750).', schema: { type: 'string' } },
+  'Retry-After': {
+    description: 'How many seconds to wait.',
+    schema: { type: 'integer', minimum: 0 },
+    example: () => 1,
+  },
+  'WWW-Authenticate': {
+    description: 'How to authenticate (RFC 6750).',
+    schema: { type: 'string' },
+    example: () => 'Bearer',
+  },
 };
 
 /** The schema of every refusal (RFC 9457). */

@@ -1,6 +1,7 @@
 import { type Code, codes } from '../problems/codes.js';
 import { Problem } from '../problems/problem.js';
 import {
+  type Exchange,
   type Header,
   type Parameter,
   problemSchema,
@@ -8,14 +9,13 @@ import {
   responseHeaders,
   type Schema,
 } from './components.js';
+import { REQUEST_ID } from './examples.js';
 import { codesOf, type Operation } from './operation.js';
-
-const EXAMPLE_ID = '3f2c8a52-6a0e-4c1a-9a61-0d5f8f6e7b10';
 
 interface Response {
   description: string;
   headers?: Record<string, Header>;
-  content?: Record<string, unknown>;
+  content?: Record<string, { schema: Schema; [member: string]: unknown }>;
 }
 
 interface DocumentedOperation {
@@ -32,7 +32,10 @@ export interface Document {
 
 const successes: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Gone.' };
 
-/** Adds to the document what the route schemas do not hold: headers, and every refusal with an example. */
+/**
+ * Adds to the document what the route schemas do not hold: headers, every refusal with an example, and for every
+ * success the example that its schema has.
+ */
 export function complete(document: Document, operations: Operation[]): Document {
   document.components = {
     ...document.components,
@@ -42,13 +45,18 @@ export function complete(document: Document, operations: Operation[]): Document 
     const path = operation.url.replaceAll(/:(\w+)/g, '{$1}');
     const entry = document.paths?.[path]?.[operation.method.toLowerCase()];
     if (entry !== undefined) {
-      completeOperation(entry, operation, path);
+      completeOperation(entry, operation, path, document.components.schemas ?? {});
     }
   }
   return document;
 }
 
-function completeOperation(entry: DocumentedOperation, operation: Operation, path: string): void {
+function completeOperation(
+  entry: DocumentedOperation,
+  operation: Operation,
+  path: string,
+  schemas: Record<string, Schema>,
+): void {
   const names = [
     ...(operation.hasTenant ? ['X-Tenant-Id'] : []),
     ...(operation.hasTestUser ? ['X-Test-UserId'] : []),
@@ -59,13 +67,21 @@ function completeOperation(entry: DocumentedOperation, operation: Operation, pat
     ...names.map((name) => requestHeaders[name] as Parameter),
   ];
 
+  const id = entry.parameters.find((parameter) => parameter.in === 'path')?.example;
+  const url = path.replace('{id}', String(id));
+
   const responses = entry.responses ?? {};
   for (const [status, response] of Object.entries(responses)) {
     response.description = successes[status] ?? response.description;
-    response.headers = headers(['X-Request-Id', ...operation.sends]);
     if (status === '204') {
       delete response.content;
     }
+    const content = response.content?.['application/json'];
+    if (content !== undefined) {
+      content.example ??= exampleOf(content.schema, status, schemas);
+    }
+    const body = content?.example as Exchange['body'];
+    response.headers = headers(['X-Request-Id', ...operation.sends], { path, url, body });
   }
   if (operation.method === 'PATCH' && entry.requestBody !== undefined) {
     const { content } = entry.requestBody;
@@ -77,29 +93,45 @@ function completeOperation(entry: DocumentedOperation, operation: Operation, pat
   const refusals = codesOf(operation);
   for (const status of new Set(refusals.map((code) => codes[code][0]))) {
     const group = refusals.filter((code) => codes[code][0] === status);
-    responses[status] = refusal(status, group, path);
+    responses[status] = refusal(status, group, { path, url, body: undefined });
   }
   entry.responses = responses;
 }
 
-/** A list with commas between is text to the validator and an array to everybody else. */
-function readable(parameter: Parameter): Parameter {
-  const { 'x-some-of': words, ...schema } = parameter.schema;
-  return words === undefined
-    ? parameter
-    : {
-        ...parameter,
-        style: 'form',
-        explode: false,
-        schema: { ...schema, type: 'array', items: { type: 'string', enum: words } },
-      };
+/**
+ * The example of a DTO, or of a list every row that its DTO shows. Of one DTO the first example is what is read,
+ * the last what was just made.
+ */
+function exampleOf(schema: Schema, status: string, schemas: Record<string, Schema>): unknown {
+  const { $ref } = (schema.items ?? schema) as { $ref: string };
+  const { examples } = schemas[$ref.replace('#/components/schemas/', '')] as { examples: unknown[] };
+  return schema.items !== undefined ? examples : examples.at(status === '201' ? -1 : 0);
 }
 
-function refusal(status: number, group: Code[], path: string): Response {
+/**
+ * A list with commas between is text to the validator and an array to everybody else. The example of what may be
+ * left out moves into the schema, because /docs would fill the form with it.
+ */
+function readable(parameter: Parameter): Parameter {
+  const { 'x-some-of': words, ...schema } = parameter.schema;
+  const { example, ...rest } = parameter;
+  if (rest.required) {
+    return parameter;
+  }
+  if (words !== undefined) {
+    const items = { type: 'string', enum: words };
+    const examples = [String(example).split(',')];
+    return { ...rest, style: 'form', explode: false, schema: { ...schema, type: 'array', items, examples } };
+  }
+  const examples = [example ?? schema.default ?? (schema.enum as unknown[])[0]];
+  return { ...rest, schema: { ...schema, examples } };
+}
+
+function refusal(status: number, group: Code[], exchange: Exchange): Response {
   const extra: Record<number, string[]> = { 401: ['WWW-Authenticate'], 503: ['Retry-After'] };
   return {
     description: group.map((code) => `\`${code}\``).join(', '),
-    headers: headers(['X-Request-Id', ...(extra[status] ?? [])]),
+    headers: headers(['X-Request-Id', ...(extra[status] ?? [])], exchange),
     content: {
       'application/problem+json': {
         schema: {
@@ -110,7 +142,7 @@ function refusal(status: number, group: Code[], path: string): Response {
             code,
             {
               summary: codes[code][1],
-              value: new Problem(code).toBody(path.replace('{id}', EXAMPLE_ID), EXAMPLE_ID),
+              value: new Problem(code).toBody(exchange.url, REQUEST_ID),
             },
           ]),
         ),
@@ -119,6 +151,11 @@ function refusal(status: number, group: Code[], path: string): Response {
   };
 }
 
-function headers(names: string[]): Record<string, Header> {
-  return Object.fromEntries(names.map((name) => [name, responseHeaders[name] as Header]));
+function headers(names: string[], exchange: Exchange): Record<string, Header> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const header = responseHeaders[name];
+      return header === undefined ? [] : [[name, { ...header, example: header.example(exchange) }]];
+    }),
+  );
 }

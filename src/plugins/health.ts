@@ -5,7 +5,7 @@ import { isDeployed } from '../database/readiness.js';
 import { Problem } from '../problems/problem.js';
 import { NoQuery } from '../validation/schemas.js';
 
-const Health = Type.Object({ status: Type.String() });
+const Health = (status: string) => Type.Object({ status: Type.String() }, { examples: [{ status }] });
 
 /** For whatever watches the process: no token, no club. */
 export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
@@ -18,7 +18,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
         summary: 'Whether the process answers',
         security: [],
         querystring: NoQuery,
-        response: { 200: Health },
+        response: { 200: Health('live') },
       },
     },
     async () => ({ status: 'live' }),
@@ -34,7 +34,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
         summary: 'Whether the database can be reached and is not older than the code',
         security: [],
         querystring: NoQuery,
-        response: { 200: Health },
+        response: { 200: Health('ready') },
       },
     },
     async () => {

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { etagOf, requireMatch } from '../http/if-match.js';
 import { answerPage, readPage } from '../http/page.js';
 import { Problem } from '../problems/problem.js';
-import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import { Named, NoQuery } from '../validation/schemas.js';
 import {
   deleteShift,
   findShift,
@@ -18,6 +18,7 @@ import {
   ShiftDetailDto,
   ShiftListDto,
   ShiftListQuery,
+  ShiftParams,
   ShiftSignupDto,
   UpdateShiftRequest,
 } from './schemas.js';
@@ -63,7 +64,7 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getShift',
         tags: ['Shifts'],
         summary: 'Read a shift and who signed up',
-        params: IdParams,
+        params: ShiftParams,
         querystring: NoQuery,
         response: { 200: Named(ShiftDetailDto) },
       },
@@ -116,7 +117,7 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'replaceShift',
         tags: ['Shifts'],
         summary: 'Replace a shift',
-        params: IdParams,
+        params: ShiftParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
         response: { 200: Named(ShiftDetailDto) },
@@ -155,7 +156,7 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteShift',
         tags: ['Shifts'],
         summary: 'Delete a shift and its signups',
-        params: IdParams,
+        params: ShiftParams,
         querystring: NoQuery,
         response: { 204: Type.Null() },
       },

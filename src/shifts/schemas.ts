@@ -1,7 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ListQuery } from '../http/page.js';
+import { ANNA, BEN, CLUB_ID } from '../openapi/examples.js';
 import {
   Id,
+  IdParams,
   Named,
   Nullable,
   OneOf,
@@ -25,8 +27,46 @@ const listed = {
   version: Type.Integer({ minimum: 1 }),
 };
 
-export const ShiftListDto = Type.Object(listed, { $id: 'ShiftListDto' });
+const exampleRow = {
+  id: '019d48ea-2e00-7f9f-9200-578b0737e037',
+  title: 'Boathouse cleaning',
+  location: 'Boathouse',
+  startsAt: '2031-05-01T16:00:00Z',
+  endsAt: '2031-05-01T18:00:00Z',
+  capacity: 8,
+  signupCount: 2,
+  freeSlots: 6,
+  isSignedUp: true,
+  version: 1,
+};
+
+export const ShiftListDto = Type.Object(listed, {
+  $id: 'ShiftListDto',
+  examples: [
+    exampleRow,
+    {
+      id: '019d48f3-55c0-72e7-83d8-8f3c56968d21',
+      title: 'Regatta catering',
+      location: null,
+      startsAt: '2031-05-08T06:00:00Z',
+      endsAt: '2031-05-08T12:30:00Z',
+      capacity: 1,
+      signupCount: 1,
+      freeSlots: 0,
+      isSignedUp: false,
+      version: 2,
+    },
+  ],
+});
 export type ShiftListDto = Static<typeof ShiftListDto>;
+
+const exampleSignup = {
+  id: '019d51ff-9e80-7802-8bc9-1b5c37d55d4a',
+  shiftId: exampleRow.id,
+  memberId: ANNA.id,
+  memberName: ANNA.name,
+  createdAt: '2026-04-03T06:20:00Z',
+};
 
 export const ShiftSignupDto = Type.Object(
   {
@@ -36,9 +76,28 @@ export const ShiftSignupDto = Type.Object(
     memberName: Type.String(),
     createdAt: Timestamp(),
   },
-  { $id: 'ShiftSignupDto' },
+  { $id: 'ShiftSignupDto', examples: [exampleSignup] },
 );
 export type ShiftSignupDto = Static<typeof ShiftSignupDto>;
+
+const exampleDetail = {
+  ...exampleRow,
+  clubId: CLUB_ID,
+  description: 'Bring gloves.',
+  signups: [
+    exampleSignup,
+    {
+      id: '019d54a9-afe0-72e9-82f5-57fe93055e13',
+      shiftId: exampleRow.id,
+      memberId: BEN.id,
+      memberName: BEN.name,
+      createdAt: '2026-04-03T18:45:00Z',
+    },
+  ],
+  createdById: ANNA.id,
+  createdAt: '2026-04-01T12:00:00Z',
+  updatedAt: '2026-04-01T12:00:00Z',
+};
 
 export const ShiftDetailDto = Type.Object(
   {
@@ -50,9 +109,23 @@ export const ShiftDetailDto = Type.Object(
     createdAt: Timestamp(),
     updatedAt: Timestamp(),
   },
-  { $id: 'ShiftDetailDto' },
+  {
+    $id: 'ShiftDetailDto',
+    examples: [
+      exampleDetail,
+      {
+        ...exampleDetail,
+        signups: [],
+        signupCount: 0,
+        freeSlots: exampleRow.capacity,
+        isSignedUp: false,
+      },
+    ],
+  },
 );
 export type ShiftDetailDto = Static<typeof ShiftDetailDto>;
+
+export const ShiftParams = IdParams('shift', exampleRow.id);
 
 const written = {
   title: TextInput('line', { minLength: 1, maxLength: 200 }),
@@ -63,25 +136,26 @@ const written = {
   description: Type.Optional(Nullable(TextInput('block', { maxLength: 10_000 }))),
 };
 
-const example = {
-  title: 'Boathouse cleaning',
+const exampleRequest = {
+  title: exampleRow.title,
   startsAt: '2031-05-01T18:00:00+02:00',
   endsAt: '2031-05-01T20:00:00+02:00',
-  capacity: 8,
-  location: 'Boathouse',
+  capacity: exampleRow.capacity,
+  location: exampleRow.location,
+  description: exampleDetail.description,
 };
 
 export const CreateShiftRequest = Strict(written, {
   $id: 'CreateShiftRequest',
   'x-period': true,
-  examples: [example],
+  examples: [exampleRequest],
 });
 export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
 
 /** PUT replaces: an optional field that is left out becomes null. */
 export const UpdateShiftRequest = Strict(
   { ...written, version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) },
-  { $id: 'UpdateShiftRequest', 'x-period': true, examples: [{ ...example, version: 1 }] },
+  { $id: 'UpdateShiftRequest', 'x-period': true, examples: [{ ...exampleRequest, version: 1 }] },
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
@@ -93,11 +167,11 @@ export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 /** `from` and `to` cut out a window; a shift is in it when any part of it is. */
 export const ShiftListQuery = ListQuery(
   {
-    from: Type.Optional(TimestampInput()),
-    to: Type.Optional(TimestampInput()),
+    from: Type.Optional(TimestampInput({ description: 'Shifts that end after this moment.' })),
+    to: Type.Optional(TimestampInput({ description: 'Shifts that start before this moment.' })),
     signedUp: Type.Optional(OneOf(['me'], { description: 'Shifts that you are signed up for.' })),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
-    q: Type.Optional(SearchText('the title')),
+    q: Type.Optional(SearchText('the title', 'clean')),
   },
   SHIFT_SORTS,
 );

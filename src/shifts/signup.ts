@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import { Named, NoQuery } from '../validation/schemas.js';
 import { cancelSignUp, signUp } from './queries.js';
-import { ShiftSignupDto, SignUpRequest } from './schemas.js';
+import { ShiftParams, ShiftSignupDto, SignUpRequest } from './schemas.js';
 
 /** The caller's signup for a shift: one resource, made and taken back. */
 export const signup: FastifyPluginAsyncTypebox = async (app) => {
@@ -19,7 +19,7 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         tags: ['Shifts'],
         summary: 'Sign up for a shift',
-        params: IdParams,
+        params: ShiftParams,
         querystring: NoQuery,
         body: SignUpRequest,
         response: { 201: Named(ShiftSignupDto) },
@@ -41,7 +41,7 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'cancelSignUp',
         tags: ['Shifts'],
         summary: 'Cancel your signup',
-        params: IdParams,
+        params: ShiftParams,
         querystring: NoQuery,
         response: { 204: Type.Null() },
       },

@@ -4,7 +4,7 @@ import { etagOf, requireMatch } from '../http/if-match.js';
 import { answerPage, readPage } from '../http/page.js';
 import type { Role } from '../identity/roles.js';
 import { Problem } from '../problems/problem.js';
-import { IdParams, Named, NoQuery } from '../validation/schemas.js';
+import { Named, NoQuery } from '../validation/schemas.js';
 import {
   deleteTask,
   findTask,
@@ -20,6 +20,7 @@ import {
   TaskDetailDto,
   TaskListDto,
   TaskListQuery,
+  TaskParams,
   UpdateTaskRequest,
 } from './schemas.js';
 import { changesNothing, planUpdate } from './workflow.js';
@@ -56,7 +57,7 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getTask',
         tags: ['Tasks'],
         summary: 'Read a task',
-        params: IdParams,
+        params: TaskParams,
         querystring: NoQuery,
         response: { 200: Named(TaskDetailDto) },
       },
@@ -113,7 +114,7 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateTask',
         tags: ['Tasks'],
         summary: 'Change a task, or take a step of its workflow',
-        params: IdParams,
+        params: TaskParams,
         querystring: NoQuery,
         body: Named(UpdateTaskRequest),
         response: { 200: Named(TaskDetailDto) },
@@ -161,7 +162,7 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteTask',
         tags: ['Tasks'],
         summary: 'Delete a task',
-        params: IdParams,
+        params: TaskParams,
         querystring: NoQuery,
         response: { 204: Type.Null() },
       },

@@ -1,7 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ListQuery } from '../http/page.js';
+import { ANNA, BEN, CLUB_ID } from '../openapi/examples.js';
 import {
   Id,
+  IdParams,
   Nullable,
   OneOf,
   SearchText,
@@ -28,8 +30,45 @@ const listed = {
   version: Type.Integer({ minimum: 1 }),
 };
 
-export const TaskListDto = Type.Object(listed, { $id: 'TaskListDto' });
+const exampleRow = {
+  id: '019d4d0b-9d20-7082-8524-56680d21b90d',
+  title: 'Order new oars',
+  state: 'Assigned',
+  assigneeId: ANNA.id,
+  assigneeName: ANNA.name,
+  dueAt: '2031-05-01T16:00:00Z',
+  createdAt: '2026-04-02T07:15:00Z',
+  updatedAt: '2026-04-03T18:30:00Z',
+  version: 2,
+};
+
+export const TaskListDto = Type.Object(listed, {
+  $id: 'TaskListDto',
+  examples: [
+    exampleRow,
+    {
+      id: '019d3551-1700-79ad-bafc-ee2ac81401f0',
+      title: 'Repair the jetty',
+      state: 'InProgress',
+      assigneeId: BEN.id,
+      assigneeName: BEN.name,
+      dueAt: null,
+      createdAt: '2026-03-28T16:40:00Z',
+      updatedAt: '2026-04-01T06:00:00.482913Z',
+      version: 3,
+    },
+  ],
+});
 export type TaskListDto = Static<typeof TaskListDto>;
+
+const exampleDetail = {
+  ...exampleRow,
+  clubId: CLUB_ID,
+  description: 'Four pairs, the light ones.',
+  createdById: ANNA.id,
+  completedAt: null,
+  allowedTransitions: ['Open', 'InProgress'],
+};
 
 export const TaskDetailDto = Type.Object(
   {
@@ -42,9 +81,25 @@ export const TaskDetailDto = Type.Object(
       description: 'The states that this caller may set now.',
     }),
   },
-  { $id: 'TaskDetailDto' },
+  {
+    $id: 'TaskDetailDto',
+    examples: [
+      exampleDetail,
+      {
+        ...exampleDetail,
+        state: 'Open',
+        assigneeId: null,
+        assigneeName: null,
+        updatedAt: exampleRow.createdAt,
+        version: 1,
+        allowedTransitions: ['Assigned'],
+      },
+    ],
+  },
 );
 export type TaskDetailDto = Static<typeof TaskDetailDto>;
+
+export const TaskParams = IdParams('task', exampleRow.id);
 
 const title = TextInput('line', { minLength: 1, maxLength: 200 });
 const description = Nullable(TextInput('block', { maxLength: 10_000 }));
@@ -56,7 +111,12 @@ export const CreateTaskRequest = Strict(
     dueAt: Type.Optional(Nullable(TimestampInput())),
     assigneeId: Type.Optional(Nullable(Id())),
   },
-  { $id: 'CreateTaskRequest', examples: [{ title: 'Order new oars', dueAt: '2031-05-01T18:00:00+02:00' }] },
+  {
+    $id: 'CreateTaskRequest',
+    examples: [
+      { title: exampleRow.title, description: exampleDetail.description, dueAt: '2031-05-01T18:00:00+02:00' },
+    ],
+  },
 );
 export type CreateTaskRequest = Static<typeof CreateTaskRequest>;
 
@@ -83,11 +143,12 @@ export const TaskListQuery = ListQuery(
       Type.String({
         format: 'assignee',
         description: 'Tasks of this member; `me` for your own, `none` for open ones.',
+        examples: ['me'],
       }),
     ),
-    dueBefore: Type.Optional(TimestampInput()),
-    dueAfter: Type.Optional(TimestampInput()),
-    q: Type.Optional(SearchText('the title')),
+    dueBefore: Type.Optional(TimestampInput({ description: 'Tasks that are due before this moment.' })),
+    dueAfter: Type.Optional(TimestampInput({ description: 'Tasks that are due after this moment.' })),
+    q: Type.Optional(SearchText('the title', 'oars')),
   },
   TASK_SORTS,
 );

@@ -12,8 +12,13 @@ export const Id = () => Type.String({ format: 'uuid', examples: ['01a1fcc2-d1a0-
 export const Timestamp = () => Type.String({ format: 'date-time', examples: ['2031-05-01T16:00:00Z'] });
 
 /** A moment in a request: RFC 3339 with any offset, brought to UTC as it is read. */
-export const TimestampInput = () =>
-  Type.String({ format: 'date-time', 'x-instant': true, examples: ['2031-05-01T18:00:00+02:00'] });
+export const TimestampInput = (options: { description?: string } = {}) =>
+  Type.String({
+    format: 'date-time',
+    'x-instant': true,
+    examples: ['2031-05-01T18:00:00+02:00'],
+    ...options,
+  });
 
 /** Text in a request: trimmed as it is read, then counted in code points. */
 export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLength: number }) =>
@@ -29,11 +34,21 @@ export const OneOf = <Word extends string>(words: readonly Word[], options: { de
 
 /** Some of a few words, with commas between; read as a list. */
 export const SomeOf = <Word extends string>(words: readonly Word[], options: { description?: string } = {}) =>
-  Type.Unsafe<Word[]>({ type: 'string', 'x-some-of': [...words], ...options });
+  Type.Unsafe<Word[]>({
+    type: 'string',
+    'x-some-of': [...words],
+    examples: [words.slice(0, 2).join(',')],
+    ...options,
+  });
 
 /** Part of a text, to search for. */
-export const SearchText = (where: string) =>
-  Type.String({ 'x-text': 'line', maxLength: 100, description: `Part of ${where}, in any letter case.` });
+export const SearchText = (where: string, example: string) =>
+  Type.String({
+    'x-text': 'line',
+    maxLength: 100,
+    description: `Part of ${where}, in any letter case.`,
+    examples: [example],
+  });
 
 /** A DTO by its name: a reference to the schema registered under its `$id`. */
 export const Named = <Schema extends TSchema>(schema: Schema) =>
@@ -46,7 +61,8 @@ export const Strict = <Properties extends TObject['properties']>(
 ) => Type.Object(properties, { additionalProperties: false, ...options });
 
 /** The path parameter of one row. */
-export const IdParams = Strict({ id: Id() });
+export const IdParams = (noun: string, example: string) =>
+  Strict({ id: Type.String({ format: 'uuid', description: `The id of the ${noun}.`, examples: [example] }) });
 
 /** A query string that takes no parameter. */
 export const NoQuery = Strict({});

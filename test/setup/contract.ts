@@ -85,7 +85,7 @@ function pointerPart(part: string): string {
 }
 
 /** The same document, with the DTOs closed: a property that is not documented is a fault of the service. */
-function closed<Document extends object>(document: Document): Document {
+export function closed<Document extends object>(document: Document): Document {
   const copy = JSON.parse(JSON.stringify(document));
   for (const schema of Object.values(copy.components.schemas) as Record<string, unknown>[]) {
     schema.additionalProperties ??= false;
