@@ -21,6 +21,10 @@ export const methods = plugin(
       const pattern = patterns.get(url) ?? { segments: url.split('/'), methods: new Set() };
       for (const name of [method].flat()) {
         pattern.methods.add(name);
+        // Of a path's twin with a slash at its end only HEAD is announced, which follows from GET.
+        if (name === 'HEAD') {
+          pattern.methods.add('GET');
+        }
       }
       patterns.set(url, pattern);
     });
@@ -29,9 +33,11 @@ export const methods = plugin(
       const segments = (url.split(/[?#]/, 1)[0] ?? url).split('/').map(decodeURIComponent);
       const found = [...patterns.values()].filter(
         (pattern) =>
-          pattern.segments.length === segments.length &&
+          (pattern.segments.length === segments.length ||
+            (pattern.segments.at(-1) === '*' && pattern.segments.length < segments.length)) &&
           pattern.segments.every(
-            (part, index) => part === segments[index] || (part.startsWith(':') && segments[index]),
+            (part, index) =>
+              part === segments[index] || part === '*' || (part.startsWith(':') && segments[index]),
           ),
       );
       return [...new Set(found.flatMap((pattern) => [...pattern.methods]))].sort();

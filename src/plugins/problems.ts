@@ -17,10 +17,13 @@ const byFastifyCode: Record<string, Code> = {
   FST_ERR_BAD_URL: 'invalid_parameter',
 };
 
-/** Other refusals of Fastify and of @fastify/sensible, which have a status and no code of ours. */
+/** Other refusals of Fastify and its plugins, which have a status and no code of ours. */
 const byStatus: Record<number, Code> = {
   400: 'invalid_parameter',
+  // A path that would lead out of the files of /docs.
+  403: 'route_not_found',
   404: 'route_not_found',
+  412: 'precondition_failed',
   413: 'payload_too_large',
   415: 'unsupported_media_type',
   503: 'service_unavailable',
@@ -41,6 +44,9 @@ export const problems = plugin(
       }
       return send(problem, request, reply);
     });
+
+    // A file of /docs that does not exist: its path has a route, so it comes here from there.
+    app.setNotFoundHandler((request, reply) => send(new Problem('route_not_found'), request, reply));
 
     // Before a body is read: what there is to say of a path or a method does not depend on it.
     app.addHook('onRequest', async (request, reply) => {
