@@ -1,9 +1,45 @@
 import t from 'tap';
+import { SHIFT } from '../setup/endpoints.js';
 import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
 
 const service = await startService(t);
 const wire = await openWire(service.app);
+const club = await service.db.makeClub('north');
+const anna = service.as('anna', 'Manager', club);
+
+t.test('a time is in its years both as it is written and in UTC, in bodies and in filters', async (t) => {
+  const bounds: [time: string, fits: boolean][] = [
+    ['1970-01-01T00:30:00+01:00', false],
+    ['1970-01-01T00:59:59.999999+01:00', false],
+    ['1970-01-01T01:00:00+01:00', true],
+    ['1969-12-31T23:30:00-01:00', false],
+    ['2199-12-31T23:30:00-01:00', false],
+    ['2199-12-31T23:00:00-01:00', false],
+    ['2199-12-31T22:59:59-01:00', true],
+    ['2200-01-01T00:30:00+01:00', false],
+  ];
+  const shift = `/api/shifts/${(await anna.post('/api/shifts', shiftRequest())).body.id}`;
+  const task = `/api/tasks/${(await anna.post('/api/tasks', { title: 'Mow' })).body.id}`;
+  for (const [time, fits] of bounds) {
+    const endsAt = new Date(Date.parse(time) + 1).toISOString();
+    const encoded = encodeURIComponent(time);
+    const answers = [
+      await anna.post('/api/tasks', { title: 'Mow', dueAt: time }),
+      await anna.patch(task, { dueAt: time }),
+      await anna.post('/api/shifts', { ...SHIFT, startsAt: time, endsAt }),
+      await anna.put(shift, { ...SHIFT, startsAt: time, endsAt }),
+      ...(await Promise.all(
+        ['tasks?dueBefore', 'tasks?dueAfter', 'shifts?from', 'shifts?to'].map((filter) =>
+          anna.get(`/api/${filter}=${encoded}`),
+        ),
+      )),
+    ];
+    const said = answers.map(({ status }) => (status < 300 ? 200 : status));
+    t.same(said, Array(answers.length).fill(fits ? 200 : 400), time);
+  }
+});
 
 t.test('a wrong method is 405 with Allow on what needs no token, the files of /docs too', async (t) => {
   const paths = ['/docs', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
