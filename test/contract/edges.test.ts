@@ -1,13 +1,21 @@
 import t from 'tap';
 import { SHIFT } from '../setup/endpoints.js';
-import { startService } from '../setup/service.js';
+import { type Answer, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
+import { taskIn } from '../setup/workflow.js';
 
-const service = await startService(t);
+const service = await startService(t, { testUserHeader: true });
 const wire = await openWire(service.app);
 const club = await service.db.makeClub('north');
 const anna = service.as('anna', 'Manager', club);
+const ben = service.as('ben', 'Member', club);
+const cleo = service.as('cleo', 'Member', club);
+const linesOf = async (role: string): Promise<[string, string][]> => [
+  ['authorization', `Bearer ${await service.token({ sub: role, clubs: { [club]: role } })}`],
+  ['x-tenant-id', club],
+  ['content-type', 'application/json'],
+];
 
 t.test('a time is in its years both as it is written and in UTC, in bodies and in filters', async (t) => {
   const bounds: [time: string, fits: boolean][] = [
@@ -71,4 +79,76 @@ t.test('a file that /docs does not have is a 404, whatever way its path takes', 
   }
   const stale = await wire('GET', file, [['if-match', '"1"']]);
   t.match([stale.status, stale.body?.code], [412, 'precondition_failed']);
+});
+
+t.test('If-None-Match and If-Modified-Since on a list are ignored', async (t) => {
+  for (const list of ['tasks', 'shifts', 'members', 'clubs/me']) {
+    for (const headers of [{ 'if-none-match': '*' }, { 'if-modified-since': new Date().toUTCString() }]) {
+      const answer = await anna.get(`/api/${list}`, headers as Record<string, string>);
+      t.match(answer, { status: 200, headers: { etag: undefined } }, list);
+      t.ok(Array.isArray(answer.body), list);
+    }
+  }
+});
+
+t.test('X-Test-UserId sent twice is a 400, after the role and before the body', async (t) => {
+  const id = await ben.memberId();
+  const twice: [string, string][] = [
+    ['x-test-userid', id],
+    ['X-Test-UserId', id],
+  ];
+  const [manager, viewer] = [await linesOf('Manager'), await linesOf('Viewer')];
+  for (const body of ['{"title":"Mow"}', '{"nonsense":1}', '{', `"${'a'.repeat(140_000)}"`]) {
+    const codes = [];
+    for (const lines of [viewer, manager]) {
+      const answer = await wire('POST', '/api/tasks', [...lines, ...twice], body);
+      codes.push(`${answer.status} ${answer.body.code}`);
+    }
+    t.same(codes, ['403 insufficient_role', '400 test_user_invalid'], body.slice(0, 20));
+  }
+  const tenants = await wire('POST', '/api/tasks', [...manager, ['x-tenant-id', club], ...twice], '{}');
+  t.equal(tenants.body.code, 'tenant_header_invalid', 'the tenant header comes before');
+  const clubs = await wire('GET', '/api/clubs/me', [...manager.slice(0, 1), ...twice]);
+  t.equal(clubs.status, 200, 'where there is no tenant, nobody looks at it');
+});
+
+t.test('a refusal of the domain has these members and no others', async (t) => {
+  const id = async (body: object) => `/api/shifts/${(await anna.post('/api/shifts', body)).body.id}`;
+  const shift = await id(shiftRequest({ capacity: 2 }));
+  await anna.post(`${shift}/signup`);
+  await ben.post(`${shift}/signup`);
+  const past = await id(shiftRequest({ startsAt: '2020-01-01T10:00:00Z', endsAt: '2020-01-01T12:00:00Z' }));
+  const { path: task } = await taskIn('InProgress', anna, await ben.memberId());
+  const signupsBelow = await anna.put(shift, shiftRequest({ capacity: 1 }));
+  const refusals: [Answer, number, string, object?][] = [
+    [signupsBelow, 409, 'capacity_below_signups', { signupCount: 2 }],
+    [await anna.put(shift, { ...SHIFT, version: 7 }), 409, 'shift_version_conflict', { currentVersion: 1 }],
+    [await cleo.post(`${past}/signup`), 422, 'shift_in_past'],
+    [await cleo.delete(`${past}/signup`), 422, 'shift_in_past'],
+    [await cleo.delete(`${shift}/signup`), 404, 'signup_not_found'],
+    [await cleo.patch(task, { assigneeId: await cleo.memberId() }), 403, 'task_assign_forbidden'],
+    [
+      await cleo.patch(task, { state: 'Assigned' }),
+      403,
+      'task_transition_forbidden',
+      { currentState: 'InProgress', requestedState: 'Assigned', allowedTransitions: ['Review'] },
+    ],
+    [
+      await ben.post('/api/tasks', { title: 'Mow' }),
+      403,
+      'insufficient_role',
+      { requiredRole: 'Manager', yourRole: 'Member' },
+    ],
+  ];
+  for (const [{ status, body }, expected, code, more = {}] of refusals) {
+    const { type, title, detail, instance, requestId, ...rest } = body;
+    t.strictSame({ ...rest }, { status: expected, code, ...more }, code);
+    t.equal(status, expected, code);
+    t.ok(
+      [type, title, detail, instance, requestId].every((text) => typeof text === 'string'),
+      code,
+    );
+  }
+  const own = await ben.patch(task, { state: 'Open' });
+  t.same([...own.body.allowedTransitions].sort(), ['Assigned', 'Review'], 'the assignee may do more');
 });
