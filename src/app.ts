@@ -18,6 +18,7 @@ import { health } from './plugins/health.js';
 import { methods } from './plugins/methods.js';
 import { openapi } from './plugins/openapi.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
+import { query } from './plugins/query.js';
 import { responses } from './plugins/responses.js';
 import { tenant } from './plugins/tenant.js';
 import { testUser } from './plugins/test-user.js';
@@ -60,6 +61,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
   await app.register(methods);
   await app.register(responses);
   await app.register(problems);
+  await app.register(query);
   await app.register(body);
   await app.register(openapi, { testUserHeader: config.testUserHeader });
   await app.register(health, { database });

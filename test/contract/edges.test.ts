@@ -152,3 +152,14 @@ t.test('a refusal of the domain has these members and no others', async (t) => {
   const own = await ben.patch(task, { state: 'Open' });
   t.same([...own.body.allowedTransitions].sort(), ['Assigned', 'Review'], 'the assignee may do more');
 });
+
+t.test('a query string that is no UTF-8 is a 400 that names the parameter, after the role', async (t) => {
+  const viewer = service.as('viewer', 'Viewer', club);
+  for (const part of ['%zz', '%', '%ff', '%ED%A0%80', 'a%2', '%C3%28']) {
+    const { status, body } = await ben.get(`/api/tasks?limit=5&q=${part}`);
+    t.match([status, body.code, body.errors?.[0]?.parameter], [400, 'invalid_parameter', 'q'], part);
+    t.equal((await ben.get(`/api/tasks?${part}=1`)).body.code, 'invalid_parameter', part);
+    t.equal((await viewer.get(`/api/tasks?q=${part}`)).body.code, 'insufficient_role', part);
+  }
+  t.equal((await ben.get('/api/tasks?q=100%25+%C3%A4%F0%9F%8E%BE')).status, 200);
+});
