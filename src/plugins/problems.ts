@@ -50,7 +50,8 @@ export const problems = plugin(
 
     // Before a body is read: what there is to say of a path or a method does not depend on it.
     app.addHook('onRequest', async (request, reply) => {
-      if (request.is404) {
+      // The router takes nothing for an id as well: /api/tasks/ is no task, and nowhere.
+      if (request.is404 || (request.params as { id?: string }).id === '') {
         const methods = app.methodsOf(request.url);
         const problem =
           methods.length === 0

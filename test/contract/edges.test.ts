@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SHIFT } from '../setup/endpoints.js';
+import { endpoints, SHIFT } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
@@ -162,4 +162,13 @@ t.test('a query string that is no UTF-8 is a 400 that names the parameter, after
     t.equal((await viewer.get(`/api/tasks?q=${part}`)).body.code, 'insufficient_role', part);
   }
   t.equal((await ben.get('/api/tasks?q=100%25+%C3%A4%F0%9F%8E%BE')).status, 200);
+});
+
+t.test('a path with nothing for an id is nowhere, with every method and without a token', async (t) => {
+  for (const { method, path } of endpoints.filter(({ path }) => path.includes(':id'))) {
+    for (const lines of [[], await linesOf('Admin')]) {
+      const answer = await wire(method, path.replace(':id', ''), lines);
+      t.match([answer.status, answer.body?.code], [404, 'route_not_found'], `${method} ${path}`);
+    }
+  }
 });
