@@ -28,7 +28,13 @@ export const body = plugin(
         ) {
           throw new Problem('unsupported_media_type');
         }
-        return bytes.length === 0 ? undefined : parse(bytes);
+        if (bytes.length === 0) {
+          return undefined;
+        }
+        if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+          throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
+        }
+        return parse(bytes);
       },
     );
 

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { endpoints, SHIFT } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
@@ -171,4 +172,16 @@ t.test('a path with nothing for an id is nowhere, with every method and without 
       t.match([answer.status, answer.body?.code], [404, 'route_not_found'], `${method} ${path}`);
     }
   }
+});
+
+t.test('a body in another coding is a 415, whatever it holds; identity is none', async (t) => {
+  const lines = await linesOf('Manager');
+  const text = '{"title":"Mow"}';
+  const said = async (coding: string, body: string | Buffer) =>
+    (await wire('POST', '/api/tasks', [...lines, ['content-encoding', coding]], body)).status;
+  t.same(
+    [await said('gzip', gzipSync(text)), await said('br', text), await said('gzip, identity', text)],
+    [415, 415, 415],
+  );
+  t.same([await said('identity', text), await said('Identity', text)], [201, 201]);
 });
