@@ -1,4 +1,11 @@
-import { Ajv, type AnySchema, type FuncKeywordDefinition, type SchemaValidateFunction } from 'ajv';
+import type { TObject } from '@sinclair/typebox';
+import {
+  Ajv,
+  type AnySchema,
+  type FuncKeywordDefinition,
+  type SchemaValidateFunction,
+  type ValidateFunction,
+} from 'ajv';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { toInstant } from './instant.js';
 import { isCleanText, type TextKind } from './text.js';
@@ -36,6 +43,20 @@ const checkPeriod: SchemaValidateFunction = (_on: true, period: { startsAt?: unk
   return !start || !end || (end > start && isWithin(start, end));
 };
 
+/**
+ * Reads whole numbers in place, where they are plain digits: Ajv's own coercion takes 0x10, 1e2 and blanks for
+ * numbers too. What is left as text is then refused for its type.
+ */
+const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<string, unknown>) => {
+  for (const name of names) {
+    const text = parameters[name];
+    if (typeof text === 'string' && /^[0-9]+$/.test(text)) {
+      parameters[name] = Number(text);
+    }
+  }
+  return true;
+};
+
 /** Splits words at their commas, in place. */
 const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _schema, place) => {
   const words = [...new Set(text.split(','))];
@@ -53,25 +74,25 @@ function isWithin(start: string, end: string): boolean {
 }
 
 /**
- * Makes the route schemas the validators. Bodies are taken at their word ("5" is not 5); in paths and query
- * strings, where everything is text, a number is read from it.
+ * Makes the route schemas the validators. Nothing is coerced ("5" is not 5); only in paths and query strings, where
+ * everything is text, a whole number is read from its digits.
  *
  * @param shared the schemas that others refer to, by `$id`
  */
 export function buildValidator(shared: Record<string, unknown>) {
-  const compilers = {
-    bodies: newCompiler({ coerceTypes: false }),
-    parameters: newCompiler({ coerceTypes: true }),
-  };
+  const ajv = newCompiler();
   for (const [id, schema] of Object.entries(shared)) {
-    compilers.bodies.addSchema(schema as AnySchema, id);
-    compilers.parameters.addSchema(schema as AnySchema, id);
+    ajv.addSchema(schema as AnySchema, id);
   }
-  return (definition: unknown) => {
+  return (definition: unknown): ValidateFunction => {
     // Fastify passes the part of the message beside the schema; its types know only of the schema.
-    const { schema, httpPart } = definition as { schema: AnySchema; httpPart?: string };
-    return (httpPart === 'body' ? compilers.bodies : compilers.parameters).compile(schema);
+    const { schema, httpPart } = definition as { schema: TObject; httpPart?: string };
+    return ajv.compile(httpPart === 'body' ? schema : { ...schema, 'x-digits': integersOf(schema) });
   };
+}
+
+function integersOf({ properties }: TObject): string[] {
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
 }
 
 /** The project's own keywords; the building blocks in `schemas.ts` use them. */
@@ -87,6 +108,7 @@ const keywords: FuncKeywordDefinition[] = [
   },
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
+  { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },
   { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },
 ];
 
@@ -100,8 +122,8 @@ function fault(message: string, instancePath?: string) {
   return [{ keyword: 'x', params: {}, message, ...(instancePath === undefined ? {} : { instancePath }) }];
 }
 
-function newCompiler(options: { coerceTypes: boolean }): Ajv {
-  const ajv = new Ajv({ ...options, allErrors: true, removeAdditional: false, strict: false });
+function newCompiler(): Ajv {
+  const ajv = new Ajv({ allErrors: true, removeAdditional: false, strict: false });
   ajv.addFormat('uuid', isUuid);
   ajv.addFormat('assignee', (text: string) => text === 'me' || text === 'none' || isUuid(text));
   // Checked by x-instant in requests, true by construction in answers.

@@ -119,7 +119,8 @@ t.test('each list pages in each of its orders, while rows come and the row at th
       t.equal(new Set(seen).size, seen.length, `${path}: no row twice`);
       t.equal(new Set([...seen, ...before]).size, seen.length, `${path}: no row skipped`);
     }
-    for (const limit of ['0', '501', '-1', '1.5', 'x', '', '1&limit=1']) {
+    const unlike = ['+5', '%2B5', '%205', '5%20', '5%0a', '5.0', '1e2', '0x10', '1_0', '٥', 'true', 'null'];
+    for (const limit of ['0', '501', '-1', '1.5', 'x', '', '1&limit=1', '9'.repeat(400), ...unlike]) {
       const { status, body } = await pia.get(`/api/${list}?limit=${limit}`);
       t.match([status, body.code, body.errors?.[0]?.parameter], [400, 'invalid_parameter', 'limit'], limit);
     }
