@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Problem } from '../problems/problem.js';
@@ -38,9 +39,21 @@ export const body = plugin(
       },
     );
 
-    // Where a body may be left out, so may its type: whatever has none is read as JSON.
+    // Of another type a body is refused at its first byte; chunks may turn out to hold none.
+    app.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => {
+      for await (const bytes of payload.iterator({ destroyOnReturn: false })) {
+        if (bytes.length > 0) {
+          throw new Problem('unsupported_media_type');
+        }
+      }
+    });
+
     app.addHook('onRequest', async ({ headers, routeOptions }) => {
-      if (routeOptions.config.bodyIsOptional) {
+      if (headers['transfer-encoding'] === undefined && !Number(headers['content-length'])) {
+        // The type of nothing says nothing: some clients send one with every request.
+        delete headers['content-type'];
+      } else if (routeOptions.config.bodyIsOptional) {
+        // Where a body may be left out, so may its type: whatever has none is read as JSON.
         headers['content-type'] ??= 'application/json';
       }
     });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
+import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
 import { type Method, startService } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';
 
@@ -7,6 +7,7 @@ const LIMIT_BYTES = 128 * 1024;
 const service = await startService(t);
 const wire = await openWire(service.app);
 const north = await service.db.makeClub('north');
+const admin = service.as('anna', 'Admin', north);
 const signedIn: [string, string][] = [
   ['authorization', `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`],
   ['x-tenant-id', north],
@@ -65,6 +66,39 @@ t.test('a body that is not announced as JSON is a 415', async (t) => {
       t.match(answer, { status: 415, body: { code: 'unsupported_media_type' } }, rule);
     }
   }
+});
+
+t.test('an empty body is no body, whatever type it claims; one byte of that type is a 415', async (t) => {
+  const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'json', ''];
+  const wrong: unknown[] = [];
+  for (const type of types) {
+    for (const framing of ['content-length', 'transfer-encoding']) {
+      // What cannot be read as a type is refused before anybody knows how long the chunks are.
+      const isReadable = type.includes('/') || framing !== 'transfer-encoding';
+      const shift = await admin.post('/api/shifts', SHIFT);
+      const path = `/api/shifts/${shift.body.id}`;
+      const send = (method: Method, to: string, body?: string) => {
+        const chunked: [string, string][] = framing === 'transfer-encoding' ? [[framing, 'chunked']] : [];
+        return wire(method, to, [...signedIn, ['content-type', type], ...chunked], body);
+      };
+      const said = [
+        await send('POST', `${path}/signup`, '<a/>'),
+        await send('DELETE', path, 'x'),
+        await send('POST', `${path}/signup`, ''),
+        await send('DELETE', `${path}/signup`, ''),
+        await send('DELETE', path, ''),
+        await send('POST', '/api/tasks', ''),
+      ].map(({ status }) => status);
+      const expected = isReadable ? [415, 415, 201, 204, 204, 400] : Array(6).fill(415);
+      if (said.join() !== expected.join()) {
+        wrong.push({ type, framing, said });
+      }
+    }
+  }
+  t.same(wrong, []);
+  const task = await admin.post('/api/tasks', { title: 'Mow' });
+  const unframed: [string, string][] = [...signedIn, ['content-type', 'text/plain']];
+  t.equal((await wire('DELETE', `/api/tasks/${task.body.id}`, unframed)).status, 204, 'no length, no chunks');
 });
 
 t.test('JSON is JSON in any letter case and with a charset; a merge patch is for PATCH alone', async (t) => {
