@@ -30,6 +30,8 @@ import { buildValidator } from './validation/compiler.js';
 const BODY_LIMIT_BYTES = 128 * 1024;
 /** A whole request, from its first byte: a slow sender must not hold a connection for long. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How often Node looks for requests that took longer; by itself twice a minute, which would double the limit. */
+const REQUEST_CHECK_MS = 5_000;
 /** A silent connection; longer than the transaction's deadline, so that no answer is cut off. */
 const CONNECTION_TIMEOUT_MS = 60_000;
 /** Longer than the idle time-outs of usual load balancers (60 s), so that they close first. */
@@ -50,6 +52,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: { connectionsCheckingInterval: REQUEST_CHECK_MS },
     // A path parameter of any length is a parameter; whether it is a UUID is said in words.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,

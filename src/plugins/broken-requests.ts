@@ -40,12 +40,16 @@ export function refuseBrokenRequests(logger: FastifyBaseLogger) {
 
 /**
  * Whether the next answer on the socket is that of the broken request. It is not while an earlier request, which
- * came whole, waits for its own, nor once an answer has begun.
+ * came whole, waits for its own, nor once an answer has begun or was given before the request came to its end.
  */
 function isUnanswered(socket: Socket): boolean {
-  // Where Node keeps the answer that is under way; its own handler of such errors looks there too.
-  const underWay = (socket as { _httpMessage?: ServerResponse & { req: IncomingMessage } })._httpMessage;
-  return !underWay || (!underWay.headersSent && !underWay.req.complete);
+  // Where Node keeps the answer that is under way and the request that comes in; its own handler of such errors looks
+  // at the first too.
+  const { _httpMessage: underWay, parser } = socket as {
+    _httpMessage?: (ServerResponse & { req: IncomingMessage }) | null;
+    parser?: { incoming: IncomingMessage | null } | null;
+  };
+  return underWay ? !underWay.headersSent && !underWay.req.complete : parser?.incoming?.complete !== false;
 }
 
 function answer(status: number, detail: string, requestId: string): string {

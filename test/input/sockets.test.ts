@@ -1,5 +1,3 @@
-import type { Socket } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { openWires, type Reply } from '../setup/raw.js';
 import { startService } from '../setup/service.js';
@@ -139,22 +137,6 @@ t.test('what is broken is not the answer to the good request before it', async (
   for (const { status, body } of replies.slice(0, 1)) {
     t.match([status, JSON.parse(body)], [200, { externalUserId: 'anna' }]);
   }
-});
-
-t.test('a request that takes too long is told so', async (t) => {
-  // Node looks for them twice a minute; here it is told that the time has come.
-  service.app.server.once('connection', async (socket: Socket) => {
-    await setImmediate();
-    service.app.server.emit(
-      'clientError',
-      Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
-      socket,
-    );
-  });
-  const { replies } = await raw('GET /livez HTTP/1.1\r\n', Number.POSITIVE_INFINITY);
-  t.equal(statuses(replies), '408');
-  t.match(JSON.parse(replies[0]?.body ?? ''), { status: 408, code: 'invalid_parameter' });
-  t.ok(service.app.server.requestTimeout > 0 && service.app.server.requestTimeout <= 60_000);
 });
 
 t.test('after all that the process serves as before', async (t) => {

@@ -10,10 +10,13 @@ export interface Reply {
 }
 
 /**
- * Sends bytes over a connection of their own, which the caller ends once that many answers have come: 0 breaks it
+ * Sends bytes, or parts as they come, over a connection of their own, which the caller ends once that many answers have come: 0 breaks it
  * off at once, Infinity leaves it to the service. Resolves when it is closed.
  */
-export type Raw = (bytes: string | Buffer, answers: number) => Promise<{ replies: Reply[]; text: string }>;
+export type Raw = (
+  bytes: string | Buffer | AsyncIterable<string>,
+  answers: number,
+) => Promise<{ replies: Reply[]; text: string }>;
 
 /** No honest answer takes longer; a connection that is open still is a hang. */
 const HANG_MS = 5_000;
@@ -25,9 +28,17 @@ export async function openWires(app: App): Promise<Raw> {
   return (bytes, answers) =>
     new Promise((resolve, reject) => {
       const parts: Buffer[] = [];
-      const socket = connect(port, '127.0.0.1', () =>
-        answers === 0 ? socket.end(bytes) : socket.write(bytes),
-      );
+      const socket = connect(port, '127.0.0.1', async () => {
+        for await (const part of typeof bytes === 'string' || Buffer.isBuffer(bytes) ? [bytes] : bytes) {
+          if (!socket.writable) {
+            return;
+          }
+          socket.write(part);
+        }
+        if (answers === 0) {
+          socket.end();
+        }
+      });
       socket.setTimeout(HANG_MS, () => socket.destroy(new Error('The connection hangs.')));
       let failure: Error | undefined;
       socket.on('data', (part) => {

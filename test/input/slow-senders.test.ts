@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { openWires, type Reply } from '../setup/raw.js';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t);
+const { server } = service.app;
+const asShipped = {
+  requestMs: server.requestTimeout,
+  checkMs: (server as unknown as { connectionsCheckingInterval: number }).connectionsCheckingInterval,
+};
+const HEADERS_MS = 500;
+const REQUEST_MS = 900;
+// The server's own settings; they hold from the moment it listens.
+Object.assign(server, {
+  headersTimeout: HEADERS_MS,
+  requestTimeout: REQUEST_MS,
+  connectionsCheckingInterval: 50,
+});
+const raw = await openWires(service.app);
+const club = await service.db.makeClub();
+const anna = `Host: a\r\nAuthorization: Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
+const post = (lines: string, authorization = anna) =>
+  `POST /api/tasks HTTP/1.1\r\n${authorization}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n`;
+const who = `GET /api/members/me HTTP/1.1\r\n${anna}\r\n\r\n`;
+const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
+
+/** A sender that never comes to an end; it gives up after five times the longest time-out. */
+async function* drip(head: string, part: string, everyMs = 20): AsyncGenerator<string> {
+  yield head;
+  for (const end = Date.now() + 5 * REQUEST_MS; Date.now() < end; await sleep(everyMs)) {
+    yield part;
+  }
+}
+
+const slow: Record<string, [head: string, part: string]> = {
+  'silence': ['', ''],
+  'a request line': ['GET /', 'a'],
+  'headers': ['GET /livez HTTP/1.1\r\nHost: a\r\n', 'X-A: a\r\n'],
+  'one header': ['GET /livez HTTP/1.1\r\nHost: a\r\nX-A: ', 'a'],
+  'a body of a length': [post('Content-Length: 100000'), ' '],
+  'chunks without an end': [post('Transfer-Encoding: chunked'), '1\r\n \r\n'],
+  'one chunk': [`${post('Transfer-Encoding: chunked')}ffff\r\n`, ' '],
+  'a chunk extension': [`${post('Transfer-Encoding: chunked')}1;a=`, 'a'],
+  'trailers': [`${post('Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n`, 'X-A: a\r\n'],
+}; // biome-ignore format: one a line
+
+t.test('who sends for too long is told so and cut off, while everybody else is served', async (t) => {
+  let isOver = false;
+  const others = (async () => {
+    const served: string[] = [];
+    for (; !isOver; await sleep(50)) {
+      served.push(statuses((await raw(who, 1)).replies));
+    }
+    return served;
+  })();
+  const wrong: unknown[] = [];
+  await Promise.all(
+    Object.entries(slow).map(async ([what, [head, part]]) => {
+      const began = Date.now();
+      const { replies, text } = await raw(drip(head, part), Number.POSITIVE_INFINITY);
+      const ms = Date.now() - began;
+      const [{ headers, body } = { headers: {} as Record<string, string>, body: '{}' }] = replies;
+      const { code, requestId } = JSON.parse(body);
+      const said = [statuses(replies), headers['content-type'], headers.connection, code].join();
+      const isProblem = said === '408,application/problem+json,close,invalid_parameter';
+      const isBody = head.startsWith('POST');
+      const isInTime = ms >= (isBody ? REQUEST_MS : HEADERS_MS) && ms < 3 * REQUEST_MS;
+      if (!isProblem || !isInTime || requestId !== headers['x-request-id']) {
+        wrong.push({ what, ms, text });
+      }
+    }),
+  );
+  isOver = true;
+  const served = await others;
+  t.same(wrong, []);
+  t.ok(served.length > 5, `${served.length} requests`);
+  t.same([...new Set(served)], ['200']);
+  t.same(await service.db.look('select from app.tasks'), []);
+});
+
+t.test('chunks without an end are refused at the limit of a body, however fast they come', async (t) => {
+  const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+  const { replies } = await raw(drip(post('Transfer-Encoding: chunked'), chunk, 1), Number.POSITIVE_INFINITY);
+  t.equal(statuses(replies), '413');
+});
+
+t.test(
+  'one request has one answer: who is refused before the body is not told of its slowness',
+  async (t) => {
+    const { replies } = await raw(
+      drip(post('Content-Length: 100000', 'Host: a'), ' '),
+      Number.POSITIVE_INFINITY,
+    );
+    t.equal(statuses(replies), '401');
+  },
+);
+
+t.test('a connection may rest between two requests', async (t) => {
+  const twice = async function* () {
+    yield who;
+    await sleep(2 * REQUEST_MS);
+    yield who;
+  };
+  t.equal(statuses((await raw(twice(), 2)).replies), '200,200');
+});
+
+t.test('as shipped a request has less than a minute', async (t) => {
+  t.ok(asShipped.requestMs > 0 && asShipped.checkMs > 0);
+  t.ok(asShipped.requestMs + asShipped.checkMs < 60_000);
+});
