@@ -15,6 +15,7 @@ import { body } from './plugins/body.js';
 import { refuseBrokenRequests } from './plugins/broken-requests.js';
 import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
+import { messages } from './plugins/messages.js';
 import { methods } from './plugins/methods.js';
 import { openapi } from './plugins/openapi.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
@@ -52,7 +53,8 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { connectionsCheckingInterval: REQUEST_CHECK_MS },
+    // The header Host is asked for by plugins/messages.ts, in words.
+    http: { connectionsCheckingInterval: REQUEST_CHECK_MS, requireHostHeader: false },
     // A path parameter of any length is a parameter; whether it is a UUID is said in words.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,
@@ -64,6 +66,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
   await app.register(methods);
   await app.register(responses);
   await app.register(problems);
+  await app.register(messages);
   await app.register(query);
   await app.register(body);
   await app.register(openapi, { testUserHeader: config.testUserHeader });

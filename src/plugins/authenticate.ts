@@ -2,6 +2,7 @@ import jwt from '@fastify/jwt';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { JWTHeaderParameters } from 'jose';
+import { countHeader } from '../http/header-lines.js';
 import { type Claims, type Identity, readIdentity } from '../identity/identity.js';
 import { ALGORITHMS, IssuerKeys } from '../identity/keys.js';
 import { Problem } from '../problems/problem.js';
@@ -102,16 +103,12 @@ function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): 
 
 /** RFC 6750, section 2.1: one Authorization header, one token. */
 function bearerToken(request: FastifyRequest): string {
-  const headers = request.raw.rawHeaders.filter(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
-  );
+  const count = countHeader(request.raw, 'authorization');
   const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
-  if (match?.[1] !== undefined && headers.length === 1) {
+  if (match?.[1] !== undefined && count === 1) {
     return match[1];
   }
-  throw headers.length === 0
-    ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' })
-    : invalidToken();
+  throw count === 0 ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' }) : invalidToken();
 }
 
 function invalidToken(): Problem {

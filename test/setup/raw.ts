@@ -72,8 +72,7 @@ function readReplies(text: string): Reply[] {
         header.slice(header.indexOf(':') + 1).trim(),
       ]),
     );
-    // Node's own refusals are empty and chunked.
-    const size = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : 5;
+    const size = Number(headers['content-length'] ?? 0);
     const start = end + 4;
     replies.push({ status: Number(line.split(' ')[1]), headers, body: rest.slice(start, start + size) });
     rest = rest.slice(start + size);
