@@ -30,7 +30,9 @@ export function refuseBrokenRequests(logger: FastifyBaseLogger) {
     }
     const [status, detail] = byNodeCode[error.code] ?? MALFORMED;
     const requestId = randomUUID();
-    logger.info({ reqId: requestId, route: null, status, reason: error.code }, 'request');
+    // Its headers are not known, so the address is the peer's, be it a proxy.
+    const ip = socket.remoteAddress;
+    logger.info({ reqId: requestId, route: null, status, reason: error.code, ip }, 'request');
     if (socket.writable && isUnanswered(socket)) {
       socket.write(answer(status, detail, requestId));
     }

@@ -82,7 +82,7 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
     'cache-control': 'private, no-cache',
     vary: 'Authorization, X-Tenant-Id',
   });
-  request.log.info({ method: request.method, route: null, status: 400 }, 'request');
+  request.log.info({ method: request.method, route: null, status: 400, ip: request.ip }, 'request');
   send(problemOf(error), request, reply);
 }
 

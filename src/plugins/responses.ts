@@ -1,6 +1,13 @@
 import sensible from '@fastify/sensible';
 import plugin from 'fastify-plugin';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who sends, for the log; kept, because a connection that was closed has forgotten. */
+    address: string;
+  }
+}
+
 /**
  * What every answer carries, and the one log line of every request: route and not URL, so that no parameter,
  * body or token is logged.
@@ -9,7 +16,9 @@ export const responses = plugin(
   async (app) => {
     await app.register(sensible);
 
+    app.decorateRequest('address', '');
     app.addHook('onRequest', async (request, reply) => {
+      request.address = request.ip;
       reply.header('x-request-id', request.id);
       // An answer depends on who asks and for which club; only the caller's own cache may keep it.
       reply.cacheControl('private');
@@ -24,7 +33,7 @@ export const responses = plugin(
           route: request.routeOptions.url ?? null,
           status: reply.statusCode,
           ms: Math.round(reply.elapsedTime * 10) / 10,
-          ip: request.ip,
+          ip: request.address,
           tenant: request.tenant?.id,
           member: request.memberId ?? undefined,
         },

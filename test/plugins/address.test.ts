@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import t from 'tap';
+import { type App, buildApp } from '../../src/app.js';
+import { readServerConfig, type Variable } from '../../src/config.js';
+import { openWires } from '../setup/raw.js';
+import { AUDIENCE, startService } from '../setup/service.js';
+
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+
+const written: string[] = [];
+const logger = pino({ level: 'info' }, { write: (line: string) => written.push(line) });
+
+/** The service with this log. */
+async function build(settings: Partial<Record<Variable, string>> = {}): Promise<App> {
+  const provided = {
+    NODE_ENV: 'test',
+    DATABASE_URL: service.db.url,
+    AUTH_ISSUER: service.issuer.url,
+    AUTH_AUDIENCE: AUDIENCE,
+    ...settings,
+  };
+  const app = await buildApp(readServerConfig(provided, {}), service.database, logger);
+  t.teardown(() => app.close());
+  return app;
+}
+
+t.test(
+  'the address is the peer’s; X-Forwarded-For is believed of a named proxy and of nobody else',
+  async (t) => {
+    const client = '203.0.113.7';
+    const wrong: unknown[] = [];
+    for (const [trusted, cases] of Object.entries({
+      '': [
+        ['10.0.0.7', '', '10.0.0.7'],
+        ['10.0.0.7', client, '10.0.0.7'],
+      ],
+      '10.0.0.0/8': [
+        ['10.0.0.7', '', '10.0.0.7'],
+        ['10.0.0.7', client, client],
+        ['::ffff:10.0.0.7', client, client],
+        ['192.0.2.1', client, '192.0.2.1'],
+        ['10.0.0.7', `198.51.100.1, ${client}`, client],
+        ['10.0.0.7', `198.51.100.1, ${client}, 10.1.1.1`, client],
+      ],
+      '192.0.2.1,fd00::/8': [
+        ['192.0.2.1', client, client],
+        ['fd00::1', '2001:db8::1', '2001:db8::1'],
+        ['10.0.0.7', client, '10.0.0.7'],
+      ],
+    })) {
+      const behind = await build({ TRUST_PROXY: trusted });
+      for (const [remoteAddress = '', forwarded = '', expected] of cases) {
+        for (const url of ['/livez', '/api/tasks', '/api/nothing']) {
+          written.length = 0;
+          const headers = forwarded === '' ? {} : { 'x-forwarded-for': forwarded };
+          await behind.inject({ url, headers, remoteAddress });
+          const addresses = written.map((line) => JSON.parse(line).ip).join();
+          if (addresses !== expected) {
+            wrong.push({ trusted, remoteAddress, forwarded, url, addresses });
+          }
+        }
+      }
+    }
+    t.same(wrong, []);
+  },
+);
+
+t.test('a message that cannot be read and one whose sender goes have an address too', async (t) => {
+  const app = await build();
+  const raw = await openWires(app);
+  const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
+  for (const [bytes, answers] of [
+    [`GET /api/tasks/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 1],
+    ['FOO / HTTP/1.1\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY],
+    [
+      `POST /api/tasks HTTP/1.1\r\n${signedIn}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n`,
+      0,
+    ],
+  ] as const) {
+    written.length = 0;
+    await raw(bytes, answers);
+    await sleep(50);
+    const addresses = written.map((line) => JSON.parse(line).ip);
+    t.ok(addresses.length > 0 && addresses.every((ip) => ip === '127.0.0.1'), written.join());
+  }
+});
