@@ -4,57 +4,13 @@
  * Every variable is checked before anything starts, all faults are reported in one message, and combinations
  * that would be unsafe in production are refused here, so that no other module needs to know the environment.
  */
-import { KindGuard, type Static, Type } from '@sinclair/typebox';
+import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { isLoopback, isOneServer } from './validation/url.js';
+import { Environment, type Variable, type Variables } from './variables.js';
 
-const Switch = Type.Union([Type.Literal('on'), Type.Literal('off')], { description: 'on or off' });
-const PostgresUrl = Type.String({ pattern: '^postgres(ql)?://.+', description: 'a postgres:// URL' });
-const WebUrl = Type.String({ pattern: '^https?://[^/\\s]+', description: 'an http:// or https:// URL' });
-
-/** Every variable the project reads, with its default; `.env.example` describes each. */
-export const Environment = Type.Object({
-  HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'an address to listen on' }),
-  PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'a port, 0 to 65535' }),
-  LOG_LEVEL: Type.Union(
-    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
-    { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },
-  ),
-  NODE_ENV: Type.Union([Type.Literal('development'), Type.Literal('test'), Type.Literal('production')], {
-    default: 'production',
-    description: 'development, test or production',
-  }),
-  DATABASE_URL: Type.Optional(PostgresUrl),
-  MIGRATION_DATABASE_URL: Type.Optional(PostgresUrl),
-  DATABASE_POOL_SIZE: Type.Integer({
-    minimum: 1,
-    maximum: 100,
-    default: 4,
-    description: 'a number, 1 to 100',
-  }),
-  DATABASE_PREPARE: { ...Switch, default: 'on' },
-  EMBEDDED_DATA_DIR: Type.String({ minLength: 1, default: '.data', description: 'a directory' }),
-  AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1, description: 'the issuer of the tokens' })),
-  AUTH_AUDIENCE: Type.String({
-    minLength: 1,
-    default: 'club-management-service',
-    description: 'an audience',
-  }),
-  AUTH_JWKS_URL: Type.Optional(WebUrl),
-  AUTH_CLUBS_CLAIM: Type.String({ minLength: 1, default: 'clubs', description: 'the name of a claim' }),
-  TEST_DATABASE_URL: Type.Optional(PostgresUrl),
-  TRUST_PROXY: Type.Optional(
-    Type.String({
-      pattern: '^[0-9a-fA-F.:]+(/[0-9]{1,3})?(,[0-9a-fA-F.:]+(/[0-9]{1,3})?)*$',
-      description: 'addresses or networks with commas between, such as 10.0.0.0/8',
-    }),
-  ),
-  TEST_USER_HEADER: { ...Switch, default: 'off' },
-});
-
-type Variables = Static<typeof Environment>;
 export type DevelopmentConfig = Variables;
-export type Variable = keyof Variables;
+export type { Variable };
 
 /** The configuration is unusable. The message names every faulty variable, a line each. */
 export class ConfigurationError extends Error {

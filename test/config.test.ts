@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import {
   ConfigurationError,
-  Environment,
   readDevelopmentConfig,
   readMigrationUrl,
   readServerConfig,
 } from '../src/config.js';
+import { Environment } from '../src/variables.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const names = Object.keys(Environment.properties);

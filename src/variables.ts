@@ -1,0 +1,49 @@
+import { type Static, Type } from '@sinclair/typebox';
+
+const Switch = Type.Union([Type.Literal('on'), Type.Literal('off')], { description: 'on or off' });
+const PostgresUrl = Type.String({ pattern: '^postgres(ql)?://.+', description: 'a postgres:// URL' });
+const WebUrl = Type.String({ pattern: '^https?://[^/\\s]+', description: 'an http:// or https:// URL' });
+
+/** Every variable the project reads, with its default; `.env.example` describes each. */
+export const Environment = Type.Object({
+  HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'an address to listen on' }),
+  PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'a port, 0 to 65535' }),
+  LOG_LEVEL: Type.Union(
+    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
+    { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },
+  ),
+  NODE_ENV: Type.Union([Type.Literal('development'), Type.Literal('test'), Type.Literal('production')], {
+    default: 'production',
+    description: 'development, test or production',
+  }),
+  DATABASE_URL: Type.Optional(PostgresUrl),
+  MIGRATION_DATABASE_URL: Type.Optional(PostgresUrl),
+  DATABASE_POOL_SIZE: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 4,
+    description: 'a number, 1 to 100',
+  }),
+  DATABASE_PREPARE: { ...Switch, default: 'on' },
+  EMBEDDED_DATA_DIR: Type.String({ minLength: 1, default: '.data', description: 'a directory' }),
+  AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1, description: 'the issuer of the tokens' })),
+  AUTH_AUDIENCE: Type.String({
+    minLength: 1,
+    default: 'club-management-service',
+    description: 'an audience',
+  }),
+  AUTH_JWKS_URL: Type.Optional(WebUrl),
+  AUTH_CLUBS_CLAIM: Type.String({ minLength: 1, default: 'clubs', description: 'the name of a claim' }),
+  TEST_DATABASE_URL: Type.Optional(PostgresUrl),
+  TRUST_PROXY: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-fA-F.:]+(/[0-9]{1,3})?(,[0-9a-fA-F.:]+(/[0-9]{1,3})?)*$',
+      description: 'addresses or networks with commas between, such as 10.0.0.0/8',
+    }),
+  ),
+  TEST_USER_HEADER: { ...Switch, default: 'off' },
+});
+
+/** What they hold once they are checked. */
+export type Variables = Static<typeof Environment>;
+export type Variable = keyof Variables;
