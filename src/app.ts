@@ -13,6 +13,7 @@ import { authenticate } from './plugins/authenticate.js';
 import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
 import { refuseBrokenRequests } from './plugins/broken-requests.js';
+import { connections } from './plugins/connections.js';
 import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
 import { messages } from './plugins/messages.js';
@@ -62,6 +63,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
     schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  await app.register(connections, { max: config.maxConnections });
   await app.register(drain);
   await app.register(methods);
   await app.register(responses);

@@ -92,6 +92,8 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
 export interface ServerConfig {
   host: string;
   port: number;
+  /** How many clients may be connected at once. */
+  maxConnections: number;
   logLevel: string;
   database: { url: string; slots: number; prepare: boolean };
   auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
@@ -114,6 +116,7 @@ export function readServerConfig(
   return {
     host: variables.HOST,
     port: variables.PORT,
+    maxConnections: variables.MAX_CONNECTIONS,
     logLevel: variables.LOG_LEVEL,
     database: {
       url: variables.DATABASE_URL,

@@ -8,6 +8,12 @@ const WebUrl = Type.String({ pattern: '^https?://[^/\\s]+', description: 'an htt
 export const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'an address to listen on' }),
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'a port, 0 to 65535' }),
+  MAX_CONNECTIONS: Type.Integer({
+    minimum: 1,
+    maximum: 65_535,
+    default: 1_000,
+    description: 'a number, 1 to 65535',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

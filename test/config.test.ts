@@ -79,6 +79,7 @@ t.test('every setting arrives, and what a command provides stands over the envir
     HOST: '0.0.0.0',
     TRUST_PROXY: '10.0.0.0/8',
     PORT: '0',
+    MAX_CONNECTIONS: '65535',
     LOG_LEVEL: 'silent',
     NODE_ENV: 'test',
     DATABASE_POOL_SIZE: '100',
@@ -91,6 +92,7 @@ t.test('every setting arrives, and what a command provides stands over the envir
   t.same(readServerConfig({ AUTH_ISSUER: 'https://other.example.org' }, environment), {
     host: '0.0.0.0',
     port: 0,
+    maxConnections: 65_535,
     trustProxy: '10.0.0.0/8',
     logLevel: 'silent',
     database: { url: production.DATABASE_URL, slots: 100, prepare: false },
@@ -113,6 +115,7 @@ t.test('an empty variable counts as unset', async (t) => {
 t.test('a value that does not fit is refused by the name of its variable', async (t) => {
   const unfit = {
     PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
+    MAX_CONNECTIONS: ['0', '-1', '65536', '1e3', 'none'],
     LOG_LEVEL: ['verbose', 'INFO'],
     NODE_ENV: ['prod', 'Production'],
     DATABASE_URL: ['mysql://localhost/club', 'localhost'],

@@ -66,6 +66,7 @@ export async function startService(
   const config: ServerConfig = {
     host: '127.0.0.1',
     port: 0,
+    maxConnections: 1_000,
     logLevel: 'silent',
     database: { url: db.url, slots: 4, prepare: true },
     auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
