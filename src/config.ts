@@ -6,6 +6,7 @@
  */
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { isNetwork } from './validation/network.js';
 import { isLoopback, isOneServer } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
 
@@ -56,6 +57,9 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
         `${name} must be the URL of one server, with %, / and @ in the password percent-encoded.`,
       );
     }
+  }
+  if (variables.TRUST_PROXY?.split(',').every(isNetwork) === false) {
+    faults.set('TRUST_PROXY', `TRUST_PROXY must be ${Environment.properties.TRUST_PROXY.description}.`);
   }
   const { AUTH_ISSUER: issuer, AUTH_JWKS_URL: jwksUrl } = variables;
   if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {

@@ -43,7 +43,6 @@ export const Environment = Type.Object({
   TEST_DATABASE_URL: Type.Optional(PostgresUrl),
   TRUST_PROXY: Type.Optional(
     Type.String({
-      pattern: '^[0-9a-fA-F.:]+(/[0-9]{1,3})?(,[0-9a-fA-F.:]+(/[0-9]{1,3})?)*$',
       description: 'addresses or networks with commas between, such as 10.0.0.0/8',
     }),
   ),

@@ -123,7 +123,10 @@ t.test('a value that does not fit is refused by the name of its variable', async
     DATABASE_PREPARE: ['true', 'ON'],
     AUTH_ISSUER: ['not-a-url'],
     AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
-    TRUST_PROXY: ['true', 'proxy.example.org'],
+    TRUST_PROXY:
+      'true proxy.example.org 999.0.0.1 10.1.2 10.0.0.0/33 10.0.0.0/0 fd00::/129 10.0.0.1/8/8 10.0.0.1,'.split(
+        ' ',
+      ),
     TEST_USER_HEADER: ['true', 'yes'],
   };
   for (const [name, values] of Object.entries(unfit)) {
@@ -131,6 +134,7 @@ t.test('a value that does not fit is refused by the name of its variable', async
       t.same(faultyIn({ [name]: value }), [name], `${name}=${value}`);
     }
   }
+  t.same(faultyIn({ TRUST_PROXY: '10.0.0.1,192.168.0.0/16,::1,fd00::/8,::ffff:10.0.0.1/128' }), []);
   t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
 });
 
