@@ -20,7 +20,7 @@ dev: build ## the same, started anew at every change of the source
 	@node_modules/.bin/tsc --project src/development --watch --preserveWatchOutput & \
 	  trap "kill $$!" EXIT; $(DEVELOPMENT) --watch-path=dist --watch-path=sql dist/development/run.js
 
-test: node_modules ## run the tests against a real PostgreSQL (TEST_DATABASE_URL, or its own); FILES=test/tasks.test.ts for some
+test: node_modules ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/tasks.test.ts for some
 	@node_modules/.bin/tsc --project src/development
 	@$(NODE) dist/development/test.js $(FILES)
 

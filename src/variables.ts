@@ -41,6 +41,9 @@ export const Environment = Type.Object({
   AUTH_JWKS_URL: Type.Optional(WebUrl),
   AUTH_CLUBS_CLAIM: Type.String({ minLength: 1, default: 'clubs', description: 'the name of a claim' }),
   TEST_DATABASE_URL: Type.Optional(PostgresUrl),
+  TEST_POSTGRES_BIN: Type.Optional(
+    Type.String({ pattern: '^/', description: 'the absolute path of a directory' }),
+  ),
   TRUST_PROXY: Type.Optional(
     Type.String({
       description: 'addresses or networks with commas between, such as 10.0.0.0/8',

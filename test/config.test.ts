@@ -123,6 +123,7 @@ t.test('a value that does not fit is refused by the name of its variable', async
     DATABASE_PREPARE: ['true', 'ON'],
     AUTH_ISSUER: ['not-a-url'],
     AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
+    TEST_POSTGRES_BIN: ['bin', '../postgresql/bin'],
     TRUST_PROXY:
       'true proxy.example.org 999.0.0.1 10.1.2 10.0.0.0/33 10.0.0.0/0 fd00::/129 10.0.0.1/8/8 10.0.0.1,'.split(
         ' ',

@@ -3,6 +3,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { DevelopmentConfig } from '../config.js';
 import { withClient } from '../deploy/client.js';
 import { deploy } from '../deploy/deploy.js';
 import { sqlDirectory } from '../deploy/release.js';
@@ -17,6 +18,8 @@ export interface TestCluster {
   /** Logins that are club_api and club_migrator, or have exactly their rights. */
   api: Login;
   migrator: Login;
+  /** The programs of the PostgreSQL that the tests are to run on, where it is not the embedded one. */
+  bin: string | undefined;
 }
 
 export interface Login {
@@ -35,23 +38,25 @@ const ROLES = [
 ];
 
 /**
- * Prepares the server that the tests run on: a throw-away one, or the one of TEST_DATABASE_URL.
+ * Prepares the server that the tests run on: a throw-away one of the embedded PostgreSQL or of the programs in
+ * TEST_POSTGRES_BIN, or the running one of TEST_DATABASE_URL.
  *
  * Roles that exist on a given server are not altered: the tests get logins of their own that are members of
  * club_api and club_migrator, and everything made here is dropped at the end.
  */
-export async function openTestCluster(
-  givenUrl: string | undefined,
-): Promise<{ cluster: TestCluster; close: () => Promise<void> }> {
+export async function openTestCluster({
+  TEST_DATABASE_URL: givenUrl,
+  TEST_POSTGRES_BIN: bin,
+}: DevelopmentConfig): Promise<{ cluster: TestCluster; close: () => Promise<void> }> {
   if (givenUrl !== undefined) {
-    return prepare(givenUrl, async () => {});
+    return prepare(givenUrl, bin, async () => {});
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'club-test-'));
-  const server = await startPostgres({ dataDir, throwaway: true });
-  return prepare(server.url('postgres'), () => server.stop());
+  const server = await startPostgres({ dataDir, throwaway: true, bin });
+  return prepare(server.url('postgres'), bin, () => server.stop());
 }
 
-async function prepare(adminUrl: string, stop: () => Promise<void>) {
+async function prepare(adminUrl: string, bin: string | undefined, stop: () => Promise<void>) {
   const suffix = randomBytes(4).toString('hex');
   const template = `club_test_${suffix}`;
   const admin = new pg.Client(adminUrl);
@@ -84,7 +89,7 @@ async function prepare(adminUrl: string, stop: () => Promise<void>) {
     await admin.end();
     await stop();
   };
-  return { cluster: { adminUrl, template, api, migrator }, close };
+  return { cluster: { adminUrl, template, api, migrator, bin }, close };
 }
 
 /** The role itself where it is ours, with a password; otherwise a login with its rights and its settings. */

@@ -57,7 +57,7 @@ async function unproduced(): Promise<string[]> {
 const files = process.argv.slice(2);
 await rm(results, { recursive: true, force: true });
 await rm(answers, { force: true });
-const { cluster, close } = await openTestCluster(readDevelopmentConfig().TEST_DATABASE_URL);
+const { cluster, close } = await openTestCluster(readDevelopmentConfig());
 let exitCode = 1;
 try {
   const environment = environmentWith({

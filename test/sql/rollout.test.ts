@@ -11,7 +11,7 @@ import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { type Release, readRelease, sqlDirectory } from '../../src/deploy/release.js';
 import { startPostgres } from '../../src/development/postgres/index.js';
-import { makeDatabase } from '../setup/database.js';
+import { makeDatabase, testCluster } from '../setup/database.js';
 import { startService } from '../setup/service.js';
 
 t.jobs = 2;
@@ -160,6 +160,7 @@ t.test('an administrator who is no superuser makes the roles, and then the deplo
   const server = await startPostgres({
     dataDir: await mkdtemp(join(tmpdir(), 'club-roles-')),
     throwaway: true,
+    bin: testCluster().bin,
   });
   t.teardown(() => server.stop());
   const url = (user: string) => server.url('club', user, 'secret');

@@ -35,6 +35,7 @@ export async function ensureCluster(
       await rm(join(home, name), { recursive: true, force: true }).catch(() => {});
     }
   }
+  const locale = await localeOptions(account, bin);
   const unfinished = await mkdtemp(`${cluster}.`);
   await give(unfinished, account);
   const { ok, output } = await run(account, join(bin, 'initdb'), [
@@ -43,9 +44,7 @@ export async function ensureCluster(
     `--pwfile=${await createPassword(home, account)}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
+    ...locale,
     '--no-instructions',
     ...(sync ? [] : ['--no-sync']),
   ]);
@@ -54,6 +53,18 @@ export async function ensureCluster(
     throw new Error(`initdb could not create the PostgreSQL cluster ${cluster}:\n${output}`);
   }
   await rename(unfinished, cluster);
+}
+
+/**
+ * Text sorts by its code points and messages are in English, but letters of every alphabet have their upper
+ * and lower case. PostgreSQL does that by itself from version 17 on, and before with the system's locale.
+ */
+async function localeOptions(account: Account, bin: string): Promise<string[]> {
+  const { output } = await run(account, join(bin, 'initdb'), ['--version']);
+  const major = Number(/\(PostgreSQL\) (\d+)/.exec(output)?.[1]);
+  return major < 17
+    ? ['--locale=C', '--lc-ctype=C.UTF-8']
+    : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 }
 
 /** The superuser's password, which only the owner of the files can read. */

@@ -38,6 +38,8 @@ export interface StartOptions {
   dataDir: string;
   /** Trades durability for speed, and removes the directory when the server stops. */
   throwaway?: boolean;
+  /** The directory of another PostgreSQL's programs, such as an installed one's; otherwise the embedded ones. */
+  bin?: string | undefined;
   /** Further settings of the server, as on its command line. */
   settings?: Record<string, string>;
 }
@@ -54,7 +56,7 @@ const WATCHDOG_PATIENCE = 90_000;
  */
 export async function startPostgres(options: StartOptions): Promise<EmbeddedPostgres> {
   // Both may fail, and before anything is made that would have to be removed again.
-  const native = locateNative();
+  const programs = options.bin === undefined ? { native: locateNative() } : { bin: options.bin };
   const account = await serverAccount();
   for (;;) {
     const dataDir = await openDataDir(options.dataDir, account);
@@ -66,7 +68,7 @@ export async function startPostgres(options: StartOptions): Promise<EmbeddedPost
       const { owner, watchdog } = await readOwnership(home);
       const abandoned = !(await isAlive(owner));
       if (!abandoned || !(await isAlive(watchdog))) {
-        const installation = await install(native, home, account);
+        const installation = await install(programs, home, account);
         const borrowed = await borrowOrClear(installation, abandoned);
         return borrowed ?? (await own(dataDir, installation, throwaway, options.settings ?? {}));
       }
@@ -81,8 +83,12 @@ export async function startPostgres(options: StartOptions): Promise<EmbeddedPost
   }
 }
 
-async function install(native: string, home: string, account: Account): Promise<Installation> {
-  const bin = await findBinaries(native, account, home);
+async function install(
+  programs: { native: string } | { bin: string },
+  home: string,
+  account: Account,
+): Promise<Installation> {
+  const bin = 'bin' in programs ? programs.bin : await findBinaries(programs.native, account, home);
   return { account, bin, home, cluster: join(home, 'cluster'), log: join(home, 'server.log') };
 }
 

@@ -1,7 +1,8 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { directory, query, start } from './fixtures/postgres.js';
+import { startPostgres } from '../../src/development/postgres/index.js';
+import { directory, isGone, query, start } from './fixtures/postgres.js';
 
 t.test(
   'whoever removes the data directory begins anew, also where root’s checkout is closed to others',
@@ -24,3 +25,11 @@ t.test(
     await anew.stop();
   },
 );
+
+t.test('programs are taken from where they are said to be, or nothing is left', async (t) => {
+  const dataDir = await directory(t);
+  await t.rejects(startPostgres({ dataDir, throwaway: true, bin: '/nowhere' }), {
+    message: /^Cannot run \/nowhere\/initdb .*ENOENT/,
+  });
+  t.equal(await isGone(dataDir), true);
+});
