@@ -56,11 +56,15 @@ export interface Person {
   memberId(): Promise<string>;
 }
 
+const straight = async ({ url }: TestDatabase) => ({ url, slots: 4, prepare: true });
+
 export async function startService(
   t: Test,
   settings: Partial<Pick<ServerConfig, 'testUserHeader'>> = {},
+  route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
 ): Promise<TestService> {
   const db = await makeDatabase(t);
+  const connection = await route(db);
   const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
   const { issuer, stop } = await startIssuer(directory);
   const config: ServerConfig = {
@@ -68,7 +72,7 @@ export async function startService(
     port: 0,
     maxConnections: 1_000,
     logLevel: 'silent',
-    database: { url: db.url, slots: 4, prepare: true },
+    database: connection,
     auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
     trustProxy: undefined,
     testUserHeader: false,

@@ -1,0 +1,98 @@
+import t from 'tap';
+import { findPgBouncer, startPooler } from '../setup/pooler.js';
+import { startService } from '../setup/service.js';
+import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
+
+const SERVER_CONNECTIONS = 2;
+const SLOTS = 6;
+const CALLERS = 20;
+const CAPACITY = 7;
+const program = await findPgBouncer();
+
+t.test(
+  'behind PgBouncer in transaction mode, clubs that share a few connections get their own answers and rows only',
+  { skip: program === undefined && 'PgBouncer is not installed' },
+  async (t) => {
+    const service = await startService(t, {}, async (db) => ({
+      url: await startPooler(t, program as string, db.url, SERVER_CONNECTIONS),
+      slots: SLOTS,
+      prepare: false,
+    }));
+    const clubs = await Promise.all(
+      ['north', 'south'].map(async (name) => {
+        const id = await service.db.makeClub(name);
+        const manager = service.as(`manager of ${name}`, 'Manager', id);
+        const { body: shift } = await manager.post('/api/shifts', shiftRequest({ capacity: CAPACITY }));
+        return { name, id, manager, shiftId: shift.id as string };
+      }),
+    );
+
+    const wrong: unknown[] = [];
+    const expect = (what: string, seen: unknown, wanted: unknown) => {
+      if (JSON.stringify(seen) !== JSON.stringify(wanted)) {
+        wrong.push({ what, seen, wanted });
+      }
+    };
+    // The callers are new to their club, so their first requests write a member as well.
+    const rushes = clubs.map(({ name, id, shiftId }, index) => {
+      const foreign = clubs[1 - index]?.shiftId;
+      return Promise.all(
+        Array.from({ length: CALLERS }, async (_, turn) => {
+          const title = `${name} ${turn}`;
+          const caller = service.as(title, 'Manager', id);
+          const me = (await caller.get('/api/members/me')).body;
+          expect(`${title} is themselves`, me?.displayName, title);
+          const made = await caller.post('/api/tasks', { title, assigneeId: me?.id });
+          expect(`${title} writes`, [made.status, made.body?.title], [201, title]);
+          const [read, listed, stranger, refused, signup] = await Promise.all([
+            caller.get(`/api/tasks/${made.body?.id}`),
+            caller.get('/api/tasks?limit=100'),
+            caller.post(`/api/shifts/${foreign}/signup`),
+            // Fails inside its transaction, which must leave nothing to the next one on that connection.
+            caller.patch(`/api/tasks/${made.body?.id}`, { state: 'Done' }),
+            caller.post(`/api/shifts/${shiftId}/signup`),
+          ]);
+          expect(
+            `${title} reads`,
+            [read.status, read.body?.assigneeName, read.body?.title],
+            [200, title, title],
+          );
+          const tasks: { title: string }[] = listed.status === 200 ? listed.body : [];
+          const titles = tasks.map((task) => task.title);
+          expect(`${title} lists`, [listed.status, titles.includes(title)], [200, true]);
+          expect(
+            `${title} lists no foreign row`,
+            titles.filter((other) => !other.startsWith(name)),
+            [],
+          );
+          expect(`${title} abroad`, [stranger.status, stranger.body?.code], [404, 'shift_not_found']);
+          expect(`${title} skips steps`, refused.status, 422);
+          return signup;
+        }),
+      );
+    });
+    const signups = await Promise.all(rushes);
+
+    t.same(wrong, []);
+    for (const [index, { name, id, manager, shiftId }] of clubs.entries()) {
+      t.same(tally(signups[index] ?? []), { 201: CAPACITY, '409 shift_full': CALLERS - CAPACITY }, name);
+      t.same(await countsOf(service.db, shiftId), [CAPACITY, CAPACITY]);
+      const { body } = await manager.get(`/api/shifts/${shiftId}`);
+      t.same([body.signupCount, body.signups.length], [CAPACITY, CAPACITY]);
+      const kept = await service.db.look<{ title: string }>(
+        'select title from app.tasks where tenant_id = $1',
+        [id],
+      );
+      t.same(
+        kept.map(({ title }) => title).sort(),
+        Array.from({ length: CALLERS }, (_, turn) => `${name} ${turn}`).sort(),
+        'each acknowledged task is there, once',
+      );
+    }
+    const [used] = await service.db.look(
+      `select count(*)::int as connections from pg_stat_activity
+       where datname = current_database() and application_name = 'club-management-service'`,
+    );
+    t.same(used, { connections: SERVER_CONNECTIONS }, `${SLOTS} sessions shared ${SERVER_CONNECTIONS}`);
+  },
+);

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, chown, constants, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { Test } from 'tap';
+import { serverAccount } from '../../src/development/postgres/account.js';
+import { childOptions } from '../../src/development/postgres/command.js';
+
+/** Holds the pooler by a pipe, so that it ends with the test, in whatever way that ends. */
+const KEEPER = '"$1" "$2" & cat >/dev/null; kill $!; wait';
+const ATTEMPTS = 3;
+
+/** Where PgBouncer is installed; Debian puts it where only root looks for programs. */
+export async function findPgBouncer(): Promise<string | undefined> {
+  for (const directory of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
+    const program = join(directory, 'pgbouncer');
+    if (
+      await access(program, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    ) {
+      return program;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Starts PgBouncer as docs/operate.md configures it, for one database and its login, and answers with the
+ * database's URL through it.
+ */
+export async function startPooler(t: Test, program: string, url: string, poolSize: number): Promise<string> {
+  const { hostname, port, pathname, username, password } = new URL(url);
+  const database = pathname.slice(1);
+  // PgBouncer refuses root, as PostgreSQL does, and is lent the same account.
+  const account = await serverAccount();
+  const directory = await mkdtemp(join(tmpdir(), 'club-pooler-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const write = async (name: string, text: string) => {
+    const file = join(directory, name);
+    await writeFile(file, text, { mode: 0o600 });
+    await chown(file, account.uid, account.gid);
+    return file;
+  };
+  await chown(directory, account.uid, account.gid);
+  const users = await write('userlist.txt', `"${username}" "${password}"\n`);
+
+  for (let attempt = 1; ; attempt += 1) {
+    const freePort = await findFreePort();
+    const ini = await write(
+      'pgbouncer.ini',
+      `[databases]
+${database} = host=${hostname} port=${port} dbname=${database}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${freePort}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${poolSize}
+`,
+    );
+    const child = spawn('/bin/sh', ['-c', KEEPER, 'sh', program, ini], {
+      ...childOptions(account),
+      // Out of reach of the terminal's Ctrl-C, which would end the keeper before its charge.
+      detached: true,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    const stop = async () => {
+      const closed = once(child, 'close');
+      child.stdin.end();
+      await closed;
+    };
+    const log = await said(child.stderr as Socket, /process up|FATAL/);
+    if (log.includes('process up')) {
+      t.teardown(stop);
+      return url.replace(`${hostname}:${port}`, `127.0.0.1:${freePort}`);
+    }
+    await stop();
+    if (attempt === ATTEMPTS) {
+      throw new Error(`PgBouncer did not start:\n${log}`);
+    }
+  }
+}
+
+/** What a stream says until it says this, or ends. It is read on, so that whoever writes to it never waits. */
+function said(stream: Socket, what: RegExp): Promise<string> {
+  let text = '';
+  return new Promise((resolve) => {
+    stream.on('data', (chunk) => {
+      text += chunk;
+      if (what.test(text)) {
+        resolve(text);
+      }
+    });
+    stream.once('end', () => resolve(text));
+  });
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
