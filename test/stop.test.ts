@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { AUDIENCE, startService } from './setup/service.js';
 
 // The issuer and the database of this service serve a second one: the process as it ships.
@@ -18,8 +18,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function startProcess(port: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['dist/server.js'], {
+async function startProcess(
+  t: Test,
+  port: number,
+  [file, ...args]: [string, ...string[]],
+): Promise<ChildProcess> {
+  const child = spawn(file, args, {
+    // A group of its own, so that a failed test leaves none of it behind.
+    detached: true,
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'production',
@@ -29,6 +35,13 @@ async function startProcess(port: number): Promise<ChildProcess> {
       AUTH_AUDIENCE: AUDIENCE,
     },
     stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  t.teardown(() => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // All of it has ended.
+    }
   });
   for (let tries = 0; tries < 200; tries += 1) {
     const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
@@ -53,7 +66,8 @@ t.test(
   'a stop resets nobody: running requests finish, kept connections are closed with an answer',
   async (t) => {
     const port = await freePort();
-    const child = await startProcess(port);
+    // As docs/operate.md starts it: npm and its shell hand the signal on.
+    const child = await startProcess(t, port, ['npm', 'start']);
     const token = await service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
     const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
     let answered = 0;
@@ -85,12 +99,17 @@ t.test(
     const [code] = await once(child, 'exit');
     t.equal(code, 0);
     t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
+    await t.rejects(
+      request(port, '/livez', new Agent(), {}),
+      { code: 'ECONNREFUSED' },
+      'and nothing is left',
+    );
   },
 );
 
 t.test('a second signal does not wait', async (t) => {
   const port = await freePort();
-  const child = await startProcess(port);
+  const child = await startProcess(t, port, [process.execPath, 'dist/server.js']);
   child.kill('SIGTERM');
   await sleep(100);
   child.kill('SIGTERM');
