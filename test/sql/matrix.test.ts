@@ -1,14 +1,14 @@
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
-import { type Relation, relationsOf, routinesOf } from './fixtures/catalog.js';
-import { commitEveryWrite } from './fixtures/commits.js';
-import { contextsOf } from './fixtures/contexts.js';
-import { explore, ROLES } from './fixtures/exploration.js';
-import type { Row } from './fixtures/furniture.js';
-import { LEAKS, PROBE } from './fixtures/leaks.js';
-import { replayPlans } from './fixtures/plans.js';
-import { openSession } from './fixtures/session.js';
-import { makeSite } from './fixtures/site.js';
+import { type Relation, relationsOf, routinesOf } from './matrix/catalog.js';
+import { commitEveryWrite } from './matrix/commits.js';
+import { contextsOf } from './matrix/contexts.js';
+import { explore, ROLES } from './matrix/exploration.js';
+import type { Row } from './matrix/furniture.js';
+import { LEAKS, PROBE } from './matrix/leaks.js';
+import { replayPlans } from './matrix/plans.js';
+import { openSession } from './matrix/session.js';
+import { makeSite } from './matrix/site.js';
 
 const db = await makeDatabase(t);
 // Made by hand and named nowhere below: whatever a chapter adds tomorrow is found in the same way.

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
 import { Database } from '../../src/database/database.js';
 import { isDeployed } from '../../src/database/readiness.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
-import { type Release, readRelease, sqlDirectory } from '../../src/deploy/release.js';
-import { startPostgres } from '../../src/development/postgres/index.js';
-import { makeDatabase, testCluster } from '../setup/database.js';
+import { type Release, readRelease } from '../../src/deploy/release.js';
+import { makeDatabase } from '../setup/database.js';
 import { startService } from '../setup/service.js';
 
 t.jobs = 2;
@@ -154,48 +149,4 @@ t.test('a long transaction delays the deploy, and the deploy delays nobody', asy
     await deploying;
   });
   t.equal(deployed, true);
-});
-
-t.test('an administrator who is no superuser makes the roles, and then the deploy works', async (t) => {
-  const server = await startPostgres({
-    dataDir: await mkdtemp(join(tmpdir(), 'club-roles-')),
-    throwaway: true,
-    bin: testCluster().bin,
-  });
-  t.teardown(() => server.stop());
-  const url = (user: string) => server.url('club', user, 'secret');
-  await withClient(server.url('postgres'), async (superuser) => {
-    await superuser.query(`create role administrator login createrole password 'secret'`);
-    await superuser.query('create database club owner administrator');
-  });
-  await t.rejects(deploy(server.url('club')), {
-    name: 'DeployError',
-    message:
-      /club_api, club_auditor, club_owner, club_signup, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
-  });
-  const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
-  await withClient(url('administrator'), async (administrator) => {
-    await administrator.query(roles);
-    await administrator.query(roles);
-    for (const login of ['club_api', 'club_migrator', 'club_auditor']) {
-      await administrator.query(`alter role ${login} password 'secret'`);
-    }
-  });
-  t.equal((await deploy(url('club_migrator'))).applied, true);
-  t.match(await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' }), /-/);
-  const database = new Database({ url: url('club_api'), slots: 1, prepare: true });
-  t.teardown(() => database.close());
-  t.equal(await isDeployed(database), true);
-  await withClient(url('club_auditor'), async (auditor) => {
-    t.same(
-      (await auditor.query('table audit.findings')).rows,
-      [],
-      'what the administrator is by nature is no finding',
-    );
-    const notes = await auditor.query(
-      `select distinct object from audit.notes where topic = 'may hand roles on'`,
-    );
-    t.same(notes.rows, [{ object: 'administrator' }], 'it is a note');
-  });
-  await t.rejects(deploy(url('administrator')), { name: 'DeployError' }, 'the deploy has a login of its own');
 });
