@@ -1,0 +1,130 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { sqlDirectory } from '../../src/deploy/release.js';
+import { type Block, blocksOf, isAsPrinted, PAGES, readPage } from './book/blocks.js';
+import { startReader } from './book/reader.js';
+
+/** The version that sql/snapshot.txt is made with: the embedded one. */
+const SNAPSHOT_MAJOR = '18';
+
+const reader = await startReader(t);
+const blocks = PAGES.flatMap(blocksOf);
+const hasPsql = (() => {
+  try {
+    return execFileSync('psql', ['--version']).length > 0;
+  } catch {
+    return false;
+  }
+})();
+const needsPsql = ({ language, text }: Block) => language === 'sh' && /\bpsql\b/.test(text);
+
+/** Does what a block says; one that is a file of sql/ is put into the reader's checkout. */
+async function run({ language, heading, text }: Block): Promise<string> {
+  if (heading.endsWith('.sql')) {
+    await writeFile(join(reader.checkout, heading), text);
+    return '';
+  }
+  return language === 'sh' ? reader.shell(text) : reader.query(heading, text);
+}
+
+/** The one value that a query of the auditor answers with. */
+const ask = async (query: string) => (await reader.query('club_auditor', query)).trim();
+const [major, fingerprint] = [
+  await ask(`select current_setting('server_version_num')::int / 10000;`),
+  await ask('select audit.fingerprint();'),
+];
+
+// In order, because one leads to the next; a reader without psql leaves out what needs it.
+const surprises = new Map<Block, string>();
+for (const block of blocks.filter((each) => hasPsql || !needsPsql(each))) {
+  const output = await run(block);
+  if (!isAsPrinted(block.printed, output)) {
+    surprises.set(block, `${block.place} prints:\n${output}`);
+  }
+}
+const surprisesOf = (isMeant: (block: Block) => boolean) =>
+  [...surprises].filter(([block]) => isMeant(block)).map(([, surprise]) => surprise);
+
+t.test('what the book says in SQL, done in order, prints what the book prints', async (t) => {
+  t.same(
+    surprisesOf((block) => !needsPsql(block)),
+    [],
+  );
+  t.ok(blocks.length > 40 && blocks.every(({ heading, language }) => heading !== '' || language === 'sh'));
+});
+
+t.test('so does what it says to a shell', { skip: !hasPsql && 'psql is not installed' }, async (t) => {
+  t.same(surprisesOf(needsPsql), []);
+  t.ok(blocks.some(needsPsql));
+});
+
+t.test('the fingerprint of a fresh deploy is that of snapshot.txt', async (t) => {
+  const meant = createHash('sha256').update(readPage('snapshot.txt')).digest('hex');
+  t.equal(fingerprint === meant, major === SNAPSHOT_MAJOR);
+  t.match(readPage('README.md'), `was made with, ${SNAPSHOT_MAJOR},`);
+});
+
+t.test('a reader is not easily pleased', async (t) => {
+  t.ok(isAsPrinted(' a | …\n', ' a   | 1 \n\n'));
+  t.ok(isAsPrinted('a\n…\n', 'a\nb\nc\n'));
+  t.notOk(isAsPrinted('', 'a\n'));
+  t.notOk(isAsPrinted(' a\n', ' a\n b\n'));
+  t.notOk(isAsPrinted(' a | …\n', ' a | 1\n b | 2\n'));
+  t.notOk(isAsPrinted(' a.\n', ' ab\n'));
+});
+
+t.test('what the book names is there: files, objects, checks, and each of splinter’s lints', async (t) => {
+  const pages = PAGES.map((page) => ({ url: new URL(page, sqlDirectory), text: readPage(page) }));
+  const links = pages.flatMap(({ url, text }) =>
+    [...text.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => new URL(link, url)),
+  );
+  t.same(
+    links.filter((link) => link.protocol === 'file:' && !existsSync(link)).map(String),
+    [],
+    'every link leads to a file',
+  );
+  t.ok(links.length > 20);
+  const makefile = readPage('../Makefile');
+  const targets = pages.flatMap(({ text }) => [...text.matchAll(/`make (\w+)/g)].map(([, target]) => target));
+  t.same(
+    targets.filter((target) => !makefile.includes(`\n${target}: `)),
+    [],
+    'every target of make is one',
+  );
+
+  const names = pages.flatMap(({ text }) =>
+    [...text.matchAll(/`((?:app|audit|deploy)\.\w+)/g)].map(([, name]) => name),
+  );
+  t.equal(
+    await ask(`
+      select string_agg(name, ', ') from unnest('{${names.join(',')}}'::text[]) as name
+      where not exists (
+        select from pg_class where format('%s.%s', relnamespace::regnamespace, relname) = name
+        union all
+        select from pg_proc where format('%s.%s', pronamespace::regnamespace, proname) = name
+      );`),
+    '',
+    'every object is in the catalog',
+  );
+  t.ok(names.length > 20);
+
+  const rows = [...readPage('audit/README.md').matchAll(/^\|.*$/gm)].map(([row]) => row);
+  const codes = rows.flatMap((row) => [...row.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, code]) => code));
+  t.equal(
+    await ask(`select string_agg(code, ', ') from unnest('{${codes.join(',')}}'::text[]) as code
+      where code not in (select checks.code from audit.checks);`),
+    '',
+    'every code is a check',
+  );
+  t.ok(codes.length > 20);
+  const lints = rows.flatMap((row) => /^\| (\d{4}) \w+ \| [^|]{10,} \|$/.exec(row)?.[1] ?? []);
+  t.same(
+    lints,
+    Array.from({ length: 29 }, (_, index) => String(index + 1).padStart(4, '0')),
+    'no lint is left out',
+  );
+});
