@@ -53,6 +53,7 @@ alter role club_api set jit = off;
 alter role club_auditor set search_path = pg_catalog;
 alter role club_auditor set default_transaction_read_only = on;
 alter role club_auditor set statement_timeout = '60s';
+alter role club_auditor set jit = off;
 
 do $$
 begin

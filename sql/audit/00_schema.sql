@@ -49,9 +49,16 @@ return case catalog
   when 'pg_catalog.pg_proc'::regclass then pg_get_functiondef(object)
   when 'pg_catalog.pg_index'::regclass then pg_get_indexdef(object)
   when 'pg_catalog.pg_class'::regclass then pg_get_viewdef(object)
+  when 'pg_catalog.pg_rewrite'::regclass then pg_get_ruledef(object)
+  when 'pg_catalog.pg_collation'::regclass then object::regcollation::text
 end;
 comment on function audit.definition(regclass, oid) is
-  'What makes a constraint, trigger, routine, index or view, by the catalog that it is in, with every name qualified.';
+  'What makes a constraint, trigger, routine, index, view or rule, or names a collation, by the catalog that it is in, with every name qualified.';
+
+create function audit.body(routine oid) returns text
+language sql stable set search_path = ''
+return (select coalesce(pg_get_function_sqlbody(proc.oid), proc.prosrc) from pg_catalog.pg_proc as proc where proc.oid = routine);
+comment on function audit.body(oid) is 'What a routine does. Where its names were looked up when it was made, they are qualified.';
 
 create view audit.schemas with (security_invoker) as
 select

@@ -36,7 +36,8 @@ create view audit.intended_settings (role, name, value, why) with (security_invo
   ('club_api', 'jit', 'off', 'Compiling the plan of a page costs more than it saves.'),
   ('club_auditor', 'search_path', 'pg_catalog', 'The auditor runs nothing that somebody put in its way.'),
   ('club_auditor', 'default_transaction_read_only', 'on', 'The auditor changes nothing.'),
-  ('club_auditor', 'statement_timeout', '60s', 'An audit disturbs nobody for long.');
+  ('club_auditor', 'statement_timeout', '60s', 'An audit disturbs nobody for long.'),
+  ('club_auditor', 'jit', 'off', 'Compiling the plan of the findings takes longer than they do.');
 comment on view audit.intended_settings is 'What ALTER ROLE … SET holds for the roles of the service; anything else is a finding.';
 comment on column audit.intended_settings.role is 'The role.';
 comment on column audit.intended_settings.name is 'The setting.';

@@ -14,7 +14,7 @@ select
   proc.prokind = 'f' as is_function,
   proc.prosqlbody is not null as parsed,
   coalesce(proc.proconfig, '{}') as settings,
-  coalesce(pg_get_function_sqlbody(proc.oid), proc.prosrc) as body,
+  audit.body(proc.oid) as body,
   obj_description(proc.oid, 'pg_proc') as comment
 from pg_proc as proc
 join audit.schemas as schema on schema.oid = proc.pronamespace

@@ -76,7 +76,7 @@ cross join lateral (
   select
     quote_ident(attribute.attname),
     audit.type_name(attribute.atttypid, attribute.atttypmod)
-      || case when attribute.attcollation not in (0, 100) then ' collate ' || attribute.attcollation::regcollation else '' end,
+      || case when attribute.attcollation not in (0, 100) then ' collate ' || audit.definition('pg_collation', attribute.attcollation) else '' end,
     audit.expression(initial.adbin, initial.adrelid)
 ) as col (name, type, initial)
 cross join lateral (
@@ -122,7 +122,7 @@ select 'trigger', trigger, concat_ws(' ', definition, case when not enabled then
   format('drop trigger %I on %s', name, relation)
 from audit.triggers where ours and not keeps_foreign_key
 union all
-select 'rule', tables.relation || '.' || quote_ident(rule.rulename), pg_get_ruledef(rule.oid), pg_get_ruledef(rule.oid), format('drop rule %I on %s', rule.rulename, tables.relation)
+select 'rule', tables.relation || '.' || quote_ident(rule.rulename), audit.definition('pg_rewrite', rule.oid), audit.definition('pg_rewrite', rule.oid), format('drop rule %I on %s', rule.rulename, tables.relation)
 from pg_rewrite as rule join audit.tables as tables on tables.relid = rule.ev_class and tables.ours
 union all
 select 'function', function,

@@ -25,15 +25,40 @@ return (select encode(sha256(convert_to(string_agg(snapshot.line || E'\n', '' or
 comment on function audit.fingerprint() is
   'The SHA-256 of the facts. On the version of PostgreSQL that sql/snapshot.txt was made with it is that of the file: compare without trusting the database.';
 
-create function audit.record_facts() returns void
+create view audit.migrated_kinds (kind) with (security_invoker) as values
+  ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
+  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type');
+comment on view audit.migrated_kinds is 'The kinds of facts that migrations make and a deploy does not make anew.';
+comment on column audit.migrated_kinds.kind is 'The kind.';
+
+-- What a deploy does not make anew it must not take for meant either: a constraint that somebody dropped would be
+-- forgotten by the next deploy. So of what migrations make only the difference is kept that this deploy has made.
+create function audit.record_facts(before jsonb default null) returns void
 language sql volatile
 begin atomic
-  delete from deploy.facts;
+  with was as materialized (
+    select * from jsonb_to_recordset(before) as was (kind text, object text, fact text)
+  ), changed as materialized (
+    select kind, object
+    from was full join audit.facts as found using (kind, object)
+    where was.fact is distinct from found.fact
+  )
+  delete from deploy.facts as meant
+  where before is null
+    or meant.server_major <> current_setting('server_version_num')::integer / 10000
+    or meant.kind not in (select migrated.kind from audit.migrated_kinds as migrated)
+    or (meant.kind, meant.object) in (select changed.kind, changed.object from changed);
+
   insert into deploy.facts (kind, object, fact, make, unmake, server_major)
-  select facts.kind, facts.object, facts.fact, facts.make, facts.unmake, current_setting('server_version_num')::integer / 10000
-  from audit.facts;
+  select found.kind, found.object, found.fact, found.make, found.unmake, current_setting('server_version_num')::integer / 10000
+  from audit.facts as found
+  left join jsonb_to_recordset(before) as was (kind text, object text, fact text) on (was.kind, was.object, was.fact) = (found.kind, found.object, found.fact)
+  where was.kind is null
+    or found.kind not in (select migrated.kind from audit.migrated_kinds as migrated)
+    or not exists (select from deploy.facts);
 end;
-comment on function audit.record_facts() is 'Keeps the facts as they are now, as what is meant. The end of every deploy.';
+comment on function audit.record_facts(jsonb) is
+  'Keeps as meant what this deploy has made: everything, or with the facts of before (kind, object, fact) what it made otherwise. The owner calls it without, to take over a change that was made by hand.';
 
 create view audit.drift_checks (code, severity, title, why) with (security_invoker) as values
   ('isolation_drift', 'critical', 'The isolation is otherwise than the last deploy left it', 'Somebody changed a role, grant, policy, function, view, trigger or key by hand.'),

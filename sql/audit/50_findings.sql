@@ -80,8 +80,6 @@ comment on column audit.access.policies is 'The policies that hold for it, the r
 
 grant select on all tables in schema audit to club_auditor, club_api;
 grant execute on all functions in schema audit to club_auditor, club_api;
-revoke execute on function audit.record_facts() from club_auditor, club_api;
-
-select audit.record_facts();
+revoke execute on function audit.record_facts(jsonb) from club_auditor, club_api;
 
 set local role none;

@@ -40,17 +40,30 @@ export interface Deployed {
 export async function deploy(url: string, release: Release = readRelease()): Promise<Deployed> {
   return withClient(url, async (client) => {
     await requireRoles(client);
-    const before = await lastApplied(client);
+    const earlier = await lastApplied(client);
     await client.query('select pg_advisory_lock($1)', [DEPLOY_LOCK]);
     const now = await lastApplied(client);
-    const isNews = now !== undefined && now.applied_at !== before?.applied_at;
+    const isNews = now !== undefined && now.applied_at !== earlier?.applied_at;
     if (isNews && now.fingerprint === release.fingerprint) {
       return { migrations: [], applied: false };
     }
+    const before = await readFacts(client);
     const migrations = await migrate(client, release);
-    await whenLocksAreFree(client, () => applyChapters(client, release));
+    await whenLocksAreFree(client, () => applyChapters(client, release, before));
     return { migrations, applied: true };
   });
+}
+
+/** What the audit saw before this deploy, so that a change made by hand is not taken for the deploy's; null at first. */
+async function readFacts(client: pg.Client): Promise<string | null> {
+  const { rows } = await client.query(`select to_regclass('audit.facts') is not null as exists`);
+  if (!rows[0].exists) {
+    return null;
+  }
+  await client.query(`set role ${OWNER}`);
+  const facts = await client.query('select kind, object, fact from audit.facts');
+  await client.query('reset role');
+  return JSON.stringify(facts.rows);
 }
 
 /** Deploys only verify the roles: making them is an administrator's, once. */
@@ -143,7 +156,7 @@ async function refuseForeignHistory(client: pg.Client, release: Release): Promis
  * It locks app.members first, because every request inside a club does: whoever holds it is let through, whoever
  * comes waits there, and nobody holds what the other waits for.
  */
-async function applyChapters(client: pg.Client, release: Release): Promise<void> {
+async function applyChapters(client: pg.Client, release: Release, before: string | null): Promise<void> {
   await client.query('begin');
   try {
     const { rows } = await client.query<{ name: string }>(
@@ -161,6 +174,7 @@ async function applyChapters(client: pg.Client, release: Release): Promise<void>
       });
     }
     await client.query(`set local role ${OWNER}`);
+    await recordFacts(client, before);
     await client.query(
       `insert into deploy.releases (fingerprint) values ($1)
        on conflict (fingerprint) do update set applied_at = clock_timestamp()`,
@@ -170,5 +184,15 @@ async function applyChapters(client: pg.Client, release: Release): Promise<void>
   } catch (error) {
     await client.query('rollback');
     throw error;
+  }
+}
+
+/** Leaves behind what this release means to be there; a release without an audit leaves nothing. */
+async function recordFacts(client: pg.Client, before: string | null): Promise<void> {
+  const { rows } = await client.query(
+    `select to_regprocedure('audit.record_facts(jsonb)') is not null as exists`,
+  );
+  if (rows[0].exists) {
+    await client.query('select audit.record_facts($1)', [before]);
   }
 }

@@ -1,0 +1,57 @@
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { makeDatabase, type TestDatabase } from '../setup/database.js';
+
+const found = async (db: TestDatabase) =>
+  (await db.look(`select code, object from audit.findings where code ~ 'drift'`)).map(
+    ({ code, object }) => `${code} ${object}`,
+  );
+
+/** What somebody changes by hand that no chapter makes anew. */
+const byHand: Record<string, string> = {
+  'schema_drift constraint app.tasks.tasks_title_length':
+    'alter table app.tasks drop constraint tasks_title_length',
+  'schema_drift index app.members_by_display_name': 'drop index app.members_by_display_name',
+  'schema_drift column app.tasks.secret': 'alter table app.tasks add column secret text',
+  'schema_drift not null app.shifts.capacity': 'alter table app.shifts alter column capacity drop not null',
+  'isolation_drift key app.shift_signups.shift_signups_once':
+    'alter table app.shift_signups drop constraint shift_signups_once',
+};
+
+t.test('what somebody changed by hand stays a finding through deploys, also of migrations', async (t) => {
+  const db = await makeDatabase(t);
+  await db.look(Object.values(byHand).join(';'));
+  const expected = Object.keys(byHand).sort();
+  t.same((await found(db)).sort(), expected);
+  await deploy(db.migrationUrl);
+  t.same((await found(db)).sort(), expected, 'a deploy of the same release');
+
+  const before = JSON.stringify(await db.look('select kind, object, fact from audit.facts'));
+  await withClient(db.migrationUrl, async (client) => {
+    await client.query('set role club_owner');
+    await client.query('begin');
+    await client.query('alter table app.tasks add column remind_at timestamptz');
+    await client.query('create index tasks_by_reminder on app.tasks (tenant_id, remind_at)');
+    await client.query('select audit.record_facts($1)', [before]);
+    await client.query('commit');
+  });
+  t.same((await found(db)).sort(), expected, 'what a migration makes is meant, and nothing else');
+});
+
+t.test('the owner takes over what was changed by hand, and nobody else does', async (t) => {
+  const db = await makeDatabase(t);
+  await db.look('create index tasks_by_title on app.tasks (tenant_id, title)');
+  t.same(await found(db), ['schema_drift index app.tasks_by_title']);
+  await withClient(db.migrationUrl, async (client) => {
+    await client.query('set role club_owner');
+    await client.query('select audit.record_facts()');
+  });
+  t.same(await found(db), []);
+  for (const role of ['club_api', 'club_auditor']) {
+    await withClient(db.adminUrl, async (client) => {
+      await client.query(`set session authorization ${role}`);
+      await t.rejects(client.query('select audit.record_facts()'), { code: '42501' }, role);
+    });
+  }
+});
