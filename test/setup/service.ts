@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 import type { Test } from 'tap';
 import { type App, buildApp } from '../../src/app.js';
 import type { ServerConfig } from '../../src/config.js';
@@ -62,6 +62,7 @@ export async function startService(
   t: Test,
   settings: Partial<Pick<ServerConfig, 'testUserHeader'>> = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
+  log?: DestinationStream,
 ): Promise<TestService> {
   const db = await makeDatabase(t);
   const connection = await route(db);
@@ -79,7 +80,11 @@ export async function startService(
     ...settings,
   };
   const database = new Database(config.database);
-  const app = await buildApp(config, database, pino({ level: config.logLevel }));
+  const app = await buildApp(
+    config,
+    database,
+    log ? pino({ level: 'trace' }, log) : pino({ level: config.logLevel }),
+  );
   t.teardown(async () => {
     await app.close();
     await database.close();
