@@ -1,44 +1,41 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import pg from 'pg';
 import t from 'tap';
 import { environmentWith } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { UnsafeRole } from '../../src/database/failures.js';
 import { isDeployed } from '../../src/database/readiness.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { createDatabase } from '../../src/development/database.js';
 import { urlOf } from '../../src/development/test-cluster.js';
-import { makeDatabase } from '../setup/database.js';
+import { startServer } from '../setup/server.js';
 
-const db = await makeDatabase(t);
-const name = new URL(db.url).pathname.slice(1);
-const suffix = randomBytes(4).toString('hex');
+// Roles belong to a whole server, and dangerous ones would be findings in the databases of other tests.
+const server = await startServer(t);
+const name = 'club';
+await createDatabase(server, name);
+await deploy(server.url(name, 'club_migrator', server.password));
+const admin = new pg.Client(server.url(name));
+await admin.connect();
+t.teardown(() => admin.end());
+const db = { url: server.url(name, 'club_api', server.password), adminUrl: server.url(name) };
 const password = randomBytes(16).toString('hex');
 
-/** A login of the test's own: roles belong to the whole server, so it goes with the test. */
-async function login(kind: string, attributes: string): Promise<string> {
-  const user = `${kind}_${suffix}`;
-  await db.look(`create role ${user} login password '${password}' ${attributes}`);
-  await db.look(`grant connect on database ${name} to ${user}`);
+async function login(user: string, attributes: string): Promise<string> {
+  await admin.query(`create role ${user} login password '${password}' ${attributes}`);
+  await admin.query(`grant connect on database ${name} to ${user}`);
   return urlOf(db.url, name, { user, password });
 }
 
-t.teardown(async () => {
-  const rows = await db.look<{ rolname: string }>(
-    `select rolname from pg_roles where rolname like '%\\_${suffix}'`,
-  );
-  for (const { rolname } of rows) {
-    await db.look(`drop owned by ${rolname}`);
-    await db.look(`drop role ${rolname}`);
-  }
-});
-
-await db.look(`create role bypassing_${suffix} nologin bypassrls`);
+await admin.query('create role bypassing nologin bypassrls');
 const refused = {
   'is a superuser': await login('superuser', 'superuser'),
   'has BYPASSRLS': await login('bypass', 'bypassrls'),
   'has CREATEROLE': await login('maker', 'createrole'),
   'may become the owner of the tables': await login('owner_member', 'in role club_owner'),
-  'may become a role that policies do not bind': await login('climber', `in role bypassing_${suffix}`),
+  'may become a role that policies do not bind': await login('climber', 'in role bypassing'),
 };
 
 t.test(

@@ -1,6 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { provisionClub } from '../../src/clubs/provision.js';
 import { Database } from '../../src/database/database.js';
@@ -8,16 +6,10 @@ import { isDeployed } from '../../src/database/readiness.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { sqlDirectory } from '../../src/deploy/release.js';
-import { startPostgres } from '../../src/development/postgres/index.js';
-import { testCluster } from '../setup/database.js';
+import { startServer } from '../setup/server.js';
 
 t.test('an administrator who is no superuser makes the roles, and then the deploy works', async (t) => {
-  const server = await startPostgres({
-    dataDir: await mkdtemp(join(tmpdir(), 'club-roles-')),
-    throwaway: true,
-    bin: testCluster().bin,
-  });
-  t.teardown(() => server.stop());
+  const server = await startServer(t);
   const url = (user: string) => server.url('club', user, 'secret');
   await withClient(server.url('postgres'), async (superuser) => {
     await superuser.query(`create role administrator login createrole password 'secret'`);

@@ -11,8 +11,7 @@ import { deploy } from '../../../src/deploy/deploy.js';
 import { sqlDirectory } from '../../../src/deploy/release.js';
 import { createDatabase } from '../../../src/development/database.js';
 import { loadDemo } from '../../../src/development/demo.js';
-import { startPostgres } from '../../../src/development/postgres/index.js';
-import { testCluster } from '../../setup/database.js';
+import { startServer } from '../../setup/server.js';
 
 const root = fileURLToPath(new URL('..', sqlDirectory));
 
@@ -27,9 +26,7 @@ export interface Reader {
 
 /** A server of the reader's own, deployed and with the data of `make run`: what it does to roles is nobody else's. */
 export async function startReader(t: Test): Promise<Reader> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'club-book-'));
-  const server = await startPostgres({ dataDir, throwaway: true, bin: testCluster().bin });
-  t.teardown(() => server.stop());
+  const server = await startServer(t);
   await createDatabase(server, 'clubs');
   const url = (role: string) => server.url('clubs', role, server.password);
   await deploy(url('club_migrator'));

@@ -1,0 +1,14 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { type EmbeddedPostgres, startPostgres } from '../../src/development/postgres/index.js';
+import { testCluster } from './database.js';
+
+/** A server of the test's own, for what belongs to a whole server: roles, crashes. Gone when the test is. */
+export async function startServer(t: Test): Promise<EmbeddedPostgres> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'club-server-'));
+  const server = await startPostgres({ dataDir, throwaway: true, bin: testCluster().bin });
+  t.teardown(() => server.stop());
+  return server;
+}
