@@ -3,12 +3,12 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG TZ CLUB SUB ROLE
+export NAME SLUG TZ CLUB SUB ROLE FORMAT
 
 NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
-.PHONY: help run dev test check format verify snapshot migrate psql token club clean
+.PHONY: help run dev test check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -39,6 +39,9 @@ snapshot: build ## write sql/snapshot.txt anew
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL
 	@$(NODE) dist/migrate.js
+
+audit: build ## say whether the isolation holds, in AUDIT_DATABASE_URL or the database of make run; FORMAT=markdown
+	@$(DEVELOPMENT) dist/development/audit.js "$$FORMAT"
 
 psql: build ## a psql session as the runtime role inside a demo club; CLUB=north SUB=anna ROLE=Manager
 	@$(DEVELOPMENT) dist/development/psql.js "$$CLUB" "$$SUB" "$$ROLE"

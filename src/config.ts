@@ -50,7 +50,7 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
       faults.set(name, `${name} must be set${variables.NODE_ENV === 'production' ? ' in production' : ''}.`);
     }
   }
-  for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL'] as const) {
+  for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
     if (variables[name] !== undefined && !isOneServer(variables[name])) {
       faults.set(
         name,
@@ -141,6 +141,11 @@ export function readServerConfig(
 /** Reads what a deploy needs: the URL of the migration login. @throws ConfigurationError */
 export function readMigrationUrl(environment: NodeJS.ProcessEnv = process.env): string {
   return readEnvironment(environment, ['MIGRATION_DATABASE_URL']).MIGRATION_DATABASE_URL;
+}
+
+/** Reads what an audit needs: the URL of a login that may read the schema audit. @throws ConfigurationError */
+export function readAuditUrl(environment: NodeJS.ProcessEnv = process.env): string {
+  return readEnvironment(environment, ['AUDIT_DATABASE_URL']).AUDIT_DATABASE_URL;
 }
 
 /** Reads what the development commands need; nothing is required, they bring what is missing. @throws ConfigurationError */

@@ -24,6 +24,7 @@ export const Environment = Type.Object({
   }),
   DATABASE_URL: Type.Optional(PostgresUrl),
   MIGRATION_DATABASE_URL: Type.Optional(PostgresUrl),
+  AUDIT_DATABASE_URL: Type.Optional(PostgresUrl),
   DATABASE_POOL_SIZE: Type.Integer({
     minimum: 1,
     maximum: 100,

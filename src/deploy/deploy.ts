@@ -9,11 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import type pg from 'pg';
 import { withClient } from './client.js';
-import { whenLocksAreFree } from './locks.js';
+import { DEPLOY_LOCK, whenLocksAreFree } from './locks.js';
 import { type Release, readRelease, type SqlFile, sqlDirectory } from './release.js';
-
-/** Any number that nothing else in the database uses: two deploys at once wait for each other on it. */
-const DEPLOY_LOCK = 4_242_017_001;
 
 const OWNER = 'club_owner';
 const LOGINS = ['club_api', 'club_auditor'];

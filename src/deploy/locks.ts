@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 
+/**
+ * The advisory lock of a deploy: two at once wait for each other on it, and audits stay away while it is held. Any
+ * number that nothing else in the database uses.
+ */
+export const DEPLOY_LOCK = 4_242_017_001;
+
 /** How long one attempt queues for a lock: every request that comes meanwhile queues behind it. */
 const LOCK_TIMEOUT_MS = 200;
 /** How long the attempts go on altogether. */

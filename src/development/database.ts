@@ -8,11 +8,13 @@ import { type EmbeddedPostgres, startPostgres } from './postgres/index.js';
 
 const DATABASE = 'club';
 
-/** The database of the development commands, with its two logins. */
+/** The database of the development commands, with its logins. */
 export interface DevelopmentDatabase {
   url: string;
   /** Undefined when only DATABASE_URL is set: then nothing is deployed and no club can be made. */
   migrationUrl: string | undefined;
+  /** Reads the schema audit; the service's own login where no other is known. */
+  auditUrl: string;
   /** Whether it is the embedded one. */
   embedded: boolean;
   stop(): Promise<void>;
@@ -28,7 +30,8 @@ export async function openDatabase(config: DevelopmentConfig): Promise<Developme
     if (migrationUrl !== undefined) {
       await deploy(migrationUrl);
     }
-    return { url: config.DATABASE_URL, migrationUrl, embedded: false, stop: async () => {} };
+    const url = config.DATABASE_URL;
+    return { url, migrationUrl, auditUrl: url, embedded: false, stop: async () => {} };
   }
   const server = await startPostgres({ dataDir: join(config.EMBEDDED_DATA_DIR, 'postgres') });
   const migrationUrl = server.url(DATABASE, 'club_migrator', server.password);
@@ -44,6 +47,7 @@ export async function openDatabase(config: DevelopmentConfig): Promise<Developme
   return {
     url: server.url(DATABASE, 'club_api', server.password),
     migrationUrl,
+    auditUrl: server.url(DATABASE, 'club_auditor', server.password),
     embedded: true,
     stop: () => server.stop(),
   };

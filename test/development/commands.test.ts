@@ -143,6 +143,14 @@ t.test('make club prints the id of the new club, and nothing else, while make ru
   isRefusal(t, await commands.run('club.js', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
 });
 
+t.test('make audit looks at the database of make run, as club_auditor', async (t) => {
+  const { code, out, err } = await commands.run('audit.js');
+  t.same([code, err], [0, '']);
+  t.match(out, /^ +login +club_auditor$/m);
+  t.match(out, /^No findings/m);
+  t.match((await commands.run('audit.js', ['markdown'])).out, /^# Audit of the database `club`$/m);
+});
+
 t.test('make run that is killed leaves no PostgreSQL behind, and the next one serves the same', async (t) => {
   const postgres = await addressOfPostgres();
   t.equal(await isDown(postgres), false);

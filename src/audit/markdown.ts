@@ -1,0 +1,119 @@
+/**
+ * The report as Markdown, for a ticket or an archive.
+ */
+import { printable } from './printable.js';
+import type { Finding } from './questions.js';
+import type { Report } from './read.js';
+import {
+  columnWords,
+  grouped,
+  membershipWords,
+  particulars,
+  policyWords,
+  roleWords,
+  scopeWords,
+  verdict,
+} from './words.js';
+
+/** Prints the report as Markdown. */
+export function toMarkdown(report: Report): string {
+  const { site, findings, notes, roles, memberships, access, policies } = report;
+  const facts = particulars(report);
+  const blocks = [
+    `# Audit of the database ${code(site.database)}`,
+    facts.map(([word, text]) => `- ${word}: ${prose(text)}`).join('\n'),
+    verdict(report),
+    '## Findings',
+    ...(findings.length === 0 ? ['None.'] : findings.map(finding)),
+    '## Notes',
+    table(
+      ['Object', 'Topic', 'Detail'],
+      notes.map(({ object, topic, detail }) => [code(object), prose(topic), prose(detail)]),
+    ),
+    '## Roles',
+    table(
+      ['Role', 'Purpose', 'Why'],
+      roles.map((role) => [code(role.role), prose(roleWords(role)), prose(role.why)]),
+    ),
+    '## Who may become whom',
+    table(
+      ['Member', 'Role', 'How'],
+      memberships.map((one) => [
+        code(one.way[0] ?? ''),
+        code(one.way.at(-1) ?? ''),
+        prose(membershipWords(one)),
+      ]),
+    ),
+    '## Access',
+    table(
+      ['Table', 'Verb', 'Role', 'Columns', 'Policies'],
+      access.map((cell) => [
+        code(cell.relation),
+        cell.verb,
+        code(cell.role),
+        prose(columnWords(cell)),
+        prose(policyWords(cell)),
+      ]),
+    ),
+    '## Policies',
+    ...grouped(policies, ({ relation }) => relation).flatMap(([relation, ofTable]) => [
+      `### ${code(relation)}`,
+      ...ofTable.map((policy) =>
+        [
+          `- ${code(policy.name)}: ${prose(scopeWords(policy))}`,
+          `  - using: ${policy.using === null ? 'none' : code(policy.using)}`,
+          `  - check: ${policy.check === null ? 'none' : code(policy.check)}`,
+          `  - why: ${policy.comment === null ? 'nobody says' : prose(policy.comment)}`,
+        ].join('\n'),
+      ),
+    ]),
+  ];
+  return `${blocks.join('\n\n')}\n`;
+}
+
+function finding({ severity, code: check, object, title, detail, why, fix }: Finding): string {
+  return [
+    `### ${severity}: ${code(check)} ${code(object)}`,
+    `${prose(title)}: ${prose(detail)}`,
+    `Why it matters: ${prose(why)}`,
+    fenced(fix ?? '-- There is none: deploy again.'),
+  ].join('\n\n');
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return rows.length === 0
+    ? 'None.'
+    : [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** Words of the database, which must not become markup: what means something in Markdown or HTML is escaped. */
+function prose(text: string): string {
+  return (
+    oneLine(text)
+      .replace(/[\\`*[\]<>&~]/g, '\\$&')
+      // Between letters an underscore means nothing.
+      .replace(/(?<!\p{L})_|_(?!\p{L})/gu, '\\_')
+  );
+}
+
+/** A name or an expression, to the letter. */
+function code(text: string): string {
+  const line = oneLine(text);
+  const fence = '`'.repeat(longestRun(line) + 1);
+  const space = /^`|`$/.test(line) ? ' ' : '';
+  return `${fence}${space}${line}${space}${fence}`;
+}
+
+function fenced(text: string): string {
+  const fence = '`'.repeat(Math.max(3, longestRun(text) + 1));
+  return `${fence}sql\n${printable(text)}\n${fence}`;
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
+}
+
+function oneLine(text: string): string {
+  return printable(text).replaceAll(/\s+/g, ' ');
+}

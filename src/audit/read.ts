@@ -1,0 +1,101 @@
+/**
+ * What the schema `audit` of a database says, read in one transaction that can write nothing: it works on a
+ * standby too.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { withClient } from '../deploy/client.js';
+import { DEPLOY_LOCK } from '../deploy/locks.js';
+import { readRelease, sqlDirectory } from '../deploy/release.js';
+import * as questions from './questions.js';
+
+/** What an audit of a database found. */
+export interface Report {
+  site: questions.Site;
+  /** The release that was deployed last, if any, and what this checkout compares with it. */
+  deployed: questions.Deployed | undefined;
+  ours: { release: string; snapshot: string };
+  findings: questions.Finding[];
+  notes: questions.Note[];
+  roles: questions.Role[];
+  memberships: questions.Membership[];
+  access: questions.Access[];
+  policies: questions.Policy[];
+}
+
+/** The audit cannot be run; the message says why, in one sentence. */
+export class AuditImpossible extends Error {
+  override name = 'AuditImpossible';
+}
+
+/** What a database that has no audit, or another one, answers: a schema, relation, column or function is missing. */
+const UNKNOWN = ['3F000', '42P01', '42703', '42883'];
+const NO_PRIVILEGE = '42501';
+
+/**
+ * Reads the report.
+ *
+ * @param url the database, with a login that may read the schema audit
+ * @throws AuditImpossible
+ */
+export async function readReport(url: string): Promise<Report> {
+  const ours = { release: readRelease().fingerprint, snapshot: hashOfSnapshot() };
+  try {
+    return await withClient(url, async (client) => {
+      const read = async <Row>(text: string): Promise<Row[]> => (await client.query(text)).rows as Row[];
+      await read('begin isolation level repeatable read, read only');
+      await read('set local search_path = pg_catalog');
+      // Between the migrations of a deploy and its chapters nothing is as it is meant to be.
+      const [lock] = await read<{ free: boolean }>(
+        `select pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
+      );
+      if (!lock?.free) {
+        throw new AuditImpossible('A deploy is under way in this database. Run the audit when it is done.');
+      }
+      const [site] = (await read<questions.Site>(questions.site)) as [questions.Site];
+      const [deployed] = await read<questions.Deployed>(questions.deployed);
+      return {
+        site,
+        deployed,
+        ours,
+        findings: await read<questions.Finding>(questions.findings),
+        notes: await read<questions.Note>(questions.notes),
+        roles: await read<questions.Role>(questions.roles),
+        memberships: await read<questions.Membership>(questions.memberships),
+        access: await read<questions.Access>(questions.access),
+        policies: await read<questions.Policy>(questions.policies),
+      };
+    });
+  } catch (error) {
+    throw impossible(error as Error & { code?: string; severity?: string });
+  }
+}
+
+function hashOfSnapshot(): string {
+  return createHash('sha256')
+    .update(readFileSync(new URL('snapshot.txt', sqlDirectory)))
+    .digest('hex');
+}
+
+function impossible(error: Error & { code?: string; severity?: string; errors?: Error[] }): Error {
+  const { code = '', severity } = error;
+  // A name with several addresses fails with an error for each, and says nothing itself.
+  const message = (error.errors?.[0] ?? error).message;
+  if (error instanceof AuditImpossible) {
+    return error;
+  }
+  if (UNKNOWN.includes(code)) {
+    return new AuditImpossible(
+      'This database is not deployed, or by a release older than its audit. Deploy first: node dist/migrate.js.',
+    );
+  }
+  if (code === NO_PRIVILEGE) {
+    return new AuditImpossible('This login may not read the schema audit. Use club_auditor.');
+  }
+  return new AuditImpossible(
+    severity === undefined
+      ? `The database cannot be reached: ${message}.`
+      : `The database refused the audit: ${message}.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,47 @@
+import { toMarkdown } from './markdown.js';
+import { printable } from './printable.js';
+import { AuditImpossible, readReport } from './read.js';
+import { toText } from './text.js';
+
+const formats: Record<string, typeof toText> = { text: toText, markdown: toMarkdown };
+
+/** What an audit prints, and how it ends. */
+export interface Audited {
+  out: string;
+  /** 0, or 1 when a finding is critical. */
+  exitCode: number;
+}
+
+/**
+ * Audits a database.
+ *
+ * @param format text or markdown
+ * @throws AuditImpossible
+ */
+export async function runAudit(url: string, format: string): Promise<Audited> {
+  const print = formats[format];
+  if (print === undefined) {
+    throw new AuditImpossible(
+      `There is no format ${format}. Formats are ${Object.keys(formats).join(', ')}.`,
+    );
+  }
+  const report = await readReport(url);
+  const isCritical = report.findings.some(({ severity }) => severity === 'critical');
+  return { out: print(report), exitCode: isCritical ? 1 : 0 };
+}
+
+/** Prints an audit, and sets how the process ends: 2 when it could not be run. */
+export async function printAudit(
+  audit: () => Promise<Audited>,
+  explain: (error: unknown) => unknown,
+): Promise<void> {
+  try {
+    const { out, exitCode } = await audit();
+    process.stdout.write(out);
+    process.exitCode = exitCode;
+  } catch (error) {
+    const said = error instanceof AuditImpossible ? printable(error.message) : explain(error);
+    console.error(said);
+    process.exitCode = 2;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * The report for a terminal of 100 columns, without colours.
+ */
+import { printable } from './printable.js';
+import type { Finding } from './questions.js';
+import type { Report } from './read.js';
+import {
+  columnWords,
+  grouped,
+  membershipWords,
+  particulars,
+  policyWords,
+  roleWords,
+  scopeWords,
+  verdict,
+} from './words.js';
+
+const WIDTH = 100;
+
+/** Prints the report as text. */
+export function toText(report: Report): string {
+  const { site, findings, notes, roles, memberships, access, policies } = report;
+  const sections: [string, string[]][] = [
+    ['Findings', findings.flatMap(finding)],
+    ['Notes', notes.flatMap(({ topic, object, detail }) => entry(`${object}, ${topic}`, [['', detail]]))],
+    ['Roles', roles.flatMap((role) => entry(`${role.role}: ${roleWords(role)}`, [['', role.why]]))],
+    [
+      'Who may become whom',
+      memberships.flatMap((one) => entry(`${one.way[0]} -> ${one.way.at(-1)}`, [['', membershipWords(one)]])),
+    ],
+    [
+      'Access: which role may do what with which table, in which columns and by which policies',
+      grouped(access, ({ relation }) => relation).flatMap(([relation, cells]) =>
+        entry(
+          relation,
+          cells.flatMap((cell) => [
+            [`${cell.verb} ${cell.role}`, columnWords(cell)] as const,
+            ['', policyWords(cell)] as const,
+          ]),
+        ),
+      ),
+    ],
+    [
+      'Policies',
+      policies.flatMap((policy) =>
+        entry(`${policy.relation} ${policy.name}: ${scopeWords(policy)}`, [
+          ['using', policy.using ?? '-'],
+          ['check', policy.check ?? '-'],
+          ['why', policy.comment ?? '-'],
+        ]),
+      ),
+    ],
+  ];
+  const lines = [
+    ...wrapped(`Audit of the database ${site.database}`, '', ''),
+    '',
+    ...table(particulars(report), '  '),
+    '',
+    ...wrapped(verdict(report), '', ''),
+    ...sections
+      .filter(([, content]) => content.length > 0)
+      .flatMap(([title, content]) => ['', title, '='.repeat(title.length), ...content]),
+    // Again, where a terminal stops scrolling.
+    '',
+    ...wrapped(verdict(report), '', ''),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function finding({ severity, code, object, title, detail, why, fix }: Finding): string[] {
+  return [
+    ...entry(`${severity.toUpperCase()} ${code}: ${object}`, [
+      ['what', title],
+      ['here', detail],
+      ['why', why],
+    ]),
+    // Not wrapped: it is there to be copied.
+    ...printable(fix ?? '-- There is none: deploy again.')
+      .split('\n')
+      .map((line, index) => `    ${index === 0 ? 'fix ' : '    '}  ${line}`.trimEnd()),
+  ];
+}
+
+/** A line, and what is said of it below. */
+function entry(head: string, rows: (readonly [string, string])[]): string[] {
+  return ['', ...wrapped(head, '  ', '    '), ...table(rows, '    ')];
+}
+
+/** Words on the left, what is said of them on the right. */
+function table(rows: (readonly [string, string])[], margin: string): string[] {
+  const width = Math.max(...rows.map(([word]) => lengthOf(printable(word))));
+  const gap = width === 0 ? '' : '  ';
+  return rows.flatMap(([word, text]) => {
+    const left = printable(word).replaceAll('\n', ' ');
+    const first = `${margin}${left}${' '.repeat(width - lengthOf(left))}${gap}`;
+    return wrapped(text, first, `${margin}${' '.repeat(width)}${gap}`);
+  });
+}
+
+/** The text in lines of the width, broken where there is a blank. */
+function wrapped(text: string, first: string, further: string): string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of printable(text).split(/\s+/)) {
+    if (!isEmpty && lengthOf(line) + 1 + lengthOf(word) > WIDTH) {
+      lines.push(line);
+      line = further;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line].map((one) => one.trimEnd());
+}
+
+function lengthOf(text: string): number {
+  return [...text].length;
+}
