@@ -9,6 +9,7 @@ import { clubs } from './clubs/index.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
 import { members } from './members/index.js';
+import { type AuditTimes, audit } from './plugins/audit.js';
 import { authenticate } from './plugins/authenticate.js';
 import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
@@ -39,10 +40,22 @@ const CONNECTION_TIMEOUT_MS = 60_000;
 /** Longer than the idle time-outs of usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
+/** An audit costs some tenths of a second of the database; what it would find was not there a minute ago. */
+const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
+
 export type App = Awaited<ReturnType<typeof buildApp>>;
 
-/** Builds the service; it listens when it is told to. */
-export async function buildApp(config: ServerConfig, database: Database, logger: FastifyBaseLogger) {
+/**
+ * Builds the service; it listens when it is told to.
+ *
+ * @param auditTimes for tests, of which most audit nothing: null
+ */
+export async function buildApp(
+  config: ServerConfig,
+  database: Database,
+  logger: FastifyBaseLogger,
+  auditTimes: AuditTimes | null = AUDIT_TIMES,
+) {
   const app = Fastify({
     loggerInstance: logger,
     // One line a request, written by plugins/responses.ts.
@@ -72,6 +85,7 @@ export async function buildApp(config: ServerConfig, database: Database, logger:
   await app.register(query);
   await app.register(body);
   await app.register(openapi, { testUserHeader: config.testUserHeader });
+  await app.register(audit, { database, times: auditTimes });
   await app.register(health, { database });
 
   await app.register(

@@ -189,6 +189,7 @@ t.test(
       const answer = await refuse(t, broken, operation, how, 503, 'service_unavailable');
       t.match(String(answer.headers['retry-after']), /^\d+$/);
     }
+    await service.app.audit.run();
     t.equal((await service.send('GET', '/readyz')).status, 200);
     t.equal((await broken.send('GET', '/readyz')).status, 503);
     t.equal((await broken.send('GET', '/livez')).status, 200);

@@ -5,7 +5,27 @@ import { isDeployed } from '../database/readiness.js';
 import { Problem } from '../problems/problem.js';
 import { NoQuery } from '../validation/schemas.js';
 
-const Health = (status: string) => Type.Object({ status: Type.String() }, { examples: [{ status }] });
+const Alive = Type.Object({ status: Type.String() }, { examples: [{ status: 'live' }] });
+
+const Ready = Type.Object(
+  {
+    status: Type.String(),
+    audit: Type.Object(
+      {
+        critical: Type.Integer({
+          minimum: 0,
+          description: 'Findings that mean that a club could reach another.',
+        }),
+        warnings: Type.Integer({ minimum: 0, description: 'Other findings.' }),
+        at: Type.String({ format: 'date-time', description: 'When the audit was run.' }),
+      },
+      { description: 'What the last audit of the isolation of clubs came to; there is one every minute.' },
+    ),
+  },
+  {
+    examples: [{ status: 'ready', audit: { critical: 0, warnings: 0, at: '2026-05-01T18:00:00.000Z' } }],
+  },
+);
 
 /** For whatever watches the process: no token, no club. */
 export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
@@ -18,7 +38,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
         summary: 'Whether the process answers',
         security: [],
         querystring: NoQuery,
-        response: { 200: Health('live') },
+        response: { 200: Alive },
       },
     },
     async () => ({ status: 'live' }),
@@ -31,10 +51,10 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
       schema: {
         operationId: 'isReady',
         tags: ['Operations'],
-        summary: 'Whether the database can be reached and is not older than the code',
+        summary: 'Whether the database can be reached, is not older than the code, and keeps clubs apart',
         security: [],
         querystring: NoQuery,
-        response: { 200: Health('ready') },
+        response: { 200: Ready },
       },
     },
     async () => {
@@ -46,7 +66,18 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
           detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
         });
       }
-      return { status: 'ready' };
+      const audited = app.audit.latest();
+      if (audited === undefined) {
+        throw new Problem('service_unavailable', { detail: 'The database has not been audited yet.' });
+      }
+      if (audited.critical > 0) {
+        throw new Problem('service_unavailable', {
+          detail:
+            `The isolation audit found ${audited.critical} critical finding${audited.critical === 1 ? '' : 's'}. ` +
+            'Run make audit.',
+        });
+      }
+      return { status: 'ready', audit: audited };
     },
   );
 };

@@ -22,7 +22,7 @@ async function build(settings: Partial<Record<Variable, string>> = {}): Promise<
     AUTH_AUDIENCE: AUDIENCE,
     ...settings,
   };
-  const app = await buildApp(readServerConfig(provided, {}), service.database, logger);
+  const app = await buildApp(readServerConfig(provided, {}), service.database, logger, null);
   t.teardown(() => app.close());
   return app;
 }

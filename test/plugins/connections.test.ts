@@ -23,9 +23,11 @@ const app = await buildApp(
   ),
   service.database,
   pino({ level: 'warn' }, { write: (line: string) => written.push(line) }),
+  null,
 );
 t.teardown(() => app.close());
 await app.listen({ host: '127.0.0.1', port: 0 });
+await app.audit.run();
 const { port } = app.server.address() as AddressInfo;
 
 /** A client with one connection, which it keeps. */

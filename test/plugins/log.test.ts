@@ -24,6 +24,7 @@ const app = await buildApp(
   ),
   service.database,
   logger,
+  null,
 );
 t.teardown(() => app.close());
 

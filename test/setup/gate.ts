@@ -46,7 +46,7 @@ export async function openGate(
     {},
   );
   const database = new Database(config.database);
-  const app = await buildApp(config, database, pino({ level: 'silent' }));
+  const app = await buildApp(config, database, pino({ level: 'silent' }), null);
   t.teardown(async () => {
     await app.close();
     await database.close();

@@ -80,11 +80,9 @@ export async function startService(
     ...settings,
   };
   const database = new Database(config.database);
-  const app = await buildApp(
-    config,
-    database,
-    log ? pino({ level: 'trace' }, log) : pino({ level: config.logLevel }),
-  );
+  const logger = log ? pino({ level: 'trace' }, log) : pino({ level: config.logLevel });
+  // An audit is work for the database, and most tests have no use for it: those who do call app.audit.run().
+  const app = await buildApp(config, database, logger, null);
   t.teardown(async () => {
     await app.close();
     await database.close();

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
+import { until } from '../setup/caller.js';
+import { startProxy } from '../setup/proxy.js';
+import { startService } from '../setup/service.js';
+import { startAuditing } from './fixtures/auditing.js';
+
+const service = await startService(t);
+const club = await service.db.makeClub();
+
+/** Runs work while the audit of every service waits for a lock. */
+async function whileAuditsWait(work: () => Promise<void>): Promise<void> {
+  await withClient(service.db.adminUrl, async (client) => {
+    await client.query('begin; lock table deploy.facts in access exclusive mode');
+    await work();
+    await client.query('rollback');
+  });
+}
+
+const isWaiting = async () =>
+  (
+    await service.db.look<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%audit.findings%'`,
+    )
+  )[0]?.count;
+
+t.test('a critical finding makes the service not ready until it is mended; a warning does not', async (t) => {
+  const { app, db } = service;
+  await app.audit.run();
+  const fine = await service.send('GET', '/readyz');
+  t.match(fine, { status: 200, body: { status: 'ready', audit: { critical: 0, warnings: 0 } } });
+  t.ok(Math.abs(Date.parse(fine.body.audit.at) - Date.now()) < 60_000, 'with the time of the audit');
+
+  await db.look('comment on policy tasks_read on app.tasks is null');
+  await app.audit.run();
+  t.match(await service.send('GET', '/readyz'), {
+    status: 200,
+    body: { audit: { critical: 0, warnings: 1 } },
+  });
+
+  await db.look('alter table app.tasks disable row level security');
+  t.equal((await service.send('GET', '/readyz')).status, 200, 'what was not audited yet is not known');
+  await app.audit.run();
+  const refused = await service.send('GET', '/readyz');
+  t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } });
+  t.match(refused.body.detail, /^The isolation audit found [2-9] critical findings\. Run make audit\.$/);
+  t.notMatch(refused.text, 'tasks', 'and no name of an object');
+  t.equal((await service.send('GET', '/livez')).status, 200);
+
+  await db.look('alter table app.tasks enable row level security');
+  await db.look('create policy open on app.tasks using (app.tenant_id() is not null)');
+  await app.audit.run();
+  t.match(await service.send('GET', '/readyz'), {
+    status: 503,
+    body: { detail: /found 1 critical finding\. Run/ },
+  });
+  await db.look('drop policy open on app.tasks');
+  await app.audit.run();
+  t.equal((await service.send('GET', '/readyz')).status, 200);
+});
+
+t.test('a finding is logged when it appears, and when it is gone, and not between', async (t) => {
+  const { db } = service;
+  const { app, lines } = await startAuditing(t, service);
+  await until(
+    () => app.audit.latest(),
+    (latest) => latest !== undefined,
+  );
+  t.match(lines(), [{ level: 40, code: 'policy_without_comment', object: 'app.tasks.tasks_read' }]);
+  t.match(lines()[0], { detail: 'it has no comment', msg: 'audit finding' });
+
+  const audits = async (number: number) => {
+    const seen = new Set([app.audit.latest()?.at]);
+    await until(
+      () => seen.add(app.audit.latest()?.at).size,
+      (size) => size > number,
+    );
+  };
+  await db.look('grant delete on app.members to club_api');
+  await audits(4);
+  t.match(lines().slice(1), [
+    { level: 50, code: 'isolation_drift', object: /app\.members/, detail: /held/, msg: 'audit finding' },
+  ]);
+  await db.look('revoke delete on app.members from club_api');
+  await audits(4);
+  t.match(lines().slice(2), [{ level: 30, code: 'isolation_drift', msg: 'audit finding is gone' }]);
+  t.equal(lines().length, 3);
+});
+
+t.test('no request waits for an audit, and no audit begins before the last one has ended', async (t) => {
+  const { app, database, ready } = await startAuditing(t, service);
+  await until(
+    () => app.audit.latest(),
+    (latest) => latest !== undefined,
+  );
+  const headers = {
+    authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
+    'x-tenant-id': club,
+  };
+  await whileAuditsWait(async () => {
+    t.equal(await until(isWaiting, (count) => count === 1), 1);
+    const known = app.audit.latest();
+    const slow: number[] = [];
+    for (let count = 0; count < 100 && (slow.at(-1) ?? 0) <= 500; count += 1) {
+      const begun = Date.now();
+      const { status, body } = await ready();
+      t.same([status, body.audit], [200, known], 'what the last audit came to');
+      const { statusCode } = await app.inject({ method: 'GET', url: '/api/tasks', headers });
+      t.equal(statusCode, 200);
+      slow.push(Date.now() - begun);
+    }
+    t.same(
+      slow.filter((ms) => ms > 500),
+      [],
+    );
+    t.same([await isWaiting(), database.load.lent], [1, 1], 'the same audit, in one slot');
+    t.comment(`requests beside an audit: 200, slowest pair: ${Math.max(...slow)} ms`);
+  });
+});
+
+t.test('a service that has not been audited yet says so at once, and is ready soon after', async (t) => {
+  await whileAuditsWait(async () => {
+    const begun = Date.now();
+    const { ready } = await startAuditing(t, service);
+    t.match(await ready(), { status: 503, body: { detail: 'The database has not been audited yet.' } });
+    t.ok(Date.now() - begun < 1_500, 'the start did not wait');
+  });
+  const { ready } = await startAuditing(t, service, { times: { everyMs: 60_000, retryMs: 60_000 } });
+  t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
+});
+
+t.test(
+  'a database that is down at the start is audited when it comes; later the last result stays',
+  async (t) => {
+    const proxy = await startProxy(t, service.db.url);
+    await proxy.stop();
+    const times = { everyMs: 50, retryMs: 50 };
+    const { app, ready, lines } = await startAuditing(t, service, { url: proxy.url, times });
+    t.equal((await ready()).status, 503);
+    t.equal(app.audit.latest(), undefined);
+    await sleep(200);
+    await proxy.start();
+    t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
+    const said = () => lines().filter(({ msg }) => msg !== 'audit finding');
+    t.match(said(), [
+      { level: 40, msg: 'the audit cannot be run', reason: /\w/ },
+      { level: 30, msg: 'the audit can be run again' },
+    ]);
+
+    await proxy.stop();
+    await until(said, ({ length }) => length === 3);
+    const known = app.audit.latest();
+    t.match(known, { critical: 0 });
+    t.equal((await ready()).status, 503, 'because of the database');
+    await app.audit.run();
+    t.equal(app.audit.latest(), known);
+    await proxy.start();
+    t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
+  },
+);
+
+t.test('while a deploy is under way nothing is audited, and deploys alarm nobody', async (t) => {
+  const { app, db } = service;
+  await app.audit.run();
+  const known = app.audit.latest();
+  await withClient(db.migrationUrl, async (client) => {
+    await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
+    await db.look('alter table app.tasks disable row level security');
+    await app.audit.run();
+    t.equal(app.audit.latest(), known);
+    await db.look('alter table app.tasks enable row level security');
+  });
+
+  const { lines, ready } = await startAuditing(t, service);
+  await until(ready, ({ status }) => status === 200);
+  for (let count = 0; count < 3; count += 1) {
+    t.equal((await deploy(db.migrationUrl)).applied, true);
+  }
+  await until(ready, ({ body }) => body.audit?.warnings === 0);
+  t.match(await ready(), { status: 200, body: { audit: { critical: 0, warnings: 0 } } });
+  const errors = lines().filter(({ level }) => Number(level) >= 50);
+  t.same(errors, []);
+});
