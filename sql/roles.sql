@@ -24,6 +24,7 @@ begin
       ('club_api',       'login',   'The running service. Owns nothing, belongs to nobody, and holds column by column what requests need.'),
       ('club_auditor',   'login',   'Reads the schema audit, and no row of a club: for DBAs and for make audit.'),
       ('club_signup',    'nologin', 'Capability: owns the functions that sign a member up and off, and the trigger that counts.'),
+      ('club_idempotency', 'nologin', 'Capability: owns the functions that keep answers for clients who ask again.'),
       ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which names the clubs of a token. The one role outside the tenant floor.'),
       ('club_operator',  'nologin', 'Capability: owns what an operator calls, such as app.provision_club.')
     ) as role (name, login, comment)
@@ -37,7 +38,7 @@ end
 $$;
 
 -- From PostgreSQL 16 a membership inherits and may SET ROLE unless told otherwise, as it always did before.
-grant club_owner, club_signup, club_directory, club_operator to club_migrator;
+grant club_owner, club_signup, club_idempotency, club_directory, club_operator to club_migrator;
 
 -- What holds for every connection of the service, whatever client opens it.
 alter role club_api set search_path = app, pg_temp;

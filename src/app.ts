@@ -17,6 +17,7 @@ import { refuseBrokenRequests } from './plugins/broken-requests.js';
 import { connections } from './plugins/connections.js';
 import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
+import { idempotency } from './plugins/idempotency.js';
 import { messages } from './plugins/messages.js';
 import { methods } from './plugins/methods.js';
 import { openapi } from './plugins/openapi.js';
@@ -95,6 +96,7 @@ export async function buildApp(
       await api.register(authorize);
       await api.register(testUser, { enabled: config.testUserHeader });
       await api.register(transaction, { database });
+      await api.register(idempotency);
 
       await api.register(clubs);
       await api.register(members);

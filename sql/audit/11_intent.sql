@@ -23,6 +23,7 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('SH003', 'The member signed up already.'),
   ('SH004', 'Every place of the shift is taken.'),
   ('SH005', 'The member did not sign up.'),
+  ('ID001', 'The idempotency key belongs to another request.'),
   ('TK001', 'The workflow has no such step.'),
   ('TK002', 'The step is not this caller''s.'),
   ('TK003', 'Only a Manager assigns a task to somebody else.'),

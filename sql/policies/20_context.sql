@@ -118,7 +118,7 @@ comment on function app.new_id() is
 
 grant execute on function
   app.missing_context(text), app.tenant_id(), app.user_id(), app.role(), app.member_id(), app.new_id()
-to club_api, club_signup;
+to club_api, club_signup, club_idempotency;
 grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.new_id() to club_operator;
 grant execute on function app.missing_context(text), app.club_ids() to club_directory;
 grant execute on function

@@ -80,6 +80,8 @@ begin
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
+  -- Without a condition: the policy says which.
+  delete from app.idempotency_keys;
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is

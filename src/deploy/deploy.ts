@@ -14,7 +14,7 @@ import { type Release, readRelease, type SqlFile, sqlDirectory } from './release
 
 const OWNER = 'club_owner';
 const LOGINS = ['club_api', 'club_auditor'];
-const ROLES = [...LOGINS, OWNER, 'club_signup', 'club_directory', 'club_operator'];
+const ROLES = [...LOGINS, OWNER, 'club_signup', 'club_idempotency', 'club_directory', 'club_operator'];
 
 /** A deploy that must not go on; the message says what to do. */
 export class DeployError extends Error {

@@ -33,6 +33,7 @@ const ROLES = [
   'club_api',
   'club_auditor',
   'club_signup',
+  'club_idempotency',
   'club_directory',
   'club_operator',
 ];

@@ -36,6 +36,19 @@ export const requestHeaders: Record<string, Parameter> = {
       'Go on only if the ETag is still this one (RFC 9110, 13.1.1): tags with commas between, or `*`.',
     schema: { type: 'string', examples: ['"1"'] },
   },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Makes it safe to send this request again: whoever comes with the same key within 24 hours gets the first answer.',
+    schema: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 255,
+      examples: ['6f1c5d4e-8f0a-4b6e-9a41-0d3c2b7e9f10'],
+    },
+  },
 };
 
 /** An example of an answer, and where it comes from. */
@@ -71,6 +84,11 @@ export const responseHeaders: Record<string, HeaderOf> = {
     description: 'Leads to the next page, when there is one (RFC 8288): `<…>; rel="next"`.',
     schema: { type: 'string' },
     example: ({ url }) => `<${url}?limit=2&cursor=${CURSOR}>; rel="next"`,
+  },
+  'Idempotent-Replayed': {
+    description: 'Present when this is the answer to an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string', enum: ['true'] },
+    example: () => 'true',
   },
   'Retry-After': {
     description: 'How many seconds to wait.',

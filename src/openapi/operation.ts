@@ -6,9 +6,9 @@ declare module 'fastify' {
     /** The refusals of this route alone; those of every route are added. */
     problems?: readonly Code[];
     /** Headers beside the tenant's that the route looks at. */
-    reads?: readonly 'If-Match'[];
+    reads?: readonly ('If-Match' | 'Idempotency-Key')[];
     /** Headers that a success carries beside those of every answer. */
-    sends?: readonly ('ETag' | 'Location' | 'Link')[];
+    sends?: readonly ('ETag' | 'Location' | 'Link' | 'Idempotent-Replayed')[];
   }
 }
 
@@ -32,7 +32,8 @@ export interface Operation {
 }
 
 /** Every code that an operation can be refused with. */
-export function codesOf({ method, policy, problems, hasTenant, hasTestUser, takesBody }: Operation): Code[] {
+export function codesOf(operation: Operation): Code[] {
+  const { method, policy, problems, reads, hasTenant, hasTestUser, takesBody } = operation;
   const parsesBody = method !== 'GET';
   return [
     ...only(policy !== undefined, ['unauthenticated', 'invalid_token']),
@@ -42,6 +43,11 @@ export function codesOf({ method, policy, problems, hasTenant, hasTestUser, take
     ...only(parsesBody, ['malformed_json', 'payload_too_large', 'unsupported_media_type']),
     ...only(takesBody, ['validation_failed']),
     'invalid_parameter',
+    ...only(reads.includes('Idempotency-Key'), [
+      'idempotency_key_invalid',
+      'idempotency_in_progress',
+      'idempotency_key_reused',
+    ]),
     ...problems,
     ...only(policy !== undefined, ['service_unavailable']),
   ];

@@ -40,6 +40,12 @@ export const codes = {
     'X-Test-UserId must be sent once and hold the UUID of a member.',
   ],
 
+  idempotency_key_invalid: [
+    400,
+    'Idempotency key invalid',
+    'Idempotency-Key must be sent once and hold 1 to 255 visible ASCII characters, such as a UUID.',
+  ],
+
   unauthenticated: [
     401,
     'Not authenticated',
@@ -109,6 +115,11 @@ export const codes = {
     'Capacity below signups',
     'More members are signed up than the capacity you ask for. Choose at least `signupCount`.',
   ],
+  idempotency_in_progress: [
+    409,
+    'Request in progress',
+    'A request with this Idempotency-Key is still being worked on. Send it again in a moment.',
+  ],
 
   precondition_failed: [
     412,
@@ -132,6 +143,11 @@ export const codes = {
     422,
     'Assignee is no member',
     '`assigneeId` must be the id of a member of this club. GET /api/members lists them.',
+  ],
+  idempotency_key_reused: [
+    422,
+    'Idempotency key reused',
+    'This Idempotency-Key belongs to another request of yours. Take a new key for a new request.',
   ],
 
   internal_error: [500, 'Internal error', 'This is our fault. Report it with the `requestId`.'],

@@ -12,6 +12,7 @@ const bySqlState: Record<string, Code> = {
   SH003: 'already_signed_up',
   SH004: 'shift_full',
   SH005: 'signup_not_found',
+  ID001: 'idempotency_key_reused',
   TK001: 'invalid_task_transition',
   TK002: 'task_transition_forbidden',
   TK003: 'task_assign_forbidden',

@@ -82,7 +82,11 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/shifts',
     {
-      config: { policy: 'RequireManager', sends: ['ETag', 'Location'] },
+      config: {
+        policy: 'RequireManager',
+        reads: ['Idempotency-Key'],
+        sends: ['ETag', 'Location', 'Idempotent-Replayed'],
+      },
       schema: {
         operationId: 'createShift',
         tags: ['Shifts'],
@@ -92,11 +96,11 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
         response: { 201: Named(ShiftDetailDto) },
       },
     },
-    async (request, reply) => {
-      const shift = await request.transaction((tx) => insertShift(tx, request.body));
-      reply.code(201).header('location', `/api/shifts/${shift.id}`).header('etag', etagOf(shift.version));
-      return shift;
-    },
+    async (request, reply) =>
+      reply.create(async (tx) => {
+        const shift = await insertShift(tx, request.body);
+        return { location: `/api/shifts/${shift.id}`, etag: etagOf(shift.version), body: shift };
+      }),
   );
 
   app.put(

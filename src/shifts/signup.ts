@@ -12,7 +12,8 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
       config: {
         policy: 'RequireMember',
         problems: ['shift_not_found', 'shift_in_past', 'already_signed_up', 'shift_full'],
-        sends: ['Location'],
+        reads: ['Idempotency-Key'],
+        sends: ['Location', 'Idempotent-Replayed'],
         bodyIsOptional: true,
       },
       schema: {
@@ -27,9 +28,10 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { id } = request.params;
-      const made = await request.transaction((tx) => signUp(tx, id));
-      reply.code(201).header('location', `/api/shifts/${id.toLowerCase()}/signup`);
-      return made;
+      return reply.create(async (tx) => ({
+        location: `/api/shifts/${id.toLowerCase()}/signup`,
+        body: await signUp(tx, id),
+      }));
     },
   );
 

@@ -75,7 +75,12 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/tasks',
     {
-      config: { policy: 'RequireManager', problems: ['assignee_not_member'], sends: ['ETag', 'Location'] },
+      config: {
+        policy: 'RequireManager',
+        problems: ['assignee_not_member'],
+        reads: ['Idempotency-Key'],
+        sends: ['ETag', 'Location', 'Idempotent-Replayed'],
+      },
       schema: {
         operationId: 'createTask',
         tags: ['Tasks'],
@@ -85,11 +90,11 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
         response: { 201: Named(TaskDetailDto) },
       },
     },
-    async (request, reply) => {
-      const task = await request.transaction((tx) => insertTask(tx, request.body));
-      reply.code(201).header('location', `/api/tasks/${task.id}`).header('etag', etagOf(task.version));
-      return task;
-    },
+    async (request, reply) =>
+      reply.create(async (tx) => {
+        const task = await insertTask(tx, request.body);
+        return { location: `/api/tasks/${task.id}`, etag: etagOf(task.version), body: task };
+      }),
   );
 
   app.patch(

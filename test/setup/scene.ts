@@ -33,6 +33,8 @@ export async function makeScene(t: Test): Promise<Scene> {
         `insert into app.shifts (title, starts_at, ends_at, capacity) values ('${slug}', now() + interval '1 day', now() + interval '2 days', 5) returning id`,
       );
       await api.query('select app.sign_up($1)', [shiftId]);
+      await api.query(`select app.claim_key('${slug}', sha256(''))`);
+      await api.query(`select app.keep_answer('${slug}', 201::smallint, '/', null, '{}')`);
       return { id, taskId, shiftId, memberId: await one('select app.member_id()') };
     });
   };

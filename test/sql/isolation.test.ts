@@ -12,6 +12,7 @@ const RIGHTS: Record<string, string[]> = {
   tasks: ['select', 'copy', 'insert', 'update', 'delete'],
   shifts: ['select', 'copy', 'insert', 'update', 'delete'],
   shift_signups: ['select', 'copy'],
+  idempotency_keys: [],
 };
 /** The workflow: the same rows for every club, for nobody to write. */
 const REFERENCE = ['task_states', 'task_transitions'];
@@ -116,7 +117,7 @@ t.test(
 t.test('a statement that forgets its WHERE sees and changes the own club alone', async (t) => {
   const { db, api, own } = scene;
   for (const { name, floor } of await tablesOf(db)) {
-    if (floor !== null) {
+    if (floor !== null && RIGHTS[name]?.includes('select')) {
       const [{ count } = { count: 0 }] = await db.look(
         `select count(*)::int from app.${name} where ${floor} = $1`,
         [own.id],

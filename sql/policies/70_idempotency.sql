@@ -1,0 +1,105 @@
+-- Idempotency: the answer to a request that is sent again.
+--
+-- A client whose connection breaks cannot know whether its request was done. With a key it sends the request again
+-- and gets the first answer. Key and answer are written in the transaction of the request itself: either both
+-- are there or neither. Whoever comes with the same key meanwhile waits in app.claim_key for the first to end.
+--
+-- Requests have no right on the table. They call two functions of club_idempotency, which serve the caller's own
+-- keys and nobody else's.
+
+comment on table app.idempotency_keys is 'Answers to requests that bore an Idempotency-Key, for 24 hours.';
+comment on column app.idempotency_keys.request is 'SHA-256 of the request: the same key for another request is a mistake.';
+comment on column app.idempotency_keys.body is 'The body of the answer, as it was sent. An erased member''s is deleted.';
+
+alter table app.idempotency_keys alter column tenant_id set default app.tenant_id();
+alter table app.idempotency_keys alter column member_id set default app.member_id();
+
+grant select, delete on app.idempotency_keys to club_idempotency;
+grant insert (key, request, created_at) on app.idempotency_keys to club_idempotency;
+grant update (status, location, etag, body) on app.idempotency_keys to club_idempotency;
+grant delete on app.idempotency_keys to club_operator;
+
+alter table app.idempotency_keys enable row level security, force row level security;
+
+create policy idempotency_keys_floor on app.idempotency_keys as restrictive for all to public
+  using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
+comment on policy idempotency_keys_floor on app.idempotency_keys is 'Nobody reaches a key of another club.';
+
+create policy idempotency_keys_read on app.idempotency_keys for select to club_idempotency
+  using ((select app.role()) >= 'Member');
+comment on policy idempotency_keys_read on app.idempotency_keys is 'Every writer of the club helps to clear old keys away, so the functions see all of them.';
+
+create policy idempotency_keys_claim on app.idempotency_keys for insert to club_idempotency
+  with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy idempotency_keys_claim on app.idempotency_keys is 'A caller claims keys of their own.';
+
+create policy idempotency_keys_keep on app.idempotency_keys for update to club_idempotency
+  using ((select app.role()) >= 'Member') with check (member_id = (select app.member_id()));
+comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller keeps the answers to their own requests; old keys are locked to be cleared away.';
+
+create policy idempotency_keys_clear on app.idempotency_keys for delete to club_idempotency
+  using ((select app.role()) >= 'Member');
+comment on policy idempotency_keys_clear on app.idempotency_keys is 'Every writer of the club helps to clear old keys away.';
+
+create policy idempotency_keys_erase on app.idempotency_keys for delete to club_operator
+  using (member_id = (select app.member_id()) or position((select app.member_id())::text in body) > 0);
+comment on policy idempotency_keys_erase on app.idempotency_keys is 'An operator who erases a member deletes what was answered to them, or about them.';
+
+set local role club_idempotency;
+
+create or replace function app.claim_key(key text, request bytea)
+returns table (status smallint, location text, etag text, body text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+  caller_id constant uuid := app.member_id();
+  horizon constant timestamptz := clock_timestamp() - interval '24 hours';
+  known app.idempotency_keys;
+begin
+  delete from app.idempotency_keys as old
+  where old.member_id = caller_id and old.key = claim_key.key and old.created_at < horizon;
+  -- A few of the club's others, so that no request pays for many. Materialized, or the limit could hold for each
+  -- of several evaluations.
+  with few as materialized (
+    select expired.tenant_id, expired.member_id, expired.key
+    from app.idempotency_keys as expired
+    where expired.created_at < horizon
+    order by expired.created_at
+    limit 5
+    for update skip locked
+  )
+  delete from app.idempotency_keys as old using few
+  where (old.tenant_id, old.member_id, old.key) = (few.tenant_id, few.member_id, few.key);
+  loop
+    insert into app.idempotency_keys (key, request, created_at)
+    values (claim_key.key, claim_key.request, clock_timestamp())
+    on conflict do nothing;
+    if found then
+      return;
+    end if;
+    select * into known from app.idempotency_keys as k where k.member_id = caller_id and k.key = claim_key.key;
+    -- Between the two statements somebody may have cleared it away: then it is free again.
+    exit when found;
+  end loop;
+  if known.request <> claim_key.request then
+    raise exception using errcode = 'ID001', message = 'the key belongs to another request';
+  end if;
+  return query select known.status, known.location, known.etag, known.body;
+end
+$$;
+comment on function app.claim_key(text, bytea) is
+  'Claims a key of the caller''s for this request. No row: it is the caller''s, and app.keep_answer keeps the answer. A row: the answer that was given. Waits for a request that bears the same key. ID001: the key belongs to another request.';
+grant execute on function app.claim_key(text, bytea) to club_api;
+
+create or replace function app.keep_answer(key text, status smallint, location text, etag text, body text) returns void
+language sql volatile security definer set search_path = ''
+as $$
+  update app.idempotency_keys as own
+  set status = keep_answer.status, location = keep_answer.location, etag = keep_answer.etag, body = keep_answer.body
+  where own.member_id = app.member_id() and own.key = keep_answer.key
+$$;
+comment on function app.keep_answer(text, smallint, text, text, text) is 'Keeps the answer to the request that claimed the key, in its transaction.';
+grant execute on function app.keep_answer(text, smallint, text, text, text) to club_api;
+
+set local role club_owner;
