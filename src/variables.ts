@@ -28,7 +28,7 @@ export const Environment = Type.Object({
   DATABASE_POOL_SIZE: Type.Integer({
     minimum: 1,
     maximum: 100,
-    default: 4,
+    default: 5,
     description: 'a number, 1 to 100',
   }),
   DATABASE_PREPARE: { ...Switch, default: 'on' },

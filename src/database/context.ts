@@ -68,6 +68,7 @@ export function inDirectory<Result>(
   const named = `{${clubIds.join(',')}}`;
   const entry: Entry<{ entered: string }> = {
     statement: sql`select app.enter_directory(${named}::uuid[]) as entered`,
+    group: 'directory',
     isEcho: ({ entered }) => entered === named,
     accept: () => {},
   };
@@ -83,6 +84,7 @@ function enter<Result>(
 ): Promise<Result> {
   const entry: Entry<Entered> = {
     statement: entryStatement(caller),
+    group: caller.tenantId,
     isEcho: ({ enteredTenantId }) => enteredTenantId === caller.tenantId,
     accept: (entered) => {
       if (!entered.clubExists || (entered.memberId === null && caller.testMemberId !== null)) {
@@ -111,6 +113,7 @@ async function syncMember(database: Database, caller: Caller): Promise<void> {
   const { displayName, email, issuedAt } = caller.identity;
   const entry: Entry<Entered> = {
     statement: entryStatement(caller),
+    group: caller.tenantId,
     isEcho: ({ enteredTenantId }) => enteredTenantId === caller.tenantId,
     accept: () => {},
   };

@@ -82,7 +82,7 @@ export class Database {
     entry: Entry<Row>,
     work: (tx: Transaction) => Promise<Result>,
   ): Promise<Result> {
-    const session = await this.#slots.borrow();
+    const session = await this.#slots.borrow(entry.group);
     const deadline = setTimeout(() => session.lose(new Unavailable('The deadline passed.')), DEADLINE_MS);
     try {
       return await runTransaction(session, mode, entry, work);

@@ -1,4 +1,5 @@
 import { Unavailable } from './failures.js';
+import { FairQueue } from './fair-queue.js';
 import { Session, type SessionOptions } from './session.js';
 
 export interface SlotOptions extends SessionOptions {
@@ -6,7 +7,7 @@ export interface SlotOptions extends SessionOptions {
   slots: number;
   /** How long a transaction waits for a slot, in milliseconds. */
   waitMs: number;
-  /** How many transactions wait at most; the next one is refused at once. */
+  /** How many transactions wait at most; beyond that the group with the most of them is refused, at once. */
   queueLength: number;
   /** How old a session gets, in milliseconds; it is replaced when it comes home, never under a transaction. */
   maxAgeMs: number;
@@ -15,41 +16,53 @@ export interface SlotOptions extends SessionOptions {
 }
 
 interface Waiter {
+  group: string;
   resolve: (session: Session) => void;
   reject: (reason: Error) => void;
   timer: NodeJS.Timeout;
 }
 
+/** Whoever belongs to no group: what the service does for itself. */
+const NO_GROUP = '';
+
 /**
  * A bounded number of sessions, each lent to one transaction at a time.
+ *
+ * Borrowers come in groups, the clubs. Groups that wait take turns, and one slot is always left to the others, so
+ * a club that sends a thousand requests, or slow ones, delays itself.
  *
  * A session that is lost, at home or away, only frees its slot; the next borrower gets a new one.
  */
 export class Slots {
   readonly #options: SlotOptions;
   readonly #idle: Session[] = [];
-  readonly #lent = new Set<Session>();
-  readonly #waiters: Waiter[] = [];
+  /** Each session that is away, and for which group. */
+  readonly #lent = new Map<Session, string>();
+  /** How many sessions each group has. */
+  readonly #shares = new Map<string, number>();
+  readonly #waiters: FairQueue<Waiter>;
   #closed: Promise<void> | undefined;
   /** Called when a session comes home after the end. */
   #onHome: () => void = () => {};
 
   constructor(options: SlotOptions) {
     this.#options = options;
+    this.#waiters = new FairQueue(options.queueLength);
   }
 
   /** Sessions lent and transactions waiting, for tests and metrics. */
   get load(): { lent: number; waiting: number } {
-    return { lent: this.#lent.size, waiting: this.#waiters.length };
+    return { lent: this.#lent.size, waiting: this.#waiters.size };
   }
 
   /**
    * Lends a session.
    *
+   * @param group whose turn it is and whose share it counts to
    * @throws Unavailable when the queue is full, the wait runs out or no session can be opened
    */
-  async borrow(): Promise<Session> {
-    const session = this.#take() ?? (await this.#wait());
+  async borrow(group = NO_GROUP): Promise<Session> {
+    const session = (this.#mayTake(group) && this.#take(group)) || (await this.#wait(group));
     if (session.isNew) {
       const timer = setTimeout(
         () => session.lose(new Error('the connection was not ready in time')),
@@ -71,19 +84,13 @@ export class Slots {
 
   /** Takes a session back. One that was lost is forgotten. */
   giveBack(session: Session): void {
-    this.#lent.delete(session);
+    this.#settle(session);
     if (this.#closed || Date.now() - session.openedAt > this.#options.maxAgeMs) {
       void session.close().then(() => this.#onHome());
     } else if (!session.lost) {
       this.#idle.push(session);
     }
-    const waiter = this.#waiters[0];
-    const next = waiter && this.#take();
-    if (next) {
-      this.#waiters.shift();
-      clearTimeout(waiter.timer);
-      waiter.resolve(next);
-    }
+    this.#serve();
   }
 
   /** Refuses new borrowers, lets lent sessions come home, ends every session. */
@@ -93,7 +100,7 @@ export class Slots {
   }
 
   async #close(): Promise<void> {
-    for (const waiter of this.#waiters.splice(0)) {
+    for (const waiter of this.#waiters.clear()) {
       clearTimeout(waiter.timer);
       waiter.reject(new Unavailable('The service is stopping.'));
     }
@@ -105,8 +112,29 @@ export class Slots {
     }
   }
 
+  /** Lends what is free to whoever's turn it is. */
+  #serve(): void {
+    while (!this.#closed && this.#hasRoom()) {
+      const waiter = this.#waiters.shift((group) => this.#mayTake(group));
+      if (waiter === undefined) {
+        return;
+      }
+      clearTimeout(waiter.timer);
+      waiter.resolve(this.#take(waiter.group) as Session);
+    }
+  }
+
+  #mayTake(group: string): boolean {
+    const most = group === NO_GROUP ? this.#options.slots : Math.max(1, this.#options.slots - 1);
+    return (this.#shares.get(group) ?? 0) < most;
+  }
+
+  #hasRoom(): boolean {
+    return this.#lent.size < this.#options.slots;
+  }
+
   /** The session that came home last, a new one while there is room, or none. */
-  #take(): Session | undefined {
+  #take(group: string): Session | undefined {
     if (this.#closed) {
       throw new Unavailable('The service is stopping.');
     }
@@ -114,26 +142,45 @@ export class Slots {
     while (session?.lost) {
       session = this.#idle.pop();
     }
-    if (session === undefined && this.#lent.size + this.#idle.length < this.#options.slots) {
+    if (session === undefined && this.#hasRoom()) {
       session = new Session(this.#options);
     }
     if (session !== undefined) {
-      this.#lent.add(session);
+      this.#lent.set(session, group);
+      this.#shares.set(group, (this.#shares.get(group) ?? 0) + 1);
     }
     return session;
   }
 
-  #wait(): Promise<Session> {
-    if (this.#waiters.length >= this.#options.queueLength) {
-      throw new Unavailable('Too many requests are waiting for the database.');
+  #settle(session: Session): void {
+    const group = this.#lent.get(session);
+    if (group === undefined) {
+      return;
+    }
+    this.#lent.delete(session);
+    const share = (this.#shares.get(group) ?? 0) - 1;
+    if (share > 0) {
+      this.#shares.set(group, share);
+    } else {
+      this.#shares.delete(group);
+    }
+  }
+
+  #wait(group: string): Promise<Session> {
+    if (this.#closed) {
+      throw new Unavailable('The service is stopping.');
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        this.#waiters.remove(group, waiter);
         reject(new Unavailable('No connection to the database became free in time.'));
       }, this.#options.waitMs);
-      const waiter: Waiter = { resolve, reject, timer };
-      this.#waiters.push(waiter);
+      const waiter: Waiter = { group, resolve, reject, timer };
+      const shed = this.#waiters.push(group, waiter);
+      if (shed !== undefined) {
+        clearTimeout(shed.timer);
+        shed.reject(new Unavailable('Too many requests are waiting for the database.'));
+      }
     });
   }
 }

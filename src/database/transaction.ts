@@ -20,6 +20,8 @@ export interface Transaction {
 /** The statement that says who is asking, and what to make of its one row. */
 export interface Entry<Row = never> {
   statement: Statement;
+  /** Whose turn it is when transactions wait for a slot: the club; undefined for the service itself. */
+  group?: string;
   /** Whether the row answers this very entry, by naming what it asked to enter. */
   isEcho: (row: Row) => boolean;
   /** Looks at the row; throws to refuse the transaction. Nothing else is believed before this returns. */

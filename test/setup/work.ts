@@ -22,7 +22,7 @@ export interface Work {
 }
 
 export async function makeWork(t: Test): Promise<Work> {
-  const slots = 2;
+  const slots = 3;
   const db = await makeDatabase(t);
   const club = await db.makeClub('north');
   const database = new Database({ url: db.url, slots, prepare: true });

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { FairQueue } from '../../src/database/fair-queue.js';
+import { admit } from '../../src/database/login.js';
+import { Slots } from '../../src/database/slots.js';
+import { sql } from '../../src/database/sql.js';
+import { makeDatabase } from '../setup/database.js';
+
+const all = () => true;
+
+t.test('groups take turns, and each is served in the order in which it came', async (t) => {
+  const queue = new FairQueue<string>(100);
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2']) {
+    t.equal(queue.push(item.charAt(0), item), undefined);
+  }
+  const served = Array.from({ length: 8 }, () => queue.shift(all));
+  t.same(served, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4', undefined]);
+  t.equal(queue.size, 0);
+});
+
+t.test('a group that may not go on keeps its turn, and delays nobody', async (t) => {
+  const queue = new FairQueue<string>(100);
+  for (const item of ['a1', 'b1', 'b2']) {
+    queue.push(item.charAt(0), item);
+  }
+  t.equal(
+    queue.shift((group) => group !== 'a'),
+    'b1',
+  );
+  t.equal(
+    queue.shift((group) => group === 'c'),
+    undefined,
+  );
+  t.equal(queue.shift(all), 'a1');
+});
+
+t.test('in a full queue the longest group makes room, and the newcomer when it is that', async (t) => {
+  const queue = new FairQueue<string>(4);
+  for (const item of ['a1', 'a2', 'a3', 'b1']) {
+    queue.push(item.charAt(0), item);
+  }
+  t.equal(queue.push('a', 'a4'), 'a4', 'the longest group brings one more');
+  t.equal(queue.push('c', 'c1'), 'a3', 'a newcomer takes the place of the last of the longest');
+  t.equal(queue.push('b', 'b2'), 'b2', 'as long as the longest is no reason to take its place');
+  t.equal(queue.size, 4);
+  queue.remove('a', 'a1');
+  queue.remove('a', 'a1');
+  t.equal(queue.size, 3);
+  t.same([queue.shift(all), queue.shift(all), queue.shift(all)], ['a2', 'b1', 'c1']);
+  queue.push('d', 'd1');
+  t.same(queue.clear(), ['d1']);
+  t.equal(queue.size, 0);
+});
+
+async function makeSlots(t: Test, slots: number): Promise<Slots> {
+  const { url } = await makeDatabase(t);
+  const made = new Slots({
+    url,
+    prepare: true,
+    slots,
+    waitMs: 20_000,
+    queueLength: 1_000,
+    maxAgeMs: 60_000,
+    admit,
+  });
+  t.teardown(() => void made.close());
+  return made;
+}
+
+t.test('a club has all slots but one, and the last one is for the others', async (t) => {
+  const slots = await makeSlots(t, 3);
+  const held = [await slots.borrow('north'), await slots.borrow('north')];
+  const third = slots.borrow('north');
+  const first = await Promise.race([third.then(() => 'north'), slots.borrow('south').then(() => 'south')]);
+  t.equal(first, 'south');
+  t.same(slots.load, { lent: 3, waiting: 1 });
+  slots.giveBack(held[0] as never);
+  slots.giveBack(await third);
+  t.same(slots.load, { lent: 2, waiting: 0 });
+  const alone = await makeSlots(t, 1);
+  alone.giveBack(await alone.borrow('north'));
+});
+
+t.test('a club that brings ten times as much as all others delays itself', async (t) => {
+  const slots = await makeSlots(t, 3);
+  const done: string[] = [];
+  const work = async (club: string) => {
+    const session = await slots.borrow(club);
+    await session.send(sql`select pg_sleep(0.002)`);
+    slots.giveBack(session);
+    done.push(club);
+  };
+  const flood = Array.from({ length: 300 }, () => work('north'));
+  await sleep(20);
+  const others = Array.from({ length: 30 }, (_, number) => work(`south ${number % 3}`));
+  await Promise.all(others);
+  const overtaken = 300 - done.filter((club) => club === 'north').length;
+  t.ok(overtaken > 150, `${overtaken} of the flood were still to come when the others were done`);
+  await Promise.all(flood);
+});
