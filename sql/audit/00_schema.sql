@@ -19,7 +19,8 @@ create schema audit;
 comment on schema audit is 'Whether the isolation of clubs holds. Begin with: select * from audit.findings.';
 grant usage on schema audit to club_auditor, club_api;
 
--- PostgreSQL prints a name with its schema unless the search path of the reader has it. These print it always.
+-- PostgreSQL prints a name with its schema unless the search path of the reader has it, and times as the reader likes
+-- them. These print both always alike.
 
 create function audit.name_of(schema name, object name) returns text
 language sql immutable
@@ -27,7 +28,7 @@ return format('%I.%I', schema, object);
 comment on function audit.name_of(name, name) is 'A qualified name, quoted where SQL needs it.';
 
 create function audit.expression(expression pg_node_tree, relation oid) returns text
-language sql stable set search_path = ''
+language sql stable set search_path = '' set intervalstyle = 'postgres' set datestyle = 'ISO, MDY'
 return pg_get_expr(expression, relation);
 comment on function audit.expression(pg_node_tree, oid) is 'An expression over a relation, with every name qualified.';
 
@@ -42,7 +43,7 @@ return format_type(type, modifier);
 comment on function audit.type_name(oid, integer) is 'A type''s name, qualified where it is not PostgreSQL''s own.';
 
 create function audit.definition(catalog regclass, object oid) returns text
-language sql stable set search_path = ''
+language sql stable set search_path = '' set intervalstyle = 'postgres' set datestyle = 'ISO, MDY'
 return case catalog
   when 'pg_catalog.pg_constraint'::regclass then pg_get_constraintdef(object)
   when 'pg_catalog.pg_trigger'::regclass then pg_get_triggerdef(object)

@@ -73,6 +73,16 @@ comment on column audit.intended_definers.function is 'Its signature.';
 comment on column audit.intended_definers.owner is 'The capability role whose rights it uses.';
 comment on column audit.intended_definers.why is 'Why the caller''s own rights are not enough.';
 
+create view audit.intended_entrances (function, why) with (security_invoker) as values
+  ('app.enter(uuid,text,app.club_role,text,text,timestamp with time zone,uuid)', 'Begins a request in a club.'),
+  ('app.enter_directory(uuid[])', 'Begins a request in no single club.'),
+  ('app.operate_on(uuid)', 'An operator chooses the club.'),
+  ('app.provision_club(text,text,text,uuid)', 'An operator makes the club.'),
+  ('app.erase_member(uuid,uuid)', 'An operator chooses the member.');
+comment on view audit.intended_entrances is 'The only functions that set the context.';
+comment on column audit.intended_entrances.function is 'Its signature.';
+comment on column audit.intended_entrances.why is 'When it does so.';
+
 create view audit.intended_tenant_columns (relation, tenant_column, why) with (security_invoker) as values
   ('app.clubs', 'id'::name, 'A club is the tenant: its own id is the tenant''s.');
 comment on view audit.intended_tenant_columns is 'The tables whose tenant is in another column than tenant_id.';

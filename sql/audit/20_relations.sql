@@ -33,6 +33,7 @@ left join audit.intended_tenant_columns as keyed on keyed.relation = audit.name_
 left join pg_attribute as tenant
   on tenant.attrelid = class.oid and tenant.attname = coalesce(keyed.tenant_column, 'tenant_id') and not tenant.attisdropped
 where class.relkind in ('r', 'p', 'f', 'm', 'S')
+  and (schema.ours or not audit.is_elsewhere(class.relnamespace, class.relowner))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
 comment on view audit.tables is 'Tables and whatever else holds rows, in every schema that is not PostgreSQL''s or an extension''s.';
 comment on column audit.tables.relid is 'Its number in pg_class.';
@@ -66,6 +67,7 @@ select
 from pg_class as class
 join audit.schemas as schema on schema.oid = class.relnamespace
 where class.relkind = 'v'
+  and (schema.ours or not audit.is_elsewhere(class.relnamespace, class.relowner))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
 comment on view audit.views is 'Views. One without security_invoker reads with its owner''s rights, past the caller''s policies.';
 comment on column audit.views.relid is 'Its number in pg_class.';
@@ -89,9 +91,8 @@ select
   exists (
     select from unnest(key.columns, key.referenced_columns) as pair (from_column, to_column)
     where (pair.from_column, pair.to_column) = (source.tenant_column, target.tenant_column)
-  ) as keeps_tenant,
-  source.tenant_column is not null and not source.is_reference
-    and target.tenant_column is not null and not target.is_reference as joins_tenants,
+  ) and not source.is_reference as keeps_tenant,
+  source.ours and target.tenant_column is not null and not target.is_reference as joins_tenants,
   case con.confdeltype when 'a' then 'no action' when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end as on_delete,
   case con.confupdtype when 'a' then 'no action' when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end as on_update,
   con.confdeltype in ('n', 'd') and (con.confdelsetcols is null or exists (
@@ -101,10 +102,12 @@ select
     or con.confupdtype in ('n', 'd') and source.tenant_column = any (key.columns) as clears_tenant,
   exists (
     select from pg_index as index
+    join pg_class as class on class.oid = index.indexrelid and class.relam = (select am.oid from pg_am as am where am.amname = 'btree')
     where index.indrelid = con.conrelid and index.indisvalid and index.indpred is null
       -- The first columns of the index are those of the key, in any order.
       and (index.indkey::smallint[])[0:cardinality(con.conkey) - 1] @> con.conkey
   ) as has_index,
+  con.condeferrable as deferrable,
   con.convalidated as validated,
   audit.definition('pg_constraint', con.oid) as definition
 from pg_constraint as con
@@ -128,11 +131,12 @@ comment on column audit.foreign_keys.referenced is 'The table that it refers to.
 comment on column audit.foreign_keys.columns is 'The columns that refer.';
 comment on column audit.foreign_keys.referenced_columns is 'The columns that they refer to.';
 comment on column audit.foreign_keys.keeps_tenant is 'Whether the tenant on both sides is the same by the key itself.';
-comment on column audit.foreign_keys.joins_tenants is 'Whether both tables belong to tenants.';
+comment on column audit.foreign_keys.joins_tenants is 'Whether the table that it refers to belongs to tenants.';
 comment on column audit.foreign_keys.on_delete is 'What happens when the row referred to is deleted.';
 comment on column audit.foreign_keys.on_update is 'What happens when its key is changed.';
 comment on column audit.foreign_keys.clears_tenant is 'Whether that would clear the tenant of the row that refers.';
 comment on column audit.foreign_keys.has_index is 'Whether an index finds the rows that refer.';
+comment on column audit.foreign_keys.deferrable is 'Whether a transaction may break it until it commits.';
 comment on column audit.foreign_keys.validated is 'Whether rows that were there before are known to hold it.';
 comment on column audit.foreign_keys.definition is 'As SQL.';
 
@@ -147,6 +151,8 @@ select
     from unnest(index.indkey::smallint[]) with ordinality as key (number, position)
     join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (index.indrelid, key.number)
     where key.position <= index.indnkeyatts
+      -- Only what an exclusion compares with = keeps clubs apart.
+      and (con.conexclop is null or (select oprname from pg_operator where oid = con.conexclop[key.position]) = '=')
   ), '{}') as columns,
   tables.tenant_column,
   audit.definition('pg_index', index.indexrelid) as definition

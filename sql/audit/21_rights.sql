@@ -92,6 +92,11 @@ with object (kind, name, column_name, ours, is_reference, owner, acl) as (
   select 'routine', audit.signature(proc.oid), null, schema.ours, false, proc.proowner, coalesce(proc.proacl, acldefault('f', proc.proowner))
   from pg_proc as proc join audit.schemas as schema on schema.oid = proc.pronamespace
   union all
+  select 'type', audit.type_name(type.oid), null, schema.ours, false, type.typowner, type.typacl
+  from pg_type as type join audit.schemas as schema on schema.oid = type.typnamespace where type.typacl is not null
+  union all
+  select 'large object', oid::text, null, true, false, lomowner, lomacl from pg_largeobject_metadata where lomacl is not null
+  union all
   select 'foreign server', quote_ident(srvname), null, true, false, srvowner, srvacl from pg_foreign_server
   union all
   select 'foreign data wrapper', quote_ident(fdwname), null, true, false, fdwowner, fdwacl from pg_foreign_data_wrapper
@@ -112,8 +117,8 @@ from object
 cross join lateral aclexplode(object.acl) as held
 left join pg_roles as grantee on grantee.oid = held.grantee
 where held.grantee <> object.owner;
-comment on view audit.privileges is 'Who holds what, the owners aside: on the database, its schemas, relations, columns, routines and foreign servers, and on parameters.';
-comment on column audit.privileges.kind is 'database, schema, table (a view as well), sequence, routine, foreign server, foreign data wrapper or parameter.';
+comment on view audit.privileges is 'Who holds what, the owners aside: on the database, its schemas, relations, columns, routines, types, large objects and foreign servers, and on parameters.';
+comment on column audit.privileges.kind is 'database, schema, table (a view as well), sequence, routine, type, large object, foreign server, foreign data wrapper or parameter.';
 comment on column audit.privileges.object is 'Its qualified name.';
 comment on column audit.privileges.column_name is 'The column, when the privilege is on a single one.';
 comment on column audit.privileges.ours is 'Whether it is in a schema of the service, or outside of all schemas.';

@@ -6,6 +6,7 @@ create view audit.table_checks (code, severity, title, why) with (security_invok
   ('tenant_column_missing', 'critical', 'A table does not say whose a row is', 'No policy can keep its rows apart. Reference data is listed in audit.intended_reference_tables.'),
   ('tenant_column_nullable', 'critical', 'A row may belong to nobody', 'A row without a tenant is outside of every floor''s sense, and foreign keys do not look at it.'),
   ('tenant_column_type', 'critical', 'A tenant is not a uuid', 'Another type has other rules of equality: two spellings of one id, or one of two.'),
+  ('tenant_column_default', 'critical', 'A row''s tenant is not filled in from the context', 'What fills it in instead decides whose the row is; the runtime may not write it itself.'),
   ('no_policy', 'warning', 'A table has no permissive policy', 'Nobody can use it: either it is not finished, or its policies were lost.'),
   ('table_outside_schema', 'critical', 'A table lies outside of the schemas of the service', 'The rules of this audit are for the schema app; a copy elsewhere carries the rows past them.'),
   ('inheritance_child', 'critical', 'A table inherits from another, or is a partition', 'The parent''s policies do not hold when the child is read by its own name.'),
@@ -14,7 +15,8 @@ create view audit.table_checks (code, severity, title, why) with (security_invok
   ('sequence_shared', 'warning', 'A sequence spans the clubs', 'Its numbers tell one club how much the others write. Ids come from app.new_id().'),
   ('table_owner', 'critical', 'A table does not belong to club_owner', 'Its owner may switch row-level security off.'),
   ('table_unlogged', 'warning', 'A table does not survive a crash', 'Its rows are gone after one, and a standby never has them.'),
-  ('table_rule', 'critical', 'A table has a rewrite rule', 'A rule puts other statements in the place of the caller''s, with the rights of the rule''s owner.'),
+  ('temporary_object', 'warning', 'Something temporary is there', 'A temporary table is under no policy, and its name may come before the service''s own.'),
+  ('table_rule', 'critical', 'A table or view has a rewrite rule', 'A rule puts other statements in the place of the caller''s, with the rights of the rule''s owner.'),
   ('table_without_comment', 'warning', 'A table or view does not say what it is for', 'What nobody can explain, nobody can review.'),
   ('view_reads_as_owner', 'critical', 'A view reads with its owner''s rights', 'The caller''s policies do not hold behind it: it needs security_invoker.'),
   ('view_outside_schema', 'warning', 'A view lies outside of the schemas of the service', 'No chapter makes it, so no review has seen it.'),
@@ -26,8 +28,10 @@ comment on column audit.table_checks.title is 'What it finds.';
 comment on column audit.table_checks.why is 'Why that matters.';
 
 create view audit.table_findings (code, object, detail, fix) with (security_invoker) as
-with tenant_table as (
-  select * from audit.tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference
+with tables as (select * from audit.tables),
+views as (select relid, relation, schema, ours, owner, security_invoker, comment from audit.views),
+tenant_table as (
+  select * from tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference
 )
 select 'rls_disabled', relation, 'row-level security is disabled',
   format('alter table %s enable row level security, force row level security', relation)
@@ -50,6 +54,20 @@ select 'tenant_column_type', relation, format('%I is %s', tenant_column, tenant_
   format('alter table %s alter column %I drop default, alter column %2$I type uuid using %2$I::text::uuid', relation, tenant_column)
 from tenant_table where tenant_type <> 'uuid'
 union all
+select 'tenant_column_default', tenant_table.relation,
+  case when attribute.attgenerated <> '' then 'it is generated: ' else 'it is ' end
+    || coalesce(audit.expression(initial.adbin, initial.adrelid), 'nothing'),
+  case when attribute.attgenerated = '' then format('alter table %s alter column %I set default app.tenant_id()', tenant_table.relation, tenant_column)
+    when attribute.attgenerated = 's' then
+      format('alter table %s alter column %I drop expression; alter table %1$s alter column %2$I set default app.tenant_id()', tenant_table.relation, tenant_column)
+    -- What is never stored has to be dropped and made anew.
+    else '-- Say whose the rows are: alter table … drop column, add column.' end
+from tenant_table
+join pg_attribute as attribute on (attribute.attrelid, attribute.attname) = (tenant_table.relid, tenant_table.tenant_column)
+left join pg_attrdef as initial on (initial.adrelid, initial.adnum) = (attribute.attrelid, attribute.attnum)
+where tenant_column = 'tenant_id' and tenant_type = 'uuid'
+  and (attribute.attgenerated <> '' or audit.expression(initial.adbin, initial.adrelid) is distinct from 'app.tenant_id()')
+union all
 select 'no_policy', relation, 'no policy lets anybody in',
   format('drop table %s', relation)
 from tenant_table
@@ -59,56 +77,78 @@ where not exists (
 union all
 select 'table_outside_schema', relation, format('a %s in the schema %s', kind, schema),
   format('drop %s %s', replace(kind, 'partitioned ', ''), relation)
-from audit.tables
+from tables
 where kind <> 'sequence' and (
   not ours or (schema in ('deploy', 'audit') and not is_reference)
 )
 union all
+select 'table_outside_schema', thing.identity, 'among the objects of PostgreSQL', format('drop %s %s', thing.type, thing.identity)
+from pg_class as class
+cross join lateral pg_identify_object('pg_class'::regclass, class.oid, 0) as thing
+where class.oid >= 16384 and class.relkind in ('r', 'p', 'f', 'm', 'v')
+  and class.relnamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid))
+union all
+select 'temporary_object', thing.identity, 'a temporary ' || thing.type, format('drop %s %s cascade', thing.type, audit.name_of(namespace.nspname, made.name))
+from (
+  select 'pg_class'::regclass, oid, relnamespace, relname from pg_class where relkind in ('r', 'p', 'f', 'v', 'S')
+  union all
+  select 'pg_proc'::regclass, oid, pronamespace, proname from pg_proc
+) as made (catalog, oid, namespace, name)
+join pg_namespace as namespace on namespace.oid = made.namespace and namespace.nspname ~ '^pg_temp_'
+cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
+union all
+select 'inheritance_child', class.oid::regclass::text, 'it is another application''s child of ' || parent.relation, format('alter table %s no inherit %s', class.oid::regclass, parent.relation)
+from pg_inherits as inherits
+join tables as parent on parent.relid = inherits.inhparent and parent.ours
+join pg_class as class on class.oid = inherits.inhrelid and class.relkind in ('r', 'p', 'f')
+where class.oid not in (select relid from tables)
+union all
 select 'inheritance_child', relation, 'it is a child of ' || parents, format('drop table %s', relation)
-from audit.tables where parents is not null
+from tables where parents is not null
 union all
 select 'foreign_table', relation, 'its rows are on another server', format('drop foreign table %s', relation)
-from audit.tables where kind = 'foreign table'
+from tables where kind = 'foreign table'
 union all
 select 'materialized_view', relation, 'it holds rows past every policy', format('drop materialized view %s', relation)
-from audit.tables where kind = 'materialized view'
+from tables where kind = 'materialized view'
 union all
 select 'sequence_shared', tables.relation, 'one sequence for all clubs',
   case when attribute.attname is null then format('drop sequence %s cascade', tables.relation)
     else format('alter table %s alter column %I drop identity', owner.relation, attribute.attname) end
-from audit.tables as tables
+from tables
 left join pg_depend as identity on (identity.classid, identity.objid, identity.deptype) = ('pg_class'::regclass, tables.relid, 'i')
-left join audit.tables as owner on owner.relid = identity.refobjid
+left join tables as owner on owner.relid = identity.refobjid
 left join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (identity.refobjid, identity.refobjsubid)
 where tables.kind = 'sequence' and tables.schema = 'app'
 union all
 select 'table_owner', relation, 'it belongs to ' || owner, format('alter table %s owner to club_owner', relation)
-from audit.tables where ours and owner <> 'club_owner'
+from tables where ours and owner <> 'club_owner'
 union all
 select 'table_unlogged', relation, 'it is unlogged', format('alter table %s set logged', relation)
-from audit.tables where ours and kind <> 'sequence' and not logged
+from tables where ours and kind <> 'sequence' and not logged
 union all
-select 'table_rule', tables.relation, 'the rule ' || quote_ident(rule.rulename), format('drop rule %I on %s', rule.rulename, tables.relation)
+select 'table_rule', relation, 'the rule ' || quote_ident(rule.rulename), format('drop rule %I on %s', rule.rulename, relation)
 from pg_rewrite as rule
-join audit.tables as tables on tables.relid = rule.ev_class
-where tables.ours and tables.kind <> 'materialized view'
+join (select relid, relation, ours from tables union all select relid, relation, ours from views) as ruled on ruled.relid = rule.ev_class
+where ours and rule.rulename <> '_RETURN'
 union all
 select 'table_without_comment', relation, 'it has no comment', format('comment on %s %s is %L', kind, relation, 'Say what it is for.')
 from (
-  select replace(kind, 'partitioned ', '') as kind, relation, comment from audit.tables where ours and kind <> 'sequence'
+  select replace(kind, 'partitioned ', '') as kind, relation, comment from tables where ours and kind <> 'sequence'
   union all
-  select 'view', relation, comment from audit.views where ours
+  select 'view', relation, comment from views where ours
 ) as described
 where comment is null
 union all
 select 'view_reads_as_owner', relation, 'it reads as ' || owner, format('alter view %s set (security_invoker = true)', relation)
-from audit.views where not security_invoker
+from views where not security_invoker
 union all
 select 'view_outside_schema', relation, 'a view in the schema ' || schema, format('drop view %s', relation)
-from audit.views where not ours
+from views where not ours
 union all
 select 'view_owner', relation, 'it belongs to ' || owner, format('alter view %s owner to club_owner', relation)
-from audit.views where ours and owner <> 'club_owner';
+from views where ours and owner <> 'club_owner';
 comment on view audit.table_findings is 'What the checks of tables and views find.';
 comment on column audit.table_findings.code is 'The check.';
 comment on column audit.table_findings.object is 'What it found.';

@@ -8,6 +8,7 @@ create view audit.policy_checks (code, severity, title, why) with (security_invo
   ('floor_loose', 'critical', 'A restrictive policy for all commands is no floor', 'It stands where the floor stands and says something else.'),
   ('floor_without_check', 'warning', 'A floor does not say what may be written', 'PostgreSQL then takes USING for both, until somebody changes USING alone.'),
   ('policy_always_true', 'warning', 'A policy lets everything through', 'Inside the club nothing is left of the roles; the floor still holds.'),
+  ('policy_form', 'warning', 'A policy is more than comparisons joined by AND', 'An OR, a negation or a call may let through every row, in a spelling that nobody thought of.'),
   ('policy_without_context', 'warning', 'A policy does not ask who is asking', 'Every caller of the club is treated alike.'),
   ('policy_reads_setting', 'critical', 'A policy reads a setting itself', 'current_setting answers null or nothing where the accessor raises: a forgotten context would pass in silence.'),
   ('policy_calls_function', 'critical', 'A policy calls a function that is no accessor', 'What it answers, and as whom, is nowhere reviewed as part of the isolation.'),
@@ -18,6 +19,7 @@ create view audit.policy_checks (code, severity, title, why) with (security_invo
   ('policy_for_owner', 'critical', 'A policy names the owner or a superuser', 'The owner is meant to see no row: under FORCE it sees what a policy gives it.'),
   ('policy_for_stranger', 'critical', 'A policy names a role that the service does not know', 'See audit.intended_roles.'),
   ('policy_without_comment', 'warning', 'A policy does not say why it is as it is', 'What nobody can explain, nobody can review.'),
+  ('policy_without_grant', 'warning', 'A policy lets in a role that holds no privilege for it', 'It waits for a grant that somebody adds one day.'),
   ('policy_on_open_table', 'critical', 'A policy is on a table where it does not count', 'Row-level security is disabled there.');
 comment on view audit.policy_checks is 'The checks of policies.';
 comment on column audit.policy_checks.code is 'Its name, for audit.findings.';
@@ -30,8 +32,8 @@ select
   policy.policyid,
   policy.relation,
   role.name as role,
-  coalesce(intended.using_expression, format('(%I = ( SELECT app.tenant_id() AS tenant_id))', policy.tenant_column)) as meant_to_use,
-  coalesce(intended.check_expression, intended.using_expression, format('(%I = ( SELECT app.tenant_id() AS tenant_id))', policy.tenant_column)) as meant_to_check,
+  coalesce(intended.using_expression, '(' || quote_ident(policy.tenant_column) || ' = ( SELECT app.tenant_id() AS tenant_id))') as meant_to_use,
+  coalesce(intended.check_expression, intended.using_expression, '(' || quote_ident(policy.tenant_column) || ' = ( SELECT app.tenant_id() AS tenant_id))') as meant_to_check,
   policy.using_expression,
   policy.check_expression
 from audit.policies as policy
@@ -48,7 +50,11 @@ comment on column audit.floors.using_expression is 'Which rows are reached.';
 comment on column audit.floors.check_expression is 'Which rows are written.';
 
 create view audit.policy_findings (code, object, detail, fix) with (security_invoker) as
-with policy as (
+with tables as (select relid, relation, schema, kind, is_reference, tenant_column, row_security from audit.tables),
+privileges as (select kind, object, grantee, privilege from audit.privileges),
+floors as (select * from audit.floors),
+roles as (select * from audit.roles),
+policy as (
   select *,
     format('drop policy %I on %s', name, relation) as drop_it,
     concat_ws(' and ', using_expression, check_expression) as expressions
@@ -56,9 +62,9 @@ with policy as (
 ), reader as (
   -- Who holds anything on a table with a tenant; and everybody, where nobody does yet.
   select tables.relation, tables.tenant_column, coalesce(held.grantee, 'public') as role
-  from audit.tables as tables
+  from tables
   left join (
-    select distinct object, grantee from audit.privileges where kind = 'table'
+    select distinct object, grantee from privileges where kind = 'table'
   ) as held on held.object = tables.relation
   where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference
 )
@@ -72,7 +78,7 @@ select 'floor_missing', reader.relation, 'no floor binds ' || reader.role,
 from reader
 left join audit.intended_floors as intended on (intended.relation, intended.role) = (reader.relation, reader.role)
 where not exists (
-  select from audit.floors as floor
+  select from floors as floor
   where floor.relation = reader.relation and floor.role in (reader.role, 'public')
     and floor.using_expression = floor.meant_to_use
 )
@@ -80,25 +86,48 @@ union all
 select distinct 'floor_loose', policy.policy,
   format('using %s with check %s', floor.using_expression, coalesce(floor.check_expression, '-')),
   format('alter policy %I on %s using (%s) with check (%s)', policy.name, policy.relation, floor.meant_to_use, floor.meant_to_check)
-from audit.floors as floor
+from floors as floor
 join policy on policy.policyid = floor.policyid
 where floor.meant_to_use is not null
   and (floor.using_expression is distinct from floor.meant_to_use or floor.check_expression <> floor.meant_to_check)
   -- Beside a true floor another restrictive policy can only narrow.
   and not exists (
-    select from audit.floors as other
+    select from floors as other
     where (other.relation, other.role) = (floor.relation, floor.role) and other.using_expression = other.meant_to_use
       and coalesce(other.check_expression, other.using_expression) = other.meant_to_check
   )
 union all
 select distinct 'floor_without_check', policy.policy, 'there is no WITH CHECK',
   format('alter policy %I on %s with check (%s)', policy.name, policy.relation, floor.meant_to_check)
-from audit.floors as floor
+from floors as floor
 join policy on policy.policyid = floor.policyid
 where floor.check_expression is null and floor.meant_to_check is not null
 union all
 select 'policy_always_true', policy, 'its expression is true', drop_it
-from policy where 'true' in (using_expression, check_expression) or expressions ~* '\mor true\M|\mtrue or\M'
+from policy
+where exists (
+  select from unnest(array[using_expression, check_expression]) as expression
+  where expression ~* '\mor true\M|\mtrue or\M|^true$|\mnot false\M'
+    -- Without a column it is the same for every row, without an accessor for every caller.
+    or expression <> 'false' and regexp_replace(expression, '\(\s*SELECT app\.\w+\(\) AS \w+\)', '', 'g') = expression and not exists (
+      select from pg_attribute
+      join tables on tables.relid = pg_attribute.attrelid and tables.relation = policy.relation
+      where attnum > 0 and not attisdropped and expression ~ ('\m' || quote_ident(attname) || '\M')
+    )
+    -- A thing beside itself; and an accessor is never null, because it raises.
+    or expression ~* '(\m\w+\M) (=|>=|<=|IS NOT DISTINCT FROM) (ANY \(ARRAY\[)?\1\M(?! *\()|(\( SELECT app\.\w+\(\) AS \w+\)) (=|>=|<=) \4'
+    or expression ~* ' AS \w+\)(::\w+)? IS NOT NULL|NOT \(\w+ IS (DISTINCT FROM|NULL)'
+    or expression ~* ('^\((' || quote_ident(coalesce(tenant_column, '')) || '|id) IS NOT NULL\)$')
+)
+union all
+select 'policy_form', policy, expressions, drop_it
+from policy
+where ours and exists (
+  select from unnest(array[using_expression, check_expression]) as expression
+  cross join lateral (select regexp_replace(expression, '\( SELECT app\.\w+\(\) AS \w+\)', '@', 'g')) as plain (text)
+  where expression <> 'false' and plain.text !~
+    '^\(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*( AND \(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*)*$'
+)
 union all
 select 'policy_without_context', policy, 'it calls no accessor: ' || expressions, drop_it
 from policy
@@ -138,19 +167,27 @@ from policy where not restrictive and 'public' = any (roles)
 union all
 select 'policy_for_owner', policy, 'it names ' || role.role, drop_it
 from policy
-join audit.roles as role on role.role = any (policy.roles)
+join roles as role on role.role = any (policy.roles)
 where role.purpose in ('owner', 'deploy') or role.superuser or role.bypass_row_security
 union all
 select 'policy_for_stranger', policy, 'it names ' || role.role, drop_it
 from policy
-join audit.roles as role on role.role = any (policy.roles)
+join roles as role on role.role = any (policy.roles)
 where policy.ours and (role.purpose is null or role.purpose = 'auditor')
 union all
 select 'policy_without_comment', policy, 'it has no comment', format('comment on policy %I on %s is %L', name, relation, 'Say why it is as it is.')
 from policy where comment is null
 union all
+select 'policy_without_grant', policy.policy, format('%s holds no %s', role.name, replace(policy.command, 'all', 'privilege')), policy.drop_it
+from policy
+cross join lateral unnest(policy.roles) as role (name)
+where policy.ours and not policy.restrictive and role.name <> 'public' and not exists (
+  select from privileges as held
+  where held.kind = 'table' and held.object = policy.relation and held.grantee = role.name and policy.command in (held.privilege, 'all')
+)
+union all
 select 'policy_on_open_table', policy, 'row-level security is disabled', format('alter table %s enable row level security', policy.relation)
-from policy join audit.tables as tables on tables.relation = policy.relation
+from policy join tables on tables.relation = policy.relation
 where not tables.row_security;
 comment on view audit.policy_findings is 'What the checks of policies find.';
 comment on column audit.policy_findings.code is 'The check.';

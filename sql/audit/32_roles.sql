@@ -20,6 +20,7 @@ create view audit.role_checks (code, severity, title, why) with (security_invoke
   ('library_preset', 'critical', 'A library is loaded into sessions of the service', 'Its code runs below every policy.'),
   ('setting_unintended', 'warning', 'Something is set for a role of the service that no chapter knows', 'See audit.intended_settings.'),
   ('setting_missing', 'warning', 'A setting of a role of the service is missing', 'See audit.intended_settings.'),
+  ('object_owner', 'critical', 'An object of the service belongs to another role than it should', 'Its owner may change it. What is in app, deploy and audit is club_owner''s; a capability owns its functions and nothing else.'),
   ('runtime_owns', 'critical', 'The running service, the deploy or the auditor owns something', 'An owner may change what it owns, and switch off what binds others.');
 comment on view audit.role_checks is 'The checks of roles.';
 comment on column audit.role_checks.code is 'Its name, for audit.findings.';
@@ -28,22 +29,43 @@ comment on column audit.role_checks.title is 'What it finds.';
 comment on column audit.role_checks.why is 'Why that matters.';
 
 create view audit.role_findings (code, object, detail, fix) with (security_invoker) as
-with ours as (
-  select * from audit.roles where purpose is not null
+with memberships as (select * from audit.memberships), role_settings as (select * from audit.role_settings),
+roles as (select * from audit.roles), schemas as (select * from audit.schemas),
+ours as (select * from roles where purpose is not null),
+second_login as (
+  -- While a password is changed a second login stands beside club_api, with all of its settings and nothing else.
+  select login.roleid
+  from roles as login
+  where login.purpose is null and login.can_login and not (login.create_role or login.bypass_row_security or login.replication)
+    and array(select format('%s=%s', setting.name, setting.value) from role_settings as setting where setting.role = quote_ident(login.role) order by 1)
+      = array(select format('%s=%s', meant.name, meant.value) from audit.intended_settings as meant where meant.role = 'club_api' order by 1)
+    and array(select format('%s %s', edge.role, edge.may_grant) from memberships as edge where edge.member = login.role) = array['club_api f']
+), administrator as (
+  -- From PostgreSQL 16 whoever makes a role may hand it on without being a member of it: audit.notes has them.
+  select edge.member, edge.role
+  from memberships as edge
+  join roles as member on member.role = edge.member and member.purpose is null
+  group by edge.member, edge.role
+  having bool_and(edge.may_grant and not edge.inherits and not edge.may_become)
 ), reach as (
   -- Whoever belongs to a role of ours, over however many steps, and is neither meant to nor beyond reach.
   select ours.role, ours.purpose, member.role as member, member.purpose as member_purpose
   from ours
-  join audit.roles as member on member.roleid <> ours.roleid and not member.superuser and member.provider is null
+  join roles as member on member.roleid <> ours.roleid and not member.superuser and member.provider is null
     and pg_has_role(member.roleid, ours.roleid, 'member')
   where not exists (
     select from audit.intended_memberships as intended where (intended.member, intended.role) = (member.role, ours.role)
   )
-  -- An administrator's membership that can only be handed on (PostgreSQL 16) is in audit.notes.
   and not exists (
-    select from audit.memberships as edge
-    where (edge.member, edge.role) = (member.role, ours.role) and edge.may_grant and not edge.inherits and not edge.may_become
+    select from administrator where (administrator.member, administrator.role) = (member.role, ours.role)
+      -- The others of its memberships must not lead there.
+      and not exists (
+        select from memberships as edge
+        where edge.member = member.role and edge.role <> ours.role and pg_has_role(edge.role, ours.roleid, 'member')
+          and not exists (select from administrator as also where (also.member, also.role) = (edge.member, edge.role))
+      )
   )
+  and not (ours.purpose = 'runtime' and member.roleid in (select roleid from second_login))
 )
 select 'role_missing', intended.role::text, 'it does not exist', format('create role %I %s', intended.role, case when intended.can_login then 'login' else 'nologin' end)
 from audit.intended_roles as intended
@@ -69,30 +91,31 @@ select case when reach.member_purpose is null then 'role_lent' else 'role_reacha
   -- The first step of the way there is what gives it.
   coalesce((
     select string_agg(format('revoke %I from %I', edge.role, edge.member), '; ')
-    from audit.memberships as edge
+    from memberships as edge
     where edge.member = reach.member and pg_has_role(edge.role, reach.role, 'member')
   ), '')
 from reach
 where reach.purpose <> 'auditor'
 union all
 select 'role_belongs_elsewhere', edge.member, 'it belongs to ' || edge.role, format('revoke %I from %I', edge.role, edge.member)
-from audit.memberships as edge
+from memberships as edge
 join ours on ours.role = edge.member
 where not exists (select from ours as other where other.role = edge.role)
 union all
 select 'role_hands_on', edge.member, 'it may hand on ' || edge.role, format('revoke admin option for %I from %I', edge.role, edge.member)
-from audit.memberships as edge
+from memberships as edge
 join ours on ours.role = edge.role
-join audit.roles as member on member.role = edge.member
-where edge.may_grant and not member.superuser and member.provider is null and (edge.inherits or edge.may_become)
+join roles as member on member.role = edge.member
+where edge.may_grant and not member.superuser and member.provider is null and (member.purpose is not null or edge.inherits or edge.may_become)
 union all
-select 'membership_missing', intended.member::text, 'it may not become ' || intended.role, format('grant %I to %I', intended.role, intended.member)
+select 'membership_missing', intended.member::text, 'it may not become ' || intended.role,
+  format('revoke %I from %I; grant %1$I to %2$I', intended.role, intended.member)
 from audit.intended_memberships as intended
-where not exists (select from audit.memberships as edge where (edge.member, edge.role) = (intended.member, intended.role) and edge.may_become)
+where not exists (select from memberships as edge where (edge.member, edge.role) = (intended.member, intended.role) and edge.may_become)
 union all
 select
   case
-    when setting.name ~ '^app\.' then 'context_preset'
+    when setting.name ~ '^app\.\w+$' then 'context_preset'
     when setting.name = 'session_replication_role' then 'replication_role_preset'
     when setting.name = 'row_security' then 'row_security_preset'
     when setting.name ~ '_preload_libraries$' then 'library_preset'
@@ -102,32 +125,67 @@ select
   coalesce(setting.role, 'everybody'), format('%s is %s', setting.name, setting.value),
   case
     when setting.role is null then format('alter %s reset %s', coalesce('database ' || quote_ident(setting.database), 'role all'), setting.name)
-    when setting.database is null then format('alter role %I reset %s', setting.role, setting.name)
-    else format('alter role %I in database %I reset %s', setting.role, setting.database, setting.name)
+    when setting.database is null then format('alter role %s reset %s', setting.role, setting.name)
+    else format('alter role %s in database %I reset %s', setting.role, setting.database, setting.name)
   end
   || coalesce((
     select format('; alter role %I set %s = %s', meant.role, meant.name,
       case meant.name when 'search_path' then meant.value else quote_literal(meant.value) end)
     from audit.intended_settings as meant where (meant.role, meant.name) = (setting.role, setting.name)
   ), '')
-from audit.role_settings as setting
+from role_settings as setting
 where not exists (
     select from audit.intended_settings as meant
     where (meant.role, meant.name, meant.value) = (setting.role, setting.name, setting.value) and setting.database is null
   )
   -- What somebody sets for other sessions is theirs, unless it reaches into the isolation.
   and (exists (select from ours where ours.role = setting.role)
-    or setting.name ~ '^app\.|_preload_libraries$' or setting.name in ('session_replication_role', 'row_security'))
+    or setting.name ~ '^app\.\w+$|_preload_libraries$' or setting.name in ('session_replication_role', 'row_security')
+    or setting.role is null and setting.name in ('search_path', 'role', 'dynamic_library_path', 'allow_system_table_mods', 'transform_null_equals',
+      'standard_conforming_strings', 'quote_all_identifiers', 'check_function_bodies', 'default_tablespace', 'default_table_access_method'))
 union all
 select 'setting_missing', meant.role::text, meant.name || ' is not set',
   format('alter role %I set %s = %s', meant.role, meant.name, case meant.name when 'search_path' then meant.value else quote_literal(meant.value) end)
 from audit.intended_settings as meant
 where not exists (
-  select from audit.role_settings as setting where (setting.role, setting.name) = (meant.role, meant.name) and setting.database is null
+  select from role_settings as setting where (setting.role, setting.name) = (meant.role, meant.name) and setting.database is null
 )
 union all
+select 'object_owner', 'schema ' || name, 'it belongs to ' || owner, format('alter schema %I owner to club_owner', name)
+from schemas where ours and owner <> 'club_owner'
+union all
+select 'object_owner', function, 'it belongs to ' || functions.owner, format('alter routine %s owner to club_owner', function)
+from audit.functions as functions
+join ours on ours.role = functions.owner and ours.purpose = 'capability'
+where functions.ours and not exists (select from audit.intended_definers as intended where intended.function = functions.function)
+  -- What nobody else may call is the capability's own affair.
+  and (exists (select from pg_trigger where tgfoid = functions.funcid)
+    or exists (select from audit.privileges as held where held.kind = 'routine' and held.object = functions.function))
+union all
+select distinct 'object_owner', thing.type || ' ' || thing.identity, 'it belongs to ' || owner.role,
+  case when thing.type = 'large object' then format('alter large object %s owner to club_owner', owned.objid)
+    else format('alter %s %s owner to club_owner', regexp_replace(thing.type, '^composite | object$', ''), thing.identity) end
+from pg_shdepend as owned
+join roles as owner on owner.roleid = owned.refobjid
+cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
+where owned.refclassid = 'pg_authid'::regclass and owned.deptype = 'o'
+  and owned.dbid in (0, (select oid from pg_database where datname = current_database()))
+  and owned.classid not in ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_default_acl'::regclass, 'pg_namespace'::regclass)
+  and (owner.purpose = 'capability' or owner.purpose is null and thing.schema in ('app', 'deploy', 'audit'))
+union all
+-- What a superuser of the installation owns is in no list of dependencies.
+select 'object_owner', 'type ' || audit.type_name(type.oid), 'it belongs to ' || type.typowner::regrole, format('alter type %s owner to club_owner', audit.type_name(type.oid))
+from pg_type as type
+join schemas as schema on schema.oid = type.typnamespace and schema.ours
+left join pg_class as class on class.oid = type.typrelid
+where type.typowner = 10 and type.typelem = 0 and type.typtype <> 'm' and coalesce(class.relkind, 'c') = 'c'
+union all
+select 'object_owner', 'schema ' || schema.name, 'it belongs to ' || schema.owner, format('alter schema %I owner to club_owner', schema.name)
+from schemas as schema join ours on ours.role = schema.owner and ours.purpose = 'capability'
+where not schema.ours
+union all
 select distinct 'runtime_owns', ours.role, 'it owns ' || thing.type || ' ' || thing.identity,
-  format('reassign owned by %I to club_owner', ours.role)
+  case when owned.classid = 'pg_user_mapping'::regclass then format('drop owned by %I', ours.role) else format('reassign owned by %I to club_owner', ours.role) end
 from ours
 join pg_shdepend as owned on owned.refclassid = 'pg_authid'::regclass and owned.refobjid = ours.roleid and owned.deptype = 'o'
   and owned.dbid in (0, (select oid from pg_database where datname = current_database()))

@@ -1,4 +1,4 @@
--- Checks: functions and triggers.
+-- Checks: functions.
 
 create view audit.function_checks (code, severity, title, why) with (security_invoker) as values
   ('definer_unintended', 'critical', 'A function runs with its owner''s rights and is not meant to', 'It is a way past the caller''s policies. See audit.intended_definers.'),
@@ -11,18 +11,21 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('function_immutable', 'critical', 'A function claims to be immutable', 'The planner computes it once and may keep the answer for the next club.'),
   ('accessor_volatility', 'critical', 'An accessor is not STABLE', 'Volatile, it is called for every row; immutable, its answer is kept for the next club.'),
   ('accessor_silent', 'critical', 'An accessor does not raise when its setting is missing', 'A policy that compares with null shows an empty club, or with a default another one.'),
+  ('accessor_overloaded', 'critical', 'A function bears the name of an accessor and is none', 'A call with other arguments, or with defaults, means it instead.'),
   ('accessor_missing', 'critical', 'An accessor does not exist', 'See audit.intended_accessors.'),
   ('function_public_execute', 'critical', 'Everybody may execute a function', 'PostgreSQL''s default for new functions; each chapter names who may.'),
   ('function_owner', 'critical', 'A function of the service belongs to a role that is not the owner or a capability', 'It may be replaced by that role.'),
   ('function_language', 'critical', 'A function is written in another language than SQL or PL/pgSQL', 'What it does is outside of PostgreSQL''s rules.'),
   ('function_dynamic', 'warning', 'A function builds statements from text', 'What it runs cannot be read in it. None of the service''s does.'),
   ('function_swallows', 'warning', 'A function catches errors', 'A refusal that it swallows, TN001 or a policy''s, looks like success.'),
+  ('function_reaches_out', 'critical', 'A function reaches past the tables of the service', 'It reads files or other sessions, changes the schema, or sets what holds for the whole session.'),
+  ('context_setter', 'critical', 'A function sets the context and is not meant to', 'Whoever may call it chooses the club. See audit.intended_entrances.'),
+  ('function_in_catalog', 'critical', 'A function among those of PostgreSQL is not PostgreSQL''s own', 'Names are looked up there first: it stands in for a built-in one everywhere.'),
+  ('function_without_comment', 'warning', 'A function does not say what it is for', 'What nobody can explain, nobody can review.'),
   ('function_outside_schema', 'warning', 'A function lies outside of the schemas of the service', 'No chapter makes it, so no review has seen it.'),
   ('sqlstate_unknown', 'warning', 'A function raises a code that is not in the table of codes', 'Nobody maps it: callers get a fault instead of a refusal. See audit.intended_codes.'),
-  ('sqlstate_missing', 'warning', 'A function raises without a code of its own', 'Nobody can tell its reason from any other.'),
-  ('trigger_disabled', 'critical', 'A trigger does not run', 'PostgreSQL''s own keep the foreign keys, and with them a row inside its club.'),
-  ('operator_outside_catalog', 'critical', 'An operator, cast or operator class of our own or a stranger''s', 'Policies and keys compare with operators; another one may say that two ids are equal.');
-comment on view audit.function_checks is 'The checks of functions and triggers.';
+  ('sqlstate_missing', 'warning', 'A function raises without a code of its own', 'Nobody can tell its reason from any other.');
+comment on view audit.function_checks is 'The checks of functions.';
 comment on column audit.function_checks.code is 'Its name, for audit.findings.';
 comment on column audit.function_checks.severity is 'critical: a club can reach another; warning: anything else.';
 comment on column audit.function_checks.title is 'What it finds.';
@@ -36,7 +39,14 @@ with written as (
 ), raised as (
   select function, state[1] as state
   from written
-  cross join lateral regexp_matches(code, '(?:errcode\s*=\s*|raise\s+(?:exception\s+)?sqlstate\s+)''([^'']+)''', 'gi') as state
+  cross join lateral regexp_matches(code, '(?:errcode\s*:?=\s*|raise\s+(?:exception\s+)?sqlstate\s+)''([^'']+)''', 'gi') as state
+  union all
+  -- By the name of a condition, or by a code that is only known when it runs.
+  select function, state[1]
+  from written
+  cross join lateral regexp_matches(code, '\mraise\s+(?:exception\s+)?(?!exception\M|debug\M|log\M|info\M|notice\M|warning\M|using\M|sqlstate\M)([a-z]\w+)|errcode\s*:?=\s*([a-z]\w*)', 'gi') as found
+  cross join lateral (select array[coalesce(found[1], found[2])]) as named (state)
+  where language = 'plpgsql'
 )
 select 'definer_unintended', function, 'it runs as ' || owner, format('alter routine %s security invoker', function)
 from written
@@ -58,7 +68,7 @@ where is_function and language in ('sql', 'plpgsql') and not 'search_path=""' = 
 union all
 select 'function_setting', function, setting, format('alter routine %s reset %s', function, split_part(setting, '=', 1))
 from written cross join lateral unnest(settings) as setting
-where ours and setting !~ '^search_path='
+where ours and setting !~* '^(search_path|intervalstyle|datestyle)='
 union all
 select 'function_leakproof', function, 'it is LEAKPROOF', format('alter function %s not leakproof', function)
 from written where leakproof
@@ -78,8 +88,19 @@ select 'accessor_silent', function, 'it does not end in app.missing_context',
 from written
 join audit.intended_accessors as accessor using (function)
 join pg_proc as proc on proc.oid = written.funcid
-where body !~* ('coalesce\(nullif\(current_setting\(''' || accessor.setting || '''(::text)?, true\), ''''(::text)?\), app\.missing_context\(''' || accessor.setting || '''(::text)?\)\)')
+where body !~* ('^RETURN \(?coalesce\(nullif\(current_setting\(''' || accessor.setting || '''(::text)?, true\), ''''(::text)?\), app\.missing_context\(''' || accessor.setting || '''(::text)?\)\)(\)::[\w.]+(\[\])?)?$')
   or security_definer
+union all
+select 'accessor_silent', 'app.missing_context(text)', 'it does more or less than raise TN001', '-- Deploy again: node dist/migrate.js'
+where not exists (
+  select from written
+  where function = 'app.missing_context(text)' and language = 'plpgsql'
+    and code ~* '^\s*begin\s+raise exception using\s+errcode = ''TN001'',[^;]*;\s*end\s*;?\s*$'
+)
+union all
+select 'accessor_overloaded', written.function, 'it is not ' || accessor.function, format('drop routine %s', written.function)
+from written
+join audit.intended_accessors as accessor on split_part(accessor.function, '(', 1) = split_part(written.function, '(', 1) and accessor.function <> written.function
 union all
 select 'accessor_missing', accessor.function, 'it does not exist',
   format('create function %s returns text language sql stable return app.missing_context(%L)', accessor.function, accessor.setting)
@@ -98,13 +119,41 @@ select 'function_language', function, 'it is written in ' || language, format('d
 from written where is_function and language not in ('sql', 'plpgsql')
 union all
 select 'function_dynamic', function, 'it executes text', format('drop routine %s', function)
-from written where ours and language = 'plpgsql' and code ~* '\mexecute\M'
+from written
+where ours and (language = 'plpgsql' and code ~* '\mexecute\M' or code ~* '\m(query|table|cursor|schema|database)_to_xml|\mts_(stat|rewrite)\M')
+union all
+select 'function_reaches_out', function, 'it has ' || found[1], format('drop routine %s', function)
+from written
+cross join lateral regexp_match(
+  code, '(\mpg_(?:read_file|read_binary_file|stat_file|ls_\w+|reload_conf|terminate_backend|cancel_backend|logical_\w+|stat_reset\w*)\M|\mlo_\w+\(|\mdblink\w*\('
+  || '|set_config\(''(?!app\.)[^'']*|\mpg_(?:authid|shadow|largeobject)\M|(?:update|insert into|delete from)\s+pg_catalog\.'
+  || '|(?:^|;|\mthen|\melse|\mbegin|\mloop)\s*(?:set|reset|alter|create|drop|grant|revoke|truncate|copy|discard|load|do|security)\s+\w+)', 'i') as found
+where found is not null and ours and schema <> 'audit'
+union all
+select 'context_setter', function, 'it calls set_config for the context', format('drop routine %s', function)
+from written
+where ours and code ~* '\mset_config\(''app\.' and not exists (select from audit.intended_entrances as entrance where entrance.function = written.function)
 union all
 select 'function_swallows', function, 'it has an exception handler', format('drop routine %s', function)
 from written where ours and language = 'plpgsql' and code ~* '\mexception\s+when\M'
 union all
 select 'function_outside_schema', function, 'a function in the schema ' || schema, format('drop routine %s', function)
 from written where not ours
+union all
+select 'function_in_catalog', audit.signature(proc.oid),
+  case when proc.oid >= 16384 then 'it is new' else 'it is otherwise than PostgreSQL makes it' end,
+  case when proc.oid >= 16384 then format('drop routine %s', audit.signature(proc.oid))
+    else case when proc.prolang = 12 then format('alter routine %s security invoker; alter routine %1$s owner to %2$I; alter function %1$s %3$s', audit.signature(proc.oid), pg_get_userbyid(10), case when proc.proname = 'current_setting' then 'stable' else 'reset all' end)
+      else '-- Restore the database from a backup: a built-in function was replaced.' end end
+from pg_proc as proc
+where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+  and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10
+    or proc.prolang <> 12 and proc.proname in ('current_setting', 'set_config', 'gen_random_uuid', 'uuid_eq', 'uuid_ne', 'enum_ge', 'texteq')
+    or proc.provolatile = 'i' and proc.proname = 'current_setting')
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
+union all
+select 'function_without_comment', function, 'it has no comment', format('comment on routine %s is %L', function, 'Say what it is for.')
+from written where ours and coalesce(comment, '') = ''
 union all
 select distinct 'sqlstate_unknown', function, 'it raises ' || state,
   -- A code that is meant gets its line in audit.intended_codes instead.
@@ -114,26 +163,11 @@ union all
 select 'sqlstate_missing', function, 'it raises without errcode', format('drop routine %s', function)
 from written
 where ours and language = 'plpgsql' and exists (
-  select from regexp_matches(code, '\mraise\s+exception\M([^;]*);', 'gi') as statement
+  -- Texts are taken out first: a semicolon inside one does not end the statement.
+  select from regexp_matches(regexp_replace(code, '''[^'']*''', '@', 'g'), '\m(?:raise\s+(?:exception\M|@|using\M)|assert\s)([^;]*);', 'gi') as statement
   where statement[1] !~* '\merrcode\M|\msqlstate\M'
-)
-union all
-select 'trigger_disabled', trigger, case when keeps_foreign_key then 'it keeps a foreign key' else 'it is ours' end,
-  format('alter table %s enable trigger %I', relation, name)
-from audit.triggers where ours and not enabled
-union all
-select 'operator_outside_catalog', thing.identity, 'a ' || thing.type, format('drop %s %s', thing.type, thing.identity)
-from (
-  select 'pg_operator'::regclass, oid from pg_operator
-  union all
-  select 'pg_cast'::regclass, oid from pg_cast
-  union all
-  select 'pg_opclass'::regclass, oid from pg_opclass
-) as made (catalog, oid)
-cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
-where made.oid >= 16384
-  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = (made.catalog, made.oid));
-comment on view audit.function_findings is 'What the checks of functions and triggers find.';
+);
+comment on view audit.function_findings is 'What the checks of functions find.';
 comment on column audit.function_findings.code is 'The check.';
 comment on column audit.function_findings.object is 'What it found.';
 comment on column audit.function_findings.detail is 'What is wrong with it.';

@@ -9,6 +9,7 @@ create view audit.constraint_checks (code, severity, title, why) with (security_
   ('foreign_key_action_unstated', 'warning', 'A foreign key does not say what a deletion does', 'RESTRICT, or a line in audit.intended_cascades: the default leaves it to the end of the statement.'),
   ('foreign_key_without_index', 'warning', 'No index finds the rows that refer', 'Every deletion reads the whole table, of every club.'),
   ('constraint_not_valid', 'warning', 'A constraint was never checked for the rows that were there', 'Nobody knows whether they hold it.'),
+  ('constraint_deferrable', 'warning', 'A key may be broken until the transaction ends', 'Statements between see rows that refer to nothing, or to another club''s.'),
   ('constraint_not_enforced', 'critical', 'A constraint is not enforced', 'It stands there and holds nothing.'),
   ('tenant_without_club', 'critical', 'A table''s tenant need not exist', 'Without a foreign key to app.clubs a row may belong to a club that never was.'),
   ('primary_key_missing', 'warning', 'A table has no primary key', 'Its rows cannot be told apart, and a replica cannot follow it.'),
@@ -20,14 +21,15 @@ comment on column audit.constraint_checks.title is 'What it finds.';
 comment on column audit.constraint_checks.why is 'Why that matters.';
 
 create view audit.constraint_findings (code, object, detail, fix) with (security_invoker) as
-with key as (
+with tables as (select * from audit.tables),
+unique_indexes as (select * from audit.unique_indexes),
+key as (
   select *, format('alter table %s drop constraint %I', relation, name) as drop_it
   from audit.foreign_keys
-), tenant_table as (
-  select * from audit.tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference
-), con as (
+), tenant_table as (select * from tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference),
+con as (
   select pg_constraint.*, tables.relation
-  from pg_constraint join audit.tables as tables on tables.relid = pg_constraint.conrelid and tables.ours
+  from pg_constraint join tables on tables.relid = pg_constraint.conrelid and tables.ours
 )
 select 'foreign_key_without_tenant', foreign_key, definition, drop_it
 from key where joins_tenants and not keeps_tenant
@@ -35,16 +37,16 @@ union all
 select 'unique_without_tenant', index, definition,
   case when constraint_name is null then format('drop index %s', index)
     else format('alter table %s drop constraint %I', relation, constraint_name) end
-from audit.unique_indexes as uniques
+from unique_indexes as uniques
 where relation in (select relation from tenant_table)
   and tenant_column <> all (columns)
-  and not exists (select from audit.intended_uniques as intended where intended.index = uniques.index)
+  and not exists (select from audit.intended_uniques as intended where (intended.index, intended.columns) = (uniques.index, uniques.columns))
 union all
 -- A club's own key is its tenant: unique with it, anything else goes.
 select 'unique_without_tenant', index, 'an expression or a part stands for the tenant: ' || definition,
   case when constraint_name is null then format('drop index %s', index)
     else format('alter table %s drop constraint %I', relation, constraint_name) end
-from audit.unique_indexes as uniques
+from unique_indexes as uniques
 where relation in (select relation from tenant_table) and tenant_column is null
 union all
 select 'cascade_across_tenants', foreign_key, definition, drop_it
@@ -53,13 +55,14 @@ union all
 select 'cascade_unintended', foreign_key, definition, drop_it
 from key
 where (on_delete in ('cascade', 'set null', 'set default') or on_update in ('cascade', 'set null', 'set default'))
-  and not exists (select from audit.intended_cascades as intended where intended.foreign_key = key.foreign_key)
+  and not (on_update in ('no action', 'restrict')
+    and exists (select from audit.intended_cascades as intended where intended.foreign_key = key.foreign_key))
 union all
 select 'set_null_on_tenant', foreign_key, definition, drop_it
 from key where clears_tenant
 union all
-select 'foreign_key_action_unstated', foreign_key, definition, 
-  format('%s, add constraint %I %s on delete restrict', drop_it, name, definition)
+select 'foreign_key_action_unstated', foreign_key, definition,
+  format('%s, add constraint %I %s', drop_it, name, regexp_replace(definition, '( DEFERRABLE.*| NOT VALID)?$', ' on delete restrict'))
 from key where on_delete = 'no action'
 union all
 select 'foreign_key_without_index', foreign_key, 'no index begins with ' || array_to_string(columns, ', '),
@@ -69,6 +72,12 @@ union all
 select 'constraint_not_valid', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
   format('alter table %s validate constraint %I', relation, conname)
 from con where not convalidated
+union all
+select 'constraint_deferrable', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
+  case contype when 'f' then format('alter table %s alter constraint %I not deferrable', relation, conname)
+    else format('alter table %s drop constraint %I cascade, add constraint %2$I %s', relation, conname,
+      regexp_replace(audit.definition('pg_constraint', con.oid), ' DEFERRABLE.*', '')) end
+from con where condeferrable
 union all
 select 'constraint_not_enforced', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
   case contype when 'f' then format('alter table %s alter constraint %I enforced', relation, conname)
@@ -89,14 +98,14 @@ select 'primary_key_missing', relation, 'it has no primary key',
     select string_agg(quote_ident(attname), ', ' order by attname = 'id', attnum)
     from pg_attribute where attrelid = tables.relid and attnum > 0 and attname in (tenant_column, 'id', 'kind', 'object')
   ))
-from audit.tables as tables
+from tables
 where ours and kind in ('table', 'partitioned table')
   and not exists (select from pg_index where indrelid = tables.relid and indisprimary)
 union all
 select 'index_invalid', audit.name_of(tables.schema, class.relname), 'on ' || tables.relation, format('reindex index %s', audit.name_of(tables.schema, class.relname))
 from pg_index as index
 join pg_class as class on class.oid = index.indexrelid
-join audit.tables as tables on tables.relid = index.indrelid
+join tables on tables.relid = index.indrelid
 where tables.ours and not (index.indisvalid and index.indisready and index.indislive);
 comment on view audit.constraint_findings is 'What the checks of keys and other constraints find.';
 comment on column audit.constraint_findings.code is 'The check.';

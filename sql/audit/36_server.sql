@@ -5,6 +5,7 @@ create view audit.server_checks (code, severity, title, why) with (security_invo
   ('extension_reachable', 'critical', 'The running service may call an extension that reaches past row-level security', 'Whatever can run a statement can run that.'),
   ('extension_unknown', 'warning', 'An extension that no chapter knows', 'Its functions are nobody''s review. See audit.intended_extensions.'),
   ('language_untrusted', 'critical', 'A language that is not trusted', 'Its functions do whatever the server''s own process may.'),
+  ('language_unknown', 'warning', 'A language that no chapter knows', 'Its functions are outside of every check of this audit.'),
   ('publication', 'warning', 'A publication carries tables of the service', 'Every club''s rows go to whoever subscribes: no policy holds there.'),
   ('subscription', 'warning', 'A subscription writes into this database', 'What it writes passes no trigger and no policy of the service.'),
   ('event_trigger', 'warning', 'An event trigger runs at every change of the schema', 'It runs as whoever deploys.'),
@@ -40,9 +41,7 @@ comment on column audit.extensions.risky is 'Whether it reads or writes where no
 comment on column audit.extensions.provider is 'Whose it is, when a provider made it.';
 
 create view audit.server_findings (code, object, detail, fix) with (security_invoker) as
-with own_table as (
-  select relid, relation from audit.tables where ours
-)
+with own_table as (select relid, relation from audit.tables where ours)
 select case when risky then 'extension_risky' else 'extension_unknown' end, extension::text, 'made by ' || owner, format('drop extension %I cascade', extension)
 from audit.extensions
 where provider is null and extension not in (select intended.extension from audit.intended_extensions as intended)
@@ -54,8 +53,12 @@ join audit.roles as role on role.purpose in ('runtime', 'capability')
 where extensions.risky and has_function_privilege(role.roleid, member.objid, 'execute')
   and has_schema_privilege(role.roleid, (select pronamespace from pg_proc where pg_proc.oid = member.objid), 'usage')
 union all
-select 'language_untrusted', lanname::text, 'it is not trusted', format('drop language %I cascade', lanname)
-from pg_language where not lanpltrusted and lanname not in ('internal', 'c')
+select case when lanpltrusted then 'language_unknown' else 'language_untrusted' end, lanname::text, case when lanpltrusted then 'it is new' else 'it is not trusted' end,
+  format('drop language %I cascade', lanname)
+from pg_language as language
+where lanname not in ('internal', 'c') and not (lanname in ('sql', 'plpgsql') and lanpltrusted)
+  -- An extension's is the extension's finding.
+  and (not lanpltrusted or not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_language'::regclass, language.oid)))
 union all
 select distinct 'publication', publication.pubname::text, 'it carries ' || own_table.relation,
   format('drop publication %I', publication.pubname)

@@ -50,8 +50,10 @@ comment on column audit.role_facts.make is 'SQL that makes it so.';
 comment on column audit.role_facts.unmake is 'SQL that takes the thing away.';
 
 create view audit.object_facts (kind, object, fact, make, unmake) with (security_invoker) as
+with tables as (select * from audit.tables where ours),
+schemas as (select * from audit.schemas where ours)
 select 'schema', name::text, 'owner ' || owner, format('alter schema %I owner to %s', name, owner), format('drop schema %I', name)
-from audit.schemas where ours
+from schemas where ours
 union all
 select kind, relation,
   concat_ws(' ', 'owner', owner, case when row_security then 'rls' end, case when row_security_forced then 'forced' end, 'inherits ' || parents),
@@ -60,28 +62,39 @@ select kind, relation,
       relation, case when row_security then 'enable' else 'disable' end, case when row_security_forced then 'force' else 'no force' end, owner)
   end,
   format('drop %s %s', replace(kind, 'partitioned ', ''), relation)
-from audit.tables where ours
+from tables where ours
 union all
-select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end, 'body', md5(definition)),
+select 'storage', relation, concat_ws(' ', array_to_string(reloptions, ', '), case when relreplident <> 'd' then 'replica identity ' || relreplident::text end), null,
+  concat_ws('; ', format('alter table %s replica identity default', relation),
+    'alter table ' || relation || ' reset (' || (select string_agg(split_part(option, '=', 1), ', ') from unnest(reloptions) as option) || ')')
+from tables join pg_class as class on class.oid = relid
+where kind <> 'sequence' and (reloptions is not null or relreplident <> 'd')
+union all
+select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end,
+    nullif('with ' || array_to_string(array(select option from unnest(reloptions) as option where option !~ '^security_invoker='), ', '), 'with '), 'body', md5(definition)),
   -- This schema is made anew by each deploy; a part of it alone is not worth mending.
   case when schema <> 'audit' then format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %4$s', relation, security_invoker, rtrim(definition, ';'), owner) end,
   format('drop view %s', relation)
-from audit.views where ours
+from audit.views join pg_class as class on class.oid = relid where ours
 union all
 select written.kind, written.name, written.fact, format('alter table %s %s', tables.relation, written.make), format('alter table %s %s', tables.relation, written.unmake)
 from pg_attribute as attribute
-join audit.tables as tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
+join tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
+join pg_type as type on type.oid = attribute.atttypid
 left join pg_attrdef as initial on (initial.adrelid, initial.adnum) = (attribute.attrelid, attribute.attnum)
 cross join lateral (
   select
     quote_ident(attribute.attname),
     audit.type_name(attribute.atttypid, attribute.atttypmod)
       || case when attribute.attcollation not in (0, 100) then ' collate ' || audit.definition('pg_collation', attribute.attcollation) else '' end,
+    case when attribute.attstorage <> type.typstorage then ' storage ' || attribute.attstorage::text else '' end
+      || coalesce(' with ' || array_to_string(attribute.attoptions, ', '), '')
+      || case when attribute.attidentity <> '' then ' identity' when attribute.attgenerated <> '' then ' generated' else '' end,
     audit.expression(initial.adbin, initial.adrelid)
-) as col (name, type, initial)
+) as col (name, type, manner, initial)
 cross join lateral (
   values
-    ('column', tables.relation || '.' || col.name, col.type,
+    ('column', tables.relation || '.' || col.name, col.type || col.manner,
       format('add column if not exists %s %s, alter column %1$s type %2$s', col.name, col.type), 'drop column ' || col.name),
     ('not null', case when attribute.attnotnull then tables.relation || '.' || col.name end, 'every row has it',
       format('alter column %s set not null', col.name), format('alter column %s drop not null', col.name)),
@@ -95,7 +108,7 @@ select case when con.contype in ('f', 'p', 'u', 'x') then 'key' else 'constraint
   format('alter table %s drop constraint if exists %I, add constraint %2$I %s', tables.relation, con.conname, audit.definition('pg_constraint', con.oid)),
   format('alter table %s drop constraint %I', tables.relation, con.conname)
 from pg_constraint as con
-join audit.tables as tables on tables.relid = con.conrelid and tables.ours
+join tables on tables.relid = con.conrelid and tables.ours
 where con.contype in ('f', 'p', 'u', 'x', 'c')
 union all
 select 'index', audit.name_of(tables.schema, class.relname), audit.definition('pg_index', index.indexrelid),
@@ -103,7 +116,7 @@ select 'index', audit.name_of(tables.schema, class.relname), audit.definition('p
   format('drop index %s', audit.name_of(tables.schema, class.relname))
 from pg_index as index
 join pg_class as class on class.oid = index.indexrelid
-join audit.tables as tables on tables.relid = index.indrelid and tables.ours
+join tables on tables.relid = index.indrelid and tables.ours
 where not exists (select from pg_constraint as con where con.conindid = index.indexrelid)
 union all
 select 'policy', policy,
@@ -123,11 +136,12 @@ select 'trigger', trigger, concat_ws(' ', definition, case when not enabled then
 from audit.triggers where ours and not keeps_foreign_key
 union all
 select 'rule', tables.relation || '.' || quote_ident(rule.rulename), audit.definition('pg_rewrite', rule.oid), audit.definition('pg_rewrite', rule.oid), format('drop rule %I on %s', rule.rulename, tables.relation)
-from pg_rewrite as rule join audit.tables as tables on tables.relid = rule.ev_class and tables.ours
+from pg_rewrite as rule join tables on tables.relid = rule.ev_class and tables.ours
 union all
 select 'function', function,
   concat_ws(' ', 'returns', audit.type_name(proc.prorettype), 'owner', owner, volatility, case when security_definer then 'security definer' end,
-    case when leakproof then 'leakproof' end, language, nullif('set ' || array_to_string(settings, ', '), 'set '), 'body', md5(body)),
+    case when leakproof then 'leakproof' end, case when proc.proisstrict then 'strict' end,
+    'parallel ' || proc.proparallel::text, language, nullif('set ' || array_to_string(settings, ', '), 'set '), 'body', md5(concat(pg_get_function_arguments(proc.oid), body))),
   case when is_function then format('%s; alter function %s owner to %s', audit.definition('pg_proc', functions.funcid), function, owner) end,
   format('drop routine %s', function)
 from audit.functions as functions
@@ -138,8 +152,24 @@ select 'type', audit.name_of(schema.name, type.typname), array_to_string(array(
     select quote_literal(label.enumlabel) from pg_enum as label where label.enumtypid = type.oid order by label.enumsortorder
   ), ' < '), null, format('drop type %s', audit.name_of(schema.name, type.typname))
 from pg_type as type
-join audit.schemas as schema on schema.oid = type.typnamespace and schema.ours
-where type.typtype in ('e', 'd', 'r', 'm') or (type.typtype = 'b' and type.typelem = 0);
+join schemas as schema on schema.oid = type.typnamespace and schema.ours
+where type.typtype in ('e', 'd', 'r', 'm') or type.typtype = 'b' and type.typelem = 0 or type.typtype = 'c' and (select relkind from pg_class where oid = type.typrelid) = 'c'
+union all
+select 'other', thing.type || ' ' || thing.identity, 'it exists', null, format('drop %s %s', replace(thing.type, 'statistics object', 'statistics'), thing.identity)
+from pg_depend as within
+join schemas as schema on within.refclassid = 'pg_namespace'::regclass and schema.oid = within.refobjid and schema.ours
+cross join lateral pg_identify_object(within.classid, within.objid, 0) as thing
+where within.classid in ('pg_collation'::regclass, 'pg_conversion'::regclass, 'pg_statistic_ext'::regclass, 'pg_ts_config'::regclass, 'pg_ts_dict'::regclass,
+  'pg_ts_parser'::regclass, 'pg_ts_template'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass)
+union all
+select 'comment', thing.type || ' ' || thing.identity, description,
+  format('comment on %s %s is %L', regexp_replace(thing.type, '^table (column|constraint)$', '\1'), thing.identity, description),
+  format('comment on %s %s is null', regexp_replace(thing.type, '^table (column|constraint)$', '\1'), thing.identity)
+from pg_description as said
+cross join lateral pg_identify_object(said.classoid, said.objoid, said.objsubid) as thing
+-- The schema audit is made anew by each deploy, comments and all.
+where said.objoid >= 16384 and (thing.schema in ('app', 'deploy') or thing.type in ('policy', 'trigger') and thing.identity ~ ' on (app|deploy)\.'
+  or thing.type = 'schema' and thing.identity in ('app', 'deploy')) and thing.identity <> 'deploy.facts';
 comment on view audit.object_facts is 'The facts of schemas, and of everything in them.';
 comment on column audit.object_facts.kind is 'What the fact is about.';
 comment on column audit.object_facts.object is 'The thing itself.';

@@ -25,6 +25,12 @@ return (select encode(sha256(convert_to(string_agg(snapshot.line || E'\n', '' or
 comment on function audit.fingerprint() is
   'The SHA-256 of the facts. On the version of PostgreSQL that sql/snapshot.txt was made with it is that of the file: compare without trusting the database.';
 
+create view audit.seal with (security_invoker) as
+select encode(sha256(convert_to(coalesce(string_agg(format('%s %s: %s, %s, %s, %s', kind, object, fact, make, unmake, server_major), E'\n' order by kind collate "C", object collate "C"), ''), 'UTF8')), 'hex') as seal
+from deploy.facts where kind <> 'seal';
+comment on view audit.seal is 'The SHA-256 of deploy.facts. A deploy keeps it among them, so that an edited line shows.';
+comment on column audit.seal.seal is 'The hash.';
+
 create view audit.migrated_kinds (kind) with (security_invoker) as values
   ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
   ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type');
@@ -56,6 +62,10 @@ begin atomic
   where was.kind is null
     or found.kind not in (select migrated.kind from audit.migrated_kinds as migrated)
     or not exists (select from deploy.facts);
+
+  insert into deploy.facts (kind, object, fact, server_major)
+  select 'seal', 'deploy.facts', seal.seal, current_setting('server_version_num')::integer / 10000
+  from audit.seal as seal;
 end;
 comment on function audit.record_facts(jsonb) is
   'Keeps as meant what this deploy has made: everything, or with the facts of before (kind, object, fact) what it made otherwise. The owner calls it without, to take over a change that was made by hand.';
@@ -63,6 +73,7 @@ comment on function audit.record_facts(jsonb) is
 create view audit.drift_checks (code, severity, title, why) with (security_invoker) as values
   ('isolation_drift', 'critical', 'The isolation is otherwise than the last deploy left it', 'Somebody changed a role, grant, policy, function, view, trigger or key by hand.'),
   ('schema_drift', 'warning', 'The schema is otherwise than the last deploy left it', 'Somebody changed a column, index, check or setting by hand.'),
+  ('facts_edited', 'critical', 'What the last deploy left behind was changed since', 'Somebody made the comparison agree with what they did: deploy again.'),
   ('facts_missing', 'critical', 'The last deploy left no facts behind', 'Nothing can be compared: deploy again.'),
   ('facts_of_another_version', 'warning', 'The facts are those of another version of PostgreSQL', 'They are printed otherwise there, so nothing was compared: deploy again.');
 comment on view audit.drift_checks is 'The checks of drift.';
@@ -78,7 +89,7 @@ select
   meant.fact as meant,
   found.fact as found,
   coalesce(case when meant.fact is null then found.unmake else meant.make end, '-- Deploy again: node dist/migrate.js') as fix
-from (select * from deploy.facts where server_major = current_setting('server_version_num')::integer / 10000) as meant
+from (select * from deploy.facts where kind <> 'seal' and server_major = current_setting('server_version_num')::integer / 10000) as meant
 full join audit.facts as found on (meant.kind, meant.object) = (found.kind, found.object)
 where meant.fact is distinct from found.fact and exists (
   select from deploy.facts where server_major = current_setting('server_version_num')::integer / 10000
@@ -92,7 +103,7 @@ comment on column audit.drift.fix is 'SQL that brings back what is meant.';
 
 create view audit.drift_findings (code, object, detail, fix) with (security_invoker) as
 select
-  case when kind in ('column', 'not null', 'default', 'index', 'constraint', 'setting', 'sequence', 'type') then 'schema_drift' else 'isolation_drift' end,
+  case when kind in ('column', 'not null', 'default', 'index', 'constraint', 'setting', 'sequence', 'storage', 'type', 'other', 'comment') then 'schema_drift' else 'isolation_drift' end,
   kind || ' ' || object,
   case
     when meant is null then 'it was not there: ' || found
@@ -104,6 +115,10 @@ from audit.drift
 union all
 select 'facts_missing', 'deploy.facts', 'it is empty', '-- Deploy again: node dist/migrate.js'
 where not exists (select from deploy.facts)
+union all
+select 'facts_edited', 'deploy.facts', 'its hash is ' || seal.seal, '-- Deploy again: node dist/migrate.js'
+from audit.seal as seal
+where exists (select from deploy.facts) and not exists (select from deploy.facts where (kind, object, fact) = ('seal', 'deploy.facts', seal.seal))
 union all
 select 'facts_of_another_version', 'deploy.facts', format('they are of PostgreSQL %s, the server is %s', min(server_major), current_setting('server_version')),
   '-- Deploy again: node dist/migrate.js'

@@ -6,6 +6,7 @@ union all select * from audit.policy_checks
 union all select * from audit.role_checks
 union all select * from audit.grant_checks
 union all select * from audit.function_checks
+union all select * from audit.trigger_checks
 union all select * from audit.constraint_checks
 union all select * from audit.server_checks
 union all select * from audit.drift_checks;
@@ -23,6 +24,7 @@ from (
   union all select code, object, detail, fix from audit.role_findings
   union all select code, object, detail, fix from audit.grant_findings
   union all select code, object, detail, fix from audit.function_findings
+  union all select code, object, detail, fix from audit.trigger_findings
   union all select code, object, detail, fix from audit.constraint_findings
   union all select code, object, detail, fix from audit.server_findings
   union all select code, object, detail, fix from audit.drift_findings

@@ -6,21 +6,27 @@ import { constraints, constraintsOf18, grantsOf17 } from './audit/mutants/constr
 import { functions } from './audit/mutants/functions.js';
 import { grants } from './audit/mutants/grants.js';
 import { policies } from './audit/mutants/policies.js';
-import { roles } from './audit/mutants/roles.js';
+import { roles, rolesOf16 } from './audit/mutants/roles.js';
 import { drift, server } from './audit/mutants/server.js';
 import { tables } from './audit/mutants/tables.js';
+import { triggers } from './audit/mutants/triggers.js';
 import { findingViews, type Mutants, type Outcome, tryMutant } from './audit/mutation.js';
 
 /** Every weakening that this version of PostgreSQL knows. */
 async function allMutants(client: pg.Client): Promise<Mutants> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
+  const newer = rows[0].major >= 16 ? rolesOf16 : {};
   return {
     ...tables,
     ...policies,
     ...roles,
+    ...Object.fromEntries(
+      Object.entries(newer).map(([code, more]) => [code, [...(roles[code] ?? []), ...more]]),
+    ),
     ...grants,
     ...(rows[0].major >= 17 ? grantsOf17 : {}),
     ...functions,
+    ...triggers,
     ...constraints,
     ...(rows[0].major >= 18 ? constraintsOf18 : {}),
     ...server,

@@ -10,6 +10,8 @@ export const constraints: Mutants = {
     `alter table app.shifts add constraint shifts_id_key unique (id); alter table app.shift_signups add foreign key (shift_id) references app.shifts (id) on delete restrict`,
     'alter table app.members add constraint members_swapped unique (id, tenant_id); alter table app.tasks add foreign key (tenant_id, created_by_id) references app.members (id, tenant_id) on delete restrict',
     'alter table app.tasks add foreign key (assignee_id) references app.clubs (id) on delete restrict',
+    `${byId}; alter table app.task_states add column "m id" uuid references app.members (id) on delete restrict`,
+    'alter table app.task_transitions add column club_id uuid references app.clubs (id) on delete restrict',
   ],
   unique_without_tenant: [
     byId,
@@ -18,10 +20,13 @@ export const constraints: Mutants = {
     'create unique index on app.tasks (title) where due_at is null',
     'create unique index on app.members (lower(email))',
     'alter table app.clubs add unique (name)',
+    'alter table app.clubs drop constraint clubs_slug_key, add constraint clubs_slug_key unique (name)',
     'alter table app.members drop constraint members_external_user_key; alter table app.members add constraint members_external_user_key unique (external_user_id)',
     'create unique index on app.tasks (title) include (tenant_id)',
     'alter table app.shifts add exclude using btree (title with =)',
     'create unique index on app.tasks ((tenant_id::text), title)',
+    'create unique index "u x" on app.members (email) nulls not distinct',
+    'alter table app.shifts add exclude using gist (tstzrange(starts_at, ends_at) with &&)',
   ],
   cascade_across_tenants: [
     `${byId}; alter table app.tasks add foreign key (assignee_id) references app.members (id) on delete cascade`,
@@ -43,16 +48,23 @@ export const constraints: Mutants = {
   foreign_key_action_unstated: [
     'alter table app.tasks drop constraint tasks_club_fkey, add constraint tasks_club_fkey foreign key (tenant_id) references app.clubs (id)',
     'alter table app.tasks add foreign key (tenant_id, created_by_id) references app.members (tenant_id, id)',
+    'alter table app.tasks add foreign key (tenant_id, assignee_id) references app.members (tenant_id, id) deferrable initially deferred',
   ],
   foreign_key_without_index: [
     'drop index app.tasks_by_assignee',
     'drop index app.shift_signups_by_member',
     'drop index app.shifts_by_creator; create index on app.shifts (created_by_id)',
     `drop index app.tasks_by_assignee; create index on app.tasks (tenant_id, assignee_id) where state = 'Open'`,
+    'drop index app.tasks_by_creator; create index on app.tasks using brin (tenant_id, created_by_id)',
   ],
   constraint_not_valid: [
     'alter table app.tasks add constraint short check (char_length(title) < 500) not valid',
     'alter table app.tasks drop constraint tasks_club_fkey, add constraint tasks_club_fkey foreign key (tenant_id) references app.clubs (id) on delete restrict not valid',
+  ],
+  constraint_deferrable: [
+    'alter table app.tasks alter constraint tasks_assignee_fkey deferrable initially deferred',
+    'alter table app.tasks alter constraint tasks_club_fkey deferrable',
+    'alter table app.members drop constraint members_external_user_key, add constraint members_external_user_key unique (tenant_id, external_user_id) deferrable',
   ],
   tenant_without_club: [
     'alter table app.tasks drop constraint tasks_club_fkey',

@@ -3,6 +3,9 @@ import type { Mutants } from '../mutation.js';
 const make = (rest: string) => `create function app.peek() returns bigint ${rest}`;
 const accessor = (body: string) =>
   `create or replace function app.tenant_id() returns uuid language sql stable parallel safe ${body}`;
+const missing = (body: string) =>
+  `create or replace function app.missing_context(setting text) returns text
+   language plpgsql stable parallel safe set search_path = '' as $$ ${body} $$`;
 const signUp = (body: string) =>
   `create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
    language plpgsql volatile security definer set search_path = '' as $$ ${body} $$`;
@@ -40,6 +43,7 @@ export const functions: Mutants = {
     'alter function app.guard_task() reset search_path',
     'alter function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) set search_path = public',
     make(`language sql as 'select count(*) from app.tasks'`),
+    `create procedure app."Pro c"(inout n int default 1) language plpgsql as $$ begin n := 2; end $$`,
   ],
   function_setting: [
     'alter function app.sign_up(uuid) set row_security = off',
@@ -77,6 +81,18 @@ export const functions: Mutants = {
     `create or replace function app.role() returns app.club_role language sql stable return 'Admin'::app.club_role`,
     `create or replace function app.role() returns app.club_role language sql stable return coalesce(nullif(current_setting('app.role', true), ''), 'Viewer')::app.club_role`,
     `create or replace function app.member_id() returns uuid language sql stable return nullif(current_setting('app.member_id', true), '')::uuid`,
+    accessor(
+      `return case when current_user = 'club_api' then coalesce(nullif(current_setting('app.tenant_id', true), ''), app.missing_context('app.tenant_id'))::uuid end`,
+    ),
+    missing('begin return null; end'),
+    missing(
+      `begin if setting = 'app.role' then return 'Admin'; end if; raise exception using errcode = 'TN001', message = 'none'; end`,
+    ),
+  ],
+  accessor_overloaded: [
+    'create function app.tenant_id(which text) returns uuid language sql stable return null::uuid',
+    `create function app.role(which text default 'x') returns text language sql stable return 'Admin'`,
+    'create function app.user_id(variadic "all" text[]) returns text language sql stable return null::text',
   ],
   accessor_missing: [
     'alter function app.user_id() rename to subject',
@@ -101,8 +117,28 @@ export const functions: Mutants = {
     make(
       `language plpgsql set search_path = '' as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
     ),
+    make(
+      `language sql set search_path = '' return length(query_to_xml('table app.tasks', true, true, '')::text)`,
+    ),
     `create function app.run(statement text) returns void language plpgsql set search_path = '' as $$ begin execute statement; end $$`,
   ],
+  function_reaches_out: [
+    make(`language sql set search_path = '' return length(pg_read_file('x'))`),
+    signUp('begin set local row_security = off; end'),
+    signUp('begin set local role club_owner; end'),
+    signUp(`begin perform set_config('row_security', 'off', true); end`),
+    signUp('begin alter table app.tasks disable row level security; end'),
+  ],
+  context_setter: [
+    signUp(`begin perform set_config('app.tenant_id', shift_id::text, true); end`),
+    make(`language sql return length(set_config('app.role', 'Admin', true))`),
+  ],
+  function_in_catalog: [
+    `create function pg_catalog.set_config(text, text) returns text language sql return 'x'`,
+    'create function information_schema.peek() returns int language sql return 1',
+    'alter function pg_catalog.current_setting(text, boolean) security definer',
+  ],
+  function_without_comment: ['comment on function app.sign_up(uuid) is null', make('language sql return 1')],
   function_swallows: [
     make(
       `language plpgsql set search_path = '' as $$ begin return 1; exception when others then return 0; end $$`,
@@ -120,22 +156,17 @@ export const functions: Mutants = {
     make(
       `language plpgsql set search_path = '' as $$ begin raise exception 'no' using errcode = 'P0002'; end $$`,
     ),
+    signUp('begin raise unique_violation; end'),
+    signUp(`declare code text := 'SH999'; begin raise exception using errcode = code; end`),
+    signUp(`begin raise exception using errcode := 'XX999'; end`),
   ],
   sqlstate_missing: [
+    signUp(`begin raise 'full'; end`),
+    signUp(`begin raise using message = 'full'; end`),
+    signUp('begin assert false; end'),
     signUp(`begin raise exception 'full'; end`),
     make(
       `language plpgsql set search_path = '' as $$ begin raise exception 'no %', 1 using hint = 'none'; end $$`,
     ),
-  ],
-  trigger_disabled: [
-    'alter table app.tasks disable trigger tasks_guard',
-    'alter table app.shift_signups disable trigger shift_signups_count',
-    'alter table app.shift_signups disable trigger all',
-    'alter table app.tasks enable replica trigger tasks_guard',
-    'alter table app.shifts enable always trigger shifts_stamp',
-  ],
-  operator_outside_catalog: [
-    `create function public.same(uuid, uuid) returns boolean language sql return true; create operator public.= (leftarg = uuid, rightarg = uuid, function = public.same)`,
-    `create function public.as_uuid(int) returns uuid language sql return null::uuid; create cast (int as uuid) with function public.as_uuid(int) as implicit`,
   ],
 };

@@ -20,6 +20,7 @@ export const grants: Mutants = {
     'create role reporting; grant select (email) on app.members to reporting',
     'create role reporting; grant execute on function app.sign_up(uuid) to reporting',
     'grant select on app.members to pg_monitor',
+    'create role "Re Porting"; grant usage on type app.club_role to "Re Porting"',
   ],
   granted_to_auditor: [
     'grant usage on schema app to club_auditor',
@@ -46,6 +47,26 @@ export const grants: Mutants = {
     'grant update on app.shifts to club_api',
     'grant update on app.members to club_operator',
     'grant insert on app.shift_signups to club_api',
+  ],
+  grant_without_policy: [
+    'grant delete on app.members to club_api',
+    'grant delete on app.shift_signups to club_api',
+    'grant select on app.tasks to club_signup',
+    'grant update (slug) on app.clubs to club_api',
+    'grant select (email) on app.members to club_directory',
+  ],
+  grant_server_column: [
+    'grant update (version) on app.tasks to club_api',
+    'grant insert (id) on app.tasks to club_api',
+    'grant update (signup_count) on app.shifts to club_api',
+    'grant insert (created_by_id) on app.tasks to club_api',
+    'grant update (id) on app.members to club_api',
+  ],
+  operator_function_granted: [
+    'grant execute on function app.erase_member(uuid, uuid) to club_api',
+    'grant execute on function app.operate_on(uuid) to club_api',
+    'grant execute on function app.close_club(uuid) to club_signup',
+    'grant execute on function audit.record_facts() to club_auditor',
   ],
   grant_tenant_column: [
     'grant update (tenant_id) on app.tasks to club_api',
@@ -102,6 +123,16 @@ export const grants: Mutants = {
     'grant select on pg_shadow to club_migrator',
     'grant update on pg_class to club_owner',
     'grant usage on language plpgsql to club_api',
+    'grant execute on function pg_read_file(text) to public',
+    'grant select on pg_authid to public',
+    'grant select (rolpassword) on pg_authid to club_api',
+    'grant create on schema pg_catalog to club_api',
+    'grant create on tablespace pg_default to club_api',
+    'grant execute on function pg_reload_conf() to public',
+  ],
+  large_object_granted: [
+    'select lo_create(4244); grant select on large object 4244 to public',
+    'select lo_create(4244); grant update on large object 4244 to club_api',
   ],
   parameter_granted: [
     'grant set on parameter session_replication_role to club_api',
@@ -111,5 +142,6 @@ export const grants: Mutants = {
   foreign_server_granted: [
     'create foreign data wrapper elsewhere; grant usage on foreign data wrapper elsewhere to club_owner',
     'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; grant usage on foreign server remote to club_api',
+    'create foreign data wrapper elsewhere; create server "Re mote" foreign data wrapper elsewhere; create user mapping for public server "Re mote"',
   ],
 };

@@ -43,6 +43,28 @@ export const policies: Mutants = {
     'create policy open on app.tasks for insert to club_api with check (true)',
     'alter policy shifts_read on app.shifts using (true)',
     `alter policy shifts_edit on app.shifts using ((select app.role()) >= 'Manager' or true)`,
+    ...[
+      '1 = 1',
+      'not false',
+      'coalesce(true, false)',
+      'null is null',
+      'tenant_id = tenant_id',
+      'tenant_id is not distinct from tenant_id',
+      'tenant_id in (tenant_id)',
+      'tenant_id is not null',
+      'exists (select 1)',
+      '(select app.tenant_id()) is not null',
+      '(select app.role()) = (select app.role())',
+      `now() > '2000-01-01'`,
+    ].map((expression) => `create policy open on app.tasks for select to club_api using (${expression})`),
+  ],
+  policy_form: [
+    `alter policy tasks_read on app.tasks using (tenant_id = (select app.tenant_id()) or id is null)`,
+    `alter policy tasks_read on app.tasks using (coalesce((select app.role()) >= 'Admin', true))`,
+    'alter policy tasks_read on app.tasks using (tenant_id <> (select app.tenant_id()))',
+    `alter policy tasks_read on app.tasks using (case when (select app.role()) >= 'Admin' then true else id is not null end)`,
+    `alter policy tasks_edit on app.tasks with check (length((select app.user_id())) > 0)`,
+    'alter policy tasks_read on app.tasks using (tenant_id in (select (select app.tenant_id()) union select id))',
   ],
   policy_without_context: [
     'create policy open on app.tasks for select to club_api using (1 = 1)',
@@ -97,6 +119,10 @@ export const policies: Mutants = {
   policy_without_comment: [
     'comment on policy tasks_floor on app.tasks is null',
     `create policy silent on app.tasks for select to club_api using ((select app.role()) >= 'Admin')`,
+  ],
+  policy_without_grant: [
+    'create policy waiting on app.members for delete to club_api using (tenant_id = (select app.tenant_id()))',
+    `create policy waiting on app.tasks for select to club_signup using ((select app.role()) >= 'Admin')`,
   ],
   policy_on_open_table: [
     'alter table app.tasks disable row level security',

@@ -35,12 +35,14 @@ export const roles: Mutants = {
     'create role first; create role second; grant club_operator to first; grant first to second; grant second to club_auditor',
     'grant club_api to club_auditor',
     'grant club_owner to club_signup',
+    'create role "Bridge 2"; grant club_signup to "Bridge 2"; grant "Bridge 2" to club_api',
   ],
   role_lent: [
     'create role alice login; grant club_api to alice',
     'create role alice login; grant club_owner to alice',
     'create role alice login; create role team; grant club_migrator to team; grant team to alice',
     'create role alice login; grant club_signup to alice',
+    `create role second login in role club_api; alter role second set timezone = 'UTC'`,
   ],
   role_belongs_elsewhere: [
     'grant pg_read_all_data to club_api',
@@ -66,6 +68,7 @@ export const roles: Mutants = {
     `do $$ begin execute format('alter role club_api in database %I set app.member_id = ''x''', current_database()); end $$`,
     `create role alice login; alter role alice set app.tenant_id = 'x'`,
     `alter role club_signup set app.club_ids = '{}'`,
+    `create role "Al Ice" login; alter role "Al Ice" set "APP.tenant_ID" = 'x'`,
   ],
   replication_role_preset: [
     'alter role club_api set session_replication_role = replica',
@@ -79,6 +82,7 @@ export const roles: Mutants = {
     'alter role club_api set search_path = public, app',
     'alter role club_api set search_path = pg_temp, app',
     'alter role club_owner set search_path = public',
+    'alter role all set search_path = public',
     `do $$ begin execute format('alter role club_api in database %I set search_path = public', current_database()); end $$`,
   ],
   library_preset: [
@@ -92,11 +96,23 @@ export const roles: Mutants = {
     `alter role club_api set default_transaction_isolation = 'read uncommitted'`,
     'alter role club_auditor set default_transaction_read_only = off',
     `alter role club_migrator set statement_timeout = '1s'`,
+    `do $$ begin execute format('alter database %I set role = club_owner', current_database()); end $$`,
+    `do $$ begin execute format('alter database %I set transform_null_equals = on', current_database()); end $$`,
   ],
   setting_missing: [
     'alter role club_api reset statement_timeout',
     'alter role club_api reset all',
     'alter role club_auditor reset default_transaction_read_only',
+  ],
+  object_owner: [
+    'alter schema app owner to postgres',
+    'alter schema deploy owner to club_operator',
+    'alter type app.club_role owner to postgres',
+    'alter type app.club_role owner to club_signup',
+    'create role "Al Ice"; alter type app.club_role owner to "Al Ice"',
+    'alter function app.tenant_id() owner to club_signup',
+    'create statistics app.together on state, title from app.tasks; alter statistics app.together owner to club_directory',
+    'create schema mine authorization club_signup',
   ],
   runtime_owns: [
     'alter table app.tasks owner to club_api',
@@ -108,4 +124,14 @@ export const roles: Mutants = {
     'alter type app.club_role owner to club_api',
     `select lo_create(4242); alter large object 4242 owner to club_api`,
   ],
+};
+
+/** Memberships have options from 16 on. */
+export const rolesOf16: Mutants = {
+  role_reachable: [
+    'grant club_owner to club_api with inherit false, set false',
+    'create role bridge; grant club_owner to bridge with admin true, inherit false, set false; grant bridge to club_api',
+  ],
+  role_hands_on: ['grant club_owner to club_api with admin true, inherit false, set false'],
+  membership_missing: ['grant club_owner to club_migrator with set false'],
 };

@@ -33,6 +33,12 @@ export const tables: Mutants = {
     'create table app.notes (tenant_id bytea not null, id uuid)',
     'create table app.notes (tenant_id varchar(36) not null, id uuid)',
   ],
+  tenant_column_default: [
+    `alter table app.tasks alter column tenant_id set default '11111111-1111-4111-8111-111111111111'`,
+    'alter table app.shifts alter column tenant_id drop default',
+    `alter table app.members alter column tenant_id set default nullif(current_setting('app.tenant_id', true), '')::uuid`,
+    'create table app.notes (author uuid, tenant_id uuid generated always as (author) stored not null)',
+  ],
   no_policy: [
     guarded,
     'drop policy tasks_read on app.tasks; drop policy tasks_create on app.tasks; drop policy tasks_edit on app.tasks; drop policy tasks_delete on app.tasks',
@@ -46,10 +52,18 @@ export const tables: Mutants = {
     'create table audit.copy (id uuid)',
     'alter table app.tasks set schema public',
     'create table public.parted (id int) partition by list (id)',
+    'create schema "My Copies"; create table "My Copies"."all ""of"" them" as table app.tasks',
+    'create table information_schema.copy as table app.members',
+  ],
+  temporary_object: [
+    'create temp table tasks (like app.tasks)',
+    'create temp view "my tasks" as select 1 as one',
+    'create function pg_temp.peek(int default 1) returns int language sql return 1',
   ],
   inheritance_child: [
     'create table app.old_tasks () inherits (app.tasks)',
     'create table public.old_tasks () inherits (app.tasks)',
+    'create role shop; create schema shop authorization shop; create table shop.old_tasks () inherits (app.tasks); alter table shop.old_tasks owner to shop',
     'create table app.events (tenant_id uuid not null, at date) partition by range (at); create table app.events_2026 partition of app.events default',
   ],
   foreign_table: [
@@ -80,6 +94,7 @@ export const tables: Mutants = {
     'create rule quiet as on delete to app.tasks do instead nothing',
     'create rule tee as on insert to app.members do also notify members',
     'create rule divert as on update to app.task_states do instead nothing',
+    'create rule "odd rule" as on insert to audit.findings do instead nothing',
   ],
   table_without_comment: [
     'comment on table app.tasks is null',

@@ -1,0 +1,99 @@
+-- Checks: triggers, and whatever else calls functions unasked: defaults, checks, operators.
+
+create view audit.trigger_checks (code, severity, title, why) with (security_invoker) as values
+  ('trigger_disabled', 'critical', 'A trigger does not run', 'PostgreSQL''s own keep the foreign keys, and with them a row inside its club.'),
+  ('trigger_without_comment', 'warning', 'A trigger does not say what it is for', 'What nobody can explain, nobody can review.'),
+  ('trigger_function', 'critical', 'A trigger calls a function that is not the service''s', 'It runs inside other people''s statements, with their rights, and no chapter makes it.'),
+  ('trigger_missing', 'critical', 'A table lacks a trigger that keeps a rule', 'The workflow, the counter and the versions hold because these run. See audit.intended_triggers.'),
+  ('trigger_unintended', 'critical', 'A trigger that no chapter knows', 'It may change or drop rows on their way. See audit.intended_triggers.'),
+  ('expression_calls_function', 'critical', 'A default, check or index calls what it should not', 'It runs inside other people''s statements; only the accessors and app.new_id belong there.'),
+  ('operator_outside_catalog', 'critical', 'An operator, cast, conversion or the like that is not PostgreSQL''s', 'Policies and keys compare with operators; another one may say that two ids are equal.');
+comment on view audit.trigger_checks is 'The checks of triggers, expressions and operators.';
+comment on column audit.trigger_checks.code is 'Its name, for audit.findings.';
+comment on column audit.trigger_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.trigger_checks.title is 'What it finds.';
+comment on column audit.trigger_checks.why is 'Why that matters.';
+
+create view audit.trigger_findings (code, object, detail, fix) with (security_invoker) as
+with tables as (select relid, relation, ours from audit.tables),
+triggers as (select * from audit.triggers where ours and not (keeps_foreign_key and enabled)),
+functions as (select funcid, function, ours from audit.functions)
+select 'trigger_without_comment', trigger, 'it has no comment', format('comment on trigger %I on %s is %L', name, relation, 'Say what it is for.')
+from triggers where ours and not keeps_foreign_key and coalesce(comment, '') = ''
+union all
+select 'trigger_disabled', trigger, case when keeps_foreign_key then 'it keeps a foreign key' else 'it is ours' end,
+  format('alter table %s enable trigger %I', relation, name)
+from triggers where ours and not enabled
+union all
+select 'trigger_function', trigger, 'it calls ' || audit.signature(triggers.funcid), format('drop trigger %I on %s', name, relation)
+from triggers
+where ours and not keeps_foreign_key and not exists (select from functions as called where called.funcid = triggers.funcid and called.ours)
+union all
+select 'trigger_unintended', trigger, definition, format('drop trigger %I on %s', name, relation)
+from triggers
+where ours and not keeps_foreign_key and not exists (select from audit.intended_triggers as intended where intended.trigger = triggers.trigger)
+union all
+select 'trigger_missing', intended.trigger, coalesce('it is ' || triggers.definition, 'it does not exist'),
+  format('create or replace trigger %s %s on %s for each row execute function %s', split_part(intended.trigger, '.', 3), intended.event,
+    split_part(intended.trigger, '.', 1) || '.' || split_part(intended.trigger, '.', 2), intended.function)
+from audit.intended_triggers as intended
+left join triggers on triggers.trigger = intended.trigger
+where triggers.definition is distinct from format('CREATE TRIGGER %s %s ON %s FOR EACH ROW EXECUTE FUNCTION %s', split_part(intended.trigger, '.', 3), intended.event,
+  split_part(intended.trigger, '.', 1) || '.' || split_part(intended.trigger, '.', 2), intended.function)
+union all
+select 'expression_calls_function', thing.identity, 'it calls ' || called.function,
+  case when thing.type = 'default value' then format('alter table %s alter column %I drop default', initial.adrelid::regclass, attribute.attname)
+    when thing.type = 'index' then format('drop index %s', thing.identity)
+    when con.contypid <> 0 then format('alter domain %s drop constraint %I', con.contypid::regtype, con.conname)
+    else format('alter table %s drop constraint %I', con.conrelid::regclass, con.conname) end
+from pg_depend as needs
+join functions as called on called.funcid = needs.refobjid
+cross join lateral pg_identify_object(needs.classid, needs.objid, 0) as thing
+left join pg_attrdef as initial on needs.classid = 'pg_attrdef'::regclass and initial.oid = needs.objid
+left join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (initial.adrelid, initial.adnum)
+left join pg_constraint as con on needs.classid = 'pg_constraint'::regclass and con.oid = needs.objid
+where needs.refclassid = 'pg_proc'::regclass and needs.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass)
+  and called.function not in (select accessor.function from audit.intended_accessors as accessor) and called.function <> 'app.new_id()'
+union all
+select 'expression_calls_function', fact.object, 'it calls ' || found[1],
+  case fact.kind when 'd' then format('alter table %s alter column %I drop default', fact.relation, fact.name) else format('alter table %s drop constraint %I', fact.relation, fact.name) end
+from (
+  select 'd', tables.relation, attname, tables.relation || '.' || quote_ident(attname), audit.expression(adbin, adrelid)
+  from pg_attrdef join pg_attribute on (attrelid, attnum) = (adrelid, adnum) join tables on tables.relid = adrelid and tables.ours
+  union all
+  select 'c', tables.relation, conname, tables.relation || '.' || quote_ident(conname), audit.definition('pg_constraint', pg_constraint.oid)
+  from pg_constraint join tables on tables.relid = conrelid and tables.ours where contype = 'c'
+) as fact (kind, relation, name, object, expression)
+cross join lateral regexp_match(fact.expression, '\m(current_setting|set_config|pg_read_\w+|pg_ls_\w+|lo_\w+|query_to_xml\w*)\(') as found
+where found is not null
+union all
+select 'operator_outside_catalog', thing.identity, 'a ' || thing.type,
+  case thing.type when 'operator of access method' then regexp_replace(thing.identity, '^operator (\d+) \((.*)\) of (.*) USING (\w+)$', 'alter operator family \3 using \4 drop operator \1 (\2)')
+    else format('drop %s %s%s', thing.type, thing.identity, case when thing.type = 'operator family' then ' cascade' end) end
+from (
+  select 'pg_operator'::regclass, oid from pg_operator
+  union all
+  select 'pg_cast'::regclass, oid from pg_cast
+  union all
+  select 'pg_opclass'::regclass, oid from pg_opclass
+  union all
+  select 'pg_opfamily'::regclass, oid from pg_opfamily
+  union all
+  select 'pg_amop'::regclass, oid from pg_amop
+  union all
+  select 'pg_am'::regclass, oid from pg_am
+  union all
+  select 'pg_transform'::regclass, oid from pg_transform
+  union all
+  select 'pg_conversion'::regclass, oid from pg_conversion
+) as made (catalog, oid)
+cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
+where made.oid >= 16384 and coalesce(thing.schema, '') not in (
+    select nspname from pg_namespace join audit.other_schemas as other on other.schemaid = pg_namespace.oid
+  )
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = (made.catalog, made.oid));
+comment on view audit.trigger_findings is 'What the checks of triggers, expressions and operators find.';
+comment on column audit.trigger_findings.code is 'The check.';
+comment on column audit.trigger_findings.object is 'What it found.';
+comment on column audit.trigger_findings.detail is 'What is wrong with it.';
+comment on column audit.trigger_findings.fix is 'SQL that mends it.';

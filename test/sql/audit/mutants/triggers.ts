@@ -1,0 +1,41 @@
+import type { Mutants } from '../mutation.js';
+
+/** Weakenings of triggers, and of what else calls functions unasked, by the check that has to name them. */
+export const triggers: Mutants = {
+  trigger_disabled: [
+    'alter table app.tasks disable trigger tasks_guard',
+    'alter table app.shift_signups disable trigger shift_signups_count',
+    'alter table app.shift_signups disable trigger all',
+    'alter table app.tasks enable replica trigger tasks_guard',
+    'alter table app.shifts enable always trigger shifts_stamp',
+  ],
+  trigger_without_comment: ['comment on trigger tasks_guard on app.tasks is null'],
+  trigger_function: [
+    'create trigger idle before update on app.tasks for each row execute function suppress_redundant_updates_trigger()',
+    `create function public.spy() returns trigger language plpgsql as 'begin return null; end'; create trigger "Sp y" before insert on app.members for each row execute function public.spy()`,
+  ],
+  trigger_missing: [
+    'drop trigger tasks_guard on app.tasks',
+    'create or replace trigger tasks_guard before insert or update on app.tasks for each row when (false) execute function app.guard_task()',
+    'create or replace trigger shifts_stamp after update on app.shifts for each row execute function app.stamp_shift()',
+  ],
+  trigger_unintended: [
+    'create trigger again before insert on app.members for each row execute function app.stamp_shift()',
+    'create view app.open with (security_invoker) as table app.tasks; create trigger "In stead" instead of insert on app.open for each row execute function app.guard_task()',
+    'alter trigger tasks_guard on app.tasks rename to aaa',
+  ],
+  expression_calls_function: [
+    `alter table app.tasks alter column created_by_id set default current_setting('app.member_id')::uuid`,
+    `create function app."O k"(text) returns boolean language sql return true; alter table app.tasks add constraint "fi ne" check (app."O k"(title))`,
+    'create function app.ok(text) returns text language sql immutable return $1; create index fine on app.tasks (tenant_id, app.ok(title))',
+    'create function public.made() returns text language sql return null::text; alter table app.tasks alter column description set default public.made()',
+    'create function app.ok(text) returns boolean language sql return true; create domain app.title as text check (app.ok(value))',
+  ],
+  operator_outside_catalog: [
+    `create function public.same(uuid, uuid) returns boolean language sql return true; create operator public.= (leftarg = uuid, rightarg = uuid, function = public.same)`,
+    `create function public.as_uuid(int) returns uuid language sql return null::uuid; create cast (int as uuid) with function public.as_uuid(int) as implicit`,
+    'create operator family public.fam using btree',
+    `create default conversion public.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
+    'create function public.below(uuid, text) returns boolean language sql immutable return true; create operator public.< (leftarg = uuid, rightarg = text, function = public.below); alter operator family uuid_ops using btree add operator 1 public.< (uuid, text)',
+  ],
+};
