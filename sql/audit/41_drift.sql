@@ -33,7 +33,7 @@ comment on column audit.seal.seal is 'The hash.';
 
 create view audit.migrated_kinds (kind) with (security_invoker) as values
   ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
-  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type');
+  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other');
 comment on view audit.migrated_kinds is 'The kinds of facts that migrations make and a deploy does not make anew.';
 comment on column audit.migrated_kinds.kind is 'The kind.';
 

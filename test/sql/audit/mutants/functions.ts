@@ -137,6 +137,7 @@ export const functions: Mutants = {
     `create function pg_catalog.set_config(text, text) returns text language sql return 'x'`,
     'create function information_schema.peek() returns int language sql return 1',
     'alter function pg_catalog.current_setting(text, boolean) security definer',
+    'alter function pg_catalog.textlike(text, text) leakproof',
   ],
   function_without_comment: ['comment on function app.sign_up(uuid) is null', make('language sql return 1')],
   function_swallows: [

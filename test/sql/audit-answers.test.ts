@@ -1,0 +1,83 @@
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { makeDatabase } from '../setup/database.js';
+
+t.test('whoever reads the audit, and with whatever search path, reads the same', async (t) => {
+  const db = await makeDatabase(t);
+  const readings: { facts: unknown[]; findings: unknown[] }[] = [];
+  for (const [role, path] of [
+    ['club_auditor', 'pg_catalog'],
+    ['club_api', 'app, pg_temp'],
+    ['club_owner', 'public'],
+    ['club_api', ''],
+  ] as const) {
+    await withClient(db.adminUrl, async (client) => {
+      await client.query(`set session authorization ${role}`);
+      await client.query(`select set_config('search_path', $1, false)`, [path]);
+      const { rows: facts } = await client.query(
+        'select kind, object, fact, make, unmake from audit.facts order by 1, 2',
+      );
+      readings.push({ facts, findings: (await client.query('table audit.findings')).rows });
+    });
+  }
+  t.same(readings[0]?.findings, []);
+  t.ok(Number(readings[0]?.facts.length) > 300);
+  for (const reading of readings.slice(1)) {
+    t.same(reading, readings[0]);
+  }
+});
+
+t.test('the audit answers, whatever stands in its way, and names it so that SQL can', async (t) => {
+  const db = await makeDatabase(t);
+  const strange = [
+    'alter table app.shifts rename column tenant_id to "tenant id"',
+    'create table app."Tä ""ble" ("Tenant_id" uuid, "a b" int primary key)',
+    'create role "Al Ice"; grant select ("name") on app.clubs to "Al Ice"; create policy "p q" on app.clubs to "Al Ice" using (true)',
+    'create function app."F n"(out a int, inout b text default $$x$$, variadic "c d" text[] default $${}$$) language sql security definer as $$ select 1, $1 $$',
+    'create aggregate app."A g"(int) (sfunc = int4pl, stype = int)',
+    'create domain app."D m" as text check (value <> $$$$); create type app."C t" as (a int)',
+  ];
+  await withClient(db.adminUrl, async (client) => {
+    const failures: string[] = [];
+    for (const statement of strange) {
+      await client.query('begin');
+      await client.query(statement);
+      const found = await client.query('table audit.findings').catch((error) => error);
+      if (found instanceof Error || found.rows.length === 0) {
+        failures.push(`${statement}: ${found}`);
+      }
+      await client.query('rollback');
+    }
+    t.same(failures, []);
+  });
+});
+
+t.test('what the documentation sets up beside the service is no finding', async (t) => {
+  const db = await makeDatabase(t);
+  const settings = await db.look(
+    `select format('alter role second_login set %s = %s', name, case name when 'search_path' then value else quote_literal(value) end) as statement
+     from audit.intended_settings where role = 'club_api'`,
+  );
+  const beside = [
+    ['create role second_login login in role club_api', ...settings.map(({ statement }) => statement)].join(
+      '; ',
+    ),
+    `create role shop login; create schema shop authorization shop; set local role shop;
+     create table shop.orders (id serial primary key); create view shop.all_orders as table shop.orders;
+     create function shop.count() returns bigint language sql security definer as 'select count(*) from shop.orders';
+     alter default privileges in schema shop grant select on tables to public; reset role`,
+    'create role boss login createrole; set local role boss; create role reporting; reset role',
+  ];
+  await withClient(db.adminUrl, async (client) => {
+    for (const statement of beside) {
+      await client.query('begin');
+      await client.query(statement);
+      t.same((await client.query('table audit.findings')).rows, [], statement);
+      await client.query('rollback');
+    }
+    await client.query(`begin; ${beside[0]}; alter role second_login bypassrls`);
+    const { rows } = await client.query('select code from audit.findings');
+    t.same(rows, [{ code: 'role_lent' }], 'a second login that policies do not bind');
+    await client.query('rollback');
+  });
+});
