@@ -79,7 +79,7 @@ where held.purpose = 'runtime' and held.privilege in ('insert', 'update')
 union all
 select 'operator_function_granted', what, says, revoke_it
 from held
-where kind = 'routine' and grantee <> 'club_owner' and (owner = 'club_operator' or object = 'audit.record_facts()')
+where kind = 'routine' and grantee <> 'club_owner' and (owner = 'club_operator' or object = 'audit.record_facts(jsonb)')
 union all
 select 'grant_tenant_column', what, says, revoke_it
 from held where column_name = tenant_column and privilege in ('insert', 'update')

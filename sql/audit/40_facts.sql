@@ -141,7 +141,7 @@ union all
 select 'function', function,
   concat_ws(' ', 'returns', audit.type_name(proc.prorettype), 'owner', owner, volatility, case when security_definer then 'security definer' end,
     case when leakproof then 'leakproof' end, case when proc.proisstrict then 'strict' end,
-    'parallel ' || proc.proparallel::text, language, nullif('set ' || array_to_string(settings, ', '), 'set '), 'body', md5(concat(pg_get_function_arguments(proc.oid), body))),
+    'parallel ' || proc.proparallel::text, language, nullif('set ' || array_to_string(settings, ', '), 'set '), 'body', md5(case when is_function then audit.definition('pg_proc', proc.oid) else body end)),
   case when is_function then format('%s; alter function %s owner to %s', audit.definition('pg_proc', functions.funcid), function, owner) end,
   format('drop routine %s', function)
 from audit.functions as functions

@@ -80,7 +80,7 @@ begin
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
-  -- Without a condition: the policy says which.
+  -- The answers that the club keeps for a day may name the member. Whoever asks again then makes something again.
   delete from app.idempotency_keys;
 end
 $$;

@@ -9,7 +9,7 @@
 
 comment on table app.idempotency_keys is 'Answers to requests that bore an Idempotency-Key, for 24 hours.';
 comment on column app.idempotency_keys.request is 'SHA-256 of the request: the same key for another request is a mistake.';
-comment on column app.idempotency_keys.body is 'The body of the answer, as it was sent. An erased member''s is deleted.';
+comment on column app.idempotency_keys.body is 'The body of the answer, as it was sent. Deleted when a member is erased, whom it may name.';
 
 alter table app.idempotency_keys alter column tenant_id set default app.tenant_id();
 alter table app.idempotency_keys alter column member_id set default app.member_id();
@@ -42,8 +42,8 @@ create policy idempotency_keys_clear on app.idempotency_keys for delete to club_
 comment on policy idempotency_keys_clear on app.idempotency_keys is 'Every writer of the club helps to clear old keys away.';
 
 create policy idempotency_keys_erase on app.idempotency_keys for delete to club_operator
-  using (member_id = (select app.member_id()) or position((select app.member_id())::text in body) > 0);
-comment on policy idempotency_keys_erase on app.idempotency_keys is 'An operator who erases a member deletes what was answered to them, or about them.';
+  using (tenant_id = (select app.tenant_id()));
+comment on policy idempotency_keys_erase on app.idempotency_keys is 'With an erased member go the kept answers of the club: any of them may name the member.';
 
 set local role club_idempotency;
 

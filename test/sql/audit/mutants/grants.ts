@@ -66,7 +66,7 @@ export const grants: Mutants = {
     'grant execute on function app.erase_member(uuid, uuid) to club_api',
     'grant execute on function app.operate_on(uuid) to club_api',
     'grant execute on function app.close_club(uuid) to club_signup',
-    'grant execute on function audit.record_facts() to club_auditor',
+    'grant execute on function audit.record_facts(jsonb) to club_auditor',
   ],
   grant_tenant_column: [
     'grant update (tenant_id) on app.tasks to club_api',
