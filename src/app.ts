@@ -23,6 +23,7 @@ import { methods } from './plugins/methods.js';
 import { openapi } from './plugins/openapi.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { query } from './plugins/query.js';
+import { rateLimit } from './plugins/rate-limit.js';
 import { responses } from './plugins/responses.js';
 import { tenant } from './plugins/tenant.js';
 import { testUser } from './plugins/test-user.js';
@@ -85,7 +86,10 @@ export async function buildApp(
   await app.register(messages);
   await app.register(query);
   await app.register(body);
-  await app.register(openapi, { testUserHeader: config.testUserHeader });
+  await app.register(openapi, {
+    testUserHeader: config.testUserHeader,
+    isRateLimited: config.rateLimitPerMinute > 0,
+  });
   await app.register(audit, { database, times: auditTimes });
   await app.register(health, { database });
 
@@ -95,6 +99,8 @@ export async function buildApp(
       await api.register(tenant);
       await api.register(authorize);
       await api.register(testUser, { enabled: config.testUserHeader });
+      // Known and allowed, so counted; the body and the database are still untouched.
+      await api.register(rateLimit, { perMinute: config.rateLimitPerMinute });
       await api.register(transaction, { database });
       await api.register(idempotency);
 

@@ -98,6 +98,8 @@ export interface ServerConfig {
   port: number;
   /** How many clients may be connected at once. */
   maxConnections: number;
+  /** How often a caller may ask in one club, a minute; 0 for no limit. */
+  rateLimitPerMinute: number;
   logLevel: string;
   database: { url: string; slots: number; prepare: boolean };
   auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
@@ -121,6 +123,7 @@ export function readServerConfig(
     host: variables.HOST,
     port: variables.PORT,
     maxConnections: variables.MAX_CONNECTIONS,
+    rateLimitPerMinute: variables.RATE_LIMIT_PER_MINUTE,
     logLevel: variables.LOG_LEVEL,
     database: {
       url: variables.DATABASE_URL,

@@ -14,6 +14,12 @@ export const Environment = Type.Object({
     default: 5_000,
     description: 'a number, 1 to 65535',
   }),
+  RATE_LIMIT_PER_MINUTE: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 600,
+    description: 'a number, 0 to 1000000',
+  }),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

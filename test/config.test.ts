@@ -80,6 +80,7 @@ t.test('every setting arrives, and what a command provides stands over the envir
     TRUST_PROXY: '10.0.0.0/8',
     PORT: '0',
     MAX_CONNECTIONS: '65535',
+    RATE_LIMIT_PER_MINUTE: '0',
     LOG_LEVEL: 'silent',
     NODE_ENV: 'test',
     DATABASE_POOL_SIZE: '100',
@@ -93,6 +94,7 @@ t.test('every setting arrives, and what a command provides stands over the envir
     host: '0.0.0.0',
     port: 0,
     maxConnections: 65_535,
+    rateLimitPerMinute: 0,
     trustProxy: '10.0.0.0/8',
     logLevel: 'silent',
     database: { url: production.DATABASE_URL, slots: 100, prepare: false },
@@ -116,6 +118,7 @@ t.test('a value that does not fit is refused by the name of its variable', async
   const unfit = {
     PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
     MAX_CONNECTIONS: ['0', '-1', '65536', '1e3', 'none'],
+    RATE_LIMIT_PER_MINUTE: ['-1', '1000001', '1.5', 'off'],
     LOG_LEVEL: ['verbose', 'INFO'],
     NODE_ENV: ['prod', 'Production'],
     DATABASE_URL: ['mysql://localhost/club', 'localhost'],

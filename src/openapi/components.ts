@@ -57,6 +57,7 @@ export interface Exchange {
   path: string;
   /** The path of the request: `/api/tasks/019d4d0b-9d20-7082-8524-56680d21b90d`. */
   url: string;
+  status: number;
   body: { id?: string; version?: number } | undefined;
 }
 
@@ -93,7 +94,22 @@ export const responseHeaders: Record<string, HeaderOf> = {
   'Retry-After': {
     description: 'How many seconds to wait.',
     schema: { type: 'integer', minimum: 0 },
-    example: () => 1,
+    example: ({ status }) => (status === 429 ? 12 : 1),
+  },
+  'RateLimit-Limit': {
+    description: 'How many requests you have in a minute, in this club.',
+    schema: { type: 'integer', minimum: 1 },
+    example: () => 600,
+  },
+  'RateLimit-Remaining': {
+    description: 'How many of them are left.',
+    schema: { type: 'integer', minimum: 0 },
+    example: ({ status }) => (status === 429 ? 0 : 588),
+  },
+  'RateLimit-Reset': {
+    description: 'In how many seconds you have all of them again.',
+    schema: { type: 'integer', minimum: 0 },
+    example: () => 12,
   },
   'WWW-Authenticate': {
     description: 'How to authenticate (RFC 6750).',

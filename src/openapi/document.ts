@@ -30,6 +30,8 @@ export interface Document {
   components?: { schemas?: Record<string, Schema> };
 }
 
+const RATE_LIMIT = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
 const successes: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Gone.' };
 
 /**
@@ -81,7 +83,8 @@ function completeOperation(
       content.example ??= exampleOf(content.schema, status, schemas);
     }
     const body = content?.example as Exchange['body'];
-    response.headers = headers(['X-Request-Id', ...operation.sends], { path, url, body });
+    const names = ['X-Request-Id', ...operation.sends, ...(operation.isRateLimited ? RATE_LIMIT : [])];
+    response.headers = headers(names, { path, url, status: Number(status), body });
   }
   if (operation.method === 'PATCH' && entry.requestBody !== undefined) {
     const { content } = entry.requestBody;
@@ -93,7 +96,7 @@ function completeOperation(
   const refusals = codesOf(operation);
   for (const status of new Set(refusals.map((code) => codes[code][0]))) {
     const group = refusals.filter((code) => codes[code][0] === status);
-    responses[status] = refusal(status, group, { path, url, body: undefined });
+    responses[status] = refusal(group, { path, url, status, body: undefined });
   }
   entry.responses = responses;
 }
@@ -127,11 +130,15 @@ function readable(parameter: Parameter): Parameter {
   return { ...rest, schema: { ...schema, examples } };
 }
 
-function refusal(status: number, group: Code[], exchange: Exchange): Response {
-  const extra: Record<number, string[]> = { 401: ['WWW-Authenticate'], 503: ['Retry-After'] };
+function refusal(group: Code[], exchange: Exchange): Response {
+  const extra: Record<number, string[]> = {
+    401: ['WWW-Authenticate'],
+    429: ['Retry-After', ...RATE_LIMIT],
+    503: ['Retry-After'],
+  };
   return {
     description: group.map((code) => `\`${code}\``).join(', '),
-    headers: headers(['X-Request-Id', ...(extra[status] ?? [])], exchange),
+    headers: headers(['X-Request-Id', ...(extra[exchange.status] ?? [])], exchange),
     content: {
       'application/problem+json': {
         schema: {

@@ -24,6 +24,8 @@ export interface Operation {
   sends: readonly string[];
   /** Whether it belongs to a club. */
   hasTenant: boolean;
+  /** Whether the requests of a caller are counted, and refused beyond a number. */
+  isRateLimited: boolean;
   /** Whether a test set-up may act as another member. */
   hasTestUser: boolean;
   takesBody: boolean;
@@ -33,13 +35,14 @@ export interface Operation {
 
 /** Every code that an operation can be refused with. */
 export function codesOf(operation: Operation): Code[] {
-  const { method, policy, problems, reads, hasTenant, hasTestUser, takesBody } = operation;
+  const { method, policy, problems, reads, hasTenant, hasTestUser, isRateLimited, takesBody } = operation;
   const parsesBody = method !== 'GET';
   return [
     ...only(policy !== undefined, ['unauthenticated', 'invalid_token']),
     ...only(hasTenant, ['tenant_header_missing', 'tenant_header_invalid', 'tenant_forbidden']),
     ...only(hasTenant && policy !== 'RequireViewer', ['insufficient_role']),
     ...only(hasTestUser, ['test_user_invalid']),
+    ...only(isRateLimited, ['rate_limited']),
     ...only(parsesBody, ['malformed_json', 'payload_too_large', 'unsupported_media_type']),
     ...only(takesBody, ['validation_failed']),
     'invalid_parameter',

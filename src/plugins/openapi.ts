@@ -11,8 +11,8 @@ import { TENANTLESS_PATH } from './tenant.js';
  *
  * The schemas of the routes are the validators, the serializers and this document; nothing is written twice.
  */
-export const openapi = plugin<{ testUserHeader: boolean }>(
-  async (app, { testUserHeader }) => {
+export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean }>(
+  async (app, { testUserHeader, isRateLimited }) => {
     const operations: Operation[] = [];
 
     app.addHook('onRoute', ({ method, url, config, schema }) => {
@@ -27,6 +27,7 @@ export const openapi = plugin<{ testUserHeader: boolean }>(
           sends: config?.sends ?? [],
           hasTenant,
           hasTestUser: testUserHeader && hasTenant,
+          isRateLimited: isRateLimited && config?.policy !== undefined,
           takesBody: schema.body !== undefined,
           bodyIsOptional: config?.bodyIsOptional ?? false,
         });

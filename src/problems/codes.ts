@@ -150,6 +150,12 @@ export const codes = {
     'This Idempotency-Key belongs to another request of yours. Take a new key for a new request.',
   ],
 
+  rate_limited: [
+    429,
+    'Too many requests',
+    'You have asked as often as you may in a minute. Go on after the time in Retry-After.',
+  ],
+
   internal_error: [500, 'Internal error', 'This is our fault. Report it with the `requestId`.'],
   service_unavailable: [
     503,

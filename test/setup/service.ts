@@ -60,7 +60,7 @@ const straight = async ({ url }: TestDatabase) => ({ url, slots: 4, prepare: tru
 
 export async function startService(
   t: Test,
-  settings: Partial<Pick<ServerConfig, 'testUserHeader'>> = {},
+  settings: Partial<Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute'>> = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
   log?: DestinationStream,
 ): Promise<TestService> {
@@ -72,6 +72,8 @@ export async function startService(
     host: '127.0.0.1',
     port: 0,
     maxConnections: 1_000,
+    // More than any test sends, so that every answer is counted and none refused.
+    rateLimitPerMinute: 1_000_000,
     logLevel: 'silent',
     database: connection,
     auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },

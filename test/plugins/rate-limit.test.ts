@@ -1,0 +1,192 @@
+import t from 'tap';
+import { Environment } from '../../src/variables.js';
+import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
+import { type Answer, startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+
+const once = await startService(t, { rateLimitPerMinute: 1 });
+const thrice = await startService(t, { rateLimitPerMinute: 3 });
+const north = await thrice.db.makeClub('north');
+const south = await thrice.db.makeClub('south');
+
+const left = ({ headers }: Answer) => headers['ratelimit-remaining'];
+
+/** Somebody with a role in both clubs, who names the one they mean. */
+async function inBoth(subject: string, role = 'Member') {
+  const token = await thrice.token({ sub: subject, clubs: { [north]: role, [south]: role } });
+  return (path: string, club?: string) =>
+    thrice.send('GET', path, {
+      headers: { authorization: `Bearer ${token}`, ...(club === undefined ? {} : { 'x-tenant-id': club }) },
+    });
+}
+
+t.test('every operation counts, and beyond the limit it is a 429 that says when to come back', async (t) => {
+  const club = await once.db.makeClub();
+  for (const endpoint of endpoints) {
+    const headers = {
+      authorization: `Bearer ${await once.token({ sub: `${endpoint.method} ${endpoint.path}`, clubs: { [club]: 'Admin' } })}`,
+      'x-tenant-id': club,
+    };
+    const send = () => once.send(endpoint.method, pathOf(endpoint), { headers, body: endpoint.body });
+    const [first, second] = [await send(), await send()];
+    const rule = `${endpoint.method} ${endpoint.path}`;
+    t.equal(first.body?.code ?? first.status, endpoint.answer, rule);
+    t.match(first.headers, { 'ratelimit-limit': '1', 'ratelimit-remaining': '0' }, rule);
+    t.match([second.status, second.body.code], [429, 'rate_limited'], rule);
+    t.match(second.headers, { 'ratelimit-limit': '1', 'ratelimit-remaining': '0' }, rule);
+    t.match(String(second.headers['content-type']), /^application\/problem\+json/, rule);
+    for (const name of ['retry-after', 'ratelimit-reset']) {
+      const seconds = Number(second.headers[name]);
+      t.ok(seconds >= 1 && seconds <= 60, `${rule} ${name} ${seconds}`);
+    }
+  }
+});
+
+t.test('a caller has one allowance in a club, whatever they ask for, and another in each club', async (t) => {
+  const ask = await inBoth('anna');
+  t.equal(left(await ask('/api/tasks', north)), '2');
+  t.equal(left(await ask('/api/shifts?limit=5', north)), '1');
+  t.equal(left(await ask('/api/members/me', north.toUpperCase())), '0');
+  t.equal((await ask('/api/clubs/current', north)).status, 429);
+  t.equal(left(await ask('/api/tasks', south)), '2');
+  t.equal(left(await ask('/api/clubs/me', north)), '2');
+  t.equal(left(await ask('/api/clubs/me')), '1', 'there the club is ignored');
+  t.equal(left(await ask('/api/clubs/me', south)), '0');
+  t.equal((await ask('/api/clubs/me', 'no club')).status, 429);
+  t.equal((await ask('/api/tasks', south)).status, 200);
+});
+
+t.test('a caller uses up nobody else’s allowance, be the subjects ever so alike', async (t) => {
+  const names = ['ben', 'Ben', 'ben ', ' ben', `${north} ben`, 'ben\u0301', 'constructor', '__proto__'];
+  const found = new Set();
+  for (const name of names) {
+    const ask = await inBoth(name);
+    found.add(left(await ask('/api/tasks', north)));
+    found.add(left(await ask('/api/clubs/me')));
+  }
+  t.same([...found], ['2']);
+});
+
+t.test('HEAD counts as GET does', async (t) => {
+  const headers = {
+    authorization: `Bearer ${await thrice.token({ sub: 'head', clubs: { [north]: 'Member' } })}`,
+    'x-tenant-id': north,
+  };
+  t.equal(left(await thrice.send('HEAD', '/api/tasks', { headers })), '2');
+  t.equal(left(await thrice.send('GET', '/api/tasks', { headers })), '1');
+});
+
+t.test('a request refused for its token, club or role is counted under nobody’s name', async (t) => {
+  const ask = await inBoth('cleo', 'Viewer');
+  const token = await thrice.token({ sub: 'cleo', clubs: { [north]: 'Viewer' } });
+  const forged = `Bearer ${token.slice(0, -4)}AAAA`;
+  const codes = new Map<string, unknown>();
+  for (let round = 0; round < 5; round += 1) {
+    for (const answer of [
+      await thrice.send('GET', '/api/shifts', { headers: { authorization: forged, 'x-tenant-id': north } }),
+      await thrice.send('GET', '/api/shifts', { headers: { 'x-tenant-id': north } }),
+      await ask('/api/shifts'),
+      await ask('/api/shifts', 'no club'),
+      await ask('/api/shifts', MISSING),
+      await ask('/api/tasks', north),
+    ]) {
+      codes.set(answer.body.code, answer.headers['ratelimit-limit']);
+    }
+  }
+  t.same(Object.fromEntries(codes), {
+    invalid_token: undefined,
+    unauthenticated: undefined,
+    tenant_header_missing: undefined,
+    tenant_header_invalid: undefined,
+    tenant_forbidden: undefined,
+    insufficient_role: undefined,
+  });
+  t.equal(left(await ask('/api/shifts', north)), '2');
+});
+
+t.test(
+  'what is refused later is counted, and neither the body nor the database is asked beyond the limit',
+  async (t) => {
+    const dora = thrice.as('dora', 'Manager', north);
+    t.match(await dora.post('/api/tasks', '{'), { status: 400, headers: { 'ratelimit-remaining': '2' } });
+    t.match(await dora.get('/api/tasks/x'), { status: 400, headers: { 'ratelimit-remaining': '1' } });
+    t.equal(left(await dora.get('/api/tasks?limit=0')), '0');
+    t.equal((await dora.post('/api/tasks', '{')).status, 429);
+    t.equal((await dora.post('/api/tasks', 'a'.repeat(200_000))).status, 429);
+    t.equal((await dora.post('/api/tasks', { title: 'Mow' })).status, 429);
+    t.same(await thrice.db.look('select from app.tasks'), []);
+    t.same(await thrice.db.look(`select from app.members where external_user_id = 'dora'`), []);
+  },
+);
+
+t.test('what watches the process and reads the document is not counted', async (t) => {
+  const headers = { authorization: `Bearer ${await once.token({ sub: 'watch' })}` };
+  const found = new Set();
+  for (const path of [
+    '/livez',
+    '/readyz',
+    '/openapi.json',
+    '/docs',
+    '/docs/static/index.css',
+    '/api/nothing',
+  ]) {
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await once.send('GET', path, { headers });
+      found.add(`${answer.status === 429} ${answer.headers['ratelimit-limit']}`);
+    }
+  }
+  t.same([...found], ['false undefined']);
+  t.equal((await once.send('GET', '/api/clubs/me', { headers })).status, 200);
+});
+
+t.test('after its minute a caller has the whole allowance again', async (t) => {
+  const ask = await inBoth('emil');
+  const statuses: number[] = [];
+  for (let round = 0; round < 4; round += 1) {
+    statuses.push((await ask('/api/tasks', north)).status);
+  }
+  t.same(statuses, [200, 200, 200, 429]);
+  const now = Date.now;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  Date.now = () => now() + 61_000;
+  t.equal(left(await ask('/api/tasks', north)), '2');
+});
+
+t.test('0 is no limit, and the document says nothing of one', async (t) => {
+  const free = await startService(t, { rateLimitPerMinute: 0 });
+  const anna = free.as('anna', 'Admin', await free.db.makeClub());
+  const answer = await anna.get('/api/tasks');
+  t.match([answer.status, left(answer)], [200, undefined]);
+  const { paths } = (await free.send('GET', '/openapi.json')).body;
+  const { responses } = paths['/api/tasks'].get;
+  t.same([responses[429], responses[200].headers['RateLimit-Limit']], [undefined, undefined]);
+});
+
+t.test('by default 1,000 members at one shift are let in at once, each on their own allowance', async (t) => {
+  const { default: perMinute } = Environment.properties.RATE_LIMIT_PER_MINUTE;
+  const service = await startService(t, { rateLimitPerMinute: perMinute });
+  const club = await service.db.makeClub();
+  const shift = await service
+    .as('mara', 'Manager', club)
+    .post('/api/shifts', shiftRequest({ capacity: 1000 }));
+  const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const tokens = await Promise.all(
+    Array.from({ length: 1_000 }, (_, index) =>
+      service.token({ sub: `caller-${index}`, clubs: { [club]: 'Member' } }),
+    ),
+  );
+  const answers = await Promise.all(
+    tokens.map(async (token) => {
+      const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
+      const url = `${origin}/api/shifts/${shift.body.id}/signup`;
+      const response = await fetch(url, { method: 'POST', headers });
+      await response.text();
+      // How many of them the database serves in time is another question.
+      return `${response.status === 429} ${response.headers.get('ratelimit-remaining')}`;
+    }),
+  );
+  t.same([...new Set(answers)], [`false ${perMinute - 1}`]);
+  t.equal(answers.length, 1_000);
+});
