@@ -15,6 +15,7 @@ import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
 import { refuseBrokenRequests } from './plugins/broken-requests.js';
 import { connections } from './plugins/connections.js';
+import { cors } from './plugins/cors.js';
 import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
 import { idempotency } from './plugins/idempotency.js';
@@ -82,6 +83,8 @@ export async function buildApp(
   await app.register(drain);
   await app.register(methods);
   await app.register(responses);
+  // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
+  await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);
   await app.register(messages);
   await app.register(query);

@@ -7,7 +7,7 @@
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { isNetwork } from './validation/network.js';
-import { isLoopback, isOneServer } from './validation/url.js';
+import { isLoopback, isOneServer, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
 
 export type DevelopmentConfig = Variables;
@@ -58,8 +58,13 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
       );
     }
   }
-  if (variables.TRUST_PROXY?.split(',').every(isNetwork) === false) {
-    faults.set('TRUST_PROXY', `TRUST_PROXY must be ${Environment.properties.TRUST_PROXY.description}.`);
+  for (const [name, isItem] of [
+    ['TRUST_PROXY', isNetwork],
+    ['CORS_ORIGINS', isOrigin],
+  ] as const) {
+    if (variables[name]?.split(',').every(isItem) === false) {
+      faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
+    }
   }
   const { AUTH_ISSUER: issuer, AUTH_JWKS_URL: jwksUrl } = variables;
   if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
@@ -105,6 +110,8 @@ export interface ServerConfig {
   auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
   /** Proxies whose X-Forwarded-For is believed, for the address in the log; undefined for none. */
   trustProxy: string | undefined;
+  /** Whose pages may read the answers; none without CORS. */
+  corsOrigins: string[];
   testUserHeader: boolean;
 }
 
@@ -137,6 +144,7 @@ export function readServerConfig(
       clubsClaim: variables.AUTH_CLUBS_CLAIM,
     },
     trustProxy: variables.TRUST_PROXY,
+    corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',
   };
 }

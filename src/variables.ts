@@ -56,6 +56,11 @@ export const Environment = Type.Object({
       description: 'addresses or networks with commas between, such as 10.0.0.0/8',
     }),
   ),
+  CORS_ORIGINS: Type.Optional(
+    Type.String({
+      description: 'origins as browsers send them, with commas between, such as https://app.example.org',
+    }),
+  ),
   TEST_USER_HEADER: { ...Switch, default: 'off' },
 });
 

@@ -4,39 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import {
-  ConfigurationError,
-  readDevelopmentConfig,
-  readMigrationUrl,
-  readServerConfig,
-} from '../src/config.js';
+import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../src/config.js';
 import { Environment } from '../src/variables.js';
+import { faultsOf, faultyIn, production } from './setup/faults.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const names = Object.keys(Environment.properties);
-const production = {
-  DATABASE_URL: 'postgres://club_api@db.example.org/club',
-  AUTH_ISSUER: 'https://id.example.org/',
-};
-
-/** The lines of the refusal, a fault each; none when the configuration is good. */
-function faultsOf(environment: Record<string, string>): string[] {
-  try {
-    readServerConfig({}, environment);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) {
-      throw error;
-    }
-    return error.message.split('\n').slice(1);
-  }
-}
-
-/** The variables that are faulty when these stand over a good configuration for production. */
-function faultyIn(environment: Record<string, string>): string[] {
-  return faultsOf({ ...production, ...environment }).map((fault) => fault.trim().split(' ', 1)[0] ?? '');
-}
-
 t.test(
   '.env.example names every variable once, each under a comment, with the defaults of the code',
   async (t) => {
@@ -73,73 +46,10 @@ t.test('unset means production, which needs a database and an issuer', async (t)
   t.equal(readMigrationUrl({ MIGRATION_DATABASE_URL: production.DATABASE_URL }), production.DATABASE_URL);
 });
 
-t.test('every setting arrives, and what a command provides stands over the environment', async (t) => {
-  const environment = {
-    ...production,
-    HOST: '0.0.0.0',
-    TRUST_PROXY: '10.0.0.0/8',
-    PORT: '0',
-    MAX_CONNECTIONS: '65535',
-    RATE_LIMIT_PER_MINUTE: '0',
-    LOG_LEVEL: 'silent',
-    NODE_ENV: 'test',
-    DATABASE_POOL_SIZE: '100',
-    DATABASE_PREPARE: 'off',
-    AUTH_AUDIENCE: 'clubs-api',
-    AUTH_JWKS_URL: 'https://keys.example.org/jwks',
-    AUTH_CLUBS_CLAIM: 'https://example.org/clubs',
-    TEST_USER_HEADER: 'on',
-  };
-  t.same(readServerConfig({ AUTH_ISSUER: 'https://other.example.org' }, environment), {
-    host: '0.0.0.0',
-    port: 0,
-    maxConnections: 65_535,
-    rateLimitPerMinute: 0,
-    trustProxy: '10.0.0.0/8',
-    logLevel: 'silent',
-    database: { url: production.DATABASE_URL, slots: 100, prepare: false },
-    auth: {
-      issuer: 'https://other.example.org',
-      audience: 'clubs-api',
-      jwksUrl: 'https://keys.example.org/jwks',
-      clubsClaim: 'https://example.org/clubs',
-    },
-    testUserHeader: true,
-  });
-});
-
 t.test('an empty variable counts as unset', async (t) => {
   const empty = Object.fromEntries(names.map((name) => [name, '']));
   t.same(readServerConfig({}, { ...empty, ...production }), readServerConfig({}, production));
   t.same(readDevelopmentConfig(empty), readDevelopmentConfig({}));
-});
-
-t.test('a value that does not fit is refused by the name of its variable', async (t) => {
-  const unfit = {
-    PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
-    MAX_CONNECTIONS: ['0', '-1', '65536', '1e3', 'none'],
-    RATE_LIMIT_PER_MINUTE: ['-1', '1000001', '1.5', 'off'],
-    LOG_LEVEL: ['verbose', 'INFO'],
-    NODE_ENV: ['prod', 'Production'],
-    DATABASE_URL: ['mysql://localhost/club', 'localhost'],
-    DATABASE_POOL_SIZE: ['0', '101', '1.5'],
-    DATABASE_PREPARE: ['true', 'ON'],
-    AUTH_ISSUER: ['not-a-url'],
-    AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
-    TEST_POSTGRES_BIN: ['bin', '../postgresql/bin'],
-    TRUST_PROXY:
-      'true proxy.example.org 999.0.0.1 10.1.2 10.0.0.0/33 10.0.0.0/0 fd00::/129 10.0.0.1/8/8 10.0.0.1,'.split(
-        ' ',
-      ),
-    TEST_USER_HEADER: ['true', 'yes'],
-  };
-  for (const [name, values] of Object.entries(unfit)) {
-    for (const value of values) {
-      t.same(faultyIn({ [name]: value }), [name], `${name}=${value}`);
-    }
-  }
-  t.same(faultyIn({ TRUST_PROXY: '10.0.0.1,192.168.0.0/16,::1,fd00::/8,::ffff:10.0.0.1/128' }), []);
-  t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
 });
 
 t.test('all faults are told at once', async (t) => {

@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { PREFLIGHT_URL } from './cors.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -18,6 +19,9 @@ export const methods = plugin(
     const patterns = new Map<string, Pattern>();
 
     app.addHook('onRoute', ({ url, method }) => {
+      if (url === PREFLIGHT_URL) {
+        return;
+      }
       const pattern = patterns.get(url) ?? { segments: url.split('/'), methods: new Set() };
       for (const name of [method].flat()) {
         pattern.methods.add(name);

@@ -5,6 +5,7 @@ import type { Code } from '../problems/codes.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import { problemFromValidation } from '../problems/from-validation.js';
 import { Problem } from '../problems/problem.js';
+import { PREFLIGHT_URL } from './cors.js';
 
 const RETRY_AFTER_S = '1';
 
@@ -51,7 +52,8 @@ export const problems = plugin(
     // Before a body is read: what there is to say of a path or a method does not depend on it.
     app.addHook('onRequest', async (request, reply) => {
       // The router takes nothing for an id as well: /api/tasks/ is no task, and nowhere.
-      if (request.is404 || (request.params as { id?: string }).id === '') {
+      const { url } = request.routeOptions;
+      if (request.is404 || url === PREFLIGHT_URL || (request.params as { id?: string }).id === '') {
         const methods = app.methodsOf(request.url);
         const problem =
           methods.length === 0

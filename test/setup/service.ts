@@ -60,7 +60,7 @@ const straight = async ({ url }: TestDatabase) => ({ url, slots: 4, prepare: tru
 
 export async function startService(
   t: Test,
-  settings: Partial<Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute'>> = {},
+  settings: Partial<Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins'>> = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
   log?: DestinationStream,
 ): Promise<TestService> {
@@ -78,6 +78,7 @@ export async function startService(
     database: connection,
     auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
     trustProxy: undefined,
+    corsOrigins: [],
     testUserHeader: false,
     ...settings,
   };

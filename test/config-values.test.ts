@@ -1,0 +1,82 @@
+import t from 'tap';
+import { readServerConfig } from '../src/config.js';
+import { faultyIn, production } from './setup/faults.js';
+
+t.test('every setting arrives, and what a command provides stands over the environment', async (t) => {
+  const environment = {
+    ...production,
+    HOST: '0.0.0.0',
+    TRUST_PROXY: '10.0.0.0/8',
+    CORS_ORIGINS: 'https://app.example.org,http://localhost:5173',
+    PORT: '0',
+    MAX_CONNECTIONS: '65535',
+    RATE_LIMIT_PER_MINUTE: '0',
+    LOG_LEVEL: 'silent',
+    NODE_ENV: 'test',
+    DATABASE_POOL_SIZE: '100',
+    DATABASE_PREPARE: 'off',
+    AUTH_AUDIENCE: 'clubs-api',
+    AUTH_JWKS_URL: 'https://keys.example.org/jwks',
+    AUTH_CLUBS_CLAIM: 'https://example.org/clubs',
+    TEST_USER_HEADER: 'on',
+  };
+  t.same(readServerConfig({ AUTH_ISSUER: 'https://other.example.org' }, environment), {
+    host: '0.0.0.0',
+    port: 0,
+    maxConnections: 65_535,
+    rateLimitPerMinute: 0,
+    trustProxy: '10.0.0.0/8',
+    corsOrigins: ['https://app.example.org', 'http://localhost:5173'],
+    logLevel: 'silent',
+    database: { url: production.DATABASE_URL, slots: 100, prepare: false },
+    auth: {
+      issuer: 'https://other.example.org',
+      audience: 'clubs-api',
+      jwksUrl: 'https://keys.example.org/jwks',
+      clubsClaim: 'https://example.org/clubs',
+    },
+    testUserHeader: true,
+  });
+});
+
+t.test('a value that does not fit is refused by the name of its variable', async (t) => {
+  const unfit = {
+    PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
+    MAX_CONNECTIONS: ['0', '-1', '65536', '1e3', 'none'],
+    RATE_LIMIT_PER_MINUTE: ['-1', '1000001', '1.5', 'off'],
+    LOG_LEVEL: ['verbose', 'INFO'],
+    NODE_ENV: ['prod', 'Production'],
+    DATABASE_URL: ['mysql://localhost/club', 'localhost'],
+    DATABASE_POOL_SIZE: ['0', '101', '1.5'],
+    DATABASE_PREPARE: ['true', 'ON'],
+    AUTH_ISSUER: ['not-a-url'],
+    AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
+    TEST_POSTGRES_BIN: ['bin', '../postgresql/bin'],
+    TRUST_PROXY:
+      'true proxy.example.org 999.0.0.1 10.1.2 10.0.0.0/33 10.0.0.0/0 fd00::/129 10.0.0.1/8/8 10.0.0.1,'.split(
+        ' ',
+      ),
+    CORS_ORIGINS: [
+      ...['*', 'null', 'app.example.org', 'https://', 'ftp://app.example.org', 'https://*.example.org'],
+      ...[
+        'https://app.example.org/',
+        'https://App.example.org',
+        'https://app.example.org:443',
+        'http://a:b@c',
+      ],
+      ...[
+        'https://app.example.org, https://b.example.org',
+        'https://app.example.org,',
+        'https://a.example/x',
+      ],
+    ],
+    TEST_USER_HEADER: ['true', 'yes'],
+  };
+  for (const [name, values] of Object.entries(unfit)) {
+    for (const value of values) {
+      t.same(faultyIn({ [name]: value }), [name], `${name}=${value}`);
+    }
+  }
+  t.same(faultyIn({ TRUST_PROXY: '10.0.0.1,192.168.0.0/16,::1,fd00::/8,::ffff:10.0.0.1/128' }), []);
+  t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
+});
