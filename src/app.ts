@@ -26,6 +26,7 @@ import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { query } from './plugins/query.js';
 import { rateLimit } from './plugins/rate-limit.js';
 import { responses } from './plugins/responses.js';
+import { securityHeaders } from './plugins/security-headers.js';
 import { tenant } from './plugins/tenant.js';
 import { testUser } from './plugins/test-user.js';
 import { transaction } from './plugins/transaction.js';
@@ -83,6 +84,7 @@ export async function buildApp(
   await app.register(drain);
   await app.register(methods);
   await app.register(responses);
+  await app.register(securityHeaders);
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);

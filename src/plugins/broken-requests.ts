@@ -64,6 +64,7 @@ function answer(status: number, detail: string, requestId: string): string {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: private, no-cache',
     'Vary: Authorization, X-Tenant-Id',
+    'X-Content-Type-Options: nosniff',
     `X-Request-Id: ${requestId}`,
     'Connection: close',
     '',

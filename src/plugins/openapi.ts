@@ -4,6 +4,7 @@ import plugin from 'fastify-plugin';
 import { complete, type Document } from '../openapi/document.js';
 import type { Operation } from '../openapi/operation.js';
 import { NoQuery } from '../validation/schemas.js';
+import { DOCS_CSP } from './security-headers.js';
 import { TENANTLESS_PATH } from './tenant.js';
 
 /**
@@ -71,6 +72,7 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
       });
       await docs.register(swaggerUi, {
         routePrefix: '/docs',
+        staticCSP: DOCS_CSP,
         uiConfig: { validatorUrl: null, persistAuthorization: true },
       });
     });

@@ -83,6 +83,7 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
     'x-request-id': request.id,
     'cache-control': 'private, no-cache',
     vary: 'Authorization, X-Tenant-Id',
+    'x-content-type-options': 'nosniff',
   });
   request.log.info({ method: request.method, route: null, status: 400, ip: request.ip }, 'request');
   send(problemOf(error), request, reply);

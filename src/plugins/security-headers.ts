@@ -1,0 +1,46 @@
+import helmet from '@fastify/helmet';
+import plugin from 'fastify-plugin';
+
+const ONE_YEAR_S = 31_536_000;
+
+/** What the page of /docs may load: its own files. No script stands in the page itself. */
+export const DOCS_CSP = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  // Swagger UI writes some styles into the page; with nowhere to send anything, they can do no more than look.
+  'style-src': ["'self'", "'unsafe-inline'"],
+  // Swagger UI draws its arrows from data: URLs.
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+/**
+ * What a browser is told of every answer: it is what its type says, no page to be shown or framed, and nothing that
+ * a page elsewhere may embed. Reading by script is another thing, which plugins/cors.ts allows.
+ */
+export const securityHeaders = plugin(
+  async (app) => {
+    await app.register(helmet, {
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: {
+          'default-src': ["'none'"],
+          'base-uri': ["'none'"],
+          'form-action': ["'none'"],
+          'frame-ancestors': ["'none'"],
+        },
+      },
+      // A browser heeds it over TLS only. What else lives below this host's name is for others to say.
+      strictTransportSecurity: { maxAge: ONE_YEAR_S, includeSubDomains: false },
+      xFrameOptions: { action: 'deny' },
+      // For browsers and plugins that are gone.
+      xDnsPrefetchControl: false,
+      xDownloadOptions: false,
+      xPermittedCrossDomainPolicies: false,
+    });
+  },
+  { name: 'security-headers' },
+);
