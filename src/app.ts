@@ -21,6 +21,7 @@ import { health } from './plugins/health.js';
 import { idempotency } from './plugins/idempotency.js';
 import { messages } from './plugins/messages.js';
 import { methods } from './plugins/methods.js';
+import { metrics } from './plugins/metrics.js';
 import { openapi } from './plugins/openapi.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { query } from './plugins/query.js';
@@ -82,6 +83,8 @@ export async function buildApp(
 
   await app.register(connections, { max: config.maxConnections });
   await app.register(drain);
+  // Counts what becomes of every request, so before anything that can end one.
+  await app.register(metrics, { database, listen: config.metrics });
   await app.register(methods);
   await app.register(responses);
   await app.register(securityHeaders);

@@ -105,6 +105,8 @@ export interface ServerConfig {
   maxConnections: number;
   /** How often a caller may ask in one club, a minute; 0 for no limit. */
   rateLimitPerMinute: number;
+  /** Where the metrics are; undefined for nowhere. */
+  metrics: { host: string; port: number } | undefined;
   logLevel: string;
   database: { url: string; slots: number; prepare: boolean };
   auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
@@ -131,6 +133,10 @@ export function readServerConfig(
     port: variables.PORT,
     maxConnections: variables.MAX_CONNECTIONS,
     rateLimitPerMinute: variables.RATE_LIMIT_PER_MINUTE,
+    metrics:
+      variables.METRICS_PORT === undefined
+        ? undefined
+        : { host: variables.METRICS_HOST, port: variables.METRICS_PORT },
     logLevel: variables.LOG_LEVEL,
     database: {
       url: variables.DATABASE_URL,

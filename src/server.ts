@@ -22,7 +22,7 @@ try {
   const expected = error instanceof ConfigurationError || error instanceof UnsafeRole;
   const { code, port } = error as { code?: string; port?: number };
   const message =
-    code === 'EADDRINUSE' ? `The port ${port} is taken. Stop what listens there, or set PORT.` : error;
+    code === 'EADDRINUSE' ? `The port ${port} is taken. Stop what listens there, or choose another.` : error;
   console.error(expected ? (error as Error).message : message);
   process.exit(1);
 }

@@ -20,6 +20,14 @@ export const Environment = Type.Object({
     default: 600,
     description: 'a number, 0 to 1000000',
   }),
+  METRICS_HOST: Type.String({
+    minLength: 1,
+    default: '127.0.0.1',
+    description: 'an address to listen on',
+  }),
+  METRICS_PORT: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 65_535, description: 'a port, 1 to 65535' }),
+  ),
   LOG_LEVEL: Type.Union(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info', description: 'fatal, error, warn, info, debug, trace or silent' },

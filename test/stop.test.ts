@@ -1,26 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { freePort } from './setup/free-port.js';
 import { AUDIENCE, startService } from './setup/service.js';
 
 // The issuer and the database of this service serve a second one: the process as it ships.
 const service = await startService(t);
 const club = await service.db.makeClub();
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
-
 async function startProcess(
   t: Test,
   port: number,
+  metricsPort: number,
   [file, ...args]: [string, ...string[]],
 ): Promise<ChildProcess> {
   const child = spawn(file, args, {
@@ -30,6 +23,7 @@ async function startProcess(
       PATH: process.env.PATH,
       NODE_ENV: 'production',
       PORT: String(port),
+      METRICS_PORT: String(metricsPort),
       DATABASE_URL: service.db.url,
       AUTH_ISSUER: service.issuer.url,
       AUTH_AUDIENCE: AUDIENCE,
@@ -65,9 +59,9 @@ function request(port: number, path: string, agent: Agent, headers: Record<strin
 t.test(
   'a stop resets nobody: running requests finish, kept connections are closed with an answer',
   async (t) => {
-    const port = await freePort();
+    const [port, metricsPort] = [await freePort(), await freePort()];
     // As docs/operate.md starts it: npm and its shell hand the signal on.
-    const child = await startProcess(t, port, ['npm', 'start']);
+    const child = await startProcess(t, port, metricsPort, ['npm', 'start']);
     const token = await service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
     const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
     let answered = 0;
@@ -95,21 +89,22 @@ t.test(
     const ready = await request(port, '/readyz', new Agent(), {});
     t.equal(ready.status, 503, 'not ready any more');
     t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'but alive');
+    const seen = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+    t.match(await seen.text(), /route="\/api\/tasks",status="200"} \d/, 'and the last requests are counted');
     await Promise.all(clients);
     const [code] = await once(child, 'exit');
     t.equal(code, 0);
     t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
-    await t.rejects(
-      request(port, '/livez', new Agent(), {}),
-      { code: 'ECONNREFUSED' },
-      'and nothing is left',
-    );
+    for (const left of [port, metricsPort]) {
+      const gone = request(left, '/livez', new Agent(), {});
+      await t.rejects(gone, { code: 'ECONNREFUSED' }, 'and nothing is left');
+    }
   },
 );
 
 t.test('a second signal does not wait', async (t) => {
   const port = await freePort();
-  const child = await startProcess(t, port, [process.execPath, 'dist/server.js']);
+  const child = await startProcess(t, port, await freePort(), [process.execPath, 'dist/server.js']);
   child.kill('SIGTERM');
   await sleep(100);
   child.kill('SIGTERM');

@@ -28,9 +28,12 @@ const STALE_PLAN = { code: '0A000', routine: 'RevalidateCachedQuery' };
 export class Database {
   readonly #slots: Slots;
   readonly #attempts: number;
+  /** How many sessions there are at most. */
+  readonly size: number;
 
   /** Opens nothing yet: sessions connect when they are first borrowed. */
   constructor(options: DatabaseOptions) {
+    this.size = options.slots;
     this.#attempts = options.slots + 1;
     this.#slots = new Slots({
       ...options,
@@ -43,6 +46,11 @@ export class Database {
 
   get load(): { lent: number; waiting: number } {
     return this.#slots.load;
+  }
+
+  /** How many sessions were opened since the start, and how many of them were lost. */
+  get sessions(): { opened: number; lost: number } {
+    return this.#slots.sessions;
   }
 
   /**

@@ -31,11 +31,14 @@ export class Session {
   /** True until its first borrower has checked it. */
   isNew = true;
   readonly #driver: Driver;
+  readonly #onLost: () => void;
   readonly #waiting = new Set<(reason: Error) => void>();
   #socket: net.Socket | undefined;
   #lost: Error | undefined;
 
-  constructor(options: SessionOptions) {
+  /** @param onLost called once if the session is lost; not when it is closed */
+  constructor(options: SessionOptions, onLost = () => {}) {
+    this.#onLost = onLost;
     this.#driver = connect(options, {
       socket: (target) => this.#openSocket(target),
       onNotice: (code) =>
@@ -74,6 +77,7 @@ export class Session {
       return;
     }
     this.#lost = reason;
+    this.#onLost();
     for (const reject of this.#waiting) {
       reject(this.#unavailable());
     }

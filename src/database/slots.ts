@@ -41,6 +41,8 @@ export class Slots {
   /** How many sessions each group has. */
   readonly #shares = new Map<string, number>();
   readonly #waiters: FairQueue<Waiter>;
+  /** How many sessions were opened since the start, and how many of them were lost. */
+  readonly sessions = { opened: 0, lost: 0 };
   #closed: Promise<void> | undefined;
   /** Called when a session comes home after the end. */
   #onHome: () => void = () => {};
@@ -143,7 +145,10 @@ export class Slots {
       session = this.#idle.pop();
     }
     if (session === undefined && this.#hasRoom()) {
-      session = new Session(this.#options);
+      this.sessions.opened += 1;
+      session = new Session(this.#options, () => {
+        this.sessions.lost += 1;
+      });
     }
     if (session !== undefined) {
       this.#lent.set(session, group);

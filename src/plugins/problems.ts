@@ -7,6 +7,13 @@ import { problemFromValidation } from '../problems/from-validation.js';
 import { Problem } from '../problems/problem.js';
 import { PREFLIGHT_URL } from './cors.js';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The code of the problem that is its answer; null while there is none. */
+    problemCode: Code | null;
+  }
+}
+
 const RETRY_AFTER_S = '1';
 
 /** Fastify's own refusals. */
@@ -38,6 +45,8 @@ const byStatus: Record<number, Code> = {
  */
 export const problems = plugin(
   async (app) => {
+    app.decorateRequest('problemCode', null);
+
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemOf(error);
       if (problem.status >= 500) {
@@ -90,6 +99,7 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
 }
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
+  request.problemCode = problem.code;
   if (problem.code === 'service_unavailable') {
     reply.header('retry-after', RETRY_AFTER_S);
   }

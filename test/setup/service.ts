@@ -60,7 +60,9 @@ const straight = async ({ url }: TestDatabase) => ({ url, slots: 4, prepare: tru
 
 export async function startService(
   t: Test,
-  settings: Partial<Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins'>> = {},
+  settings: Partial<
+    Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins' | 'metrics'>
+  > = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
   log?: DestinationStream,
 ): Promise<TestService> {
@@ -79,6 +81,7 @@ export async function startService(
     auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
     trustProxy: undefined,
     corsOrigins: [],
+    metrics: undefined,
     testUserHeader: false,
     ...settings,
   };

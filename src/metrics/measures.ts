@@ -1,0 +1,92 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Database } from '../database/database.js';
+
+/** From what a cached plan takes to where callers give up; in seconds. */
+const BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Stands for every path and method that no route has: else whoever asks for nonsense would make a series each. */
+const NO_ROUTE = 'none';
+
+/**
+ * What is counted, by names as Prometheus wants them. No label holds a club or a member: there are too many of them,
+ * and who does what is nobody's business here.
+ */
+export class Measures {
+  readonly #registry = new Registry();
+  readonly #requests = new Counter({
+    name: 'club_http_requests_total',
+    help: 'Answers, by method, route and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers: [this.#registry],
+  });
+  readonly #durations = new Histogram({
+    name: 'club_http_request_duration_seconds',
+    help: 'From the first byte of a request to the last of its answer.',
+    labelNames: ['method', 'route'],
+    buckets: BUCKETS_S,
+    registers: [this.#registry],
+  });
+  readonly #refusals = new Counter({
+    name: 'club_http_refusals_total',
+    help: 'Refusals by the code of their problem; rate_limited among them.',
+    labelNames: ['code'],
+    registers: [this.#registry],
+  });
+
+  constructor(database: Database) {
+    collectDefaultMetrics({ register: this.#registry });
+    this.#gauge('club_database_slots', 'Sessions there may be.', () => database.size);
+    this.#gauge('club_database_slots_in_use', 'Sessions lent to a transaction.', () => database.load.lent);
+    this.#gauge(
+      'club_database_waiting_requests',
+      'Transactions that wait for one.',
+      () => database.load.waiting,
+    );
+    this.#total('club_database_sessions_opened_total', 'Sessions opened.', () => database.sessions.opened);
+    this.#total('club_database_sessions_lost_total', 'Sessions given up.', () => database.sessions.lost);
+    // So that a rate can be taken from the first one on.
+    this.#refusals.inc({ code: 'rate_limited' }, 0);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** Counts an answer; `ms` is how long it took, and `code` that of its problem. */
+  answered(method: string, route: string | undefined, status: number, ms: number, code: string | null): void {
+    const labels = route === undefined ? { method: NO_ROUTE, route: NO_ROUTE } : { method, route };
+    this.#requests.inc({ ...labels, status });
+    this.#durations.observe(labels, ms / 1000);
+    if (code !== null) {
+      this.#refusals.inc({ code });
+    }
+  }
+
+  /** Every measure, in the text format of Prometheus. */
+  print(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** What the database knows is asked for when somebody looks. */
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  #total(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+}

@@ -1,0 +1,165 @@
+import { METHODS } from 'node:http';
+import t from 'tap';
+import { inDirectory } from '../../src/database/context.js';
+import { until } from '../setup/caller.js';
+import { endpoints, MISSING } from '../setup/endpoints.js';
+import { freePort } from '../setup/free-port.js';
+import { startService } from '../setup/service.js';
+import { openWire } from '../setup/wire.js';
+
+const port = await freePort();
+const url = `http://127.0.0.1:${port}/metrics`;
+const service = await startService(t, {
+  metrics: { host: '127.0.0.1', port },
+  rateLimitPerMinute: 5,
+  corsOrigins: ['https://app.example.org'],
+});
+const wire = await openWire(service.app);
+const north = await service.db.makeClub('north');
+const anna = service.as('anna', 'Admin', north);
+
+/** Each series and its value. */
+async function scrape(): Promise<Map<string, number>> {
+  const lines = (await (await fetch(url)).text()).split('\n').filter((line) => /^[^#]/.test(line));
+  return new Map(lines.map((line) => [line.replace(/ [^ ]+$/, ''), Number(line.split(' ').at(-1))]));
+}
+
+/** By how much the series of the service moved while the work was done. */
+async function moved(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await scrape();
+  await work();
+  const changes = [...(await scrape())]
+    .map(([name, value]) => [name, value - (before.get(name) ?? 0)] as const)
+    .filter(([name, change]) => change !== 0 && /^club_http/.test(name) && !/_bucket|_sum/.test(name));
+  return Object.fromEntries(changes);
+}
+
+t.test('an answer is counted by its method, route and status, and a refusal by its code', async (t) => {
+  const tasks = 'method="GET",route="/api/tasks/:id"';
+  t.same(await moved(() => anna.get(`/api/tasks/${MISSING}`)), {
+    [`club_http_requests_total{${tasks},status="404"}`]: 1,
+    [`club_http_request_duration_seconds_count{${tasks}}`]: 1,
+    'club_http_refusals_total{code="task_not_found"}': 1,
+  });
+  const clubs = 'method="GET",route="/api/clubs/current"';
+  t.same(
+    await moved(async () => {
+      await anna.get('/api/clubs/current');
+      await anna.get('/api/clubs/current');
+      await service.send('GET', '/api/clubs/current');
+    }),
+    {
+      [`club_http_requests_total{${clubs},status="200"}`]: 2,
+      [`club_http_requests_total{${clubs},status="401"}`]: 1,
+      [`club_http_request_duration_seconds_count{${clubs}}`]: 3,
+      'club_http_refusals_total{code="unauthenticated"}': 1,
+    },
+  );
+});
+
+t.test('requests beyond the limit are counted', async (t) => {
+  const ben = service.as('ben', 'Member', north);
+  const changes = await moved(() => Promise.all(Array.from({ length: 8 }, () => ben.get('/api/shifts'))));
+  t.equal(changes['club_http_refusals_total{code="rate_limited"}'], 3);
+  t.equal(changes['club_http_requests_total{method="GET",route="/api/shifts",status="429"}'], 3);
+});
+
+t.test('times are in seconds, each in its bucket', async (t) => {
+  const begun = performance.now();
+  await service.send('GET', '/livez');
+  const longest = (performance.now() - begun) / 1000;
+  const seen = await scrape();
+  const of = (name: string, more = '') =>
+    seen.get(`club_http_request_duration_seconds_${name}{${more}method="GET",route="/livez"}`) ?? -1;
+  t.equal(of('count'), 1);
+  t.ok(of('sum') > 0 && of('sum') <= longest, `${of('sum')} of ${longest} s`);
+  t.equal(of('bucket', 'le="+Inf",'), 1);
+});
+
+t.test('whatever is asked for, only routes make a series, and no label names who asked', async (t) => {
+  const ask = async () => {
+    for (const path of [
+      '/nowhere',
+      '/api/nothing',
+      `/api/tasks/${MISSING}/x`,
+      '/api/tasks?q=x',
+      '/%zz',
+      '/docs/x',
+    ]) {
+      for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
+        await wire(method, `${path}${Math.random()}`, [['x-tenant-id', north]]);
+      }
+    }
+  };
+  const ours = async () => [...(await scrape()).keys()].filter((name) => name.startsWith('club_'));
+  await ask();
+  const known = await ours();
+  await ask();
+  const series = await ours();
+  t.same(series, known);
+  const routes = new Set(series.flatMap((name) => /route="([^"]*)"/.exec(name)?.[1] ?? []));
+  const allowed = new Set([
+    ...endpoints.map(({ path }) => path),
+    '/livez',
+    'none',
+    '*',
+    '/docs/*',
+    '/docs/static/*',
+  ]);
+  t.same(
+    [...routes].filter((route) => !allowed.has(route)),
+    [],
+  );
+  const labels = series.flatMap((name) => [...name.matchAll(/(\w+)="/g)].map(([, label]) => label));
+  t.same(
+    ['tenant', 'club', 'member', 'subject', 'ip'].filter((label) => labels.includes(label)),
+    [],
+  );
+  t.notMatch(series.join('\n'), new RegExp(`${north}|anna|${MISSING}`));
+});
+
+t.test('the sessions of the database: at work, waiting, opened and lost', async (t) => {
+  const cleo = service.as('cleo', 'Member', north);
+  await cleo.get('/api/tasks');
+  const before = await scrape();
+  t.equal(before.get('club_database_slots'), service.database.size);
+  const killed = await service.db.look(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where usename = 'club_api' and datname = current_database()`,
+  );
+  const lost = (seen: Map<string, number>) => seen.get('club_database_sessions_lost_total') ?? 0;
+  const after = await until(scrape, (seen) => lost(seen) >= lost(before) + killed.length);
+  t.same([killed.length > 0, lost(after)], [true, lost(before) + killed.length]);
+  const opened = (seen: Map<string, number>) => seen.get('club_database_sessions_opened_total') ?? 0;
+  t.equal((await cleo.get('/api/tasks')).status, 200);
+  t.equal(opened(await scrape()), opened(after) + 1);
+
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { size } = service.database;
+  const works = Array.from({ length: size + 1 }, () => inDirectory(service.database, [], () => held));
+  const busy = await until(scrape, (seen) => seen.get('club_database_waiting_requests') === 2);
+  t.equal(busy.get('club_database_slots_in_use'), size - 1, 'one is left to the clubs');
+  t.equal(busy.get('club_database_waiting_requests'), 2);
+  release();
+  await Promise.allSettled(works);
+});
+
+t.test('there is the process, in the format of Prometheus, and nothing else on that port', async (t) => {
+  const answer = await fetch(url);
+  t.match(answer.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
+  t.match(await answer.text(), /^# TYPE process_cpu_seconds_total counter$/m);
+  for (const path of ['/', '/api/tasks', '/livez', '/metrics/x', '/openapi.json']) {
+    t.equal((await fetch(new URL(path, url))).status, 404, path);
+  }
+  t.equal((await fetch(url, { method: 'POST' })).status, 404);
+  t.equal((await service.send('GET', '/metrics')).status, 404, 'and it is not on the port of the service');
+});
+
+t.test('a port that is taken is said, and with the service the metrics end', async (t) => {
+  await t.rejects(startService(t, { metrics: { host: '127.0.0.1', port } }), { code: 'EADDRINUSE', port });
+  await service.app.close();
+  await t.rejects(fetch(url));
+});
