@@ -8,6 +8,8 @@ const service = await startService(t, {
   corsOrigins: ['http://localhost:5173', PAGE],
   rateLimitPerMinute: 3,
 });
+// What /readyz speaks of.
+await service.app.audit.run();
 const closed = await startService(t);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);

@@ -3,6 +3,8 @@ import { MISSING } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 
 const service = await startService(t, { corsOrigins: ['https://app.example.org'], rateLimitPerMinute: 6 });
+// What /readyz speaks of.
+await service.app.audit.run();
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 
