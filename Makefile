@@ -3,12 +3,12 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG TZ CLUB SUB ROLE FORMAT
+export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK
 
 NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
-.PHONY: help run dev test check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test chaos check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -23,6 +23,13 @@ dev: build ## the same, started anew at every change of the source
 test: node_modules ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/tasks.test.ts for some
 	@node_modules/.bin/tsc --project src/development
 	@$(NODE) dist/development/test.js $(FILES)
+
+chaos: build ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
+	@rm -f .tap/chaos.txt
+	@status=0; \
+	$(if $(CHECK),,DEFECTS=all $(NODE) dist/development/test.js test/chaos/defects.test.ts || status=1;) \
+	DURATION=$${DURATION:-180} $(NODE) dist/development/test.js test/chaos/chaos.test.ts || status=1; \
+	cat .tap/chaos.txt && exit $$status
 
 check: node_modules ## check types, lint and format
 	@node_modules/.bin/tsc

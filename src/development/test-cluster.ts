@@ -61,6 +61,8 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   const suffix = randomBytes(4).toString('hex');
   const template = `club_test_${suffix}`;
   const admin = new pg.Client(adminUrl);
+  // Tests that crash the server they are given must not crash with it.
+  admin.on('error', () => {});
   await admin.connect();
   const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ROLES]);
   const ownRoles = rows.length === 0;

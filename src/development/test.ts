@@ -33,7 +33,7 @@ async function count(): Promise<{ passed: number; failed: number; skipped: strin
     )) {
       console.log(`${file.name}:\n${failure}`);
     }
-    for (const [, sum] of text.matchAll(/^ *# (\w[\w ]*: \d.*)$/gm)) {
+    for (const [, sum] of text.matchAll(/^ *# (\w[\w ]*: (?:faults )?\d.*)$/gm)) {
       console.log(sum);
     }
     for (const [, not, rest = ''] of text.matchAll(/^(not )?ok \d+(.*)$/gm)) {

@@ -14,8 +14,20 @@ export interface Message {
   index: number;
 }
 
-/** What becomes of a message: `freeze` keeps both sockets open and lets nothing through any more. */
-export type Verdict = 'pass' | 'cut before' | 'cut after' | 'freeze' | { delayMs: number };
+/**
+ * What becomes of a message: `freeze` keeps both sockets open and lets nothing through any more; other bytes go on
+ * in its place.
+ */
+export type Verdict =
+  | 'pass'
+  | 'cut before'
+  | 'cut after'
+  | 'freeze'
+  | { delayMs: number }
+  | { bytes: Buffer };
+
+/** How a stream falls into messages: made once for each direction of a connection. */
+export type Splitter = (from: Message['from']) => (chunk: Buffer) => Buffer[];
 
 /** Stands between the service and PostgreSQL and can fail at every message, in both directions. */
 export interface TestProxy {
@@ -29,6 +41,8 @@ export interface TestProxy {
   judge: (message: Message) => Verdict;
   /** Decides about each new connection: connects it, hangs up, or accepts it and says nothing. */
   greeting: 'connect' | 'hang up' | 'say nothing';
+  /** Leads new connections to another server. */
+  aim(url: string): void;
   /** Cuts every connection at once. */
   cut(): void;
   /** Refuses connections from now on, as a server that is down does. */
@@ -36,8 +50,8 @@ export interface TestProxy {
   start(): Promise<void>;
 }
 
-export async function startProxy(t: Test, url: string): Promise<TestProxy> {
-  const target = new URL(url);
+export async function startProxy(t: Test, url: string, split: Splitter = splitMessages): Promise<TestProxy> {
+  let target = new URL(url);
   const sockets = new Set<net.Socket>();
   const keep = (socket: net.Socket) => {
     sockets.add(socket.setNoDelay(true));
@@ -65,7 +79,7 @@ export async function startProxy(t: Test, url: string): Promise<TestProxy> {
       sink.destroy();
     };
     let queue = Promise.resolve();
-    const read = splitter(from);
+    const read = split(from);
     // What was said before the end arrives before it.
     source.on('close', () => queue.then(() => passage.frozen || sink.end()));
     source.on('data', (chunk) => {
@@ -83,8 +97,9 @@ export async function startProxy(t: Test, url: string): Promise<TestProxy> {
           } else if (verdict === 'cut before') {
             cutBoth();
           } else {
-            await (typeof verdict === 'object' && sleep(verdict.delayMs));
-            sink.write(bytes, () => verdict === 'cut after' && cutBoth());
+            const isOther = typeof verdict === 'object' && 'bytes' in verdict;
+            await (typeof verdict === 'object' && !isOther && sleep(verdict.delayMs));
+            sink.write(isOther ? verdict.bytes : bytes, () => verdict === 'cut after' && cutBoth());
           }
         });
       }
@@ -121,6 +136,9 @@ export async function startProxy(t: Test, url: string): Promise<TestProxy> {
     },
     judge: () => 'pass',
     greeting: 'connect',
+    aim: (other) => {
+      target = new URL(other);
+    },
     cut,
     stop,
     start: () => start(port),
@@ -134,8 +152,8 @@ interface Passage {
   over: boolean;
 }
 
-/** Cuts a stream into whole messages. */
-function splitter(from: Message['from']): (chunk: Buffer) => Buffer[] {
+/** Cuts a stream of PostgreSQL's protocol into whole messages. */
+function splitMessages(from: Message['from']): (chunk: Buffer) => Buffer[] {
   // Only the client's first message has no letter in front of its length.
   let letter = from === 'server' ? 1 : 0;
   let rest: Buffer = Buffer.alloc(0);

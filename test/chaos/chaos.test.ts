@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { runCampaign } from './campaign.js';
+import { check } from './checker/index.js';
+import { isClean, outcomes, sumUp, type Verdict } from './checker/verdict.js';
+import { type History, loadHistory, saveHistory } from './history.js';
+import { rage } from './nemesis.js';
+import { startVictim } from './postgres.js';
+import { setStage } from './stage.js';
+
+// In `make test` a short storm; `make chaos` says how long.
+const seconds = Number(process.env.DURATION || 30);
+const seed = Number(process.env.SEED || Date.now() % 1_000_000);
+const kept = process.env.CHECK || undefined;
+t.setTimeout((seconds + 150) * 1_000);
+
+const judge = (history: History): Verdict => {
+  const verdict = check(history);
+  const line = sumUp(history, verdict);
+  t.comment(line);
+  mkdirSync('.tap', { recursive: true });
+  // For `make chaos`, whose last line it is.
+  writeFileSync('.tap/chaos.txt', `${line}\n`);
+  return verdict;
+};
+/** The proofs of what is charged, so many as can be read. */
+const proofs = (verdict: Verdict) =>
+  Object.entries(verdict).flatMap(([charge, all]) => all.slice(0, 10).map((proof) => `${charge}: ${proof}`));
+
+if (kept !== undefined) {
+  t.test('a history that was kept is clean', async (t) => {
+    t.same(proofs(judge(await loadHistory(kept))), []);
+  });
+} else {
+  t.test('whatever dies, nothing acknowledged is lost, doubled, overfull or foreign', async (t) => {
+    t.comment(`chaos seed: ${seed}`);
+    const stage = await setStage(t, await startVictim(t));
+    const history = await runCampaign(stage, { seed, durationMs: seconds * 1_000, nemesis: rage });
+    const verdict = judge(history);
+    t.comment(`what came of it: ${outcomes(history)}`);
+    t.same(proofs(verdict), []);
+    t.same(stage.service.bugs, []);
+    t.ok(history.faults.length > seconds / 5 && history.operations.length > seconds * 20, 'it was a storm');
+    if (!isClean(verdict)) {
+      const path = `.data/chaos/history-${seed}.json`;
+      await saveHistory(history, path);
+      t.fail(`seed ${seed}; the history is in ${path}: make chaos CHECK=${path}`);
+    }
+  });
+}

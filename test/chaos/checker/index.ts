@@ -1,0 +1,20 @@
+import type { History } from '../history.js';
+import { checkAnswers, checkTenants } from './answers.js';
+import { checkLists } from './lists.js';
+import { checkRows } from './rows.js';
+import { checkSignups } from './signups.js';
+import { CHARGES, type Charge, type Verdict } from './verdict.js';
+
+/** Judges a history by what clients saw and what the database holds at the end. Knows nothing of how it was made. */
+export function check(history: History): Verdict {
+  const verdict = Object.fromEntries(CHARGES.map((charge) => [charge, [] as string[]])) as Verdict;
+  const accuse = (charge: Charge, proof: string) => verdict[charge].push(proof);
+  const { tasks, shifts } = history.remains;
+  checkAnswers(history, accuse);
+  checkTenants(history, accuse);
+  checkRows(history, { name: 'task', change: 'patch task', remnants: tasks }, accuse);
+  checkRows(history, { name: 'shift', change: 'put shift', remnants: shifts }, accuse);
+  checkLists(history, accuse);
+  checkSignups(history, accuse);
+  return verdict;
+}

@@ -1,0 +1,196 @@
+import { type History, isDone, isUnknown, type Operation, type Remnant, type Row } from '../history.js';
+import { type Accuse, tell } from './verdict.js';
+
+/** Tasks and shifts are made, changed version by version and deleted alike. */
+export interface Noun {
+  name: 'task' | 'shift';
+  change: 'patch task' | 'put shift';
+  remnants: Remnant[];
+}
+
+/** All there is to know of one task or shift. */
+interface Life {
+  id: string;
+  made: Operation | undefined;
+  changes: Operation[];
+  deletions: Operation[];
+  /** Every sight of a version, by whoever wrote or read it, in the order of the answers. */
+  sights: { row: Row; by: Operation | undefined }[];
+  /** Answers that there is no such row. */
+  misses: Operation[];
+  remnant: Remnant | undefined;
+}
+
+/** Creations are kept once, versions have one winner each, and nobody sees what has passed. */
+export function checkRows({ operations }: History, noun: Noun, accuse: Accuse): void {
+  checkCreations(operations, noun, accuse);
+  for (const life of livesOf(operations, noun).values()) {
+    checkPresence(life, accuse);
+    checkVersions(life, accuse);
+    checkSights(life, accuse);
+  }
+}
+
+function checkCreations(operations: Operation[], { name, remnants }: Noun, accuse: Accuse): void {
+  const ids = new Map<string, Set<string>>();
+  const add = (marker: string | null | undefined, id: string | undefined) =>
+    marker && id && ids.set(marker, (ids.get(marker) ?? new Set()).add(id));
+  for (const operation of operations) {
+    if (operation.kind === `create ${name}` && isDone(operation)) {
+      add(operation.marker, operation.rows[0]?.id);
+    }
+  }
+  for (const { marker, id } of remnants) {
+    add(marker, id);
+  }
+  for (const [marker, made] of ids) {
+    if (made.size > 1) {
+      accuse('doubled', `the ${name} ${marker} was made as ${[...made].join(' and ')}`);
+    }
+  }
+}
+
+function livesOf(operations: Operation[], { name, change, remnants }: Noun): Map<string, Life> {
+  const lives = new Map<string, Life>();
+  const of = (id: string) => {
+    const life = lives.get(id) ?? {
+      id,
+      made: undefined,
+      changes: [],
+      deletions: [],
+      sights: [],
+      misses: [],
+      remnant: undefined,
+    };
+    lives.set(id, life);
+    return life;
+  };
+  const about = new RegExp(` ${name}s?$`);
+  for (const operation of [...operations].sort((a, b) => a.returned - b.returned)) {
+    const { kind, target, rows, code } = operation;
+    if (!about.test(kind)) {
+      if (target !== undefined && name === 'shift' && code === 'shift_not_found') {
+        of(target).misses.push(operation);
+      }
+      continue;
+    }
+    if (kind === `create ${name}` && isDone(operation) && rows[0]) {
+      of(rows[0].id).made ??= operation;
+    } else if (kind === change && target) {
+      of(target).changes.push(operation);
+    } else if (kind === `delete ${name}` && target) {
+      of(target).deletions.push(operation);
+    }
+    for (const row of rows) {
+      of(row.id).sights.push({ row, by: operation });
+    }
+    if (target && code === `${name}_not_found`) {
+      of(target).misses.push(operation);
+    }
+  }
+  for (const remnant of remnants) {
+    const life = of(remnant.id);
+    life.remnant = remnant;
+    life.sights.push({ row: remnant, by: undefined });
+  }
+  return lives;
+}
+
+function checkPresence({ id, made, deletions, misses, sights, remnant }: Life, accuse: Accuse): void {
+  const deleted = deletions.filter(isDone);
+  const possible = deletions.filter((deletion) => isDone(deletion) || isUnknown(deletion));
+  if (made && !remnant && possible.length === 0) {
+    accuse('lost', `${tell(made)} made ${id}, which is gone`);
+  }
+  if (deleted.length > 1) {
+    accuse('doubled', `${id} was deleted ${deleted.length} times`);
+  }
+  for (const deletion of deleted) {
+    if (remnant) {
+      accuse('lost', `${tell(deletion)}, and it is there`);
+    }
+    for (const { by } of sights) {
+      if (by && by.called > deletion.returned && by.kind !== deletion.kind && !by.kind.startsWith('create')) {
+        accuse('lost', `${tell(by)} shows what ${tell(deletion)}`);
+      }
+    }
+  }
+  for (const miss of misses) {
+    const known = made && made.returned < miss.called;
+    if (known && !possible.some((deletion) => deletion !== miss && deletion.called < miss.returned)) {
+      accuse('lost', `${tell(miss)}, and nobody deleted it`);
+    }
+  }
+}
+
+function checkVersions({ id, changes, sights, remnant }: Life, accuse: Accuse): void {
+  const winners = new Map<number, Operation>();
+  for (const operation of changes.filter(isDone)) {
+    const row = operation.rows[0];
+    if (row === undefined) {
+      accuse('anomalies', `${tell(operation)} shows nothing`);
+      continue;
+    }
+    const rival = winners.get(row.version);
+    if (rival !== undefined) {
+      accuse(
+        'anomalies',
+        `version ${row.version} of ${id} has two winners: ${tell(rival)}; ${tell(operation)}`,
+      );
+    }
+    winners.set(row.version, operation);
+    if (operation.named !== undefined && row.version !== operation.named + 1) {
+      accuse('anomalies', `${tell(operation)} made ${row.version} of ${operation.named}`);
+    }
+    if (operation.content !== undefined && !row.content.includes(operation.content)) {
+      accuse('anomalies', `${tell(operation)} wrote ${operation.content} and shows ${row.content}`);
+    }
+  }
+  const won = Math.max(1, ...winners.keys());
+  if (remnant && remnant.version < won) {
+    accuse('lost', `version ${won} of ${id} was acknowledged, ${remnant.version} is there`);
+  }
+  const last = Math.max(won, ...sights.map(({ row }) => row.version));
+  const open = last - 1 - winners.size;
+  const unknown = changes.filter(isUnknown).length;
+  if (open > unknown) {
+    accuse('anomalies', `${id} is at version ${last}: ${winners.size} changes known, ${unknown} in doubt`);
+  }
+}
+
+function checkSights({ id, sights }: Life, accuse: Accuse): void {
+  const contents = new Map<number, string>();
+  const latest: { returned: number; version: number }[] = [];
+  for (const { row, by } of sights) {
+    const known = contents.get(row.version);
+    if (known !== undefined && known !== row.content) {
+      const proof = `version ${row.version} of ${id} is "${known}" and "${row.content}"`;
+      accuse(by === undefined ? 'lost' : 'anomalies', proof);
+    }
+    contents.set(row.version, row.content);
+    // Answers to a key that was seen before are as old as it is.
+    if (by === undefined || by.kind.startsWith('create')) {
+      continue;
+    }
+    const before = latestBefore(latest, by.called);
+    if (row.version < before) {
+      accuse('anomalies', `${tell(by)} shows version ${row.version} of ${id} after ${before} was known`);
+    }
+    const top = latest.at(-1)?.version ?? 0;
+    latest.push({ returned: by.returned, version: Math.max(top, row.version) });
+  }
+}
+
+/** The highest version that was known by then; the list is sorted by time. */
+function latestBefore(latest: { returned: number; version: number }[], time: number): number {
+  let [low, high] = [0, latest.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((latest[middle]?.returned ?? 0) < time) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return latest[low - 1]?.version ?? 0;
+}

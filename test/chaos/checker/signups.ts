@@ -1,0 +1,177 @@
+import { groupBy, type History, isDone, isUnknown, type Operation, type Remnant } from '../history.js';
+import { followMember, type Membership, type Span } from './membership.js';
+import { type Accuse, tell } from './verdict.js';
+
+/** One shift: what was done about it, and what became of whom. */
+interface Shift {
+  id: string;
+  made: Operation;
+  puts: Operation[];
+  requests: Operation[];
+  reads: Operation[];
+  /** From here on it may be gone. */
+  end: number;
+  members: Map<string, Membership>;
+}
+
+/** No shift ever holds more than its places, or a member twice; full is said of none that cannot have been. */
+export function checkSignups({ operations, remains }: History, accuse: Accuse): void {
+  const taken = new Map<string, string[]>();
+  for (const { shift, member } of remains.signups) {
+    taken.set(shift, [...(taken.get(shift) ?? []), member]);
+  }
+  for (const operation of operations) {
+    for (const row of operation.rows) {
+      checkPlaces(row, row.members, `${tell(operation)} shows ${row.id}`, accuse);
+    }
+  }
+  const left = new Map(remains.shifts.map((remnant) => [remnant.id, remnant]));
+  for (const remnant of left.values()) {
+    checkPlaces(remnant, taken.get(remnant.id) ?? [], `the shift ${remnant.id}`, accuse);
+  }
+  for (const shift of shiftsOf(operations)) {
+    checkMembers(shift, left.get(shift.id), new Set(taken.get(shift.id)), accuse);
+    checkCapacity(shift, accuse);
+    checkFull(shift, accuse);
+    checkReads(shift, accuse);
+  }
+}
+
+function checkPlaces(
+  { capacity, signupCount }: { capacity?: number; signupCount?: number },
+  members: string[] | undefined,
+  where: string,
+  accuse: Accuse,
+): void {
+  if (capacity === undefined || signupCount === undefined) {
+    return;
+  }
+  const held = Math.max(signupCount, members?.length ?? 0);
+  if (held > capacity) {
+    accuse('overfull', `${where}: ${held} signups for ${capacity} places`);
+  }
+  if (members !== undefined && new Set(members).size < members.length) {
+    accuse('doubled', `${where}: a member is signed up twice`);
+  }
+  if (members !== undefined && members.length !== signupCount) {
+    accuse('anomalies', `${where}: ${members.length} signups, counted as ${signupCount}`);
+  }
+}
+
+function shiftsOf(operations: Operation[]): Shift[] {
+  const shifts = new Map<string, Shift>();
+  for (const made of operations) {
+    const id = made.kind === 'create shift' && isDone(made) ? made.rows[0]?.id : undefined;
+    if (id !== undefined && !shifts.has(id)) {
+      shifts.set(id, {
+        id,
+        made,
+        puts: [],
+        requests: [],
+        reads: [],
+        end: Number.POSITIVE_INFINITY,
+        members: new Map(),
+      });
+    }
+  }
+  for (const operation of operations) {
+    const shift = shifts.get(operation.target ?? '');
+    if (shift === undefined) {
+      continue;
+    }
+    if (operation.kind === 'put shift') {
+      shift.puts.push(operation);
+    } else if (operation.kind === 'delete shift' && (isDone(operation) || isUnknown(operation))) {
+      shift.end = Math.min(shift.end, operation.called);
+    } else if (operation.kind === 'read shift' && isDone(operation)) {
+      shift.reads.push(operation);
+    } else if (operation.kind === 'sign up' || operation.kind === 'cancel') {
+      shift.requests.push(operation);
+    }
+  }
+  for (const shift of shifts.values()) {
+    const byMember = groupBy(shift.requests, ({ member }) => member);
+    for (const [member, requests] of byMember) {
+      shift.members.set(member, followMember(requests.sort((a, b) => a.called - b.called)));
+    }
+  }
+  return [...shifts.values()];
+}
+
+function checkMembers(
+  { id, members }: Shift,
+  left: Remnant | undefined,
+  taken: Set<string>,
+  accuse: Accuse,
+): void {
+  for (const [member, { contradiction, mayEnd }] of members) {
+    if (contradiction !== undefined) {
+      const isSecond = contradiction.kind === 'sign up' && contradiction.status === 201;
+      accuse(isSecond ? 'doubled' : 'lost', `nothing explains ${tell(contradiction)} to ${member}`);
+    } else if (left !== undefined && !mayEnd(taken.has(member) ? 'in' : 'out')) {
+      accuse('lost', `${member} is ${taken.has(member) ? 'in' : 'out'} of ${id}, and was told otherwise`);
+    }
+  }
+  for (const member of taken) {
+    if (!members.has(member)) {
+      accuse('anomalies', `${member} is signed up for ${id} and never asked`);
+    }
+  }
+}
+
+/** The capacities that may have been in force at some moment of the time. */
+function capacitiesIn({ made, puts }: Shift, from: number, to: number): number[] {
+  const known = puts.filter(isDone);
+  const isPassed = (version: number) =>
+    known.some((later) => later.returned < from && (later.rows[0]?.version ?? 0) > version);
+  return [made, ...puts]
+    .filter((put) => put.called <= to && (isDone(put) || isUnknown(put)))
+    .filter((put) => isUnknown(put) || !isPassed(put.rows[0]?.version ?? 1))
+    .flatMap(({ capacity }) => capacity ?? []);
+}
+
+/** Acknowledged places at one moment are never more than there can have been. */
+function checkCapacity(shift: Shift, accuse: Accuse): void {
+  const certain = [...shift.members.values()].flatMap(({ spans }) => spans.filter((span) => span.isCertain));
+  for (const { from } of certain.filter((span) => span.from < shift.end)) {
+    const held = certain.filter((span) => span.from <= from && from < span.to).length;
+    const most = Math.max(...capacitiesIn(shift, from, from));
+    if (held > most) {
+      accuse('overfull', `${held} were told they have one of ${most} places of ${shift.id}`);
+      return;
+    }
+  }
+}
+
+function checkFull(shift: Shift, accuse: Accuse): void {
+  for (const request of shift.requests.filter(({ code }) => code === 'shift_full')) {
+    const { called, returned, member } = request;
+    const others = [...shift.members].flatMap(([other, { spans }]) => (other === member ? [] : spans));
+    const possible = others.filter((span) => span.isPossible && span.from <= returned && called <= span.to);
+    const least = Math.min(...capacitiesIn(shift, called, returned));
+    if (most(possible, called) < least) {
+      accuse('anomalies', `${tell(request)}, and it was not`);
+    }
+  }
+}
+
+/** How many of the spans hold at the same moment, at most. */
+function most(spans: Span[], start: number): number {
+  const moments = [start, ...spans.map(({ from }) => from).filter((from) => from > start)];
+  return Math.max(
+    ...moments.map((time) => spans.filter(({ from, to }) => from <= time && time <= to).length),
+  );
+}
+
+/** Who was told of their place before the reading began, and keeps it, is seen. */
+function checkReads({ reads, members, end }: Shift, accuse: Accuse): void {
+  for (const read of reads.filter(({ returned }) => returned < end)) {
+    const seen = new Set(read.rows[0]?.members);
+    for (const [member, { spans }] of members) {
+      const span = spans.find(({ from, to }) => from <= read.called && read.returned <= to);
+      if (span && (span.isCertain ? !seen.has(member) : !span.isPossible && seen.has(member))) {
+        accuse('anomalies', `${tell(read)} ${seen.has(member) ? 'shows' : 'misses'} ${member}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { type History, isDone, isUnknown, type Operation } from '../history.js';
+
+/** What a history may prove against the service. */
+export const CHARGES = [
+  'lost',
+  'doubled',
+  'overfull',
+  'foreign',
+  'crashes',
+  'unexpected-5xx',
+  'anomalies',
+] as const;
+export type Charge = (typeof CHARGES)[number];
+
+/** For each charge, what proves it, in words. */
+export type Verdict = Record<Charge, string[]>;
+
+/** Brings a charge. */
+export type Accuse = (charge: Charge, proof: string) => void;
+
+/** An operation in words, short enough for a line. */
+export function tell({ kind, target, key, called, returned, status, code, failure }: Operation): string {
+  const about = [target, key].filter((word) => word !== undefined).join(' ');
+  const said = status === null ? failure : [status, code].filter((word) => word !== undefined).join(' ');
+  return `${kind} ${about} at ${Math.round(called)}..${Math.round(returned)} ms: ${said}`;
+}
+
+/** Whether there was no charge at all. */
+export function isClean(verdict: Verdict): boolean {
+  return CHARGES.every((charge) => verdict[charge].length === 0);
+}
+
+/** The one line that a run ends with. */
+export function sumUp({ faults, operations }: History, verdict: Verdict): string {
+  const writes = operations.filter((operation) => isDone(operation) && !/^(read|list)/.test(operation.kind));
+  const counts = CHARGES.map((charge) => `${charge} ${verdict[charge].length}`);
+  return [
+    `chaos: faults ${faults.length}`,
+    `operations ${operations.length}`,
+    `acknowledged ${writes.length}`,
+    ...counts,
+  ].join(', ');
+}
+
+/** What came of the operations, counted, for a comment beside the line. */
+export function outcomes({ operations }: History): string {
+  const counts = new Map<string, number>();
+  for (const operation of operations) {
+    const said = isUnknown(operation)
+      ? (operation.status ?? operation.failure)
+      : (operation.code ?? operation.status);
+    const word = `${operation.kind} ${said}`;
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return [...counts]
+    .sort()
+    .map(([word, count]) => `${word}: ${count}`)
+    .join('; ');
+}

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+
+/** The service as it ships: a process of its own, to be killed, frozen and started again. */
+export interface ServiceProcess {
+  url: string;
+  /** Ends and errors that nobody asked for. */
+  readonly crashes: string[];
+  /** What the log says of answers 500. */
+  readonly bugs: string[];
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  freeze(): void;
+  resume(): void;
+  /** Waits until it has a database. */
+  untilReady(): Promise<void>;
+}
+
+/** Longer than any start; what takes more is a failure of its own. */
+const START_MS = 30_000;
+
+export async function prepareService(
+  t: Test,
+  program: string,
+  environment: Record<string, string>,
+): Promise<ServiceProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const crashes: string[] = [];
+  const bugs: string[] = [];
+  let child: ChildProcess | undefined;
+  let isWanted = false;
+
+  const until = async (path: string, isEnough: (status: number) => boolean) => {
+    for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(20)) {
+      const status = await fetch(url + path, { signal: AbortSignal.timeout(1_000) }).then(
+        (response) => response.status,
+        () => 0,
+      );
+      if (isEnough(status)) {
+        return;
+      }
+    }
+    throw new Error(`The service does not answer ${path}.`);
+  };
+
+  const start = async () => {
+    isWanted = true;
+    const process_ = spawn(process.execPath, [program], {
+      env: { ...environment, PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = process_;
+    process_.on('exit', (code, signal) => {
+      if (isWanted && child === process_) {
+        crashes.push(`the process ended with ${signal ?? code}`);
+      }
+    });
+    createInterface(process_.stderr).on('line', (line) => {
+      if (/^\S*(Error|Warning)|unhandled|uncaught/i.test(line)) {
+        crashes.push(line);
+      }
+    });
+    createInterface(process_.stdout).on('line', (line) => {
+      if (line.includes('"internal_error"') && bugs.length < 20) {
+        bugs.push(line);
+      }
+    });
+    await until('/livez', (status) => status === 200);
+  };
+  const kill = async () => {
+    isWanted = false;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  };
+  t.teardown(kill);
+  return {
+    url,
+    crashes,
+    bugs,
+    start,
+    kill,
+    freeze: () => child?.kill('SIGSTOP'),
+    resume: () => child?.kill('SIGCONT'),
+    untilReady: () => until('/readyz', (status) => status === 200),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
