@@ -35,7 +35,7 @@ const PEOPLE: [string, Role][] = [
 ];
 /** Longer than the slowest honest answer: the wait for a slot, the deadline, and a freeze. */
 const PATIENCE_MS = 18_000;
-/** How long clients go on in peace after the last fault. */
+/** Longer than the service may take to recover. */
 const PEACE_MS = 1_500;
 const LAST_TRIES_MS = 5_000;
 
@@ -46,13 +46,22 @@ export interface Plan {
   patienceMs?: number;
   /** How long a client rests between two requests, at most. */
   restMs?: number;
+  /** How long clients go on in peace after the last fault. */
+  peaceMs?: number;
   /** Does harm until it is over, and heals everything before it returns. */
   nemesis(stage: Stage, isOver: () => boolean, random: () => number): Promise<void>;
 }
 
 /** Runs clients and the nemesis against each other, and writes down all that came of it. */
 export async function runCampaign(stage: Stage, plan: Plan): Promise<History> {
-  const { seed, durationMs, habits = EVERYTHING, patienceMs = PATIENCE_MS, restMs = 6 } = plan;
+  const {
+    seed,
+    durationMs,
+    habits = EVERYTHING,
+    patienceMs = PATIENCE_MS,
+    restMs = 6,
+    peaceMs = PEACE_MS,
+  } = plan;
   const operations: Operation[] = [];
   const members = await Promise.all(
     stage.clubs.flatMap((club, place) =>
@@ -80,7 +89,7 @@ export async function runCampaign(stage: Stage, plan: Plan): Promise<History> {
   };
   const lives = members.map(live);
   await plan.nemesis(stage, isOver, randomOf(seed));
-  end = stage.now() + PEACE_MS;
+  end = stage.now() + peaceMs;
   await Promise.all(lives);
   await untilCalm(stage);
   const remains = await readRemains(stage);

@@ -13,8 +13,8 @@ async function someBackends({ look }: Stage, random: () => number): Promise<numb
   return random() < 0.3 ? pids : pids.slice(0, 1 + Math.floor(random() * 2));
 }
 
-/** Breaks a connection at the messages that fit, with some probability. */
-function cutAt(
+/** Breaks a connection, or what it says, at the messages that fit, with some probability. */
+export function cutAt(
   stage: Stage,
   proxy: TestProxy,
   fits: (message: Message) => boolean,

@@ -30,7 +30,7 @@ export async function work(member: Member, board: Board, kind: Kind): Promise<bo
   if (!isAllowed) {
     return false;
   }
-  await refill(member, board, isManager);
+  await (isManager && refill(member, board));
   if (kind === 'create task') {
     await createTask(member, board);
   } else if (kind === 'create shift') {
@@ -38,18 +38,18 @@ export async function work(member: Member, board: Board, kind: Kind): Promise<bo
   } else if (kind.startsWith('list')) {
     await member.act({ kind, method: 'GET', path: `/api/${kind.slice(5)}` });
   } else {
-    return / task$/.test(kind) ? workOnTask(member, board, kind) : workOnShift(member, board, kind);
+    return kind.endsWith('task') ? workOnTask(member, board, kind) : workOnShift(member, board, kind);
   }
   return true;
 }
 
-async function refill(member: Member, board: Board, isManager: boolean): Promise<void> {
+async function refill(member: Member, board: Board): Promise<void> {
   board.tasks = board.tasks.filter(({ uses }) => uses < MOST_USES);
   board.shifts = board.shifts.filter(({ uses }) => uses < MOST_USES);
-  if (isManager && board.tasks.length < TASKS) {
+  if (board.tasks.length < TASKS) {
     await createTask(member, board);
   }
-  if (isManager && board.shifts.length < SHIFTS) {
+  if (board.shifts.length < SHIFTS) {
     await createShift(member, board);
   }
 }
@@ -84,7 +84,8 @@ async function workOnTask(member: Member, board: Board, kind: Kind): Promise<boo
   if (status === 200 && noted.body.version > task.version) {
     Object.assign(task, { version: noted.body.version, state: noted.body.state });
   } else if (code === 'task_version_conflict') {
-    task.version = Math.max(task.version, noted.body.currentVersion);
+    // In a state that nobody has seen yet: no step of it is known to change something.
+    Object.assign(task, { version: Math.max(task.version, noted.body.currentVersion), state: 'unseen' });
   } else if (status === 404 || kind === 'delete task') {
     board.tasks = board.tasks.filter((other) => other !== task);
   }
@@ -182,18 +183,15 @@ async function sendUntilHeard(member: Member, board: Board, request: Request): P
 }
 
 function shiftOf({ club }: Member, title: string, capacity: number) {
-  const [startsAt, endsAt] = ['2101-05-01T10:00:00Z', '2101-05-01T12:00:00Z'];
-  return { title, location: club.canary, startsAt, endsAt, capacity };
+  const times = { startsAt: '2101-05-01T10:00:00Z', endsAt: '2101-05-01T12:00:00Z' };
+  return { title, location: club.canary, ...times, capacity };
 }
 
 function keyOf({ club }: Member, board: Board): string {
   return `${club.canary} key-${nextOf(board)}`;
 }
 
-function nextOf(board: Board): number {
-  board.count += 1;
-  return board.count;
-}
+const nextOf = (board: Board) => ++board.count;
 
 function pick<Thing>({ random }: Member, things: Thing[]): Thing | undefined {
   return things[Math.floor(random() * things.length)];

@@ -12,6 +12,8 @@ export interface Message {
   text: string;
   /** How many messages went through this connection before it. */
   index: number;
+  /** Which connection it is of, counted from 1. */
+  connection: number;
 }
 
 /**
@@ -66,7 +68,7 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
       client.destroy();
     } else if (proxy.greeting === 'connect') {
       const upstream = keep(net.connect(Number(target.port), target.hostname));
-      const passage: Passage = { count: 0, frozen: false, over: false };
+      const passage: Passage = { connection: accepted, count: 0, frozen: false, over: false };
       relay('client', client, upstream, passage);
       relay('server', upstream, client, passage);
     }
@@ -88,7 +90,7 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
           if (passage.frozen || passage.over) {
             return;
           }
-          const message = describe(from, bytes, passage.count);
+          const message = describe(from, bytes, passage);
           passage.count += 1;
           proxy.log.push(message);
           const verdict = proxy.judge(message);
@@ -147,6 +149,7 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
 }
 
 interface Passage {
+  connection: number;
   count: number;
   frozen: boolean;
   over: boolean;
@@ -173,12 +176,13 @@ function splitMessages(from: Message['from']): (chunk: Buffer) => Buffer[] {
   };
 }
 
-function describe(from: Message['from'], bytes: Buffer, index: number): Message {
+function describe(from: Message['from'], bytes: Buffer, { count: index, connection }: Passage): Message {
   const isStartup = from === 'client' && index === 0;
   return {
     from,
     type: isStartup ? '' : String.fromCharCode(bytes[0] as number),
     text: bytes.toString('latin1', isStartup ? 4 : 5),
     index,
+    connection,
   };
 }

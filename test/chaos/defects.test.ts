@@ -1,0 +1,58 @@
+import t, { type Test } from 'tap';
+import { type Habits, runCampaign } from './campaign.js';
+import { check } from './checker/index.js';
+import type { Verdict } from './checker/verdict.js';
+import type { Aim } from './defects/aims.js';
+import { copyProgram, type Defect } from './defects/defect.js';
+import { ofDatabase } from './defects/of-database.js';
+import { ofProgram } from './defects/of-program.js';
+import { groupBy } from './history.js';
+import { startVictim } from './postgres.js';
+import { setStage } from './stage.js';
+
+// A checker that charges nothing may be blind. `make chaos` plants all of them, `make test` one of each sort.
+const all = [...ofDatabase, ...ofProgram];
+const wanted = process.env.DEFECTS;
+const sample = ['a key is forgotten', 'the reply does not wait for COMMIT'];
+const defects = all.filter(({ name }) =>
+  wanted === undefined ? sample.includes(name) : new RegExp(wanted).test(name),
+);
+t.setTimeout(defects.length * 40_000 + 60_000);
+const victim = await startVictim(t);
+
+/** Runs the service, with the defect or without, under faults that go for it. */
+async function judge(t: Test, aim: Aim, habits: Habits, defect?: Defect): Promise<Verdict> {
+  const { patches, sql } = defect ?? {};
+  const stage = await setStage(t, victim, {
+    ...(patches && { program: await copyProgram(all.indexOf(defect as Defect), patches) }),
+    ...(sql && { prepare: sql }),
+  });
+  return check(await runCampaign(stage, { seed: 1, habits, peaceMs: 300, ...aim }));
+}
+
+let caught = 0;
+for (const defect of defects) {
+  t.test(`it is seen when ${defect.name}`, async (t) => {
+    const verdict = await judge(t, defect.aim, defect.habits, defect);
+    const proofs = verdict[defect.charge];
+    caught += proofs.length > 0 ? 1 : 0;
+    const counts = Object.entries(verdict).map(([charge, { length }]) => `${charge} ${length}`);
+    t.comment(`what it is charged with: ${counts.join(', ')}: ${proofs[0]}`);
+    t.ok(proofs.length > 0, `${defect.charge} of ${counts.join(', ')}`);
+  });
+}
+
+for (const [name, [first]] of groupBy(defects, ({ aim }) => aim.name)) {
+  t.test(`a sound service bears it: ${name}`, async (t) => {
+    const { aim, habits } = first as Defect;
+    t.same(
+      Object.entries(await judge(t, aim, habits)).filter(([, proofs]) => proofs.length > 0),
+      [],
+    );
+  });
+}
+
+t.test('every defect that was planted is caught', async (t) => {
+  t.parent?.comment(`defects: ${defects.length} planted, ${caught} caught`);
+  t.equal(caught, defects.length);
+});

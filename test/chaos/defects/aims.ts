@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Message, Verdict } from '../../setup/proxy.js';
+import type { Plan } from '../campaign.js';
+import { cutAt, heal, isCommit, isCommitted } from '../nemesis.js';
+import type { Stage } from '../stage.js';
+
+/** Faults that go for one weakness, and how long. A sound service bears each of them. */
+export interface Aim extends Pick<Plan, 'nemesis'> {
+  name: string;
+  durationMs: number;
+  patienceMs?: number;
+  restMs?: number;
+  peaceMs?: number;
+}
+
+const DURATION_MS = 2_500;
+
+async function untilOver(isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await sleep(20);
+  }
+}
+
+/** Does one thing to PostgreSQL's messages all the time. */
+function cuts(
+  name: string,
+  fits: (message: Message) => boolean,
+  verdict: Verdict,
+  chance: number,
+  more: Partial<Aim> = {},
+): Aim {
+  return {
+    name,
+    durationMs: DURATION_MS,
+    nemesis: async (stage, isOver, random) => {
+      cutAt(stage, stage.back, fits, verdict, chance, random);
+      await untilOver(isOver);
+      heal(stage);
+    },
+    ...more,
+  };
+}
+
+const isBegin = ({ from, type, text }: Message) =>
+  from === 'client' && type === 'Q' && text.startsWith('begin');
+const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
+
+export const peace: Aim = {
+  name: 'peace',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver) => {
+    heal(stage);
+    await untilOver(isOver);
+  },
+};
+export const slowness = cuts('slow messages', () => true, { delayMs: 15 }, 0.3, {
+  durationMs: 4_000,
+});
+export const beforeBegin = cuts('cuts before BEGIN', isBegin, 'cut before', 0.1);
+export const beforeCommit = cuts('cuts before COMMIT', isCommit, 'cut before', 0.3);
+export const beforeCommitted = cuts('cuts before the answer to COMMIT', isCommitted, 'cut before', 0.3);
+export const betweenStatements = cuts('cuts between two statements', isReadyInside, 'cut after', 0.1);
+export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCommitted, 'cut before', 0.3, {
+  restMs: 150,
+  durationMs: 5_000,
+});
+
+/** As a server that has failed without a word. */
+export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: message('Q', 'rollback\0') }, 0.3);
+
+/** BEGIN and the entry fail, and what left behind them arrives. */
+export const noBeginning: Aim = {
+  name: 'BEGIN and the entry fail',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver, random) => {
+    const headless = new Set<number>();
+    cutAt(stage, stage.back, isBegin, { bytes: message('Q', 'bogus\0') }, 0.15, random);
+    const judge = stage.back.judge;
+    stage.back.judge = (said) => {
+      const { connection, from, type } = said;
+      if (from === 'client' && type === 'B' && headless.delete(connection)) {
+        // Of a statement that nobody has prepared.
+        return { bytes: message('B', '\0nobody\0\0\0\0\0\0\0') };
+      }
+      const verdict = judge(said);
+      if (verdict !== 'pass') {
+        headless.add(connection);
+      }
+      return verdict;
+    };
+    await untilOver(isOver);
+    heal(stage);
+  },
+};
+
+/** Some connections die under a transaction, and no more. */
+export const twice: Aim = {
+  name: 'two connections die',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver, random) => {
+    let left = 2;
+    cutAt(stage, stage.back, (said) => isReadyInside(said) && left-- > 0, 'cut after', 1, random);
+    await untilOver(isOver);
+    heal(stage);
+  },
+};
+
+export const kills: Aim = {
+  name: 'backends die',
+  durationMs: DURATION_MS,
+  peaceMs: 2_000,
+  nemesis: async (stage: Stage, isOver) => {
+    heal(stage);
+    while (!isOver()) {
+      const at = { kind: 'backends terminated', from: stage.now(), to: stage.now() };
+      stage.faults.push(at);
+      await stage.look(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where usename like 'club\\_api%' and datname = current_database()`,
+      );
+      at.to = stage.now();
+      await sleep(100);
+    }
+  },
+};
+
+/** Longer than the service's deadline, shorter than the client's patience. */
+export const silence: Aim = {
+  name: 'connections fall silent',
+  durationMs: 10_500,
+  patienceMs: 10_000,
+  nemesis: async (stage, isOver, random) => {
+    await sleep(200);
+    const fault = { kind: 'silence', from: stage.now(), to: Number.POSITIVE_INFINITY };
+    stage.faults.push(fault);
+    let left = 2;
+    cutAt(stage, stage.back, (said) => isReadyInside(said) && left-- > 0, 'freeze', 1, random);
+    await untilOver(isOver);
+    heal(stage);
+    stage.back.cut();
+    fault.to = stage.now();
+  },
+};
+
+function message(type: string, body: string): Buffer {
+  const bytes = Buffer.alloc(5 + body.length);
+  bytes.write(type, 'latin1');
+  bytes.writeUInt32BE(4 + body.length, 1);
+  bytes.write(body, 5, 'latin1');
+  return bytes;
+}

@@ -1,0 +1,119 @@
+import type { Habits } from '../campaign.js';
+import { beforeCommitted, noBeginning, peace } from './aims.js';
+import { type Defect, rewrite } from './defect.js';
+
+const rush: Habits = { 'sign up': 10, cancel: 6, 'read shift': 2 };
+const SIGN_UP = 'app.sign_up(uuid)';
+const SLOWLY: [string, string] = [
+  'insert into app.shift_signups',
+  'perform pg_sleep(0.02); insert into app.shift_signups',
+];
+const UNLIMITED = 'alter table app.shifts drop constraint shifts_capacity_holds_signups;';
+
+/** What can be wrong with the database, planted in the one under test. */
+export const ofDatabase: Defect[] = [
+  {
+    name: 'signing up takes no lock, and the constraint is left to refuse',
+    charge: 'anomalies',
+    aim: peace,
+    habits: rush,
+    sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY),
+  },
+  {
+    name: 'signing up takes no lock, and nothing else holds the capacity',
+    charge: 'overfull',
+    aim: peace,
+    habits: rush,
+    sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY) + UNLIMITED,
+  },
+  {
+    name: 'signing up does not look at the capacity',
+    charge: 'overfull',
+    aim: peace,
+    habits: rush,
+    sql: rewrite(SIGN_UP, ['shift.signup_count >= shift.capacity', 'false']) + UNLIMITED,
+  },
+  {
+    name: 'a shift is full one place early',
+    charge: 'anomalies',
+    aim: peace,
+    habits: rush,
+    sql: rewrite(SIGN_UP, [
+      'shift.signup_count >= shift.capacity',
+      'shift.signup_count >= shift.capacity - 1',
+    ]),
+  },
+  {
+    name: 'a member may sign up twice',
+    charge: 'doubled',
+    aim: peace,
+    habits: rush,
+    sql: `${rewrite(SIGN_UP, ['s.member_id = caller_id', 'false'])}
+      alter table app.shift_signups drop constraint shift_signups_once;`,
+  },
+  {
+    name: 'a cancellation deletes nothing',
+    charge: 'lost',
+    aim: peace,
+    habits: rush,
+    sql: rewrite('app.cancel_sign_up(uuid)', [
+      'delete from app.shift_signups',
+      'perform from app.shift_signups',
+    ]),
+  },
+  {
+    name: 'the counter does not follow the signups',
+    charge: 'anomalies',
+    aim: peace,
+    habits: rush,
+    sql: 'drop trigger shift_signups_count on app.shift_signups',
+  },
+  {
+    name: 'tasks have no floor',
+    charge: 'foreign',
+    aim: peace,
+    habits: { 'create task': 2, 'list tasks': 5 },
+    sql: 'drop policy tasks_floor on app.tasks',
+  },
+  {
+    name: 'members have no floor',
+    charge: 'foreign',
+    aim: peace,
+    habits: { 'list members': 5 },
+    sql: 'drop policy members_floor on app.members',
+  },
+  {
+    name: 'the context outlives the transaction',
+    charge: 'foreign',
+    aim: noBeginning,
+    habits: { 'create task': 10, 'read task': 3 },
+    sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
+      ', true);',
+      ', false);',
+    ]),
+  },
+  {
+    name: 'the version stands still',
+    charge: 'anomalies',
+    aim: peace,
+    habits: { 'create task': 1, 'patch task': 10 },
+    sql: rewrite('app.guard_task()', ['new.version := old.version + 1', 'new.version := old.version']),
+  },
+  {
+    name: 'an update is passed over',
+    charge: 'anomalies',
+    aim: peace,
+    habits: { 'create task': 1, 'patch task': 10 },
+    sql: rewrite('app.guard_task()', [
+      'new.version := old.version + 1',
+      'new.title := old.title; new.version := old.version + 1',
+    ]),
+  },
+  {
+    name: 'a key is forgotten',
+    charge: 'doubled',
+    aim: beforeCommitted,
+    habits: { 'create task': 10 },
+    sql: rewrite('app.claim_key(text, bytea)', ['if found then', 'if true then']),
+  },
+];
