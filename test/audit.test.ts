@@ -110,7 +110,7 @@ t.test('warnings are printed, and do not fail the command', async (t) => {
   await db.look('comment on policy tasks_read on app.tasks is null');
   const { code, out } = await run(db.url);
   t.equal(code, 0);
-  t.match(out, /^0 critical findings, 1 warning\.$/m);
+  t.match(out, /^0 critical findings, 2 warnings\.$/m);
   t.match(out, /^ {2}WARNING policy_without_comment: app\.tasks\.tasks_read$/m);
 });
 

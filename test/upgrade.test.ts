@@ -49,6 +49,7 @@ t.test(
           PORT: String(port),
           DATABASE_URL: db.url,
           AUTH_ISSUER: issuer.issuer.url,
+          RATE_LIMIT_PER_MINUTE: '0',
           AUTH_AUDIENCE: AUDIENCE,
         },
         stdio: 'ignore',
