@@ -53,7 +53,7 @@ export async function openTestCluster({
     return prepare(givenUrl, bin, async () => {});
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'club-test-'));
-  // Autovacuum would hold a lock that a test asks for without waiting, once in a hundred runs.
+  // Autovacuum would now and then hold a lock that a test asks for without waiting.
   const server = await startPostgres({ dataDir, throwaway: true, bin, settings: { autovacuum: 'off' } });
   return prepare(server.url('postgres'), bin, () => server.stop());
 }
