@@ -3,12 +3,12 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK
+export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS
 
 NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
-.PHONY: help run dev test chaos check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test chaos attack check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -30,6 +30,14 @@ chaos: build ## kill, crash, freeze and cut everything under load, then judge wh
 	$(if $(CHECK),,DEFECTS=. $(NODE) dist/development/test.js test/chaos/defects.test.ts || status=1;) \
 	DURATION=$${DURATION:-180} $(NODE) dist/development/test.js test/chaos/chaos.test.ts || status=1; \
 	cat .tap/chaos.txt && exit $$status
+
+attack: build ## try to get in: tokens, other clubs, injection, wild requests; RUNS=200000 for more of these
+	@rm -f .tap/attacks.txt
+	@status=0; \
+	ATTACK=whole $(NODE) dist/development/test.js 'test/attack/*.test.ts' || status=1; \
+	awk '{ tried += $$1; through += $$3; errors += $$5; leaks += $$8 } \
+	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks" }' \
+	  .tap/attacks.txt; exit $$status
 
 check: node_modules ## check types, lint and format
 	@node_modules/.bin/tsc
