@@ -21,8 +21,7 @@ export const responses = plugin(
       request.address = request.ip;
       reply.header('x-request-id', request.id);
       // An answer depends on who asks and for which club; only the caller's own cache may keep it.
-      reply.cacheControl('private');
-      reply.cacheControl('no-cache');
+      reply.header('cache-control', 'private, no-cache');
       reply.vary(['Authorization', 'X-Tenant-Id']);
     });
 
@@ -32,6 +31,7 @@ export const responses = plugin(
           method: request.method,
           route: request.routeOptions.url ?? null,
           status: reply.statusCode,
+          code: request.problemCode ?? undefined,
           ms: Math.round(reply.elapsedTime * 10) / 10,
           ip: request.address,
           tenant: request.tenant?.id,
