@@ -8,7 +8,7 @@ export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS
 NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
-.PHONY: help run dev test chaos attack check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test chaos load attack check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -30,6 +30,11 @@ chaos: build ## kill, crash, freeze and cut everything under load, then judge wh
 	$(if $(CHECK),,DEFECTS=. $(NODE) dist/development/test.js test/chaos/defects.test.ts || status=1;) \
 	DURATION=$${DURATION:-180} $(NODE) dist/development/test.js test/chaos/chaos.test.ts || status=1; \
 	cat .tap/chaos.txt && exit $$status
+
+load: build ## find out how much the service bears, ask for ten times that, and let one club try to crowd out another
+	@rm -f .tap/load.txt
+	@status=0; LOAD=whole $(NODE) dist/development/test.js test/load/load.test.ts || status=1; \
+	cat .tap/load.txt && exit $$status
 
 attack: build ## try to get in: tokens, other clubs, injection, wild requests; RUNS=200000 for more of these
 	@rm -f .tap/attacks.txt

@@ -23,6 +23,7 @@ import { messages } from './plugins/messages.js';
 import { methods } from './plugins/methods.js';
 import { metrics } from './plugins/metrics.js';
 import { openapi } from './plugins/openapi.js';
+import { overload } from './plugins/overload.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { query } from './plugins/query.js';
 import { rateLimit } from './plugins/rate-limit.js';
@@ -91,6 +92,7 @@ export async function buildApp(
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);
+  await app.register(overload, { database });
   await app.register(messages);
   await app.register(query);
   await app.register(body);

@@ -12,8 +12,12 @@ export interface DatabaseOptions {
 
 /** How long a request waits for a slot before it is told to come back. */
 const SLOT_WAIT_MS = 5_000;
-/** How many requests wait: a thousand members at one shift, twice. */
-const QUEUE_LENGTH = 2_000;
+/** How many requests wait: a thousand members at one shift, and then some. */
+const QUEUE_LENGTH = 1_500;
+/** A thousand members at one shift are served within this; who comes into a line that stands longer waits no more than… */
+const BURST_MS = 5_000;
+/** …this. */
+const STANDING_WAIT_MS = 250;
 /** How long one attempt at a transaction may take altogether, above the server's own statement_timeout. */
 const DEADLINE_MS = 8_000;
 const SESSION_MAX_AGE_MS = 30 * 60_000;
@@ -39,6 +43,8 @@ export class Database {
       ...options,
       waitMs: SLOT_WAIT_MS,
       queueLength: QUEUE_LENGTH,
+      burstMs: BURST_MS,
+      standingWaitMs: STANDING_WAIT_MS,
       maxAgeMs: SESSION_MAX_AGE_MS,
       admit,
     });
@@ -46,6 +52,11 @@ export class Database {
 
   get load(): { lent: number; waiting: number } {
     return this.#slots.load;
+  }
+
+  /** Whether one more transaction of this group, a club, would be refused at once. */
+  isOverloaded(group: string): boolean {
+    return this.#slots.isOverloaded(group);
   }
 
   /** How many sessions were opened since the start, and how many of them were lost. */

@@ -16,6 +16,12 @@ export class Unavailable extends Error {
   }
 }
 
+/**
+ * More is asked for than can be done in time. One for everybody: it says the same to all, and in an overload there are
+ * thousands of them a second.
+ */
+export const OVERLOADED = new Unavailable('Too many requests are waiting for the database.');
+
 /** There is no such club to enter, or no such member in it to act as. */
 export class NoEntry extends Error {
   override name = 'NoEntry';

@@ -17,29 +17,41 @@ export class FairQueue<Item> {
     return this.#size;
   }
 
-  /**
-   * Lets an item wait. In a full queue the longest group makes room: its last item is shed.
-   *
-   * @returns what was shed, possibly the item itself; undefined when there was room
-   */
-  push(group: string, item: Item): Item | undefined {
+  get isFull(): boolean {
+    return this.#size >= this.#length;
+  }
+
+  /** The groups that have items. */
+  get groups(): string[] {
+    return [...this.#groups.keys()];
+  }
+
+  /** How many groups have items. */
+  get width(): number {
+    return this.#groups.size;
+  }
+
+  /** How many items a group has. */
+  sizeOf(group: string): number {
+    return this.#groups.get(group)?.length ?? 0;
+  }
+
+  /** Lets an item wait; whether there is room is for the caller to see. */
+  push(group: string, item: Item): void {
     const own = this.#groups.get(group);
-    let shed: Item | undefined;
-    if (this.#size >= this.#length) {
-      const [longest, items] = this.#longest();
-      if (items.length <= (own?.length ?? 0) + 1) {
-        return item;
-      }
-      shed = items.at(-1) as Item;
-      this.remove(longest, shed);
-    }
     if (own === undefined) {
       this.#groups.set(group, [item]);
     } else {
       own.push(item);
     }
     this.#size += 1;
-    return shed;
+  }
+
+  /** Takes out of a group whoever came last, down to so many items, one at least. */
+  cut(group: string, keep: number): Item[] {
+    const removed = this.#groups.get(group)?.splice(Math.max(1, keep)) ?? [];
+    this.#size -= removed.length;
+    return removed;
   }
 
   /** Takes the first item of the group whose turn it is, of those that may go on; the group's next turn is its last. */
@@ -77,12 +89,5 @@ export class FairQueue<Item> {
     this.#groups.clear();
     this.#size = 0;
     return all;
-  }
-
-  #longest(): [group: string, items: Item[]] {
-    return [...this.#groups].reduce(
-      (longest, next) => (next[1].length > longest[1].length ? next : longest),
-      ['', []],
-    );
   }
 }

@@ -1,25 +1,14 @@
 import { Unavailable } from './failures.js';
-import { FairQueue } from './fair-queue.js';
 import { Session, type SessionOptions } from './session.js';
+import { Waiting, type WaitingOptions } from './waiting.js';
 
-export interface SlotOptions extends SessionOptions {
+export interface SlotOptions extends SessionOptions, WaitingOptions {
   /** How many sessions there are at most; each serves one transaction at a time. */
   slots: number;
-  /** How long a transaction waits for a slot, in milliseconds. */
-  waitMs: number;
-  /** How many transactions wait at most; beyond that the group with the most of them is refused, at once. */
-  queueLength: number;
   /** How old a session gets, in milliseconds; it is replaced when it comes home, never under a transaction. */
   maxAgeMs: number;
   /** Runs once on every new session, before any transaction: throws to refuse it. */
   admit: (session: Session) => Promise<void>;
-}
-
-interface Waiter {
-  group: string;
-  resolve: (session: Session) => void;
-  reject: (reason: Error) => void;
-  timer: NodeJS.Timeout;
 }
 
 /** Whoever belongs to no group: what the service does for itself. */
@@ -40,7 +29,7 @@ export class Slots {
   readonly #lent = new Map<Session, string>();
   /** How many sessions each group has. */
   readonly #shares = new Map<string, number>();
-  readonly #waiters: FairQueue<Waiter>;
+  readonly #waiting: Waiting<Session>;
   /** How many sessions were opened since the start, and how many of them were lost. */
   readonly sessions = { opened: 0, lost: 0 };
   #closed: Promise<void> | undefined;
@@ -49,19 +38,24 @@ export class Slots {
 
   constructor(options: SlotOptions) {
     this.#options = options;
-    this.#waiters = new FairQueue(options.queueLength);
+    this.#waiting = new Waiting(options);
   }
 
   /** Sessions lent and transactions waiting, for tests and metrics. */
   get load(): { lent: number; waiting: number } {
-    return { lent: this.#lent.size, waiting: this.#waiters.size };
+    return { lent: this.#lent.size, waiting: this.#waiting.size };
+  }
+
+  /** Whether one more transaction of this group would be refused at once. */
+  isOverloaded(group: string): boolean {
+    return this.#waiting.isOverloaded(group);
   }
 
   /**
    * Lends a session.
    *
    * @param group whose turn it is and whose share it counts to
-   * @throws Unavailable when the queue is full, the wait runs out or no session can be opened
+   * @throws OVERLOADED when too many are waiting; Unavailable when the wait runs out or no session can be opened
    */
   async borrow(group = NO_GROUP): Promise<Session> {
     const session = (this.#mayTake(group) && this.#take(group)) || (await this.#wait(group));
@@ -102,10 +96,7 @@ export class Slots {
   }
 
   async #close(): Promise<void> {
-    for (const waiter of this.#waiters.clear()) {
-      clearTimeout(waiter.timer);
-      waiter.reject(new Unavailable('The service is stopping.'));
-    }
+    this.#waiting.dismiss(new Unavailable('The service is stopping.'));
     await Promise.all(this.#idle.splice(0).map((session) => session.close()));
     while (this.#lent.size > 0) {
       await new Promise<void>((resolve) => {
@@ -116,14 +107,9 @@ export class Slots {
 
   /** Lends what is free to whoever's turn it is. */
   #serve(): void {
-    while (!this.#closed && this.#hasRoom()) {
-      const waiter = this.#waiters.shift((group) => this.#mayTake(group));
-      if (waiter === undefined) {
-        return;
-      }
-      clearTimeout(waiter.timer);
-      waiter.resolve(this.#take(waiter.group) as Session);
-    }
+    const mayTake = (group: string) => this.#mayTake(group);
+    const take = (group: string) => this.#take(group) as Session;
+    while (!this.#closed && this.#hasRoom() && this.#waiting.serve(mayTake, take)) {}
   }
 
   #mayTake(group: string): boolean {
@@ -175,17 +161,6 @@ export class Slots {
     if (this.#closed) {
       throw new Unavailable('The service is stopping.');
     }
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiters.remove(group, waiter);
-        reject(new Unavailable('No connection to the database became free in time.'));
-      }, this.#options.waitMs);
-      const waiter: Waiter = { group, resolve, reject, timer };
-      const shed = this.#waiters.push(group, waiter);
-      if (shed !== undefined) {
-        clearTimeout(shed.timer);
-        shed.reject(new Unavailable('Too many requests are waiting for the database.'));
-      }
-    });
+    return this.#waiting.wait(group);
   }
 }

@@ -32,7 +32,8 @@ export class Measures {
     registers: [this.#registry],
   });
 
-  constructor(database: Database) {
+  /** @param turnedAway how many requests were refused at the door, of which nothing else here knows */
+  constructor(database: Database, turnedAway: () => number) {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge('club_database_slots', 'Sessions there may be.', () => database.size);
     this.#gauge('club_database_slots_in_use', 'Sessions lent to a transaction.', () => database.load.lent);
@@ -43,6 +44,7 @@ export class Measures {
     );
     this.#total('club_database_sessions_opened_total', 'Sessions opened.', () => database.sessions.opened);
     this.#total('club_database_sessions_lost_total', 'Sessions given up.', () => database.sessions.lost);
+    this.#total('club_http_turned_away_total', 'Requests refused at the door in an overload.', turnedAway);
     // So that a rate can be taken from the first one on.
     this.#refusals.inc({ code: 'rate_limited' }, 0);
   }

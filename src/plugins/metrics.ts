@@ -19,7 +19,7 @@ export const metrics = plugin<MetricsOptions>(
     if (listen === undefined) {
       return;
     }
-    const measures = new Measures(database);
+    const measures = new Measures(database, () => app.turnedAway());
     app.addHook('onResponse', async (request, reply) => {
       const { method, routeOptions, problemCode } = request;
       measures.answered(method, routeOptions.url, reply.statusCode, reply.elapsedTime, problemCode);

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { isStatementError } from '../database/failures.js';
+import { isStatementError, OVERLOADED } from '../database/failures.js';
 import type { Code } from '../problems/codes.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import { problemFromValidation } from '../problems/from-validation.js';
@@ -14,7 +14,8 @@ declare module 'fastify' {
   }
 }
 
-const RETRY_AFTER_S = '1';
+/** When whoever was refused for a while may come again, in seconds. */
+export const RETRY_AFTER_S = '1';
 
 /** Fastify's own refusals. */
 const byFastifyCode: Record<string, Code> = {
@@ -49,7 +50,8 @@ export const problems = plugin(
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemOf(error);
-      if (problem.status >= 500) {
+      // An overload is no fault to look for; the line of the request says it, and a second one would add to it.
+      if (problem.status >= 500 && (error as Error) !== OVERLOADED) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
       return send(problem, request, reply);

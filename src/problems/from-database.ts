@@ -1,4 +1,4 @@
-import { isStatementError, NoEntry, Unavailable, UnsafeRole } from '../database/failures.js';
+import { isStatementError, NoEntry, OVERLOADED, Unavailable, UnsafeRole } from '../database/failures.js';
 import type { Code } from './codes.js';
 import { Problem } from './problem.js';
 
@@ -37,6 +37,11 @@ const byConstraint: Record<string, Code> = {
   shifts_capacity_holds_signups: 'capacity_below_signups',
 };
 
+/** Made once: in an overload refusing is the work. */
+const TOO_MUCH = new Problem('service_unavailable', {
+  detail: 'More is asked for in this club than can be answered. Try again after the time in Retry-After.',
+});
+
 /**
  * The problem that a failure of the database means to the caller; undefined when it is a bug.
  *
@@ -45,6 +50,9 @@ const byConstraint: Record<string, Code> = {
 export function problemFromDatabase(error: unknown): Problem | undefined {
   if (error instanceof NoEntry) {
     return new Problem('tenant_forbidden');
+  }
+  if (error === OVERLOADED) {
+    return TOO_MUCH;
   }
   if (error instanceof Unavailable || error instanceof UnsafeRole) {
     return new Problem('service_unavailable');

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 
@@ -23,10 +24,12 @@ export interface ServiceProcess {
 /** Longer than any start; what takes more is a failure of its own. */
 const START_MS = 30_000;
 
+/** @param isLogRead whether its log is looked through; who counts on every core does not want that */
 export async function prepareService(
   t: Test,
   program: string,
   environment: Record<string, string>,
+  isLogRead = true,
 ): Promise<ServiceProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -52,7 +55,7 @@ export async function prepareService(
     isWanted = true;
     const process_ = spawn(process.execPath, [program], {
       env: { ...environment, PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', isLogRead ? 'pipe' : 'ignore', 'pipe'],
     });
     child = process_;
     process_.on('exit', (code, signal) => {
@@ -60,16 +63,18 @@ export async function prepareService(
         crashes.push(`the process ended with ${signal ?? code}`);
       }
     });
-    createInterface(process_.stderr).on('line', (line) => {
+    createInterface(process_.stderr as Readable).on('line', (line) => {
       if (/^\S*(Error|Warning)|unhandled|uncaught/i.test(line)) {
         crashes.push(line);
       }
     });
-    createInterface(process_.stdout).on('line', (line) => {
-      if (line.includes('"internal_error"') && bugs.length < 20) {
-        bugs.push(line);
-      }
-    });
+    if (process_.stdout !== null) {
+      createInterface(process_.stdout).on('line', (line) => {
+        if (line.includes('"internal_error"') && bugs.length < 20) {
+          bugs.push(line);
+        }
+      });
+    }
     await until('/livez', (status) => status === 200);
   };
   const kill = async () => {

@@ -11,7 +11,7 @@ const all = () => true;
 t.test('groups take turns, and each is served in the order in which it came', async (t) => {
   const queue = new FairQueue<string>(100);
   for (const item of ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2']) {
-    t.equal(queue.push(item.charAt(0), item), undefined);
+    queue.push(item.charAt(0), item);
   }
   const served = Array.from({ length: 8 }, () => queue.shift(all));
   t.same(served, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4', undefined]);
@@ -34,19 +34,21 @@ t.test('a group that may not go on keeps its turn, and delays nobody', async (t)
   t.equal(queue.shift(all), 'a1');
 });
 
-t.test('in a full queue the longest group makes room, and the newcomer when it is that', async (t) => {
-  const queue = new FairQueue<string>(4);
-  for (const item of ['a1', 'a2', 'a3', 'b1']) {
+t.test('a queue says when it is full, and a group is cut from its end, down to one', async (t) => {
+  const queue = new FairQueue<string>(5);
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'b2']) {
+    t.equal(queue.isFull, false);
     queue.push(item.charAt(0), item);
   }
-  t.equal(queue.push('a', 'a4'), 'a4', 'the longest group brings one more');
-  t.equal(queue.push('c', 'c1'), 'a3', 'a newcomer takes the place of the last of the longest');
-  t.equal(queue.push('b', 'b2'), 'b2', 'as long as the longest is no reason to take its place');
-  t.equal(queue.size, 4);
+  t.equal(queue.isFull, true);
+  t.same(queue.cut('a', 2), ['a3']);
+  t.same(queue.cut('a', 2), []);
+  t.same(queue.cut('b', 0), ['b2']);
+  t.same([queue.size, queue.width, queue.sizeOf('a'), queue.groups], [3, 2, 2, ['a', 'b']]);
   queue.remove('a', 'a1');
   queue.remove('a', 'a1');
-  t.equal(queue.size, 3);
-  t.same([queue.shift(all), queue.shift(all), queue.shift(all)], ['a2', 'b1', 'c1']);
+  t.equal(queue.size, 2);
+  t.same([queue.shift(all), queue.shift(all), queue.shift(all)], ['a2', 'b1', undefined]);
   queue.push('d', 'd1');
   t.same(queue.clear(), ['d1']);
   t.equal(queue.size, 0);
@@ -60,6 +62,8 @@ async function makeSlots(t: Test, slots: number): Promise<Slots> {
     slots,
     waitMs: 20_000,
     queueLength: 1_000,
+    burstMs: 20_000,
+    standingWaitMs: 20_000,
     maxAgeMs: 60_000,
     admit,
   });

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import plugin from 'fastify-plugin';
+import type { Database } from '../database/database.js';
+import { OVERLOADED } from '../database/failures.js';
+import { problemFromDatabase } from '../problems/from-database.js';
+import type { Problem } from '../problems/problem.js';
+import { RETRY_AFTER_S } from './problems.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** How many requests were refused at the door since the start. */
+    turnedAway(): number;
+  }
+}
+
+/** How many callers are remembered at once; beyond that all are forgotten, and looked at once more. */
+const REMEMBERED_CALLERS = 10_000;
+/** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
+const TELL_EVERY_MS = 10_000;
+
+/**
+ * Repeats the word to whoever was told that their club asks for too much, as long as that is so, at the door: before
+ * the request is routed, or anything of it is read but its head. In an overload refusing is the work, and what it
+ * costs is missing to those who are served, and to every other club.
+ *
+ * Only ever a refusal is remembered, and only for the very token and club that it was given to: nobody gets in by
+ * it, and nobody learns of a club that they have no role in. A page in a browser goes the long way, where the headers
+ * are that let it read the answer.
+ */
+export const overload = plugin<{ database: Database }>(
+  async (app, { database }) => {
+    const told = new Set<string>();
+    let turnedAway = 0;
+    let untold = 0;
+    let toldAt = Number.NEGATIVE_INFINITY;
+    app.decorate('turnedAway', () => turnedAway);
+
+    app.addHook('onError', async ({ headers }, _reply, error) => {
+      if ((error as Error) === OVERLOADED) {
+        if (told.size >= REMEMBERED_CALLERS) {
+          told.clear();
+        }
+        told.add(callerOf(headers));
+      }
+    });
+
+    const isTold = ({ headers }: IncomingMessage) =>
+      told.size > 0 &&
+      headers.origin === undefined &&
+      !app.isDraining &&
+      told.has(callerOf(headers)) &&
+      database.isOverloaded(clubOf(headers));
+    const [handle] = app.server.listeners('request') as [typeof refuse];
+    app.server.removeListener('request', handle).on('request', (request, response) => {
+      if (!isTold(request)) {
+        handle(request, response);
+        return;
+      }
+      refuse(request, response);
+      turnedAway += 1;
+      untold += 1;
+      if (performance.now() - toldAt >= TELL_EVERY_MS) {
+        app.log.warn(
+          { refused: untold, tenant: clubOf(request.headers) },
+          'overload: requests refused at the door',
+        );
+        untold = 0;
+        toldAt = performance.now();
+      }
+    });
+  },
+  { name: 'overload', dependencies: ['problems', 'drain'] },
+);
+
+function clubOf(headers: IncomingHttpHeaders): string {
+  return String(headers['x-tenant-id']).toLowerCase();
+}
+
+function callerOf(headers: IncomingHttpHeaders): string {
+  return `${clubOf(headers)} ${headers.authorization}`;
+}
+
+const TOO_MUCH = problemFromDatabase(OVERLOADED) as Problem;
+const HEADERS = {
+  'content-type': 'application/problem+json',
+  'retry-after': RETRY_AFTER_S,
+  'cache-control': 'private, no-cache',
+  vary: 'Authorization, X-Tenant-Id',
+  'x-content-type-options': 'nosniff',
+};
+
+function refuse({ url = '' }: IncomingMessage, response: ServerResponse): void {
+  const requestId = randomUUID();
+  const body = JSON.stringify(TOO_MUCH.toBody(url.split('?', 1)[0] ?? url, requestId));
+  const length = Buffer.byteLength(body);
+  response.writeHead(503, { ...HEADERS, 'x-request-id': requestId, 'content-length': length }).end(body);
+}

@@ -1,0 +1,65 @@
+import { connect, type Socket } from 'node:net';
+
+/** What became of a request: a status, or 0 when the connection broke or patience ran out. */
+type Heard = (status: number) => void;
+
+/**
+ * A keep-alive connection that carries one request at a time and reads of an answer no more than it must, because
+ * the generator shares the machine with what it measures.
+ */
+export class Connection {
+  readonly #socket: Socket;
+  #heard: Heard | undefined;
+  #status = 0;
+  /** Bytes of the body that are still to come; -1 while the head is. */
+  #rest = -1;
+  #head = '';
+
+  constructor(port: number) {
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.#socket.on('data', (chunk) => this.#read(chunk));
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => this.#finish(0));
+  }
+
+  get isBroken(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  /** Sends a request; `heard` is called once. */
+  send(request: Buffer, heard: Heard): void {
+    this.#heard = heard;
+    this.#socket.write(request);
+  }
+
+  /** Gives up on whatever is under way. */
+  end(): void {
+    this.#socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    let bodyBytes = chunk.length;
+    if (this.#rest < 0) {
+      this.#head += chunk.toString('latin1');
+      const end = this.#head.indexOf('\r\n\r\n');
+      if (end < 0) {
+        return;
+      }
+      this.#status = Number(this.#head.slice(9, 12));
+      this.#rest = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head.slice(0, end))?.[1] ?? 0);
+      bodyBytes = this.#head.length - end - 4;
+      this.#head = '';
+    }
+    this.#rest -= bodyBytes;
+    if (this.#rest <= 0) {
+      this.#rest = -1;
+      this.#finish(this.#status);
+    }
+  }
+
+  #finish(status: number): void {
+    const heard = this.#heard;
+    this.#heard = undefined;
+    heard?.(status);
+  }
+}

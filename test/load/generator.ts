@@ -1,0 +1,136 @@
+import { Connection } from './connection.js';
+
+/** A request as it goes over the wire, and on whose behalf. */
+export interface Request {
+  club: string;
+  bytes: Buffer;
+}
+
+/** One request: when it was to leave, and after how long which answer was there, in milliseconds. */
+export interface Arrival {
+  club: string;
+  intendedMs: number;
+  latencyMs: number;
+  /** 0 for a connection that broke, or no answer within the patience. */
+  status: number;
+}
+
+export interface Drive {
+  ratePerSecond: number;
+  seconds: number;
+  next: () => Request;
+}
+
+/** Whoever waits longer for an answer has gone, in milliseconds. */
+const PATIENCE_MS = 10_000;
+/** Fewer than the service takes by default. */
+const MOST_CONNECTIONS = 4_500;
+
+/**
+ * An open-loop generator: requests leave on a schedule, whether or not earlier ones have been answered, and their
+ * latency counts from the moment they were to leave. A generator that waits for answers asks less of a service that
+ * is slow, and so never sees how slow it is ("coordinated omission", Gil Tene).
+ */
+export class Generator {
+  readonly #port: number;
+  readonly #idle: Connection[] = [];
+  #open = 0;
+
+  constructor(url: string) {
+    this.#port = Number(new URL(url).port);
+  }
+
+  /** Sends at a rate, with the gaps of a Poisson process; resolves when each request has been answered or given up. */
+  drive({ ratePerSecond, seconds, next }: Drive): Promise<Arrival[]> {
+    let leaveMs = 0;
+    return this.#run(() => {
+      leaveMs += (-Math.log(1 - Math.random()) * 1_000) / ratePerSecond;
+      return leaveMs < seconds * 1_000 ? { leaveMs, ...next() } : undefined;
+    });
+  }
+
+  /** Sends these requests, spread evenly over so many seconds. */
+  send(requests: Request[], seconds: number): Promise<Arrival[]> {
+    let sent = 0;
+    return this.#run(() => {
+      const request = requests[sent];
+      const leaveMs = (sent * seconds * 1_000) / requests.length;
+      sent += 1;
+      return request && { leaveMs, ...request };
+    });
+  }
+
+  /** Closes what is open. */
+  close(): void {
+    for (const connection of this.#idle.splice(0)) {
+      connection.end();
+    }
+  }
+
+  #run(draw: () => (Request & { leaveMs: number }) | undefined): Promise<Arrival[]> {
+    const arrivals: Arrival[] = [];
+    const began = performance.now();
+    let under = 0;
+    let next = draw();
+    return new Promise((resolve) => {
+      const resolveWhenOver = () => {
+        if (next === undefined && under === 0) {
+          resolve(arrivals);
+        }
+      };
+      const leave = () => {
+        while (next !== undefined && next.leaveMs <= performance.now() - began) {
+          const { club, bytes, leaveMs: intendedMs } = next;
+          under += 1;
+          this.#send(bytes, (status) => {
+            arrivals.push({ club, intendedMs, latencyMs: performance.now() - began - intendedMs, status });
+            under -= 1;
+            resolveWhenOver();
+          });
+          next = draw();
+        }
+        if (next !== undefined) {
+          setTimeout(leave, 1);
+        }
+        resolveWhenOver();
+      };
+      leave();
+    });
+  }
+
+  #send(bytes: Buffer, heard: (status: number) => void): void {
+    const connection = this.#take();
+    if (connection === undefined) {
+      heard(0);
+      return;
+    }
+    const patience = setTimeout(() => connection.end(), PATIENCE_MS);
+    connection.send(bytes, (status) => {
+      clearTimeout(patience);
+      if (connection.isBroken) {
+        this.#open -= 1;
+      } else {
+        this.#idle.push(connection);
+      }
+      heard(status);
+    });
+  }
+
+  #take(): Connection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (connection === undefined) {
+        break;
+      }
+      if (!connection.isBroken) {
+        return connection;
+      }
+      this.#open -= 1;
+    }
+    if (this.#open >= MOST_CONNECTIONS) {
+      return undefined;
+    }
+    this.#open += 1;
+    return new Connection(this.#port);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Request } from './generator.js';
+import type { Ground, Member } from './ground.js';
+
+const TASKS = 200;
+const SHIFTS = 50;
+
+/** A club at work: draws one request after the other, four of five of them reads. */
+export interface BusyClub {
+  id: string;
+  /** One request of each member, so that nobody is new when it counts. */
+  visits: Request[];
+  draw: () => Request;
+}
+
+/** Makes a club with so many members, tasks and shifts. */
+export async function makeBusyClub(ground: Ground, slug: string, size: number): Promise<BusyClub> {
+  const id = await ground.makeClub(slug);
+  const members = await Promise.all(
+    Array.from({ length: size }, (_, place) => ground.join(id, `${slug}-${place}`, 'Manager')),
+  );
+  const [tasks, shifts] = await Promise.all([
+    ground.look(
+      `insert into app.tasks (tenant_id, id, title, created_by_id)
+       select $1, gen_random_uuid(), 'Task ' || n, null from generate_series(1, ${TASKS}) n returning id`,
+      [id],
+    ),
+    ground.look(
+      `insert into app.shifts (tenant_id, id, title, created_by_id, starts_at, ends_at, capacity)
+       select $1, gen_random_uuid(), 'Shift ' || n, null, now() + n * interval '1 day', now() + (n + 0.1) * interval '1 day', 100
+       from generate_series(1, ${SHIFTS}) n returning id`,
+      [id],
+    ),
+  ]);
+  const idOf = (rows: unknown[]) => (pick(rows) as { id: string }).id;
+  const habits: [number, (member: Member) => Request][] = [
+    [45, (member) => member('GET', '/api/tasks?limit=20')],
+    [20, (member) => member('GET', `/api/tasks/${idOf(tasks)}`)],
+    [15, (member) => member('GET', '/api/shifts?limit=20')],
+    [10, (member) => member('PATCH', `/api/tasks/${idOf(tasks)}`, { title: `Task ${Math.random()}` })],
+    [5, (member) => member('POST', `/api/shifts/${idOf(shifts)}/signup`)],
+    [5, (member) => member('DELETE', `/api/shifts/${idOf(shifts)}/signup`)],
+  ];
+  const draw = () => {
+    let rest = Math.random() * 100;
+    const [, word] = habits.find(([weight]) => {
+      rest -= weight;
+      return rest < 0;
+    }) as (typeof habits)[number];
+    return word(pick(members));
+  };
+  return { id, visits: members.map((member) => member('GET', '/api/tasks?limit=20')), draw };
+}
+
+function pick<Item>(items: Item[]): Item {
+  return items[Math.floor(Math.random() * items.length)] as Item;
+}

@@ -1,0 +1,115 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { Generator } from './generator.js';
+import { layGround } from './ground.js';
+import { type BusyClub, makeBusyClub } from './habits.js';
+import { rush } from './rush.js';
+import { drive, findKnee, p99Of, type Trial, untilNormal, watchHealth } from './trials.js';
+
+// `make load` measures. In `make test`, where nothing is timed, the same load has to be answered without a fault.
+const isWhole = process.env.LOAD === 'whole';
+t.setTimeout(900_000);
+
+const ground = await layGround(t);
+const { url } = ground.service;
+const clubs: BusyClub[] = [];
+for (let number = 0; number < (isWhole ? 10 : 3); number += 1) {
+  clubs.push(await makeBusyClub(ground, `club-${number}`, isWhole ? 200 : 20));
+}
+const generator = new Generator(url);
+t.teardown(() => generator.close());
+// Nobody is new when it counts.
+const visits = clubs.flatMap((club) => club.visits);
+await generator.send(visits, visits.length / 200);
+
+const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as BusyClub).draw();
+const trial = (seconds: number, next = ofAnyClub): Trial => ({ generator, next, seconds });
+const sentences: string[] = [];
+
+t.test(
+  'of a thousand members at a shift of fifty places in one second, fifty are in and all others hear why not',
+  async (t) => {
+    const [members, places] = isWhole ? [1_000, 50] : [300, 50];
+    const counts = await rush(ground, generator, members, places);
+    t.same(counts, { 201: places, 409: members - places });
+    sentences.push(`rush ${counts[201]} x 201 and ${counts[409]} x 409`);
+  },
+);
+
+if (!isWhole) {
+  t.test('a flood is answered or refused, health answers, and afterwards all is as before', async (t) => {
+    const flood = drive(trial(3), 3_000);
+    await watchHealth(url, flood);
+    const { offered, faults, unanswered } = await flood;
+    t.ok(offered > 5_000);
+    t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
+    await untilNormal(trial(1));
+    const { refused } = await drive(trial(1), 20);
+    t.equal(refused, 0);
+    t.same(ground.service.crashes, []);
+  });
+} else {
+  let knee = 0;
+  t.test('there is a rate that it keeps up with', async (t) => {
+    knee = await findKnee(trial(5));
+    sentences.push(`knee ${Math.round(knee)}/s`);
+    t.ok(knee > 0);
+  });
+
+  for (const [times, least] of [
+    [2, 0.8],
+    [5, 0.5],
+    [10, 0],
+  ] as const) {
+    t.test(
+      `at ${times} times the knee at least ${least * 100} % of it are answered, and the others hear so at once`,
+      async (t) => {
+        const flood = drive(trial(15), knee * times);
+        const health = await watchHealth(url, flood);
+        const { goodput, refusedP99Ms, faults, unanswered, p99Ms, lastMs } = await flood;
+        const normalMs = lastMs + (await untilNormal(trial(1)));
+        const share = goodput / knee;
+        sentences.push(`${times}x ${Math.round(share * 100)} %`);
+        t.comment(
+          `${times}x: goodput ${Math.round(goodput)}/s, p99 ${Math.round(p99Ms)} ms, refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
+            `health ${health.asked} times within ${Math.round(health.worstMs)} ms, normal after ${Math.round(normalMs)} ms`,
+        );
+        t.ok(share >= least, `goodput ${share}`);
+        t.ok(normalMs <= 2_000, `normal after ${normalMs} ms`);
+        t.ok(refusedP99Ms <= 500, `refused within ${refusedP99Ms} ms`);
+        t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
+        t.same(ground.service.crashes, []);
+      },
+    );
+  }
+
+  t.test(
+    'a club at ten times the knee leaves the latency of another where it is when all are busy',
+    async (t) => {
+      const [quiet, loud] = clubs as [BusyClub, BusyClub];
+      const quietRate = knee / 20;
+      const p99Beside = async (loudRate: number) => {
+        const next = () => (Math.random() < quietRate / (quietRate + loudRate) ? quiet : loud).draw();
+        const arrivals = await generator.drive({ ratePerSecond: quietRate + loudRate, seconds: 20, next });
+        await untilNormal(trial(1));
+        const refused = arrivals.filter(({ club, status }) => club === quiet.id && status >= 500).length;
+        return { p99: p99Of(arrivals, quiet.id), refused };
+      };
+      const alone = await p99Beside(0);
+      const busy = await p99Beside(knee);
+      const flooded = await p99Beside(10 * knee);
+      t.comment(`fairness: p99 alone ${alone.p99}, busy ${busy.p99}, flooded ${flooded.p99}`);
+      t.equal(flooded.refused, 0, 'nobody of the quiet club is refused');
+      const ratio = flooded.p99 / busy.p99;
+      sentences.push(`fairness ${ratio.toFixed(2)}`);
+      t.ok(ratio <= 1.5, `${ratio}`);
+    },
+  );
+}
+
+t.test('the sums', async (t) => {
+  const line = `load: ${sentences.join(', ')}`;
+  t.comment(line);
+  mkdirSync('.tap', { recursive: true });
+  writeFileSync('.tap/load.txt', `${line}\n`);
+});

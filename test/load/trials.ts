@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Arrival, Generator, Request } from './generator.js';
+import { quantile, type Sums, sumUp } from './sums.js';
+
+/** What is put on the service, and for how long. */
+export interface Trial {
+  generator: Generator;
+  next: () => Request;
+  seconds: number;
+}
+
+/** Sends at a rate and sums up what became of it. */
+export async function drive({ generator, next, seconds }: Trial, ratePerSecond: number): Promise<Sums> {
+  return sumUp(await generator.drive({ ratePerSecond, seconds, next }), seconds);
+}
+
+/** A service that keeps up answers nearly everybody, and most of them at once. */
+const KEEPS_UP = { share: 0.99, p50Ms: 50 };
+const STEP = 1.2;
+const START_PER_S = 200;
+
+/**
+ * The knee: the highest rate, in requests a second, that the service keeps up with. Looked for upwards, in steps of a
+ * fifth; a step that fails is tried once more, because the machine has other things to do.
+ */
+export async function findKnee(trial: Trial): Promise<number> {
+  let knee = 0;
+  for (let rate = START_PER_S; ; rate *= STEP) {
+    const keepsUp = async () => {
+      const { goodput, offered, p50Ms } = await drive(trial, rate);
+      await untilNormal(trial);
+      return goodput * trial.seconds >= offered * KEEPS_UP.share && p50Ms <= KEEPS_UP.p50Ms;
+    };
+    if (!(await keepsUp()) && !(await keepsUp())) {
+      return knee;
+    }
+    knee = rate;
+  }
+}
+
+/** How often somebody looks whether all is well again, a second, and how long it has to be so, in milliseconds. */
+const LOOKS_PER_S = 50;
+const CALM_MS = 300;
+const QUICK_MS = 100;
+const GIVE_UP_MS = 20_000;
+
+/** How long it takes until every request is answered, and quickly, in milliseconds; the waiting before that not counted. */
+export async function untilNormal({ generator, next }: Trial): Promise<number> {
+  const began = performance.now();
+  let calmSince: number | undefined;
+  while (performance.now() - began < GIVE_UP_MS) {
+    const lookedAt = performance.now();
+    const looks = await generator.drive({ ratePerSecond: LOOKS_PER_S, seconds: 0.1, next });
+    const isNormal = looks.every(
+      ({ status, latencyMs }) => status < 500 && status > 0 && latencyMs < QUICK_MS,
+    );
+    calmSince = isNormal ? (calmSince ?? lookedAt) : undefined;
+    if (calmSince !== undefined && performance.now() - calmSince > CALM_MS) {
+      return calmSince - began;
+    }
+  }
+  return GIVE_UP_MS;
+}
+
+/** Whether /livez and /readyz answer while work goes on, and how late at worst, in milliseconds. */
+export async function watchHealth(
+  url: string,
+  work: Promise<unknown>,
+): Promise<{ asked: number; worstMs: number }> {
+  let isOver = false;
+  void work.finally(() => {
+    isOver = true;
+  });
+  let asked = 0;
+  let worstMs = 0;
+  while (!isOver) {
+    for (const path of ['/livez', '/readyz']) {
+      const began = performance.now();
+      const { status } = await fetch(url + path, { signal: AbortSignal.timeout(10_000) });
+      if (status !== 200) {
+        throw new Error(`${path} answered ${status} under load`);
+      }
+      asked += 1;
+      worstMs = Math.max(worstMs, performance.now() - began);
+    }
+    await sleep(200);
+  }
+  return { asked, worstMs };
+}
+
+/** The 99th percentile of what one club's callers waited for an answer, in milliseconds. */
+export function p99Of(arrivals: Arrival[], club: string): number {
+  return quantile(
+    arrivals.filter((arrival) => arrival.club === club && arrival.status > 0 && arrival.status < 500),
+    0.99,
+  );
+}

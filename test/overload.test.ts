@@ -1,0 +1,81 @@
+import pg from 'pg';
+import t from 'tap';
+import { startService } from './setup/service.js';
+import { tally } from './setup/shifts.js';
+
+const written: string[] = [];
+const service = await startService(t, {}, undefined, { write: (line: string) => void written.push(line) });
+const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
+const flooder = service.as('anna', 'Member', north);
+const other = service.as('ben', 'Member', north);
+const neighbour = service.as('cleo', 'Member', south);
+await Promise.all([flooder, other, neighbour].map((person) => person.get('/api/tasks')));
+const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Member' } });
+
+/** Asks as the flooder does, over a socket: the door is before what inject calls. */
+async function knock(headers: Record<string, string> = {}, path = '/api/tasks?limit=1') {
+  const answer = await fetch(origin + path, {
+    headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north, ...headers },
+  });
+  return {
+    status: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    body: (await answer.json()) as Record<string, unknown>,
+  };
+}
+
+/** More than may wait. */
+const FLOOD = 1_700;
+
+t.test('who floods their club is refused cheaply, and nobody else is', async (t) => {
+  // Nothing is served while somebody holds the table, so the flood piles up.
+  const holder = new pg.Client(service.db.adminUrl);
+  await holder.connect();
+  await holder.query('begin; lock table app.tasks in access exclusive mode');
+  const flood = Array.from({ length: FLOOD }, () => flooder.get('/api/tasks'));
+  const early = await Promise.race(flood);
+  t.match(early, {
+    status: 503,
+    headers: { 'retry-after': '1' },
+    body: { code: 'service_unavailable', detail: /More is asked for in this club/ },
+  });
+
+  const before = service.app.turnedAway();
+  const first = await knock();
+  t.equal(first.status, 503, 'once more on the long way, because this token was not told');
+  const again = await knock();
+  t.equal(service.app.turnedAway(), before + 1, 'and then at the door');
+  t.equal(again.body.instance, '/api/tasks');
+  t.equal(again.headers['x-request-id'], again.body.requestId);
+  const same = ({ headers, body }: typeof again) => [
+    { ...body, requestId: '', instance: '' },
+    ['content-type', 'retry-after', 'cache-control', 'vary', 'x-content-type-options'].map(
+      (name) => headers[name],
+    ),
+  ];
+  t.same(same(again), same(first), 'in the same words');
+  t.match(written.join(''), /refused at the door/);
+  t.equal((await knock({ 'x-tenant-id': south })).status, 403, 'of another club the token is read as ever');
+  t.equal((await knock({ authorization: `Bearer ${token}x` })).status, 401, 'and so is another token');
+  t.equal((await knock({ origin: 'https://app.example.org' })).status, 503);
+  t.equal(service.app.turnedAway(), before + 1, 'a page goes the long way, to be able to read the answer');
+  const { status } = await service.send('GET', '/api/tasks', { headers: { 'x-tenant-id': north } });
+  t.equal(status, 401, 'somebody without a token learns nothing of it');
+  const foreign = await neighbour.get('/api/tasks', { 'x-tenant-id': north });
+  t.equal(foreign.status, 403, 'and nobody of another club');
+  const quiet = neighbour.get('/api/tasks');
+
+  await holder.query('commit');
+  await holder.end();
+  t.equal((await quiet).status, 200, 'another club waits its turn, and has it');
+  const {
+    200: answered = 0,
+    '503 service_unavailable': refused = 0,
+    ...else_
+  } = tally(await Promise.all(flood));
+  t.same(else_, {});
+  t.ok(answered > 0 && refused > FLOOD / 2, `${answered} answered, ${refused} refused`);
+  t.equal((await knock()).status, 200, 'as soon as it is over');
+  t.equal((await other.get('/api/tasks')).status, 200);
+});
