@@ -7,7 +7,7 @@ import { AUDIENCE } from './service.js';
 
 /** The algorithms of its keys; each key's id is its algorithm's name. */
 export const KEYS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
-type Algorithm = (typeof KEYS)[number];
+export type Algorithm = (typeof KEYS)[number];
 
 /** An identity provider that can sign what no honest one would, and that can go down. */
 export interface Provider {
@@ -19,6 +19,8 @@ export interface Provider {
   publicKeys: Record<Algorithm, KeyObject>;
   /** A token. What is given replaces what a good one holds; undefined leaves it out. */
   sign(claims?: Record<string, unknown>, options?: SignOptions): string;
+  /** The signature of its key under any text, be that a token or not. */
+  seal(input: string, by?: Algorithm): string;
   goDown(): Promise<void>;
   comeBack(): Promise<void>;
 }
@@ -84,6 +86,7 @@ export async function startProvider(t: Test): Promise<Provider> {
       EdDSA: pairs.EdDSA.publicKey,
     },
     sign: signToken,
+    seal: (input, by = 'ES256') => signatureOf(input, by, pairs[by].privateKey),
     goDown,
     comeBack: async () => {
       await once(server.listen(port, '127.0.0.1'), 'listening');

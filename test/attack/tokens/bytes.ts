@@ -1,0 +1,27 @@
+import type { Attempt } from './target.js';
+
+/** A token with one bit of it changed, for every character, and for every one of its bits when it is the whole. */
+export function oneBitOff(token: string, isWhole: boolean): { changed: Attempt[]; same: string[] } {
+  const start = token.lastIndexOf('.') + 1;
+  const signature = Buffer.from(token.slice(start), 'base64url');
+  const changed: Attempt[] = [];
+  const same: string[] = [];
+  for (let place = 0; place < token.length; place += 1) {
+    for (const bit of isWhole ? [0, 1, 2, 3, 4, 5, 6, 7] : [place % 7]) {
+      const character = String.fromCharCode(token.charCodeAt(place) ^ (1 << bit));
+      const other = token.slice(0, place) + character + token.slice(place + 1);
+      // The last character of base64url has bits that mean nothing: two spellings, one signature. Header and
+      // payload are signed as they are spelled.
+      const isSame =
+        /[\w-]/.test(character) &&
+        place >= start &&
+        Buffer.from(other.slice(start), 'base64url').equals(signature);
+      if (isSame) {
+        same.push(other);
+      } else if (/[\x20-\x7e\x80-\xff]/.test(character)) {
+        changed.push({ fault: `bit ${bit} of character ${place}, now ${character}`, token: other });
+      }
+    }
+  }
+  return { changed, same };
+}
