@@ -37,7 +37,7 @@ async function count(): Promise<{ passed: number; failed: number; skipped: strin
       console.log(sum);
     }
     for (const [, not, rest = ''] of text.matchAll(/^(not )?ok \d+(.*)$/gm)) {
-      const skip = /# SKIP (.*)$/i.exec(rest);
+      const skip = /# SKIP (.*)/i.exec(rest);
       if (skip) {
         counts.skipped.push(skip[1] ?? '');
       } else {
