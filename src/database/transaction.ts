@@ -32,7 +32,7 @@ export interface Entry<Row = never> {
 const BEGIN = {
   'read only': 'begin isolation level repeatable read, read only',
   'read write': 'begin isolation level read committed, read write',
-};
+} as const;
 
 export type Mode = keyof typeof BEGIN;
 

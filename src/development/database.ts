@@ -63,7 +63,7 @@ export async function createDatabase(server: EmbeddedPostgres, name: string): Pr
   });
   await withClient(server.url(name), async (client) => {
     await client.query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'));
-    for (const login of ['club_api', 'club_migrator', 'club_auditor']) {
+    for (const login of ['club_api', 'club_migrator', 'club_auditor'] as const) {
       await client.query(`alter role ${login} password ${client.escapeLiteral(server.password)}`);
     }
   });

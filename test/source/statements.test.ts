@@ -1,0 +1,99 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the planted programs are texts that hold templates
+import t from 'tap';
+import { builtStatements } from './statements.js';
+
+/** Where a text that the compiler does not know goes to PostgreSQL, and why it may. */
+const exceptions: { because: string; calls: string[] }[] = [
+  {
+    because: 'It is the way of BEGIN, COMMIT and ROLLBACK; whoever calls `command` is looked at instead.',
+    calls: ['src/database/session.ts: unsafe(text)'],
+  },
+  {
+    because: 'Within readReport alone; whoever calls `read` there is looked at instead.',
+    calls: ['src/audit/read.ts: query(text)'],
+  },
+  {
+    because: 'PostgreSQL has quoted the name of a table with format(%I); a lock takes no parameter.',
+    calls: ['src/deploy/deploy.ts: query(`lock table ${name} in access exclusive mode`)'],
+  },
+  {
+    because: 'They are files of the release: the chapters, and what an administrator runs once.',
+    calls: [
+      'src/deploy/deploy.ts: query(text)',
+      "src/development/database.ts: query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'))",
+      'src/development/test-cluster.ts: query(roles)',
+    ],
+  },
+  {
+    because:
+      'It names databases and logins after random digits and the project’s roles, on a server for tests.',
+    calls: [
+      'src/development/test-cluster.ts: query(`create database ${template}`)',
+      'src/development/test-cluster.ts: query(`grant create on database ${template} to club_owner`)',
+      'src/development/test-cluster.ts: query(`drop database if exists ${datname} with (force)`)',
+      'src/development/test-cluster.ts: query(`drop role ${role}`)',
+      "src/development/test-cluster.ts: query(`alter role ${role} password '${password}'`)",
+      "src/development/test-cluster.ts: query(`create role ${user} login password '${password}' in role ${role}`)",
+      "src/development/test-cluster.ts: query(`alter role ${user} set ${name} = ${name === 'search_path' ? value : admin.escapeLiteral(value)}`)",
+    ],
+  },
+];
+
+const head = `
+  import pg from 'pg';
+  import postgres from 'postgres';
+  import type { Session } from './database/session.js';
+  import { sql } from './database/sql.js';
+  import type { Transaction } from './database/transaction.js';
+  const TABLE = 'app.tasks';
+  const driver = postgres('');
+  export async function planted(client: pg.Client, tx: Transaction, session: Session, given: string) {
+`;
+const bad = [
+  'client.query(`select ${given}`)',
+  "client.query('select ' + given)",
+  "client.query(['select', given].join(' '))",
+  'client.query({ text: `select ${given}` })',
+  'client.query(given as any)',
+  'client.query(given)',
+  'client.query(`select from ${TABLE} where title = ${given}`)',
+  "client.query(`create database ${client.escapeIdentifier('a')} owner ${given}`)",
+  'driver.unsafe(given)',
+  'session.command(`set role ${given}`)',
+];
+const good = [
+  'client.query(`select from ${TABLE} where id = $1`, [given])',
+  'client.query(`drop database ${client.escapeIdentifier(given)}`)',
+  "client.query(given === '' ? 'begin' : 'commit')",
+  'tx.query(sql`select ${given}`)',
+  "session.command('commit')",
+];
+const byHand = '{ strings: [given] as never, values: [] }';
+const asFunction = 'sql([`select ${given}`] as never)';
+const found = builtStatements({
+  'src/planted-bad.ts': `${head}${bad.map((line) => `await ${line};`).join('\n')}}`,
+  'src/planted-good.ts': `${head}${good.map((line) => `await ${line};`).join('\n')}}`,
+  'src/planted-by-hand.ts': `${head} await tx.query(${byHand}); await session.send(${byHand}); await tx.query(${asFunction}); }`,
+});
+const of = (planted: boolean) => found.filter((line) => line.startsWith('src/planted-') === planted);
+
+t.test('no statement is put together from texts: SQL is a literal, or of the tag sql', async (t) => {
+  t.same(of(false).sort(), exceptions.flatMap(({ calls }) => calls).sort());
+});
+
+t.test('one that is put together is found, however it is', async (t) => {
+  const missed = bad.filter((line) => {
+    const call = line.slice(line.indexOf('.') + 1);
+    return !found.some((finding) => finding === `src/planted-bad.ts: ${call}`);
+  });
+  t.same(missed, []);
+  t.ok(found.includes(`src/planted-by-hand.ts: ${asFunction}`), 'the tag as a function');
+  t.equal(found.filter((line) => line.endsWith('a statement made by hand')).length, 2);
+});
+
+t.test('nor is anything else found: constants, quoted names, parameters', async (t) => {
+  t.same(
+    found.filter((line) => line.startsWith('src/planted-good.ts')),
+    [],
+  );
+});

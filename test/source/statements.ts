@@ -1,0 +1,79 @@
+import ts from 'typescript';
+import { root } from '../setup/source.js';
+
+/** The functions that hand a text to PostgreSQL: of the drivers, and of our own around them. */
+const SENDING = ['query', 'unsafe', 'command', 'read', 'simple', 'file', 'sql'];
+/** What a driver makes of a name or a value so that it stays one. */
+const QUOTING = ['escapeIdentifier', 'escapeLiteral'];
+
+/**
+ * The places where a text that is put together while the program runs is handed to PostgreSQL.
+ *
+ * A text is safe when the compiler knows it: a literal, or a template of literals. A statement is safe, because only
+ * the tag sql makes one, and of that every value becomes a parameter; so the tag must be one, and not be called.
+ *
+ * @param planted modules that exist only for the compiler, by path
+ */
+export function builtStatements(planted: Record<string, string> = {}): string[] {
+  const config = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
+  const { options, fileNames } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
+  const texts = new Map(Object.entries(planted).map(([path, text]) => [`${root}${path}`, text]));
+  const host = ts.createCompilerHost(options, true);
+  const { fileExists, readFile } = host;
+  host.fileExists = (path) => texts.has(path) || fileExists(path);
+  host.readFile = (path) => texts.get(path) ?? readFile(path);
+  host.getSourceFile = (path, version) => {
+    const text = host.readFile(path);
+    return text === undefined ? undefined : ts.createSourceFile(path, text, version, true);
+  };
+  const sources = fileNames.filter((path) => path.startsWith(`${root}src/`));
+  const program = ts.createProgram([...sources, ...texts.keys()], options, host);
+  const checker = program.getTypeChecker();
+  return program
+    .getSourceFiles()
+    .filter(({ fileName }) => fileName.startsWith(`${root}src/`))
+    .flatMap((source) => findingsOf(source, checker));
+}
+
+function findingsOf(source: ts.SourceFile, checker: ts.TypeChecker): string[] {
+  const path = source.fileName.slice(root.length);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node)) {
+      const { expression } = node;
+      const name = ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText();
+      const [text] = node.arguments;
+      if (SENDING.includes(name) && text !== undefined && !isKnown(text, checker)) {
+        found.push(`${path}: ${name}(${text.getText().replaceAll(/\s+/g, ' ')})`);
+      }
+    } else if (ts.isObjectLiteralExpression(node) && path !== 'src/database/sql.ts') {
+      const names = node.properties.map((property) => property.name?.getText());
+      if (names.includes('strings') && names.includes('values')) {
+        found.push(`${path}: a statement made by hand`);
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** Whether no request and no row can have a word in it. */
+function isKnown(node: ts.Expression, checker: ts.TypeChecker): boolean {
+  if (ts.isTemplateExpression(node)) {
+    return node.templateSpans.every(({ expression }) => isKnown(expression, checker) || isQuoted(expression));
+  }
+  const type = checker.getTypeAtLocation(node);
+  const parts = type.isUnion() ? type.types : [type];
+  return parts.every(
+    (part) => part.isStringLiteral() || part.isNumberLiteral() || part.symbol?.name === 'Statement',
+  );
+}
+
+function isQuoted(node: ts.Expression): boolean {
+  return (
+    ts.isCallExpression(node) &&
+    ts.isPropertyAccessExpression(node.expression) &&
+    QUOTING.includes(node.expression.name.text)
+  );
+}
