@@ -44,9 +44,10 @@ attack: build ## try to get in: tokens, other clubs, injection, wild requests; R
 	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks" }' \
 	  .tap/attacks.txt; exit $$status
 
-check: node_modules ## check types, lint and format
+check: build ## check types, lint, format and the versions of the dependencies
 	@node_modules/.bin/tsc
 	@node_modules/.bin/biome check --error-on-warnings
+	@$(NODE) dist/development/dependencies.js
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
