@@ -1,0 +1,46 @@
+/** What a rank test says of two samples. */
+export interface Ranks {
+  /**
+   * How often a value of the first sample is above one of the second, ties counted half: 0.5 when nothing tells
+   * them apart. It is the area under the ROC curve (AUC) of whoever guesses the sample from the value.
+   */
+  auc: number;
+  /** The standard deviation of that figure where nothing but chance is at work. */
+  deviation: number;
+}
+
+/**
+ * The test of Mann and Whitney, two-sided: U as an effect size, U / (n · m), and its deviation under the null
+ * hypothesis, corrected for ties.
+ *
+ * H. B. Mann, D. R. Whitney: On a Test of Whether one of Two Random Variables is Stochastically Larger than the
+ * Other. Annals of Mathematical Statistics 18 (1947), 50–60. The effect size is that of A. Vargha, H. D. Delaney:
+ * A Critique and Improvement of the CL Common Language Effect Size Statistics. Journal of Educational and
+ * Behavioral Statistics 25 (2000), 101–132.
+ */
+export function rank(first: readonly number[], second: readonly number[]): Ranks {
+  const [n, m] = [first.length, second.length];
+  const values = [
+    ...first.map((value) => ({ value, own: 1 })),
+    ...second.map((value) => ({ value, own: 0 })),
+  ];
+  values.sort((one, other) => one.value - other.value);
+  let sumOfRanks = 0;
+  let ties = 0;
+  for (let from = 0; from < values.length; ) {
+    let to = from;
+    let own = 0;
+    for (; values[to]?.value === values[from]?.value && to < values.length; to += 1) {
+      own += values[to]?.own ?? 0;
+    }
+    const size = to - from;
+    // Equal values share the mean of their ranks, which count from 1.
+    sumOfRanks += own * ((from + 1 + to) / 2);
+    ties += size ** 3 - size;
+    from = to;
+  }
+  const u = sumOfRanks - (n * (n + 1)) / 2;
+  const all = n + m;
+  const variance = ((n * m) / 12) * (all + 1 - ties / (all * (all - 1)));
+  return { auc: u / (n * m), deviation: Math.sqrt(variance) / (n * m) };
+}
