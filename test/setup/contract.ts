@@ -4,6 +4,7 @@ import type { App } from '../../src/app.js';
 import type { Answer } from './service.js';
 
 interface Response {
+  headers?: Record<string, unknown>;
   content?: Record<string, { schema: object; examples?: Record<string, unknown> }>;
 }
 
@@ -13,24 +14,39 @@ interface Response {
  */
 const ANSWERS = process.env.TEST_ANSWERS;
 
+const noted = new Set<string>();
+
 function note(sign: '=' | '+', name: string): void {
-  if (ANSWERS !== undefined) {
-    appendFileSync(ANSWERS, `${sign} ${name}\n`);
+  const line = `${sign} ${name}\n`;
+  if (ANSWERS !== undefined && !noted.has(line)) {
+    noted.add(line);
+    appendFileSync(ANSWERS, line);
   }
 }
 
 /** Refusals that belong to no operation: there is none at that path, or not with that method. */
 const OUTSIDE = ['route_not_found', 'method_not_allowed'];
 
+/** Documented headers that an answer carries only when there is something to say. */
+const OCCASIONAL = ['Link', 'Idempotent-Replayed'];
+
+/** How answers write what the document gives a format; times are in UTC. */
+const formats = {
+  uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/,
+  'uri-reference': true as const,
+  assignee: true as const,
+};
+
 /**
  * Holds every answer to the document: the status is documented for the operation, the body has the documented
- * form, and nothing is in it that the document does not name.
+ * form, nothing is in it that the document does not name, and the documented headers are there.
  */
 export function holdToDocument(app: App): (method: string, url: string, answer: Answer) => void {
   const document = app.swagger() as unknown as {
     paths: Record<string, Record<string, { operationId: string; responses: Record<string, Response> }>>;
   };
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats });
   ajv.addSchema(closed(document), 'document');
   const validators = new Map<string, ValidateFunction>();
   for (const { operationId, responses } of Object.values(document.paths).flatMap((path) =>
@@ -57,6 +73,12 @@ export function holdToDocument(app: App): (method: string, url: string, answer: 
       throw new Error(`The answer ${name} is not in the document.`);
     }
     note('+', name);
+    const missing = Object.keys(response.headers ?? {}).filter(
+      (header) => !OCCASIONAL.includes(header) && headers[header.toLowerCase()] === undefined,
+    );
+    if (missing.length > 0) {
+      throw new Error(`The answer ${name} lacks the documented ${missing.join(', ')}.`);
+    }
     const media = String(headers['content-type'] ?? '').split(';')[0] ?? '';
     if (method === 'HEAD' || (response.content === undefined && body === undefined)) {
       return;
