@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { attack } from './tally.js';
+import { campaign, type Failure, plan } from './wild/campaign.js';
+import { openSite } from './wild/site.js';
+
+// make passes a variable on that nobody has set as an empty text.
+/** Another one every time; SEED=… draws again what a run drew that said it. */
+const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
+const runs = Number(process.env.RUNS || 50_000);
+/** A kept failure, to be sent again instead: CHECK=.data/wild/….json. */
+const kept = process.env.CHECK || undefined;
+t.setTimeout(120_000 + runs * 10);
+
+const site = await openSite(t);
+const planned = plan(site);
+
+t.test('no request gets an answer that the document does not promise for it', async (t) => {
+  if (kept !== undefined) {
+    const { request } = JSON.parse(readFileSync(kept, 'utf8')) as Failure;
+    t.same(await planned.judged(request, site.send), undefined, kept);
+    return;
+  }
+  await attack(t, 'wild requests', runs, async (tally) => {
+    t.comment(`wild seed: ${seed}`);
+    const started = performance.now();
+    const used = process.cpuUsage();
+    const { tried, failures, counts } = await campaign(planned, runs, seed, { keeps: true });
+    const seconds = (performance.now() - started) / 1_000;
+    const { user, system } = process.cpuUsage(used);
+    tally.tried = tried;
+    for (const { count, what, request, ...where } of failures) {
+      tally[count].push(`${what}\n${JSON.stringify({ ...request, ...where })}`);
+    }
+    const sums = Object.entries(counts).sort().map(([name, sum]) => `${name} ${sum}`).join(', '); // biome-ignore format: one thing
+    t.comment(
+      `wild requests: ${Math.round(tried / seconds)} a second for ${Math.round(seconds)} s, ${Math.round((user + system) / 1e6)} s of CPU, ${sums}`,
+    );
+  });
+});
