@@ -14,7 +14,7 @@ export interface Reply {
  * off at once, Infinity leaves it to the service. Resolves when it is closed.
  */
 export type Raw = (
-  bytes: string | Buffer | AsyncIterable<string>,
+  bytes: string | Buffer | AsyncIterable<string | Buffer>,
   answers: number,
 ) => Promise<{ replies: Reply[]; text: string }>;
 

@@ -1,0 +1,117 @@
+import fc, { type Arbitrary } from 'fast-check';
+
+/** What a message is made of: who sends it, and who sends what comes behind it on the same connection. */
+export interface Senders {
+  /** Host, token and club of whoever sends the broken message. */
+  own: string;
+  /** The same of somebody of another club. */
+  other: string;
+}
+
+/** A message that is broken or strange, with others around it on one connection. */
+export interface Bytes {
+  bytes: Buffer;
+  /**
+   * `refused`: nobody can say where the message ends, so nothing behind it may be read; `cut`: it breaks off, and
+   * the sender too; `strange`: it can be read, so whoever stands behind it is answered as themselves.
+   */
+  is: 'refused' | 'cut' | 'strange';
+  /** Who is asking in each message, in their order. */
+  who: ('own' | 'other')[];
+  /** Where the bytes are cut into pieces that are sent apart. */
+  cuts: number[];
+}
+
+const BODY = '{"title":"Smuggled"}';
+const me = (lines: string, close = '') => `GET /api/members/me HTTP/1.1\r\n${lines}\r\n${close}\r\n`;
+const spelt = (name: string) =>
+  fc.constantFrom(name, name.toLowerCase(), name.toUpperCase()).chain((word) => fc.constantFrom(': ', ':', ':\t', ':   ').map((colon) => word + colon)); // biome-ignore format: one thing
+const noise = fc
+  .uint8Array({ minLength: 1, maxLength: 60 })
+  .map((drawn) => Buffer.from(drawn).toString('latin1'));
+const control = fc.integer({ min: 0, max: 0x1f }).filter((code) => code !== 9).map((code) => String.fromCharCode(code)); // biome-ignore format: one thing
+const lengthy = fc.integer({ min: 16_500, max: 40_000 });
+
+/** Lines that say in two ways, or in none, where a body ends. */
+function unclear(size: number): Arbitrary<string> {
+  const length = spelt('Content-Length');
+  const coding = spelt('Transfer-Encoding');
+  const one = (name: Arbitrary<string>, value: Arbitrary<string>) =>
+    fc.tuple(name, value).map((parts) => parts.join(''));
+  const sizes = fc.constantFrom('0', '5', String(size), String(BODY.length));
+  const both = fc.tuple(
+    one(length, sizes),
+    one(coding, fc.constant('chunked')),
+    fc.boolean(),
+    fc.constantFrom('', 'X-A: a\r\n'),
+  );
+  return fc.oneof(
+    both.map(([first, second, isTurned, between]) => (isTurned ? `${second}\r\n${between}${first}` : `${first}\r\n${between}${second}`)),
+    fc.tuple(one(length, sizes), one(length, sizes)).map((lines) => lines.join('\r\n')),
+    one(length, fc.constantFrom(`0, ${size}`, '+5', '-1', '0x10', '5 5', '5;', '5,', '1e1', '٥', '5\x0b', '9'.repeat(20), '9'.repeat(400), '5.0', '"5"', 'five')),
+    one(coding, fc.constantFrom('chunked, identity', 'xchunked', 'chunkedx', 'gzip', 'identity', 'chunked;q=1', 'chunked\x0b', '\x0bchunked', 'chunked, gzip', '"chunked"', 'chun ked')),
+    fc.tuple(fc.constantFrom('Content-Length', 'Transfer-Encoding'), fc.constantFrom(' :', '\t:', '\0:', '\x0b:', '\r:', '\n:', '(:')).map(([name, colon]) => `${name}${colon} ${name === 'Content-Length' ? size : 'chunked'}`),
+    one(coding, fc.constant('\r\n chunked\r\nContent-Length: 5')),
+    one(length, fc.constant('5\nTransfer-Encoding: chunked')),
+    control.map((code) => `X-A: a${code}b\r\nContent-Length: 0`).filter((text) => !/[\r\n]b/.test(text)),
+    control.map((code) => `X${code}A: a\r\nContent-Length: 0`),
+    lengthy.map((count) => `X-A: ${'a'.repeat(count)}`),
+  ); // biome-ignore format: a case a line
+}
+
+/** Bodies in chunks of which one is none; what follows is somebody else's request. */
+const chunks: Arbitrary<string> = fc.oneof(
+  fc.constantFrom('zz', '-1', '+2', '0x2', '2 2', '', ' ', '٢', '2_', 'g', '2.', '2,').map((size) => `${size}\r\n{}\r\n0\r\n\r\n`),
+  fc.tuple(fc.constantFrom('f', '1', '8'), fc.integer({ min: 17, max: 60 })).map(([digit, count]) => `${digit.repeat(count)}\r\n{}\r\n0\r\n\r\n`),
+  fc.constantFrom('2\n{}\r\n0\r\n\r\n', '2\r\n{}\n0\r\n\r\n', '2\r\n{}0\r\n\r\n', '2\r\n{}x\r\n0\r\n\r\n', '1\r\n{}\r\n0\r\n\r\n', '2;a=\n{}\r\n0\r\n\r\n', '2;a\x00b\r\n{}\r\n0\r\n\r\n', '2\r{}\r\n0\r\n\r\n'),
+  lengthy.map((count) => `2;a=${'a'.repeat(count)}\r\n{}\r\n0\r\n\r\n`),
+  lengthy.map((count) => `2\r\n{}\r\n0\r\nX-A: ${'a'.repeat(count)}\r\n\r\n`),
+); // biome-ignore format: a case a line
+
+/** First lines that are none of HTTP/1.1. */
+const lines: Arbitrary<string> = fc.oneof(
+  fc.tuple(fc.constantFrom('FOO', 'get', 'G\0T', 'GET,', '', 'PRI'), fc.constantFrom('/livez', '*')).map(([method, target]) => `${method} ${target} HTTP/1.1`),
+  fc.constantFrom('2.0', '1.2', '0.9', '1.10', '01.1', '1,1', '9.9', '1.1x').map((version) => `GET /livez HTTP/${version}`),
+  fc.constantFrom('livez', 'a:80', '[::1]:80', '\\livez', '#', '?').map((target) => `GET ${target} HTTP/1.1`),
+  fc.constantFrom('GET /a b HTTP/1.1', 'GET\t/livez\tHTTP/1.1', 'GET /livez HTTP 1.1', 'GET /livez http/1.1', 'GET /livez HTTPS/1.1', 'GET /a\0 HTTP/1.1', 'GET /\x7f\x01 HTTP/1.1'),
+  lengthy.map((count) => `GET /${'a'.repeat(count)} HTTP/1.1`),
+); // biome-ignore format: a case a line
+
+/**
+ * What can be read. Node passes over an upgrade, and with it over what came in the same piece, so there the connection
+ * is to be closed: without that the sender would wait for the second answer.
+ */
+const strange: Arbitrary<(own: string) => string> = fc.oneof(
+  fc.constantFrom('http://a', 'http://a:1', 'http://evil@a', 'HTTP://A').map((origin) => (own: string) => me(own).replace(' /', ` ${origin}/`)),
+  fc.tuple(fc.constantFrom('h2c', 'websocket', 'TLS/1.0', 'h2c, websocket'), fc.constantFrom('Upgrade, close', 'close, upgrade, HTTP2-Settings')).map(([to, connection]) => (own: string) => me(`${own}\r\nConnection: ${connection}\r\nUpgrade: ${to}`)),
+  fc.constantFrom('X-Tenant-Id: a', 'Authorization: Bearer a', 'Host: b', 'Expect: 200-ok', 'Trailer: X-Tenant-Id', 'Connection: X-Tenant-Id', 'TE: trailers', 'Content-Length: 0').map((line) => (own: string) => me(`${own}\r\n${line}`)),
+  fc.constantFrom('2;a=b\r\n{}\r\n0\r\n\r\n', '0\r\n\r\n', '02\r\n{}\r\n0\r\nX-Tenant-Id: a\r\n\r\n', '2\r\n{}\r\n000\r\nAuthorization: Bearer a\r\n\r\n').map((body) => (own: string) => `${me(`${own}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked`)}${body}`),
+  fc.constantFrom('TRACE /api/members/me', 'OPTIONS *', 'QUERY /api/members/me', 'GET /api/members/%00', 'GET //api/members/me').map((line) => (own: string) => `${line} HTTP/1.1\r\n${own}\r\n\r\n`),
+); // biome-ignore format: a case a line
+
+/** Broken messages, of somebody whose connection somebody of another club shares. */
+export function messages({ own, other }: Senders): Arbitrary<Bytes> {
+  const smuggled = `POST /api/tasks HTTP/1.1\r\n${other}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+  const post = `POST /api/tasks HTTP/1.1\r\n${own}\r\nContent-Type: application/json\r\n`;
+  const hello = noise.map((text) => `\x16\x03\x01${text}`);
+  const whole = fc.oneof(
+    { weight: 5, arbitrary: unclear(smuggled.length).map((text) => `${post}${text}\r\n\r\n0\r\n\r\n`) },
+    { weight: 3, arbitrary: chunks.map((text) => `${post}Transfer-Encoding: chunked\r\n\r\n${text}`) },
+    { weight: 3, arbitrary: lines.map((line) => `${line}\r\n${own}\r\n\r\n`) },
+    { weight: 1, arbitrary: fc.oneof(hello, fc.constantFrom('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n')) },
+    { weight: 1, arbitrary: fc.constantFrom('\n', '\r').map((end) => `${post}Content-Length: 2\r\n\r\n`.replaceAll('\r\n', end)) },
+  ); // biome-ignore format: a case a line
+  const full = `${post}Content-Length: ${BODY.length + 1}\r\n\r\n${BODY}`;
+  const cut = fc.oneof(fc.nat(full.length).map((end) => full.slice(0, end)), fc.constant(`${post}Transfer-Encoding: chunked\r\n\r\n14\r\n${BODY}\r\n`)); // biome-ignore format: one thing
+  const told = fc.oneof(
+    { weight: 8, arbitrary: whole.map((text) => ({ text: text + smuggled, is: 'refused' as const, who: [] })) },
+    { weight: 1, arbitrary: cut.map((text) => ({ text, is: 'cut' as const, who: [] })) },
+    { weight: 4, arbitrary: strange.map((written) => ({ text: written(own) + me(other, 'Connection: close\r\n'), is: 'strange' as const, who: ['own', 'other'] as const })) },
+  ); // biome-ignore format: a case a line
+  return fc.tuple(told, fc.integer({ min: 0, max: 3 }), fc.array(fc.nat(600), { maxLength: 3 })).map(([{ text, is, who }, before, cuts]) => ({
+    bytes: Buffer.from((before === 0 ? me(own) : '') + text, 'latin1'),
+    is,
+    who: before === 0 ? ['own', ...who] : [...who],
+    cuts: cuts.sort((one, next) => one - next),
+  })); // biome-ignore format: one thing
+}
