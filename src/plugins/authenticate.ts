@@ -5,6 +5,7 @@ import type { JWTHeaderParameters } from 'jose';
 import { countHeader } from '../http/header-lines.js';
 import { type Claims, type Identity, readIdentity } from '../identity/identity.js';
 import { ALGORITHMS, IssuerKeys } from '../identity/keys.js';
+import { isOtherToken } from '../identity/token-kinds.js';
 import { Problem } from '../problems/problem.js';
 
 declare module 'fastify' {
@@ -66,8 +67,7 @@ export const authenticate = plugin<AuthenticateOptions>(
     app.addHook('onRequest', async (request) => {
       const claims = await verify(bearerToken(request));
       const identity = readIdentity(claims, clubsClaim);
-      // A logout token (OpenID Connect Back-Channel Logout) is signed by the same issuer and is no access token.
-      if (identity === null || 'events' in claims) {
+      if (identity === null || isOtherToken(claims)) {
         throw invalidToken();
       }
       request.identity = identity;

@@ -46,6 +46,8 @@ t.test('a token may be good in more than one way', async (t) => {
     { sub: '😀'.repeat(255) },
     { nbf: Math.floor(Date.now() / 1000) - 60 },
     { iat: undefined },
+    { token_use: 'access' },
+    { typ: 'Bearer', nonce: 'n' },
     { clubs: 'nonsense', name: 5, email: [] },
   ]) {
     t.equal(await gate.code(provider.sign(claims)), BELIEVED, JSON.stringify(claims).slice(0, 60));
