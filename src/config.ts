@@ -6,6 +6,7 @@
  */
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { type AuthSettings, forms, readAuthSettings } from './identity/settings.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOneServer, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
@@ -21,6 +22,13 @@ export class ConfigurationError extends Error {
     super(`The configuration is unusable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
   }
 }
+
+/** Whether a variable has its form, where no schema can say so. */
+const FORMS: Partial<Record<Variable, (text: string) => boolean>> = {
+  TRUST_PROXY: (text) => text.split(',').every(isNetwork),
+  CORS_ORIGINS: (text) => text.split(',').every(isOrigin),
+  ...forms,
+};
 
 /**
  * Reads the environment; an empty variable counts as unset.
@@ -58,11 +66,8 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
       );
     }
   }
-  for (const [name, isItem] of [
-    ['TRUST_PROXY', isNetwork],
-    ['CORS_ORIGINS', isOrigin],
-  ] as const) {
-    if (variables[name]?.split(',').every(isItem) === false) {
+  for (const [name, hasForm] of Object.entries(FORMS) as [Variable, (text: string) => boolean][]) {
+    if (variables[name] !== undefined && !hasForm(String(variables[name]))) {
       faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
     }
   }
@@ -97,7 +102,7 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   }
 }
 
-/** What the service needs. Keys come from `auth.jwksUrl`, or by discovery from the issuer when that is unset. */
+/** What the service needs. */
 export interface ServerConfig {
   host: string;
   port: number;
@@ -109,7 +114,7 @@ export interface ServerConfig {
   metrics: { host: string; port: number } | undefined;
   logLevel: string;
   database: { url: string; slots: number; prepare: boolean };
-  auth: { issuer: string; audience: string; jwksUrl: string | undefined; clubsClaim: string };
+  auth: AuthSettings;
   /** Proxies whose X-Forwarded-For is believed, for the address in the log; undefined for none. */
   trustProxy: string | undefined;
   /** Whose pages may read the answers; none without CORS. */
@@ -143,12 +148,7 @@ export function readServerConfig(
       slots: variables.DATABASE_POOL_SIZE,
       prepare: variables.DATABASE_PREPARE === 'on',
     },
-    auth: {
-      issuer: variables.AUTH_ISSUER,
-      audience: variables.AUTH_AUDIENCE,
-      jwksUrl: variables.AUTH_JWKS_URL,
-      clubsClaim: variables.AUTH_CLUBS_CLAIM,
-    },
+    auth: readAuthSettings(variables),
     trustProxy: variables.TRUST_PROXY,
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',

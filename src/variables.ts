@@ -51,10 +51,30 @@ export const Environment = Type.Object({
   AUTH_AUDIENCE: Type.String({
     minLength: 1,
     default: 'club-management-service',
-    description: 'an audience',
+    description: 'an audience, or several with commas between',
+  }),
+  AUTH_AUDIENCE_CLAIM: Type.Union([Type.Literal('aud'), Type.Literal('client_id')], {
+    default: 'aud',
+    description: 'aud or client_id',
   }),
   AUTH_JWKS_URL: Type.Optional(WebUrl),
-  AUTH_CLUBS_CLAIM: Type.String({ minLength: 1, default: 'clubs', description: 'the name of a claim' }),
+  AUTH_CLUBS_CLAIM: Type.String({
+    minLength: 1,
+    default: 'clubs',
+    description: 'the name of a claim, or a JSON Pointer such as /realm_access/roles',
+  }),
+  AUTH_CLUBS_JSON: { ...Switch, default: 'off' },
+  AUTH_CLUBS_PATTERN: Type.Optional(
+    Type.String({ description: 'a regular expression with the groups (?<club>…) and (?<role>…)' }),
+  ),
+  AUTH_CLUB_NAMES: Type.Optional(
+    Type.String({ description: 'name=<club id> with commas between, each name once' }),
+  ),
+  AUTH_ROLE_NAMES: Type.Optional(
+    Type.String({
+      description: 'word=Viewer, Member, Manager or Admin with commas and no blanks between, each word once',
+    }),
+  ),
   TEST_DATABASE_URL: Type.Optional(PostgresUrl),
   TEST_POSTGRES_BIN: Type.Optional(
     Type.String({ pattern: '^/', description: 'the absolute path of a directory' }),

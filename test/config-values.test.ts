@@ -17,9 +17,13 @@ t.test('every setting arrives, and what a command provides stands over the envir
     NODE_ENV: 'test',
     DATABASE_POOL_SIZE: '100',
     DATABASE_PREPARE: 'off',
-    AUTH_AUDIENCE: 'clubs-api',
+    AUTH_AUDIENCE: 'clubs-api,clubs-app',
+    AUTH_AUDIENCE_CLAIM: 'client_id',
     AUTH_JWKS_URL: 'https://keys.example.org/jwks',
     AUTH_CLUBS_CLAIM: 'https://example.org/clubs',
+    AUTH_CLUBS_JSON: 'on',
+    AUTH_CLUB_NAMES: 'north=11111111-1111-4111-8111-1111111111AA,a=b=22222222-2222-4222-8222-222222222222',
+    AUTH_ROLE_NAMES: 'player=Member,Admin=Viewer',
     TEST_USER_HEADER: 'on',
   };
   t.same(readServerConfig({ AUTH_ISSUER: 'https://other.example.org' }, environment), {
@@ -34,15 +38,29 @@ t.test('every setting arrives, and what a command provides stands over the envir
     database: { url: production.DATABASE_URL, slots: 100, prepare: false },
     auth: {
       issuer: 'https://other.example.org',
-      audience: 'clubs-api',
+      audiences: ['clubs-api', 'clubs-app'],
+      audienceClaim: 'client_id',
       jwksUrl: 'https://keys.example.org/jwks',
-      clubsClaim: 'https://example.org/clubs',
+      clubs: {
+        name: 'https://example.org/clubs',
+        json: true,
+        pattern: undefined,
+        clubNames: new Map([
+          ['north', '11111111-1111-4111-8111-1111111111aa'],
+          ['a=b', '22222222-2222-4222-8222-222222222222'],
+        ]),
+        roleNames: new Map([
+          ['player', 'Member'],
+          ['Admin', 'Viewer'],
+        ]),
+      },
     },
     testUserHeader: true,
   });
 });
 
 t.test('a value that does not fit is refused by the name of its variable', async (t) => {
+  const named = 'north=11111111-1111-4111-8111-111111111111';
   const unfit = {
     PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
     MAX_CONNECTIONS: ['0', '-1', '65536', '1e3', 'none'],
@@ -54,6 +72,24 @@ t.test('a value that does not fit is refused by the name of its variable', async
     DATABASE_POOL_SIZE: ['0', '101', '1.5'],
     DATABASE_PREPARE: ['true', 'ON'],
     AUTH_ISSUER: ['not-a-url'],
+    AUTH_AUDIENCE: [',', 'a,', 'a, b', ' a'],
+    AUTH_AUDIENCE_CLAIM: ['azp', 'AUD'],
+    AUTH_CLUBS_CLAIM: ['/a~b', '/~', '/~2'],
+    AUTH_CLUBS_JSON: ['yes', '1'],
+    AUTH_CLUBS_PATTERN: [
+      '^/clubs/([^/]+)/([^/]+)$',
+      '(?<club>.+)',
+      '(?<role>.+)',
+      '(?<club>.+/(?<role>.+)',
+      '(?<Club>.+)/(?<Role>.+)',
+      '(?<club>a)|(?<club>b)(?<role>c)',
+      '(?<club>.)(?<role>.))|(?:.+',
+    ],
+    AUTH_CLUB_NAMES: [
+      ...['north', 'north=', '=11111111-1111-4111-8111-111111111111', 'north=south', ','],
+      ...[`${named},`, `${named},${named}`, ` ${named}`, `south=1, ${named}`, `${named};south=x`],
+    ],
+    AUTH_ROLE_NAMES: ['player', 'player=', '=Member', 'player=member', 'player=Member,player=Admin', 'a=b,'],
     AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
     TEST_POSTGRES_BIN: ['bin', '../postgresql/bin'],
     TRUST_PROXY:

@@ -64,7 +64,7 @@ export async function startIssuer(directory: string): Promise<{ issuer: Issuer; 
 /** Signs a token with these claims, for the audience. */
 export async function signToken(
   issuer: Issuer,
-  audience: string,
+  audience: string | string[],
   claims: Record<string, unknown>,
 ): Promise<string> {
   return new SignJWT(claims)

@@ -1,4 +1,5 @@
 import type { Caller } from '../database/context.js';
+import { plainClubsClaim } from '../identity/clubs-claim.js';
 import { type Identity, readIdentity } from '../identity/identity.js';
 import type { Role } from '../identity/roles.js';
 
@@ -29,17 +30,23 @@ export const demoPeople: Record<string, { name: string; roles: Partial<Record<De
   emil: { name: 'Emil Engel', roles: { north: 'Viewer' } },
 };
 
+/** The settings of the tokens that the development issuer makes, whatever a real provider's would be. */
+export const ownClaims = {
+  AUTH_AUDIENCE_CLAIM: '',
+  AUTH_CLUBS_CLAIM: '',
+  AUTH_CLUBS_JSON: '',
+  AUTH_CLUBS_PATTERN: '',
+  AUTH_CLUB_NAMES: '',
+  AUTH_ROLE_NAMES: '',
+};
+
 /** The claims of a person's token: name and e-mail, and the given roles by club id. */
-export function claimsOf(
-  subject: string,
-  roles: Record<string, Role>,
-  clubsClaim: string,
-): Record<string, unknown> {
+export function claimsOf(subject: string, roles: Record<string, Role>): Record<string, unknown> {
   return {
     sub: subject,
     name: demoPeople[subject]?.name ?? subject,
     email: `${subject.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-')}@example.org`,
-    [clubsClaim]: roles,
+    clubs: roles,
   };
 }
 
@@ -53,6 +60,9 @@ export function demoRoles(subject: string): Record<string, Role> {
 
 /** A person as a request would bring them into a club. */
 export function demoCaller(subject: string, tenantId: string, role: Role): Caller {
-  const identity = readIdentity(claimsOf(subject, { [tenantId]: role }, 'clubs'), 'clubs') as Identity;
+  const identity = readIdentity(
+    claimsOf(subject, { [tenantId]: role }),
+    plainClubsClaim('clubs'),
+  ) as Identity;
   return { identity, tenantId, role, testMemberId: null, memberId: null };
 }

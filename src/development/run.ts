@@ -16,7 +16,7 @@ import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
 import { explain } from './explain.js';
 import { type Issuer, signToken, startIssuer } from './issuer.js';
-import { claimsOf, demoClubs, demoRoles } from './people.js';
+import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
 
 type Stop = () => Promise<void>;
 
@@ -39,7 +39,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
     stops.unshift(started.stop);
   }
 
-  const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url }) };
+  const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }) };
   const close = await serve(readServerConfig(provided));
   stops.unshift(() => close(0));
   console.log(await welcome(config, issuer));
@@ -59,11 +59,7 @@ async function welcome(config: DevelopmentConfig, issuer: Issuer | undefined): P
   if (issuer === undefined) {
     return `\nServing on ${url} with tokens of ${config.AUTH_ISSUER}. make club NAME=… SLUG=… makes a club.\n`;
   }
-  const token = await signToken(
-    issuer,
-    config.AUTH_AUDIENCE,
-    claimsOf('anna', demoRoles('anna'), config.AUTH_CLUBS_CLAIM),
-  );
+  const token = await signToken(issuer, config.AUTH_AUDIENCE.split(','), claimsOf('anna', demoRoles('anna')));
   return `
 Serving on ${url}. Paste into another terminal (Anna is Manager of club north; the token lasts a day):
 

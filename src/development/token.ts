@@ -41,7 +41,5 @@ if (typeof roles === 'string' || config.NODE_ENV !== 'development' || issuer ===
   );
   process.exitCode = 1;
 } else {
-  console.log(
-    await signToken(issuer, config.AUTH_AUDIENCE, claimsOf(subject, roles, config.AUTH_CLUBS_CLAIM)),
-  );
+  console.log(await signToken(issuer, config.AUTH_AUDIENCE.split(','), claimsOf(subject, roles)));
 }

@@ -1,5 +1,6 @@
 import { cutText, isCleanText } from '../validation/text.js';
-import { type Role, readRoles } from './roles.js';
+import { type Claims, type ClubsClaim, readClubRoles } from './clubs-claim.js';
+import type { Role } from './roles.js';
 
 /** Who a verified token speaks of. */
 export interface Identity {
@@ -14,7 +15,11 @@ export interface Identity {
   roles: Map<string, Role>;
 }
 
-export type Claims = Record<string, unknown>;
+/** What was read in a token, and what was not. */
+export interface ReadIdentity extends Identity {
+  /** Why the clubs claim, or a part of it, gives no role; undefined when all of it does. */
+  clubsFault: string | undefined;
+}
 
 const SUBJECT_LENGTH = 255;
 const NAME_LENGTH = 200;
@@ -28,7 +33,7 @@ const LATEST_ISSUE_S = 253_402_300_799;
  *
  * `sub` must be fit, or there is nobody to speak of: null. Every other claim that is unfit is ignored.
  */
-export function readIdentity(claims: Claims, clubsClaim: string): Identity | null {
+export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | null {
   const { sub, iat } = claims;
   if (
     typeof sub !== 'string' ||
@@ -39,13 +44,15 @@ export function readIdentity(claims: Claims, clubsClaim: string): Identity | nul
     return null;
   }
   const email = readEmail(claims.email);
+  const { roles, fault } = readClubRoles(claims, clubs);
   return {
     subject: sub,
     displayName:
       readName(claims.name) ?? readName(claims.preferred_username) ?? readName(email?.split('@')[0]),
     email,
     issuedAt: isIssueTime(iat) ? new Date(iat * 1000).toISOString() : null,
-    roles: readRoles(Object.hasOwn(claims, clubsClaim) ? claims[clubsClaim] : undefined),
+    roles,
+    clubsFault: fault,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Claims } from './identity.js';
+import type { Claims } from './clubs-claim.js';
 
 /** Kinds of token that Keycloak writes into the claim `typ`; an access token is `Bearer`. */
 const OTHER_TYPES = ['ID', 'Refresh', 'Offline', 'Logout'];

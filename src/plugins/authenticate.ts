@@ -3,8 +3,10 @@ import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { JWTHeaderParameters } from 'jose';
 import { countHeader } from '../http/header-lines.js';
-import { type Claims, type Identity, readIdentity } from '../identity/identity.js';
+import type { Claims } from '../identity/clubs-claim.js';
+import { type Identity, readIdentity } from '../identity/identity.js';
 import { ALGORITHMS, IssuerKeys } from '../identity/keys.js';
+import type { AuthSettings } from '../identity/settings.js';
 import { isOtherToken } from '../identity/token-kinds.js';
 import { Problem } from '../problems/problem.js';
 
@@ -13,13 +15,6 @@ declare module 'fastify' {
     /** Who sends the request, from a verified token. */
     identity: Identity;
   }
-}
-
-export interface AuthenticateOptions {
-  issuer: string;
-  audience: string;
-  jwksUrl: string | undefined;
-  clubsClaim: string;
 }
 
 /** Clocks of two machines differ by this much, in milliseconds. */
@@ -36,8 +31,8 @@ const TYPES = ['jwt', 'at+jwt'];
  *
  * Every way in which a token can be wrong is a 401, and no connection to the database is taken for it.
  */
-export const authenticate = plugin<AuthenticateOptions>(
-  async (app, { issuer, audience, jwksUrl, clubsClaim }) => {
+export const authenticate = plugin<AuthSettings>(
+  async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
     const keys = new IssuerKeys({ issuer, jwksUrl });
 
     // Headers are looked at before any key is fetched for them.
@@ -53,8 +48,9 @@ export const authenticate = plugin<AuthenticateOptions>(
       verify: {
         algorithms: [...ALGORITHMS],
         allowedIss: issuer,
-        allowedAud: audience,
-        requiredClaims: ['iss', 'aud', 'exp', 'sub'],
+        // Looked at whenever it is there: a token for somebody else is not for us, whoever the client is.
+        allowedAud: audiences,
+        requiredClaims: ['iss', audienceClaim, 'exp', 'sub'],
         clockTolerance: LEEWAY_MS,
         cache: CACHED_TOKENS,
         cacheTTL: CACHE_MS,
@@ -66,12 +62,27 @@ export const authenticate = plugin<AuthenticateOptions>(
     app.decorateRequest('identity');
     app.addHook('onRequest', async (request) => {
       const claims = await verify(bearerToken(request));
-      const identity = readIdentity(claims, clubsClaim);
-      if (identity === null || isOtherToken(claims)) {
+      request.identity = identities.get(claims) ?? identify(claims, request);
+    });
+
+    // A token that is believed from the cache has the same claims again: they are read, and their faults logged, once.
+    const identities = new WeakMap<Claims, Identity>();
+
+    function identify(claims: Claims, request: FastifyRequest): Identity {
+      const identity = readIdentity(claims, clubs);
+      const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
+      if (identity === null || !isForUs || isOtherToken(claims)) {
         throw invalidToken();
       }
-      request.identity = identity;
-    });
+      if (identity.clubsFault !== undefined) {
+        request.log.warn(
+          { claim: clubs.name, reason: identity.clubsFault },
+          'The clubs claim of a token gives no role, or not every one that it names.',
+        );
+      }
+      identities.set(claims, identity);
+      return identity;
+    }
 
     async function verify(token: string): Promise<Claims> {
       let claims: unknown;

@@ -7,6 +7,7 @@ import { type App, buildApp } from '../../src/app.js';
 import type { ServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
+import { plainClubsClaim } from '../../src/identity/clubs-claim.js';
 import type { Role } from '../../src/identity/roles.js';
 import { holdToDocument } from './contract.js';
 import { makeDatabase, type TestDatabase } from './database.js';
@@ -78,7 +79,13 @@ export async function startService(
     rateLimitPerMinute: 1_000_000,
     logLevel: 'silent',
     database: connection,
-    auth: { issuer: issuer.url, audience: AUDIENCE, jwksUrl: undefined, clubsClaim: 'clubs' },
+    auth: {
+      issuer: issuer.url,
+      audiences: [AUDIENCE],
+      audienceClaim: 'aud',
+      jwksUrl: undefined,
+      clubs: plainClubsClaim('clubs'),
+    },
     trustProxy: undefined,
     corsOrigins: [],
     metrics: undefined,

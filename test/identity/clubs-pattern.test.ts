@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import { checkSync } from 'recheck';
+import t from 'tap';
+import { ClubsPattern, isClubsPattern } from '../../src/identity/clubs-pattern.js';
+
+t.test('no pattern that the documents show can be made to backtrack', async (t) => {
+  const places = ['docs/identity.md', 'README.md', '.env.example'];
+  const pages = await Promise.all(
+    places.map((path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')),
+  );
+  const patterns = new Set(pages.flatMap((page) => page.match(/\^[^\s`']*\(\?<[^\s`']*\$/g) ?? []));
+  t.ok(patterns.size >= 4, [...patterns].join(' '));
+  t.same(
+    [...patterns].filter((pattern) => checkSync(pattern, 'u').status !== 'safe'),
+    [],
+  );
+  t.same(
+    [...patterns].filter((pattern) => !isClubsPattern(pattern)),
+    [],
+  );
+});
+
+t.test('a pattern that would try for years gives up, and works on afterwards', async (t) => {
+  for (const [source, entries] of [
+    ['(?<club>(a+)+)/(?<role>.+)', ['a'.repeat(200)]],
+    ['(?<club>(a|aa)+)/(?<role>.+)', ['a'.repeat(200)]],
+    ['(?<club>.*.*.*.*.*)/(?<role>.+)', Array<string>(1_000).fill('a'.repeat(256))],
+  ] as const) {
+    const pattern = new ClubsPattern(source);
+    const start = performance.now();
+    t.equal(pattern.match([...entries]), 'matching it takes longer than 250 milliseconds', source);
+    t.ok(performance.now() - start < 5_000, 'nothing else runs meanwhile');
+    t.match(pattern.match(['aa/Admin']), [{ club: 'aa', role: 'Admin' }]);
+  }
+});
+
+t.test('what is matched for one token is not found in the next', async (t) => {
+  const pattern = new ClubsPattern('(?<club>.+)/(?<role>.+)');
+  t.match(pattern.match(['north/Admin']), [{ club: 'north', role: 'Admin' }]);
+  t.same(pattern.match([]), []);
+  t.same(pattern.match(['south']), []);
+});
