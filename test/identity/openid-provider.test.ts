@@ -1,0 +1,132 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { pino } from 'pino';
+import t from 'tap';
+import { buildApp } from '../../src/app.js';
+import { readServerConfig } from '../../src/config.js';
+import { RESOURCE, startOpenIdProvider } from '../setup/openid-provider.js';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const roles: Record<string, string> = { anna: 'Manager', ben: 'Viewer', 'club-app': 'Member' };
+
+const makeKey = (kid: string) => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { ...privateKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' };
+};
+const [first, second] = [makeKey('first'), makeKey('second')];
+/** ID tokens are signed with RS256 unless a client wants otherwise. */
+const rsa = {
+  ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
+  kid: 'rsa',
+  use: 'sig',
+};
+const provider = await startOpenIdProvider(t, [first, rsa], (subject) => {
+  const role = roles[subject];
+  return role === undefined ? {} : { [north]: role };
+});
+
+/** The service, which knows no more of the provider than its issuer: it finds the keys by discovery. */
+async function openService(audience = RESOURCE) {
+  const app = await buildApp(
+    readServerConfig(
+      {
+        NODE_ENV: 'test',
+        DATABASE_URL: service.db.url,
+        AUTH_ISSUER: provider.url,
+        AUTH_AUDIENCE: audience,
+      },
+      {},
+    ),
+    service.database,
+    pino({ level: 'silent' }),
+    null,
+  );
+  t.teardown(() => app.close());
+  return async (token: string, method: 'GET' | 'POST', path: string, body?: object) => {
+    const answer = await app.inject({
+      method,
+      url: path,
+      headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+}
+
+const believed = { status: 200 };
+const refused = { status: 401, body: { code: 'invalid_token' } };
+
+t.test('somebody logs in, and the access token works: by discovery, in the order of the roles', async (t) => {
+  const ask = await openService();
+  const { access_token: anna } = await provider.logIn('anna');
+  t.match(decodeProtectedHeader(anna), { alg: 'ES256', typ: 'at+jwt', kid: 'first' });
+  t.match(decodeJwt(anna), { iss: provider.url, aud: RESOURCE, sub: 'anna', clubs: { [north]: 'Manager' } });
+
+  t.match(await ask(anna, 'GET', '/api/clubs/me'), { status: 200, body: [{ id: north, role: 'Manager' }] });
+  t.match(await ask(anna, 'POST', '/api/tasks', { title: 'Mow' }), { status: 201, body: { title: 'Mow' } });
+  const me = await ask(anna, 'GET', '/api/members/me');
+  t.match(me, { status: 200, body: { externalUserId: 'anna', displayName: 'anna of the provider' } });
+
+  const { access_token: ben } = await provider.logIn('ben');
+  t.match(await ask(ben, 'GET', '/api/shifts'), believed);
+  t.match(await ask(ben, 'POST', '/api/tasks', { title: 'Mow' }), {
+    status: 403,
+    body: { code: 'insufficient_role' },
+  });
+  const { access_token: zoe } = await provider.logIn('zoe');
+  t.match(await ask(zoe, 'GET', '/api/shifts'), { status: 403, body: { code: 'tenant_forbidden' } });
+  t.match(await ask(zoe, 'GET', '/api/clubs/me'), { status: 200, body: [] });
+});
+
+t.test('an application works under its own name', async (t) => {
+  const ask = await openService();
+  const token = await provider.ownToken();
+  t.match(decodeJwt(token), { sub: 'club-app' });
+  t.match(await ask(token, 'GET', '/api/members/me'), { status: 200, body: { externalUserId: 'club-app' } });
+});
+
+t.test(
+  'an ID token is refused: it is for the client, and nothing else need tell it from an access token',
+  async (t) => {
+    const { id_token: idToken, access_token: accessToken } = await provider.logIn('anna');
+    t.match(decodeJwt(idToken), { iss: provider.url, aud: 'club-app', sub: 'anna' });
+    const ask = await openService();
+    t.match(await ask(idToken, 'GET', '/api/clubs/me'), refused);
+    t.match(await ask(accessToken, 'GET', '/api/clubs/me'), believed);
+  },
+);
+
+t.test('a token for another API of the same provider is refused', async (t) => {
+  const { access_token: anna } = await provider.logIn('anna');
+  const ask = await openService('https://another.example.org/api');
+  t.match(await ask(anna, 'GET', '/api/clubs/me'), refused);
+});
+
+t.test('a new key is believed at once when it comes, and an old one until it is withdrawn', async (t) => {
+  const ask = await openService();
+  const status = async (token: string) => (await ask(token, 'GET', '/api/shifts')).status;
+  const realNow = Date.now;
+  let laterMs = 0;
+  t.intercept(Date, 'now', { value: () => realNow() + laterMs });
+
+  const [seen, unseen] = [await provider.ownToken(), await provider.ownToken()];
+  t.equal(await status(seen), 200);
+
+  // The new key signs, the old one is still published.
+  provider.rotate([second, first, rsa]);
+  laterMs = 60_000;
+  const { access_token: fresh } = await provider.logIn('anna');
+  t.equal(decodeProtectedHeader(fresh).kid, 'second');
+  t.same([await status(fresh), await status(seen), await status(unseen)], [200, 200, 200]);
+
+  // The old one is withdrawn: what is cached is believed for ten minutes.
+  provider.rotate([second, rsa]);
+  laterMs += 5 * 60_000;
+  t.same([await status(fresh), await status(seen)], [200, 200]);
+  laterMs += 10 * 60_000;
+  const { access_token: later } = await provider.logIn('ben');
+  t.same([await status(later), await status(fresh)], [200, 200]);
+  t.same([await status(seen), await status(unseen)], [401, 401]);
+});
