@@ -1,4 +1,4 @@
-import { codes } from '../problems/codes.js';
+import { codesByStatus } from '../problems/codes.js';
 import { BEN, CLUB_ID, CURSOR, REQUEST_ID } from './examples.js';
 
 export type Schema = Record<string, unknown>;
@@ -129,7 +129,7 @@ export const problemSchema = {
     status: { type: 'integer' },
     detail: { type: 'string' },
     instance: { type: 'string', format: 'uri-reference' },
-    code: { type: 'string', enum: Object.keys(codes) },
+    code: { type: 'string', enum: codesByStatus },
     requestId: { type: 'string', format: 'uuid' },
     errors: {
       type: 'array',

@@ -1,5 +1,4 @@
 import { type Code, codes } from '../problems/codes.js';
-import { Problem } from '../problems/problem.js';
 import {
   type Exchange,
   type Header,
@@ -9,8 +8,8 @@ import {
   responseHeaders,
   type Schema,
 } from './components.js';
-import { REQUEST_ID } from './examples.js';
 import { codesOf, type Operation } from './operation.js';
+import { describeRefusals, exampleOfRefusal } from './refusals.js';
 
 interface Response {
   description: string;
@@ -94,9 +93,9 @@ function completeOperation(
     entry.requestBody.required = false;
   }
   const refusals = codesOf(operation);
-  for (const status of new Set(refusals.map((code) => codes[code][0]))) {
-    const group = refusals.filter((code) => codes[code][0] === status);
-    responses[status] = refusal(group, { path, url, status, body: undefined });
+  for (const status of new Set(refusals.map((code) => codes[code].status))) {
+    const group = refusals.filter((code) => codes[code].status === status);
+    responses[status] = refusal(group, operation, { path, url, status, body: undefined });
   }
   entry.responses = responses;
 }
@@ -130,14 +129,14 @@ function readable(parameter: Parameter): Parameter {
   return { ...rest, schema: { ...schema, examples } };
 }
 
-function refusal(group: Code[], exchange: Exchange): Response {
+function refusal(group: Code[], operation: Operation, exchange: Exchange): Response {
   const extra: Record<number, string[]> = {
     401: ['WWW-Authenticate'],
     429: ['Retry-After', ...RATE_LIMIT],
     503: ['Retry-After'],
   };
   return {
-    description: group.map((code) => `\`${code}\``).join(', '),
+    description: describeRefusals(group),
     headers: headers(['X-Request-Id', ...(extra[exchange.status] ?? [])], exchange),
     content: {
       'application/problem+json': {
@@ -145,13 +144,7 @@ function refusal(group: Code[], exchange: Exchange): Response {
           allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: group } } }],
         },
         examples: Object.fromEntries(
-          group.map((code) => [
-            code,
-            {
-              summary: codes[code][1],
-              value: new Problem(code).toBody(exchange.url, REQUEST_ID),
-            },
-          ]),
+          group.map((code) => [code, exampleOfRefusal(code, operation, exchange.url)]),
         ),
       },
     },

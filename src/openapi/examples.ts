@@ -7,6 +7,8 @@
 export const CLUB_ID = '11111111-1111-4111-8111-111111111111';
 export const ANNA = { id: '019557d1-7660-7749-8b0b-db8d39042ddd', name: 'Anna Albers' };
 export const BEN = { id: '01957a3d-69c0-7963-9a0e-391710bc2a24', name: 'Ben Brandt' };
+export const TASK_ID = '019d4d0b-9d20-7082-8524-56680d21b90d';
+export const SHIFT_ID = '019d48ea-2e00-7f9f-9200-578b0737e037';
 
 /** As a list gives it out in its Link header. */
 export const CURSOR =

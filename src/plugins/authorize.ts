@@ -31,7 +31,6 @@ export const authorize = plugin(
       const required = policies[routeOptions.config.policy as Policy];
       if (tenant !== null && !isAtLeast(tenant.role, required)) {
         throw new Problem('insufficient_role', {
-          detail: `This needs the role ${required} in the club; yours is ${tenant.role}.`,
           requiredRole: required,
           yourRole: tenant.role,
         });

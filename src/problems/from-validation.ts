@@ -1,5 +1,13 @@
 import type { FastifySchemaValidationError } from 'fastify';
-import { type Fault, Problem } from './problem.js';
+import { didYouMean } from '../validation/closest.js';
+import { Problem } from './problem.js';
+import type { Fault } from './refusal.js';
+
+/** What the validator says of a fault; with the schema it broke and the value, which Fastify's type leaves out. */
+type Broken = FastifySchemaValidationError & {
+  parentSchema?: { properties?: Record<string, unknown> };
+  data?: unknown;
+};
 
 /** Nobody mends more at once, and an answer must not outgrow the body it is about. */
 const MAX_FAULTS = 100;
@@ -9,7 +17,7 @@ const MAX_FAULTS = 100;
  *
  * @param part which part of the message was checked, as Fastify names it
  */
-export function problemFromValidation(errors: FastifySchemaValidationError[], part: string): Problem {
+export function problemFromValidation(errors: Broken[], part: string): Problem {
   const places = new Map<string, Fault>();
   for (const error of errors) {
     if (places.size === MAX_FAULTS) {
@@ -18,7 +26,7 @@ export function problemFromValidation(errors: FastifySchemaValidationError[], pa
     const path = pathOf(error);
     // The first fault of a place is the telling one: a missing format says little once the type is wrong.
     if (!places.has(path)) {
-      places.set(path, { ...locate(path, part), ...describe(error) });
+      places.set(path, { ...locate(path, part), ...describe(error, part) });
     }
   }
   return new Problem(part === 'body' ? 'validation_failed' : 'invalid_parameter', {
@@ -42,21 +50,26 @@ function locate(path: string, part: string): { pointer: string } | { parameter: 
     : { parameter: path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~') };
 }
 
-function describe({ keyword, params, message }: FastifySchemaValidationError): {
-  code: string;
-  detail: string;
-} {
+function describe(
+  { keyword, params, message, parentSchema, data }: Broken,
+  part: string,
+): { code: string; detail: string } {
   switch (keyword) {
     case 'required':
       return { code: 'required', detail: 'This field is required.' };
     case 'additionalProperties':
-      return { code: 'unknown', detail: 'There is no such field or parameter here.' };
+      return {
+        code: 'unknown',
+        detail:
+          `There is no such ${part === 'body' ? 'field' : 'parameter'} here.` +
+          didYouMean(params.additionalProperty, Object.keys(parentSchema?.properties ?? {})),
+      };
     case 'type':
       return { code: 'invalid_type', detail: `This must be ${typeNames(params.type)}, given once.` };
     case 'enum':
       return {
         code: 'invalid_value',
-        detail: `This must be one of: ${(params.allowedValues as unknown[]).join(', ')}.`,
+        detail: `This must be one of: ${words(params.allowedValues).join(', ')}.${didYouMean(data, words(params.allowedValues))}`,
       };
     case 'minLength':
       return {
@@ -81,6 +94,10 @@ function describe({ keyword, params, message }: FastifySchemaValidationError): {
       // Keywords of our own bring their own sentence.
       return { code: 'invalid_value', detail: message ?? 'This value is not allowed.' };
   }
+}
+
+function words(allowed: unknown): string[] {
+  return [allowed].flat().map(String);
 }
 
 const formatNames: Record<string, string> = {

@@ -1,24 +1,5 @@
 import { type Code, codes } from './codes.js';
-
-/** One fault of a message: where it is, a stable code, and what to do. */
-export type Fault = { code: string; detail: string } & (
-  | { pointer: string }
-  | { parameter: string }
-  | { header: string }
-);
-
-/** Members of a problem beside the standard ones. */
-export type Extensions = Partial<{
-  detail: string;
-  errors: Fault[];
-  requiredRole: string;
-  yourRole: string;
-  currentVersion: number;
-  signupCount: number;
-  currentState: string;
-  requestedState: string;
-  allowedTransitions: readonly string[];
-}>;
+import type { Extensions } from './refusal.js';
 
 /**
  * A refusal, as RFC 9457 describes it. Whoever refuses throws one; `plugins/problems.ts` sends it.
@@ -32,19 +13,19 @@ export class Problem extends Error {
     readonly extensions: Extensions = {},
     readonly headers: Record<string, string> = {},
   ) {
-    super(extensions.detail ?? codes[code][2]);
-    this.status = codes[code][0];
+    const { status, detail } = codes[code];
+    super(extensions.detail ?? (typeof detail === 'string' ? detail : detail(extensions)));
+    this.status = status;
   }
 
   /** The body, with members in the order people read them. */
   toBody(instance: string, requestId: string): Record<string, unknown> {
-    const [status, title, detail] = codes[this.code];
-    const { detail: own, ...extensions } = this.extensions;
+    const { detail: _said, ...extensions } = this.extensions;
     return {
       type: `/problems/${this.code}`,
-      title,
-      status,
-      detail: own ?? detail,
+      title: codes[this.code].title,
+      status: this.status,
+      detail: this.message,
       instance,
       code: this.code,
       requestId,

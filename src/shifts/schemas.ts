@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ListQuery } from '../http/page.js';
-import { ANNA, BEN, CLUB_ID } from '../openapi/examples.js';
+import { ANNA, BEN, CLUB_ID, SHIFT_ID } from '../openapi/examples.js';
 import {
   Id,
   IdParams,
@@ -28,7 +28,7 @@ const listed = {
 };
 
 const exampleRow = {
-  id: '019d48ea-2e00-7f9f-9200-578b0737e037',
+  id: SHIFT_ID,
   title: 'Boathouse cleaning',
   location: 'Boathouse',
   startsAt: '2031-05-01T16:00:00Z',

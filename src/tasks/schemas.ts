@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ListQuery } from '../http/page.js';
-import { ANNA, BEN, CLUB_ID } from '../openapi/examples.js';
+import { ANNA, BEN, CLUB_ID, TASK_ID } from '../openapi/examples.js';
 import {
   Id,
   IdParams,
@@ -31,7 +31,7 @@ const listed = {
 };
 
 const exampleRow = {
-  id: '019d4d0b-9d20-7082-8524-56680d21b90d',
+  id: TASK_ID,
   title: 'Order new oars',
   state: 'Assigned',
   assigneeId: ANNA.id,

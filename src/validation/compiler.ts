@@ -7,6 +7,7 @@ import {
   type ValidateFunction,
 } from 'ajv';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
+import { didYouMean } from './closest.js';
 import { toInstant } from './instant.js';
 import { isCleanText, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
@@ -61,8 +62,11 @@ const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<
 const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _schema, place) => {
   const words = [...new Set(text.split(','))];
   replace(place, words);
-  checkSomeOf.errors = fault(`This must be one or more of: ${known.join(', ')}, with commas between.`);
-  return words.every((word) => known.includes(word));
+  const unknown = words.find((word) => !known.includes(word));
+  checkSomeOf.errors = fault(
+    `This must be one or more of: ${known.join(', ')}, with commas between.${didYouMean(unknown, known)}`,
+  );
+  return unknown === undefined;
 };
 
 const MAX_PERIOD_MS = 31 * 24 * 60 * 60_000;
@@ -123,7 +127,8 @@ function fault(message: string, instancePath?: string) {
 }
 
 function newCompiler(): Ajv {
-  const ajv = new Ajv({ allErrors: true, removeAdditional: false, strict: false });
+  // Verbose: a fault brings the schema it broke, which has the names that would have been right.
+  const ajv = new Ajv({ allErrors: true, verbose: true, removeAdditional: false, strict: false });
   ajv.addFormat('uuid', isUuid);
   ajv.addFormat('assignee', (text: string) => text === 'me' || text === 'none' || isUuid(text));
   // Checked by x-instant in requests, true by construction in answers.

@@ -1,0 +1,111 @@
+import t from 'tap';
+import { closest } from '../../src/validation/closest.js';
+import { MISSING } from '../setup/endpoints.js';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t);
+const club = await service.db.makeClub();
+const anna = service.as('anna', 'Admin', club);
+
+t.test(
+  'a word that is close is what was meant: slips, letter case, and other ways to write names',
+  async (t) => {
+    const known = [
+      'title',
+      'startsAt',
+      'endsAt',
+      'capacity',
+      'location',
+      'description',
+      'to',
+      '-createdAt',
+      'q',
+    ];
+    const meant = {
+      starts_at: 'startsAt',
+      'starts-at': 'startsAt',
+      STARTSAT: 'startsAt',
+      startAt: 'startsAt',
+      start: undefined,
+      ends_At: 'endsAt',
+      titel: 'title',
+      Title: 'title',
+      capcity: 'capacity',
+      capasity: 'capacity',
+      descripton: 'description',
+      desc: undefined,
+      ot: 'to',
+      Q: 'q',
+      x: undefined,
+      '-created_at': '-createdAt',
+      nonsense: undefined,
+      '': undefined,
+      _: undefined,
+      __proto__x: undefined,
+      ['title'.repeat(20)]: undefined,
+    };
+    const found = Object.keys(meant).map((word) => [word, closest(word, known)]);
+    t.same(found, Object.entries(meant));
+    t.equal(closest('title', []), undefined);
+  },
+);
+
+t.test(
+  'an unknown field or parameter names the one that was meant, also in the detail of the whole',
+  async (t) => {
+    const faultOf = ({ body }: { body: { errors: object[]; detail: string } }) => [body.errors, body.detail];
+    const hint = 'There is no such field here. Did you mean `dueAt`?';
+    t.same(faultOf(await anna.post('/api/tasks', { title: 'Mow', due_at: null })), [
+      [{ pointer: '/due_at', code: 'unknown', detail: hint }],
+      `\`/due_at\`: ${hint}`,
+    ]);
+    const asked = 'There is no such parameter here. Did you mean `hasFreeSlots`?';
+    t.same(faultOf(await anna.get('/api/shifts?hasfreeslot=true')), [
+      [{ parameter: 'hasfreeslot', code: 'unknown', detail: asked }],
+      `\`hasfreeslot\`: ${asked}`,
+    ]);
+    const several = await anna.post('/api/tasks', { titel: 'Mow' });
+    t.equal(several.body.errors.length, 2);
+    t.equal(several.body.detail, 'The body does not have the expected form. `errors` names each fault.');
+  },
+);
+
+t.test('a word in the wrong letter case, or a sort by another name, names the right one', async (t) => {
+  const hints: [path: string, hint: string | undefined][] = [
+    ['/api/tasks?sort=created_at', 'createdAt'],
+    ['/api/tasks?sort=-CreatedAt', '-createdAt'],
+    ['/api/shifts?sort=start', undefined],
+    ['/api/shifts?signedUp=ME', 'me'],
+    ['/api/members?role=manager', 'Manager'],
+    ['/api/tasks?state=open', 'Open'],
+    ['/api/tasks?state=Open,inprogress', 'InProgress'],
+    ['/api/tasks?state=', undefined],
+  ];
+  const found = [];
+  for (const [path] of hints) {
+    const { detail } = (await anna.get(path)).body;
+    found.push([path, /Did you mean `([^`]+)`\?$/.exec(detail)?.[1]]);
+  }
+  t.same(found, hints);
+  const { detail } = (await anna.patch(`/api/tasks/${MISSING}`, { state: 'in_progress' })).body;
+  t.equal(
+    detail,
+    '`/state`: This must be one of: Open, Assigned, InProgress, Review, Done. Did you mean `InProgress`?',
+  );
+});
+
+t.test('what a caller wrote stands in a sentence only when it is short and plain', async (t) => {
+  const names = ['a'.repeat(65), 'a b', 'a\u0000', 'a\nb', 'a`b', '<b>', '🎾', 'a'.repeat(100_000)];
+  for (const name of names) {
+    const { body } = await anna.post('/api/tasks', { title: 'Mow', [name]: 1 });
+    t.equal(body.errors.length, 1);
+    t.equal(body.detail, 'There is no such field here.', name.slice(0, 70));
+  }
+});
+
+t.test('names that lead into a prototype are names like others', async (t) => {
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    const { status, body } = await anna.post('/api/tasks', `{"title":"Mow","${name}":1}`);
+    t.same([status, body.errors[0]?.code], [400, 'unknown'], name);
+  }
+});
