@@ -24,6 +24,7 @@ import { methods } from './plugins/methods.js';
 import { metrics } from './plugins/metrics.js';
 import { openapi } from './plugins/openapi.js';
 import { overload } from './plugins/overload.js';
+import { problemPages } from './plugins/problem-pages.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { query } from './plugins/query.js';
 import { rateLimit } from './plugins/rate-limit.js';
@@ -100,6 +101,7 @@ export async function buildApp(
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });
+  await app.register(problemPages);
   await app.register(audit, { database, times: auditTimes });
   await app.register(health, { database });
 

@@ -1,7 +1,8 @@
 /**
- * `make snapshot` writes sql/snapshot.txt from a fresh deploy; `make verify` fails when it is stale.
+ * `make snapshot` writes what is generated, `make verify` fails when it is stale: sql/snapshot.txt from a fresh
+ * deploy, docs/errors.md from the table of codes.
  *
- * One line a fact, so that the review of a change shows what it does to the database: a grant more, a policy
+ * Of the database one line a fact, so that the review of a change shows what it does to it: a grant more, a policy
  * less. Always from the embedded server, because versions of PostgreSQL print some facts differently.
  */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
@@ -11,10 +12,19 @@ import { withClient } from '../deploy/client.js';
 import { deploy } from '../deploy/deploy.js';
 import { sqlDirectory } from '../deploy/release.js';
 import { createDatabase } from './database.js';
+import { describeCodes } from './errors.js';
 import { startPostgres } from './postgres/index.js';
 
 const DATABASE = 'club';
-const snapshotFile = new URL('snapshot.txt', sqlDirectory);
+
+const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
+  { name: 'sql/snapshot.txt', file: new URL('snapshot.txt', sqlDirectory), make: readFacts },
+  {
+    name: 'docs/errors.md',
+    file: new URL('../docs/errors.md', sqlDirectory),
+    make: async () => describeCodes(),
+  },
+];
 
 async function readFacts(): Promise<string> {
   const server = await startPostgres({
@@ -39,19 +49,19 @@ function without(text: string, other: string): string[] {
   return text.split('\n').filter((line) => !known.has(line));
 }
 
-const facts = await readFacts();
-if (process.argv.includes('--verify')) {
-  const stored = await readFile(snapshotFile, 'utf8').catch(() => '');
-  if (stored !== facts) {
+for (const { name, file, make } of generated) {
+  const text = await make();
+  if (!process.argv.includes('--verify')) {
+    await writeFile(file, text);
+    continue;
+  }
+  const stored = await readFile(file, 'utf8').catch(() => '');
+  if (stored !== text) {
     const changes = [
-      ...without(stored, facts).map((line) => `- ${line}`),
-      ...without(facts, stored).map((line) => `+ ${line}`),
+      ...without(stored, text).map((line) => `- ${line}`),
+      ...without(text, stored).map((line) => `+ ${line}`),
     ];
-    console.error(
-      `sql/snapshot.txt is stale. Look at what changed, then run make snapshot.\n${changes.join('\n')}`,
-    );
+    console.error(`${name} is stale. Look at what changed, then run make snapshot.\n${changes.join('\n')}`);
     process.exitCode = 1;
   }
-} else {
-  await writeFile(snapshotFile, facts);
 }

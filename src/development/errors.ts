@@ -1,0 +1,31 @@
+import { codes, codesByStatus } from '../problems/codes.js';
+import { exampleOf } from '../problems/example.js';
+
+const HEAD = `# Problems
+
+Every refusal is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)) and has one of these
+codes, which never change their meaning: switch on \`code\`, show \`detail\`. Its \`type\` leads to a page of the service
+that says what stands here. \`make snapshot\` writes this file from [the table of the codes](../src/problems/codes.ts).
+
+| Status | Code | |
+|---|---|---|
+`;
+
+/** docs/errors.md: every code with its meaning, how to fix it and an example. */
+export function describeCodes(): string {
+  const rows = codesByStatus.map(
+    (code) => `| ${codes[code].status} | [\`${code}\`](#${code}) | ${codes[code].title} |\n`,
+  );
+  const sections = codesByStatus.map((code) => {
+    const { title, meaning, fix } = codes[code];
+    const { request, status, body } = exampleOf(code);
+    return [
+      `\n## ${code}`,
+      `**${title}.** ${meaning}`,
+      `**How to fix it.** ${fix}`,
+      `\`${request}\` is answered with \`${status}\`:`,
+      `\`\`\`json\n${body}\n\`\`\`\n`,
+    ].join('\n\n');
+  });
+  return HEAD + rows.join('') + sections.join('');
+}
