@@ -16,6 +16,8 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMyClubs',
         tags: ['Clubs'],
         summary: 'List the clubs that your token names',
+        description:
+          'In the order of their names. The one path that needs no club: take the `id` for X-Tenant-Id from here.',
         querystring: NoQuery,
         response: { 200: Type.Array(Named(ClubDto)) },
       },
@@ -34,6 +36,7 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getCurrentClub',
         tags: ['Clubs'],
         summary: 'Read the club of X-Tenant-Id',
+        description: 'With the role that your token gives you in it.',
         querystring: NoQuery,
         response: { 200: Named(ClubDto) },
       },

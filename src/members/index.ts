@@ -17,6 +17,8 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMembers',
         tags: ['Members'],
         summary: 'List the members of the club',
+        description:
+          'Page by page: the header Link leads to the next one. Contact data is shown by your role.',
         querystring: MemberListQuery,
         response: { 200: Type.Array(Named(MemberDto)) },
       },
@@ -36,6 +38,7 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getMyMembership',
         tags: ['Members'],
         summary: 'Read your own membership',
+        description: 'Your first request in a club makes you a member of it, this one too.',
         querystring: NoQuery,
         response: { 200: Named(MemberDto) },
       },
@@ -51,6 +54,8 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getMember',
         tags: ['Members'],
         summary: 'Read a member',
+        description:
+          'The e-mail address is for Managers and yourself, the `externalUserId` for Admins and yourself.',
         params: MemberParams,
         querystring: NoQuery,
         response: { 200: Named(MemberDto) },

@@ -18,7 +18,8 @@ interface Response {
 }
 
 interface DocumentedOperation {
-  requestBody?: { required?: boolean; content: Record<string, unknown> };
+  description?: string;
+  requestBody?: { description?: string; required?: boolean; content: Record<string, unknown> };
   parameters?: Parameter[];
   responses?: Record<string, Response>;
 }
@@ -31,7 +32,21 @@ export interface Document {
 
 const RATE_LIMIT = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-const successes: Record<string, string> = { 200: 'Done.', 201: 'Made.', 204: 'Gone.' };
+/** What a success means, by the method that has it. */
+const successes: Record<string, string> = {
+  GET: 'What was asked for.',
+  POST: 'It is made; the header Location says where.',
+  PUT: 'It is as it was sent; the body is all of it.',
+  PATCH: 'It is changed, if there was anything to change; the body is all of it.',
+  DELETE: 'It is gone. There is no body.',
+};
+
+/** What a body is, by the method that takes one. */
+const bodies: Record<string, string> = {
+  POST: 'What to make.',
+  PUT: 'What it shall be, all of it.',
+  PATCH: 'What to change of it.',
+};
 
 /**
  * Adds to the document what the route schemas do not hold: headers, every refusal with an example, and for every
@@ -68,12 +83,14 @@ function completeOperation(
     ...names.map((name) => requestHeaders[name] as Parameter),
   ];
 
+  entry.description = `${entry.description ?? ''} ${whoMay(operation)}`.trim();
+
   const id = entry.parameters.find((parameter) => parameter.in === 'path')?.example;
   const url = path.replace('{id}', String(id));
 
   const responses = entry.responses ?? {};
   for (const [status, response] of Object.entries(responses)) {
-    response.description = successes[status] ?? response.description;
+    response.description = successes[operation.method] ?? response.description;
     if (status === '204') {
       delete response.content;
     }
@@ -85,12 +102,8 @@ function completeOperation(
     const names = ['X-Request-Id', ...operation.sends, ...(operation.isRateLimited ? RATE_LIMIT : [])];
     response.headers = headers(names, { path, url, status: Number(status), body });
   }
-  if (operation.method === 'PATCH' && entry.requestBody !== undefined) {
-    const { content } = entry.requestBody;
-    content['application/merge-patch+json'] = content['application/json'];
-  }
-  if (operation.bodyIsOptional && entry.requestBody !== undefined) {
-    entry.requestBody.required = false;
+  if (entry.requestBody !== undefined) {
+    completeBody(entry.requestBody, operation);
   }
   const refusals = codesOf(operation);
   for (const status of new Set(refusals.map((code) => codes[code].status))) {
@@ -98,6 +111,30 @@ function completeOperation(
     responses[status] = refusal(group, operation, { path, url, status, body: undefined });
   }
   entry.responses = responses;
+}
+
+function completeBody(
+  body: NonNullable<DocumentedOperation['requestBody']>,
+  { method, bodyIsOptional }: Operation,
+): void {
+  body.description = bodyIsOptional ? 'An empty object, or nothing.' : (bodies[method] ?? '');
+  if (bodyIsOptional) {
+    body.required = false;
+  }
+  if (method === 'PATCH') {
+    body.content['application/merge-patch+json'] = body.content['application/json'];
+  }
+}
+
+/** Who may call it: what the route's policy asks for. */
+function whoMay({ policy, hasTenant }: Operation): string {
+  if (policy === undefined) {
+    return 'Needs no token.';
+  }
+  const role = policy.slice('Require'.length);
+  return hasTenant
+    ? `Needs the role ${role}${role === 'Admin' ? '' : ' or a higher one'}.`
+    : 'Needs a token and no role.';
 }
 
 /**

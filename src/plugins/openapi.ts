@@ -43,7 +43,9 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
           version: '0.1.0',
           description:
             'Clubs, their members, tasks and shifts. Each club is a tenant: name it in `X-Tenant-Id`. Every refusal is a ' +
-            'problem with a `code` to switch on and a `detail` that says what to do.',
+            'problem with a `code` to switch on and a `detail` that says what to do; its `type` leads to a page with more, ' +
+            'and [/problems](/problems) lists all.',
+          contact: { name: 'The operator of this service' },
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/' }],
@@ -56,7 +58,15 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
         ],
         security: [{ token: [] }],
         components: {
-          securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+          securitySchemes: {
+            token: {
+              type: 'http',
+              scheme: 'bearer',
+              bearerFormat: 'JWT',
+              description:
+                'An access token of the identity provider. It says who you are, and your role in each club.',
+            },
+          },
         },
       },
       refResolver: {

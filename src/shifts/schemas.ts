@@ -160,7 +160,7 @@ export const UpdateShiftRequest = Strict(
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
 /** Signing up says nothing but itself: no body, or an empty object. */
-export const SignUpRequest = Strict({});
+export const SignUpRequest = Strict({}, { examples: [{}] });
 
 export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 

@@ -20,6 +20,8 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         tags: ['Shifts'],
         summary: 'Sign up for a shift',
+        description:
+          'Takes one of the free places until the shift starts. Of several who want the last one, one gets it.',
         params: ShiftParams,
         querystring: NoQuery,
         body: SignUpRequest,
@@ -43,6 +45,7 @@ export const signup: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'cancelSignUp',
         tags: ['Shifts'],
         summary: 'Cancel your signup',
+        description: 'Your place is free again at once. From the start of the shift on nobody cancels.',
         params: ShiftParams,
         querystring: NoQuery,
         response: { 204: Type.Null() },
