@@ -10,7 +10,7 @@ import { makeDatabase, type TestDatabase } from './setup/database.js';
 import { startService } from './setup/service.js';
 
 /** Another one every time; SEED=… does again what a run did that said it. */
-const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
+const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
 /** That of the mutants is always the same, so that each is caught always or never; this one is quick. */
 const MUTANT_SEED = 1;
 

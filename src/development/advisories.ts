@@ -7,9 +7,9 @@ export interface Advisory {
 }
 
 /**
- * By hand, as of 2026-11-21: the advisories of GitHub and of the maintainers, as far as copies of them were to be
- * found, the newest of September 2026. It is not whole, and it does not grow by itself: where the registry answers
- * it, `npm audit --omit=dev` says more. Whoever raises a version because of an advisory adds it here.
+ * By hand, as of 2026-11-21, the newest of September 2026: those of 2026 as copies of GitHub's and the maintainers'
+ * advisories have them, the older ones mostly from memory. It is not whole, and it does not grow by itself: where the
+ * registry answers it, `npm audit --omit=dev` says more. Whoever raises a version because of an advisory adds it here.
  */
 export const advisories: Advisory[] = [
   { package: 'fastify', mended: ['4.29.1', '5.3.2'], ids: ['CVE-2025-32442', 'GHSA-mg2h-6x62-wpwc'] },

@@ -144,7 +144,7 @@ export function attemptsAt(
   }
   if (method === 'GET') {
     const refusal = door ?? answer;
-    const status = typeof refusal === 'number' ? refusal : codes[refusal as keyof typeof codes][0];
+    const status = typeof refusal === 'number' ? refusal : codes[refusal as keyof typeof codes].status;
     const heads = (hasId ? strangers : ['']).map((id) => ({ path: at(id) }));
     tryOut('HEAD', heads, [], { method: 'HEAD', expected: [status] });
   }
