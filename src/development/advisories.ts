@@ -56,14 +56,3 @@ export const advisories: Advisory[] = [
   { package: 'mime', mended: ['1.4.1', '2.0.3'], ids: ['CVE-2017-16138', 'GHSA-wrvr-8mpx-r7pp'] },
   { package: 'forwarded', mended: ['0.1.2'], ids: ['CVE-2017-16118', 'GHSA-mpcf-4gmh-23w8'] },
 ]; // biome-ignore format: one advisory a line
-
-/** What cannot be mended yet, and why it does no harm here. It is no exception any more once the package is newer. */
-export const accepted: { package: string; version: string; ids: string[]; because: string }[] = [
-  {
-    package: '@fastify/static',
-    version: '9.3.0',
-    ids: ['CVE-2026-15074', 'GHSA-8pvw-jcv7-9cmj', 'GHSA-423g-23ch-w7c6'],
-    because:
-      'They get past guards that stand before some of the files. It serves the files of /docs alone, all of them public, without guard and without allowedPath; @fastify/swagger-ui 6.0.0 asks for 9.',
-  },
-];
