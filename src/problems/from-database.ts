@@ -16,6 +16,10 @@ const bySqlState: Record<string, Code> = {
   TK001: 'invalid_task_transition',
   TK002: 'task_transition_forbidden',
   TK003: 'task_assign_forbidden',
+  '3F000': 'service_unavailable', // no such schema: the database is not as this release needs it, older or changed by hand
+  '42703': 'service_unavailable', // nor such a column
+  '42883': 'service_unavailable', // nor such a function
+  '42P01': 'service_unavailable', // nor such a table
   '25006': 'service_unavailable', // read-only: a standby, or a primary that is being moved
   '26000': 'service_unavailable', // a prepared statement is gone: a pooler in transaction mode needs DATABASE_PREPARE=off
   '40001': 'service_unavailable', // serialization failure, after the second attempt
@@ -24,12 +28,20 @@ const bySqlState: Record<string, Code> = {
   '57014': 'service_unavailable', // statement_timeout
 };
 
-/** Whole classes: no resources left, operator intervention, system errors. */
+/** Whole classes: no resources left, operator intervention, system errors, corrupt data. */
 const byClass: Record<string, Code> = {
   '53': 'service_unavailable',
   '57': 'service_unavailable',
   '58': 'service_unavailable',
+  XX: 'service_unavailable',
 };
+
+const NO_PRIVILEGE = '42501';
+/**
+ * Where PostgreSQL refuses a row by a policy. The guards of the routes answer before that, so it is a bug; a right that
+ * somebody has taken away, which has the same SQLSTATE, is not.
+ */
+const BY_POLICY = 'ExecWithCheckOptions';
 
 /** What constraints refuse that no earlier check can see for certain, by the constraint's name. */
 const byConstraint: Record<string, Code> = {
@@ -59,6 +71,9 @@ export function problemFromDatabase(error: unknown): Problem | undefined {
   }
   if (!isStatementError(error)) {
     return undefined;
+  }
+  if (error.code === NO_PRIVILEGE && error.routine !== BY_POLICY) {
+    return new Problem('service_unavailable');
   }
   const code =
     bySqlState[error.code] ?? byConstraint[error.constraint_name ?? ''] ?? byClass[error.code.slice(0, 2)];

@@ -1,0 +1,71 @@
+import t from 'tap';
+import { startService } from '../setup/service.js';
+
+// What operators do to a database, by mistake or in need, while the service runs: each answer is a 503 or a right one.
+const service = await startService(t);
+const { db } = service;
+const anna = service.as('anna', 'Manager', await db.makeClub('north'));
+const database = new URL(db.url).pathname.slice(1);
+const made = await anna.post('/api/tasks', { title: 'Before' });
+
+/** Sessions keep what they began with, so they have to begin anew. */
+const END = `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'club_api' and datname = '${database}'`;
+const ofDatabase = (setting: string) => [
+  `alter role club_api in database ${database} set ${setting}`,
+  `alter role club_api in database ${database} reset ${setting.split(' ', 1)[0]}`,
+];
+const raising = (sqlstate: string) => [
+  `create function public.harm() returns trigger language plpgsql as $$ begin raise exception using errcode = '${sqlstate}'; end $$;
+   create trigger harm before insert on app.tasks for each row execute function public.harm()`,
+  'drop trigger harm on app.tasks; drop function public.harm',
+];
+
+/** What is done and how it is undone; afterwards reads, or writes, or both, are 503. */
+const FAULTS: [fault: string, [harm: string, cure: string], reads: number, writes: number][] = [
+  ['nobody may connect any more', [`alter database ${database} connection limit 0`, `alter database ${database} connection limit -1`], 503, 503],
+  ['the right to connect is gone', [`revoke connect on database ${database} from club_api`, `grant connect on database ${database} to club_api`], 503, 503],
+  ['every statement runs out of time', ofDatabase("statement_timeout = '1ms'") as [string, string], 503, 503],
+  ['the right to the schema is gone', ['revoke usage on schema app from club_api', 'grant usage on schema app to club_api'], 503, 503],
+  ['the right to the table is gone', ['revoke select on app.tasks from club_api', 'grant select on app.tasks to club_api'], 503, 503],
+  ['the right to enter is gone', ['revoke execute on function app.enter from club_api', 'grant execute on function app.enter to club_api'], 503, 503],
+  ['row-level security is refused to be applied', ofDatabase('row_security = off') as [string, string], 503, 503],
+  ['a table is called something else', ['alter table app.tasks rename to jobs', 'alter table app.jobs rename to tasks'], 503, 503],
+  ['a column is called something else', ['alter table app.tasks rename title to name', 'alter table app.tasks rename name to title'], 503, 503],
+  ['a function is called something else', ['alter function app.enter rename to go_in', 'alter function app.go_in rename to enter'], 503, 503],
+  ['the disk is full', raising('53100') as [string, string], 200, 503],
+  ['the data is corrupt', raising('XX001') as [string, string], 200, 503],
+  ['an operator cancels statements', raising('57014') as [string, string], 200, 503],
+  ['dates are written in another way', ofDatabase("datestyle = 'German, DMY'") as [string, string], 200, 201],
+  ['texts come in another encoding', ofDatabase("client_encoding = 'LATIN1'") as [string, string], 200, 201],
+  ['names are looked for elsewhere', ofDatabase('search_path = pg_catalog') as [string, string], 200, 201],
+  ['backslashes escape', ofDatabase('standard_conforming_strings = off') as [string, string], 200, 201],
+  ['transactions are serializable', ofDatabase("default_transaction_isolation = 'serializable'") as [string, string], 200, 201],
+  ['transactions only read, unless they say otherwise', ofDatabase('default_transaction_read_only = on') as [string, string], 200, 201],
+]; // biome-ignore format: a fault a line
+
+for (const [fault, [harm, cure], reads, writes] of FAULTS) {
+  t.test(`when ${fault}, nobody gets a 500, and all is well when it is undone`, async (t) => {
+    await db.look(harm);
+    await db.look(END);
+    // The first one may still meet a session that has been ended.
+    await anna.get('/api/clubs/current');
+    const title = 'Größe \\ 東京';
+    const read = await anna.get(`/api/tasks/${made.body.id}`);
+    const write = await anna.post('/api/tasks', { title, dueAt: '2030-02-03T04:05:06Z' });
+    await db.look(cure);
+    await db.look(END);
+    await anna.get('/api/clubs/current');
+    t.same([read.status, write.status], [reads, writes]);
+    for (const { status, headers } of [read, write]) {
+      t.ok(status !== 503 || headers['retry-after'] === '1');
+    }
+    if (read.status === 200) {
+      t.same(read.body, made.body);
+    }
+    if (write.status === 201) {
+      t.match(write.body, { title, dueAt: '2030-02-03T04:05:06Z' });
+    }
+    t.equal((await anna.get(`/api/tasks/${made.body.id}`)).status, 200);
+    t.equal((await anna.post('/api/tasks', { title })).status, 201);
+  });
+}
