@@ -1,4 +1,4 @@
-import { createLocalJWKSet, createRemoteJWKSet, errors, exportSPKI, type JWTHeaderParameters } from 'jose';
+import { createLocalJWKSet, exportSPKI, type JSONWebKeySet, type JWTHeaderParameters } from 'jose';
 import { Problem } from '../problems/problem.js';
 
 /** Asymmetric algorithms only: with a shared secret, whoever can check a token could also make one. */
@@ -7,9 +7,14 @@ export const ALGORITHMS = [
 ] as const; // biome-ignore format: families side by side
 
 const FETCH_TIMEOUT_MS = 2_000;
-/** An unknown key id fetches the keys at most this often, so random key ids cause no storm. */
+/** Room for hundreds of keys; whoever sends more sends something else. */
+const MOST_BYTES = 512 * 1024;
+/** The issuer is asked at most this often while there are keys to go by, so random key ids cause no storm. */
 const COOLDOWN_MS = 30_000;
+/** Keys that are older are fetched again beside the requests… */
 const MAX_AGE_MS = 10 * 60_000;
+/** …and those that are older than this before anything is believed by them. */
+const MAX_STALE_MS = 60 * 60_000;
 
 export interface KeySource {
   issuer: string;
@@ -17,87 +22,120 @@ export interface KeySource {
   jwksUrl: string | undefined;
 }
 
-type FindKey = ReturnType<typeof createRemoteJWKSet>;
+/** What a token says of the key that it was signed with. */
+type Wanted = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
 
 /**
  * The issuer's public keys, fetched when they are first needed and again when they age or a new one is named.
  *
- * A key that was had once keeps working while the issuer cannot be reached.
+ * Keys that were had once keep working while the issuer is slow or away, and nobody waits for it then.
  */
 export class IssuerKeys {
   readonly #source: KeySource;
-  #finding: Promise<FindKey> | undefined;
+  readonly #onFailure: (reason: string) => void;
+  #known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
+  #fetching: Promise<void> | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(source: KeySource) {
+  /** @param onFailure hears why the keys could not be fetched */
+  constructor(source: KeySource, onFailure: (reason: string) => void) {
     this.#source = source;
+    this.#onFailure = onFailure;
   }
 
   /**
    * The key that the header of a token names, as PEM.
    *
-   * @throws Problem `invalid_token` when the issuer has no such key, `service_unavailable` when nobody can tell
+   * @throws Problem `invalid_token` when the issuer has no such key, as far as is known; `service_unavailable` when
+   *   no keys are known and none can be fetched
    */
-  async find(header: JWTHeaderParameters): Promise<string> {
-    const wanted = { alg: header.alg, ...(header.kid === undefined ? {} : { kid: header.kid }) };
-    let find: FindKey | undefined;
+  async find({ alg, kid }: JWTHeaderParameters): Promise<string> {
+    const wanted = kid === undefined ? { alg } : { alg, kid };
+    const key = await this.#lookUp(wanted);
+    const ageMs = Date.now() - (this.#known?.at ?? Number.NEGATIVE_INFINITY);
+    if (key !== undefined && ageMs < MAX_AGE_MS) {
+      return key;
+    }
+    const asked = this.#ask();
+    if (key !== undefined && ageMs < MAX_STALE_MS) {
+      return key;
+    }
+    await asked;
+    if (this.#known === undefined) {
+      throw new Problem('service_unavailable', {
+        detail:
+          'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
+      });
+    }
+    const found = await this.#lookUp(wanted);
+    if (found === undefined) {
+      throw new Problem('invalid_token');
+    }
+    return found;
+  }
+
+  async #lookUp(wanted: Wanted): Promise<string | undefined> {
     try {
-      find = await this.#jwks();
-      return await exportSPKI(await find(wanted));
-    } catch (error) {
-      if (isAnswer(error)) {
-        throw new Problem('invalid_token');
-      }
-      // The keys as they were last fetched; whether there is a newer one, nobody can tell.
-      const last = find?.jwks();
-      const known = last && (await createLocalJWKSet(last)(wanted).catch(() => undefined));
-      if (known === undefined) {
-        throw new Problem('service_unavailable', {
-          detail:
-            'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
-        });
-      }
-      return exportSPKI(known);
+      return this.#known && (await exportSPKI(await this.#known.find(wanted)));
+    } catch {
+      // There is none, or several, or none for this algorithm.
+      return undefined;
     }
   }
 
-  #jwks(): Promise<FindKey> {
-    this.#finding ??= this.#locate()
-      .then((url) =>
-        createRemoteJWKSet(url, {
-          timeoutDuration: FETCH_TIMEOUT_MS,
-          cooldownDuration: COOLDOWN_MS,
-          cacheMaxAge: MAX_AGE_MS,
-        }),
-      )
-      .catch((error) => {
-        this.#finding = undefined;
-        throw error;
+  /** Fetches the keys, unless that was tried a moment ago; what fails leaves those that are known. */
+  #ask(): Promise<void> {
+    if (this.#known !== undefined && Date.now() - this.#askedAt < COOLDOWN_MS) {
+      return this.#fetching ?? Promise.resolve();
+    }
+    this.#fetching ??= this.#fetch()
+      .catch(({ message, cause }: Error) => this.#onFailure(cause instanceof Error ? cause.message : message))
+      .finally(() => {
+        this.#fetching = undefined;
       });
-    return this.#finding;
+    return this.#fetching;
+  }
+
+  async #fetch(): Promise<void> {
+    this.#askedAt = Date.now();
+    const keys = (await fetchDocument(await this.#locate())) as JSONWebKeySet;
+    this.#known = { find: createLocalJWKSet(keys), at: Date.now() };
   }
 
   /** OpenID Connect Discovery 1.0, section 4: the issuer names its keys, and itself. */
-  async #locate(): Promise<URL> {
+  async #locate(): Promise<string> {
     const { issuer, jwksUrl } = this.#source;
     if (jwksUrl !== undefined) {
-      return new URL(jwksUrl);
+      return jwksUrl;
     }
-    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS), redirect: 'error' });
-    const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown };
-    if (!response.ok || document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
+    const document = (await fetchDocument(
+      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    )) as {
+      issuer?: unknown;
+      jwks_uri?: unknown;
+    };
+    if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
       throw new Error('The discovery document is not that of the issuer.');
     }
-    return new URL(document.jwks_uri);
+    return document.jwks_uri;
   }
 }
 
-/** Whether the issuer's keys were there and the token's is not among them, or the token asks for the impossible. */
-function isAnswer(error: unknown): boolean {
-  return (
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSENotSupported ||
-    error instanceof errors.JOSEAlgNotAllowed
-  );
+/** Fetches a JSON document that is neither slow nor huge, from where it says it is. */
+async function fetchDocument(url: string): Promise<unknown> {
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
+  if (!response.ok || response.body === null) {
+    throw new Error(`The answer was ${response.status}.`);
+  }
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MOST_BYTES) {
+      throw new Error(`The answer had more than ${MOST_BYTES} bytes.`);
+    }
+  }
+  return JSON.parse(Buffer.concat(parts).toString());
 }

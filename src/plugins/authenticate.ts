@@ -33,7 +33,9 @@ const TYPES = ['jwt', 'at+jwt'];
  */
 export const authenticate = plugin<AuthSettings>(
   async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
-    const keys = new IssuerKeys({ issuer, jwksUrl });
+    const keys = new IssuerKeys({ issuer, jwksUrl }, (reason) =>
+      app.log.warn({ reason }, 'the keys of the identity provider could not be fetched'),
+    );
 
     // Headers are looked at before any key is fetched for them.
     const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {

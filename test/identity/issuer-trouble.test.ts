@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { BELIEVED, openGate } from '../setup/gate.js';
+import { newKey, publish, startProvider } from '../setup/provider.js';
+
+const HOUR_MS = 3_600_000;
+
+/** A service that has had the issuer's keys once, and a clock to turn. */
+async function withKnownKeys(t: Test) {
+  const provider = await startProvider(t);
+  const gate = await openGate(t, { issuer: provider.url });
+  const realNow = Date.now;
+  const clock = { aheadMs: 0 };
+  t.intercept(Date, 'now', { value: () => realNow() + clock.aheadMs });
+  const exp = Math.floor(realNow() / 1000) + 48 * 3600;
+  t.equal(await gate.code(provider.sign({ exp })), BELIEVED);
+  let count = 0;
+  /** A token that was not seen before, because those that were are believed without a key. */
+  const fresh = (options = {}) => {
+    count += 1;
+    return provider.sign({ exp, sub: `person-${count}` }, options);
+  };
+  const unknown = () => fresh({ key: newKey('ES256').privateKey, header: { kid: `unknown-${count}` } });
+  return { provider, gate, clock, fresh, unknown, exp };
+}
+
+const troubles: [what: string, answer: (response: ServerResponse) => void][] = [
+  ['is silent', () => {}],
+  ['hangs up', (response) => response.destroy()],
+  ['has a fault', (response) => response.writeHead(500).end('{"keys":[]}')],
+  ['sends a page', (response) => response.writeHead(200).end('<html>')],
+  ['sends an empty object', (response) => response.writeHead(200).end('{}')],
+  ['sends keys that are none', (response) => response.writeHead(200).end('{"keys":[null, 5, {"kty": "no"}]}')],
+  ['sends somebody away', (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+  ['stops in the middle', (response) => response.writeHead(200, { 'content-length': '500' }).end('{"keys":', () => response.destroy())],
+]; // biome-ignore format: a trouble a line
+
+for (const [what, answer] of troubles) {
+  t.test(`while the issuer ${what}, known keys keep working and unknown ones do not`, async (t) => {
+    const { provider, gate, clock, fresh, unknown } = await withKnownKeys(t);
+    const keys = provider.documents.get('/jwks');
+    provider.documents.set('/jwks', answer);
+    for (const hours of [0.5, 1.5, 24]) {
+      clock.aheadMs = hours * HOUR_MS;
+      t.same([await gate.code(fresh()), await gate.code(fresh())], [BELIEVED, BELIEVED], `after ${hours} h`);
+      t.equal(await gate.code(unknown()), 'invalid_token');
+    }
+    provider.documents.set('/jwks', keys);
+    clock.aheadMs += HOUR_MS;
+    t.equal(await gate.code(fresh()), BELIEVED);
+  });
+}
+
+t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
+  const { provider, gate, clock, fresh } = await withKnownKeys(t);
+  let asked = 0;
+  const silent = () => {
+    asked += 1;
+  };
+  provider.documents.set('/jwks', silent);
+  clock.aheadMs = HOUR_MS / 2;
+  // The issuer is asked and says nothing: these are answered while it does so.
+  for (let turn = 0; turn < 5; turn += 1) {
+    t.equal(await gate.code(fresh()), BELIEVED);
+  }
+  while (asked === 0) {
+    await sleep(10);
+  }
+  t.equal(asked, 1, 'and it is asked once');
+});
+
+t.test('an answer without end is not read to its end', async (t) => {
+  const provider = await startProvider(t);
+  const gate = await openGate(t, { issuer: provider.url });
+  let sentBytes = 0;
+  let isOver = false;
+  const keys = provider.documents.get('/jwks');
+  provider.documents.set('/jwks', async (response: ServerResponse) => {
+    response.on('close', () => {
+      isOver = true;
+    });
+    response.writeHead(200).write('{"keys":[');
+    while (!isOver && sentBytes < 1e9) {
+      const part = '{},'.repeat(20_000);
+      sentBytes += part.length;
+      if (!response.write(part)) {
+        await Promise.race([new Promise((resolve) => response.once('drain', resolve)), sleep(20)]);
+      }
+    }
+    response.destroy();
+  });
+  t.equal(await gate.code(provider.sign()), 'service_unavailable');
+  t.ok(sentBytes < 50e6, `${sentBytes} bytes left the issuer`);
+  provider.documents.set('/jwks', keys);
+  t.equal(await gate.code(provider.sign()), BELIEVED);
+});
+
+t.test('key ids made up cause no storm, be the issuer up or down', async (t) => {
+  const { provider, gate, clock, unknown, fresh } = await withKnownKeys(t);
+  const fetches = () => provider.fetches.get('/jwks') ?? 0;
+  const flood = async () => {
+    const before = fetches();
+    const codes = await Promise.all(Array.from({ length: 100 }, () => gate.code(unknown())));
+    t.same([...new Set(codes)], ['invalid_token']);
+    return fetches() - before;
+  };
+  t.ok((await flood()) <= 1);
+  provider.documents.set('/jwks', (response: ServerResponse) => response.writeHead(500).end());
+  clock.aheadMs = HOUR_MS;
+  t.ok((await flood()) <= 1);
+  t.ok((await flood()) <= 1);
+  t.equal(await gate.code(fresh()), BELIEVED);
+});
+
+t.test('a key that is added is found at once, though the others are known', async (t) => {
+  const { provider, gate, clock, exp } = await withKnownKeys(t);
+  const added = newKey('ES256');
+  const { keys } = provider.documents.get('/jwks') as { keys: object[] };
+  provider.documents.set('/jwks', { keys: [...keys, publish(added.publicKey, 'ES256', 'added')] });
+  clock.aheadMs = 60_000;
+  const token = provider.sign({ exp }, { key: added.privateKey, header: { kid: 'added' } });
+  t.equal(await gate.code(token), BELIEVED);
+});
