@@ -134,7 +134,8 @@ export function readServerConfig(
 ): ServerConfig {
   const variables = readEnvironment({ ...environment, ...provided }, ['DATABASE_URL', 'AUTH_ISSUER']);
   return {
-    host: variables.HOST,
+    // For this name Fastify would open a second server, which has neither the limits of the first nor its answers.
+    host: variables.HOST === 'localhost' ? '127.0.0.1' : variables.HOST,
     port: variables.PORT,
     maxConnections: variables.MAX_CONNECTIONS,
     rateLimitPerMinute: variables.RATE_LIMIT_PER_MINUTE,

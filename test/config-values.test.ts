@@ -120,3 +120,8 @@ t.test('a value that does not fit is refused by the name of its variable', async
   t.same(faultyIn({ TRUST_PROXY: '10.0.0.1,192.168.0.0/16,::1,fd00::/8,::ffff:10.0.0.1/128' }), []);
   t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
 });
+
+t.test('localhost is one address, because a second server would have none of the limits', async (t) => {
+  const { host } = readServerConfig({ ...production, HOST: 'localhost' }, {});
+  t.equal(host, '127.0.0.1');
+});
