@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, TestProxy, Verdict } from '../setup/proxy.js';
+import { OPERATORS } from './operators.js';
 import type { Stage } from './stage.js';
 
 /** One way to do harm, healed when it returns. */
-type Harm = (stage: Stage, random: () => number) => Promise<void>;
+export type Harm = (stage: Stage, random: () => number) => Promise<void>;
 
 const BACKENDS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
   and datname = current_database()`;
@@ -146,6 +147,7 @@ export const HARMS: Record<string, Harm> = {
   'cuts before a part of a request or an answer': storm('front', everything, 'cut before', 0.05),
   'cuts after a part of a request or an answer': storm('front', everything, 'cut after', 0.05),
   'slow messages': storm('back', everything, { delayMs: 20 }, 0.2),
+  ...OPERATORS,
 };
 
 /** Does every harm, in an order that the seed decides, with some peace in between. */

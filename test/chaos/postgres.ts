@@ -70,6 +70,7 @@ export async function startVictim(t: Test): Promise<Victim> {
       await look('postgres', `create database ${name} template ${cluster.template}`);
       await look('postgres', `revoke connect, temporary on database ${name} from public`);
       await look('postgres', `grant connect on database ${name} to club_api, club_migrator`);
+      await look('postgres', `grant create on database ${name} to club_owner`);
       return name;
     },
     restart: async (signal) => {

@@ -29,6 +29,8 @@ export interface Stage {
   front: TestProxy;
   /** Between the service and PostgreSQL. */
   back: TestProxy;
+  /** Whoever signs the tokens. */
+  issuer: { stop(): Promise<void>; start(): Promise<void> };
   clubs: Club[];
   faults: Fault[];
   now(): number;
@@ -53,9 +55,10 @@ export async function setStage(
   const { api, migration } = victim.urls(database);
   const back = await startProxy(t, api);
   const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
-  const { issuer, stop } = await startIssuer(directory);
+  let running = await startIssuer(directory);
+  const { issuer } = running;
   t.teardown(async () => {
-    await stop();
+    await running.stop();
     await rm(directory, { recursive: true });
   });
   const clubs: Club[] = [];
@@ -86,6 +89,12 @@ export async function setStage(
     service,
     front,
     back,
+    issuer: {
+      stop: () => running.stop(),
+      start: async () => {
+        running = await startIssuer(directory);
+      },
+    },
     clubs,
     faults: [],
     now: () => Math.round((performance.now() - began) * 1000) / 1000,
