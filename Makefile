@@ -3,12 +3,12 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS
+export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PROFILE SCALE
 
 NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
-.PHONY: help run dev test chaos load attack check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test chaos load attack bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -43,6 +43,11 @@ attack: build ## try to get in: tokens, other clubs, injection, wild requests; R
 	awk '{ tried += $$1; through += $$3; errors += $$5; leaks += $$8 } \
 	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks" }' \
 	  .tap/attacks.txt; exit $$status
+
+bench: build bench/rivals/node_modules ## measure the service against its rivals and limits; QUICK=1 takes some minutes, ONLY=tasks-page,mix some of it
+	@node_modules/.bin/tsc --project bench
+	@node_modules/.bin/tsc --project bench/rivals
+	@$(NODE) dist/bench/bench/run.js
 
 check: build ## check types, lint, format and the versions of the dependencies
 	@node_modules/.bin/tsc
@@ -84,3 +89,8 @@ build: node_modules
 node_modules: package-lock.json
 	@npm ci --include=dev --no-progress >&2
 	@touch node_modules
+
+# What only the bench needs is installed when it runs.
+bench/rivals/node_modules: bench/rivals/package-lock.json
+	@npm ci --prefix bench/rivals --no-progress >&2
+	@touch bench/rivals/node_modules

@@ -1,0 +1,122 @@
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import type { Issuer } from '../src/development/issuer.js';
+import { clubId, markOf } from './filling.js';
+import { plan } from './plan.js';
+import type { DatabaseName, Stage } from './stage.js';
+
+/** Somebody with a token of their own, and what they ask for. */
+export interface Caller {
+  clubId: string;
+  /** Stands in the title of everything that is of their club. */
+  mark: string;
+  /** The lines of a request that say who asks, and the empty one behind them. */
+  head: string;
+  taskIds: string[];
+  /** Where deep pages begin. */
+  positions: { key: string; id: string }[];
+  shiftId: string;
+}
+
+const AUDIENCE = 'club-management-service';
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** Signs tokens as the issuer of the development commands does, many in a second. */
+export class Signer {
+  readonly #key: KeyObject;
+  readonly #header: string;
+  readonly #issuer: string;
+
+  constructor({ url, privateKey }: Issuer) {
+    this.#key = createPrivateKey({ key: privateKey as never, format: 'jwk' });
+    this.#header = encode({ alg: 'ES256', kid: privateKey.kid, typ: 'JWT' });
+    this.#issuer = url;
+  }
+
+  /** A token of a Member of the club; what is given replaces what a good one holds. */
+  token(subject: string, club: string, claims: Record<string, unknown> = {}): string {
+    const now = Math.floor(Date.now() / 1000);
+    const input = `${this.#header}.${encode({
+      iss: this.#issuer,
+      aud: AUDIENCE,
+      sub: subject,
+      name: subject.replace('caller-', 'Caller '),
+      email: `${subject}@example.org`,
+      clubs: { [club]: 'Member' },
+      iat: now,
+      exp: now + 86_400,
+      ...claims,
+    })}`;
+    const signature = sign('sha256', Buffer.from(input), { key: this.#key, dsaEncoding: 'ieee-p1363' });
+    return `${input}.${signature.toString('base64url')}`;
+  }
+
+  /** The lines of a request that say who asks. */
+  head(subject: string, club: string): string {
+    return headOf(this.token(subject, club), club);
+  }
+}
+
+/** The lines of a request with this token for this club. */
+export function headOf(token: string, club: string): string {
+  return `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${club}\r\n`;
+}
+
+/** Makes the callers of a database: spread over its clubs, each with tasks, deep positions and a shift ahead. */
+export async function makeCallers(
+  { look }: Pick<Stage, 'look'>,
+  signer: Signer,
+  database: DatabaseName,
+): Promise<Caller[]> {
+  const clubs = database === 'many' ? plan.clubs : 1;
+  const perClub = plan.callers / clubs;
+  // A few rows of each caller, from all depths.
+  const tasks = await look<{ number: number; id: string; key: string; depth: number }>(
+    database,
+    `select right(tenant_id::text, 12)::integer as number, id, depth::float8,
+       to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as key
+     from (
+       select tenant_id, id, created_at, row_number() over w as place, percent_rank() over w as depth, count(*) over (partition by tenant_id) as total
+       from app.tasks window w as (partition by tenant_id order by created_at desc, id desc)
+     ) as task
+     where place % greatest(1, total / ${5 * perClub}) = 0`,
+  );
+  const shifts = await look<{ number: number; id: string }>(
+    database,
+    `select right(tenant_id::text, 12)::integer as number, id from (
+       select tenant_id, id, row_number() over (partition by tenant_id order by starts_at) as place
+       from app.shifts where starts_at > now() + interval '1 day'
+     ) as shift where place <= ${perClub}`,
+  );
+  const tasksOf = group(tasks);
+  const shiftsOf = group(shifts);
+  return Array.from({ length: plan.callers }, (_, index) => {
+    const number = 1 + (index % clubs);
+    const turn = Math.floor(index / clubs);
+    const own = (tasksOf.get(number) ?? []).filter((_row, place) => place % perClub === turn);
+    const ahead = shiftsOf.get(number) ?? [];
+    const id = clubId(number);
+    return {
+      clubId: id,
+      mark: markOf(number),
+      head: signer.head(`caller-${turn + 1}`, id),
+      taskIds: own.map((task) => task.id),
+      positions: own
+        .filter(({ depth }) => depth > 0.3 && depth < 0.9)
+        .map(({ key, id: at }) => ({ key, id: at })),
+      shiftId: ahead[turn % ahead.length]?.id as string,
+    };
+  });
+}
+
+function group<Row extends { number: number }>(rows: Row[]): Map<number, Row[]> {
+  const groups = new Map<number, Row[]>();
+  for (const row of rows) {
+    const rowsOf = groups.get(row.number);
+    if (rowsOf) {
+      rowsOf.push(row);
+    } else {
+      groups.set(row.number, [row]);
+    }
+  }
+  return groups;
+}

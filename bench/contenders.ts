@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { root } from './plan.js';
+import type { DatabaseName, Stage } from './stage.js';
+import { Wire } from './wire.js';
+
+/** Something that answers HTTP, in a process of its own. */
+export interface Contender {
+  name: string;
+  port: number;
+  pid: number;
+  /** Connections to the database; for the report. */
+  pool: string;
+  /** From the start of the process until it said that it is ready. */
+  readyMs: number;
+  stop(): Promise<void>;
+}
+
+/** What can be started: the service as it ships, a rival, or a limit that has no database. */
+export interface Program {
+  name: string;
+  file: string;
+  settings: Record<string, string>;
+  pool?: string;
+  flags?: string[];
+}
+
+export const service: Program = {
+  name: 'service',
+  file: 'dist/server.js',
+  settings: { NODE_ENV: 'production' },
+  pool: '5, as it ships',
+};
+
+/** Programs of bench/rivals. */
+export const rivals: Record<string, (pool: number, variant?: string) => Program> = {
+  express: (pool, variant = 'PIPELINE=off') => rival('express', pool, variant),
+  awaited: (pool) => rival('awaited', pool),
+};
+
+function rival(name: string, pool: number, variant?: string): Program {
+  const [key, value] = variant?.split('=') ?? [];
+  return {
+    name,
+    file: `bench/rivals/dist/${name}.js`,
+    settings: {
+      NODE_ENV: 'production',
+      POOL_SIZE: String(pool),
+      ...(key === undefined ? {} : { [key]: value as string }),
+    },
+    pool: variant === undefined ? `${pool}` : `${pool}, ${variant}`,
+  };
+}
+
+/** Starts a program on a free port and waits until it answers. Its log goes nowhere, its complaints are shown. */
+export async function startContender(
+  { name, file, settings, pool = '-', flags = [] }: Program,
+  stage: Stage,
+  database: DatabaseName = 'many',
+): Promise<Contender> {
+  const port = await freePort();
+  const nowhere = openSync('/dev/null', 'w');
+  const started = performance.now();
+  const child = spawn(process.execPath, [...flags, join(root, file)], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(port),
+      DATABASE_URL: stage.apiUrl(database),
+      AUTH_ISSUER: stage.issuer.url,
+      ...settings,
+    },
+    stdio: ['ignore', nowhere, 'inherit'],
+  });
+  closeSync(nowhere);
+  const stop = () => end(child);
+  try {
+    await untilReady(port, child, file === service.file ? '/readyz' : '/api/tasks');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { name, port, pid: child.pid as number, pool, readyMs: performance.now() - started, stop };
+}
+
+async function untilReady(port: number, child: ChildProcess, path: string): Promise<void> {
+  for (let attempt = 0; attempt < 3_000; attempt += 1) {
+    if (child.exitCode !== null) {
+      throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`);
+    }
+    const wire = await Wire.connect(port).catch(() => undefined);
+    const answer = await wire?.ask(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`).catch(() => undefined);
+    wire?.close();
+    if (answer !== undefined && answer.status < 500) {
+      return;
+    }
+    await sleep(10);
+  }
+  throw new Error(`${child.spawnargs.join(' ')} does not become ready`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const closed = once(child, 'exit');
+    // SIGTERM lets the service drain for seconds; a profile is written only by a process that ends by itself.
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 12_000);
+    await closed;
+    clearTimeout(timer);
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

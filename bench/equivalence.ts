@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Caller, headOf, type Signer } from './callers.js';
+import type { Contender } from './contenders.js';
+import { clubId } from './filling.js';
+import { Wire } from './wire.js';
+import { moveCursor, windowQuery } from './workloads.js';
+
+/** What must be answered alike: the status, and the body but for what each request makes anew. */
+interface Question {
+  says: string;
+  request: string;
+  status: number;
+  compare: boolean;
+}
+
+/** Members of a body that differ from one request to the next. */
+const PASSING = ['updatedAt', 'version', 'requestId', 'instance'];
+
+/**
+ * Asks every contender what it asks the service, so that the comparison is between equals: the same rows in the
+ * same shape, and the same refusals.
+ *
+ * @returns what differs, in words; nothing when all answer alike
+ */
+export async function findDifferences(
+  contenders: { contender: Contender; cursors: Map<string, string> }[],
+  callers: Caller[],
+  signer: Signer,
+): Promise<string[]> {
+  const differences: string[] = [];
+  const answers = new Map<string, unknown>();
+  for (const { contender, cursors } of contenders) {
+    const wire = await Wire.connect(contender.port);
+    for (const question of callers
+      .slice(0, 3)
+      .flatMap((caller) => questionsOf(caller, callers, cursors, signer))) {
+      const { status, body } = await wire.ask(question.request);
+      const seen = `${contender.name}, ${question.says}: ${status} ${body.slice(0, 300)}`;
+      if (status !== question.status) {
+        differences.push(`${seen} instead of ${question.status}`);
+      } else if (question.compare) {
+        const key = question.says;
+        const answer = withoutPassing(JSON.parse(body));
+        if (!answers.has(key)) {
+          answers.set(key, answer);
+        } else if (!isDeepStrictEqual(answers.get(key), answer)) {
+          differences.push(`${seen} is not what ${contenders[0]?.contender.name} answers`);
+        }
+      }
+    }
+    wire.close();
+  }
+  return differences;
+}
+
+function questionsOf(
+  caller: Caller,
+  callers: Caller[],
+  cursors: Map<string, string>,
+  signer: Signer,
+): Question[] {
+  const { head, mark, taskIds, shiftId, positions } = caller;
+  const stranger = callers.find((other) => other.clubId !== caller.clubId) as Caller;
+  const cursor = moveCursor(cursors.get(caller.clubId) as string, positions[0] as Caller['positions'][0]);
+  const expired = signer.token('caller-1', caller.clubId, { exp: Math.floor(Date.now() / 1000) - 60 });
+  const other = signer.token('caller-1', caller.clubId, { aud: 'somebody-else' });
+  const forged = `${signer.token('caller-1', caller.clubId).slice(0, -8)}AAAAAAAA`;
+  const nobody = signer.token('caller-1', clubId(999_999));
+  const patch = `{"title":"Task 0 of ${mark}"}`;
+  const ask = (method: string, path: string, as = head, body = ''): string =>
+    `${method} ${path} HTTP/1.1\r\n${as}${body === '' ? '' : 'Content-Type: application/json\r\n'}` +
+    `${method === 'GET' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`;
+  const question = (says: string, request: string, status: number, compare = false): Question => ({
+    says: `${says} (club ${mark})`,
+    request,
+    status,
+    compare,
+  });
+  return [
+    question('page 1 of the tasks', ask('GET', '/api/tasks?limit=20'), 200, true),
+    question('a deep page of the tasks', ask('GET', `/api/tasks?limit=20&cursor=${cursor}`), 200, true),
+    question('one task', ask('GET', `/api/tasks/${taskIds[0]}`), 200, true),
+    question('a window of shifts', ask('GET', `/api/shifts?${windowQuery(DAY)}`), 200, true),
+    question('a patch', ask('PATCH', `/api/tasks/${taskIds[1]}`, head, patch), 200, true),
+    question('a signup', ask('POST', `/api/shifts/${shiftId}/signup`), 201),
+    question('a second signup', ask('POST', `/api/shifts/${shiftId}/signup`), 409),
+    question('a cancellation', ask('DELETE', `/api/shifts/${shiftId}/signup`), 204),
+    question("another club's task", ask('GET', `/api/tasks/${stranger.taskIds[0]}`), 404),
+    question("another club's shift", ask('POST', `/api/shifts/${stranger.shiftId}/signup`), 404),
+    question('no token', ask('GET', '/api/tasks?limit=20', 'Host: 127.0.0.1\r\n'), 401),
+    question('an expired token', ask('GET', '/api/tasks?limit=20', headOf(expired, caller.clubId)), 401),
+    question(
+      'a token for somebody else',
+      ask('GET', '/api/tasks?limit=20', headOf(other, caller.clubId)),
+      401,
+    ),
+    question('a forged token', ask('GET', '/api/tasks?limit=20', headOf(forged, caller.clubId)), 401),
+    question(
+      'a club that the token does not name',
+      ask('GET', '/api/tasks?limit=20', swapClub(head, stranger)),
+      403,
+    ),
+    question(
+      'a club that does not exist',
+      ask('GET', '/api/tasks?limit=20', headOf(nobody, clubId(999_999))),
+      403,
+    ),
+    question('a task id that is none', ask('GET', '/api/tasks/17'), 400),
+    question('too long a page', ask('GET', '/api/tasks?limit=501'), 400),
+  ];
+}
+
+/** The same window for all contenders, whenever each is asked. */
+const DAY = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+
+const swapClub = (head: string, { clubId: id }: Caller): string =>
+  head.replace(/X-Tenant-Id: \S+/, `X-Tenant-Id: ${id}`);
+
+function withoutPassing(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body, (key, value) => (PASSING.includes(key) ? undefined : value)));
+}

@@ -1,0 +1,76 @@
+import { withClient } from '../src/deploy/client.js';
+
+/** How much a database holds; every club gets the same share. */
+export interface Size {
+  clubs: number;
+  members: number;
+  tasks: number;
+  shifts: number;
+}
+
+/** The id of a club by its number. Its last digits stand in every title, so an answer shows whose it is. */
+export const clubId = (number: number): string => `00000000-0000-4000-8000-${markOf(number)}`;
+export const markOf = (number: number): string => String(number).padStart(12, '0');
+
+/** One club more than are loaded has no rows but members: the one where a thousand callers rush. */
+const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
+  // An administrator's bulk load: triggers and foreign keys hold of what is written here, so they are not asked.
+  `set session_replication_role = replica`,
+  `set synchronous_commit = off`,
+  `insert into app.clubs (id, name, slug, time_zone)
+   select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, 'Club ' || club, 'club-' || club, 'Europe/Berlin'
+   from generate_series(1, ${clubs} + 1) as club`,
+  `insert into app.members (tenant_id, id, external_user_id, display_name, email, role)
+   select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, uuidv7(),
+     'caller-' || number, 'Caller ' || number, 'caller-' || number || '@example.org', 'Member'
+   from generate_series(1, ${clubs} + 1) as club,
+     generate_series(1, case when club > ${clubs} then 1000 else ${members} end) as number`,
+  // Spread over two years, the clubs' rows side by side in time as they would come in.
+  `with people as materialized (
+     select tenant_id, array_agg(id) as ids from app.members group by tenant_id
+   )
+   insert into app.tasks (tenant_id, id, title, description, state, assignee_id, due_at, created_by_id, completed_at, created_at, updated_at, version)
+   select people.tenant_id, uuidv7(made.at - now()),
+     'Task ' || number || ' of ' || right(people.tenant_id::text, 12),
+     'Described as people do, in a sentence or two that say what is wanted, by when and why; number ' || number || '.',
+     draw.state, case when draw.state <> 'Open' then people.ids[1 + number % cardinality(people.ids)] end,
+     case when number % 2 = 0 then made.at + interval '30 days' end, people.ids[1 + number % cardinality(people.ids)],
+     case when draw.state = 'Done' then made.at + interval '20 days' end, made.at, made.at, 1
+   from generate_series(1, ${tasks / clubs}) as number,
+     generate_series(1, ${clubs}) as club
+     join people on people.tenant_id = ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid,
+     lateral (select (array['Open', 'Open', 'Assigned', 'InProgress', 'Review', 'Done', 'Done'])[1 + number % 7] as state) as draw,
+     lateral (select now() - interval '730 days' * (1 - number::float8 / ${tasks / clubs}) - club * interval '1 millisecond' as at) as made`,
+  // From a hundred days ago to a hundred days ahead.
+  `insert into app.shifts (tenant_id, id, title, location, description, starts_at, ends_at, capacity, created_by_id)
+   select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, uuidv7(),
+     'Shift ' || number || ' of ' || lpad(club::text, 12, '0'), 'Club house', 'Bring gloves.',
+     start.at, start.at + interval '2 hours', 5000, null
+   from generate_series(1, ${clubs}) as club, generate_series(1, ${shifts / clubs}) as number,
+     lateral (select now() + interval '200 days' * (number::float8 / ${shifts / clubs} - 0.5) as at) as start`,
+  'set session_replication_role = origin',
+];
+
+/** Fills a deployed database as an administrator, and leaves it as autovacuum would some time later. */
+export async function fill(adminUrl: string, size: Size): Promise<void> {
+  await withClient(adminUrl, async (client) => {
+    // Indexes are made from rows that are there, which is several times faster.
+    const { rows: indexes } = await client.query<{ name: string; definition: string }>(
+      `select index.indexrelid::regclass::text as name, pg_get_indexdef(index.indexrelid) as definition
+       from pg_index as index
+       where index.indrelid in ('app.tasks'::regclass, 'app.shifts'::regclass)
+         and not exists (select from pg_constraint where conindid = index.indexrelid)`,
+    );
+    const drops = indexes.map(({ name }) => `drop index ${name}`);
+    const makes = indexes.map(({ definition }) => definition);
+    for (const statement of [
+      ...drops,
+      ...statements(size),
+      ...makes,
+      'vacuum (freeze, analyze)',
+      'checkpoint',
+    ]) {
+      await client.query(statement);
+    }
+  });
+}

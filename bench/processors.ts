@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A tick of the kernel's clock, in microseconds. */
+const TICK_US = 1e6 / Number(execFileSync('getconf', ['CLK_TCK']).toString());
+
+/** What processes have used of the processors so far, in microseconds. */
+export interface Use {
+  contender: number;
+  postgres: number;
+  generator: number;
+  /** All of the machine: used, stolen by the host, and had. */
+  busy: number;
+  stolen: number;
+  atMs: number;
+}
+
+/** Reads what the contender, all of PostgreSQL and this process have used. */
+export function readUse(contender: number | undefined, postmaster: number): Use {
+  const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .map(Number);
+  const own = process.cpuUsage();
+  return {
+    contender: contender === undefined ? 0 : ticksOf(contender, false) * TICK_US,
+    postgres: familyOf(postmaster).reduce((sum, pid) => sum + ticksOf(pid, pid === postmaster), 0) * TICK_US,
+    generator: own.user + own.system,
+    busy: (user + nice + system + irq + softirq + steal) * TICK_US,
+    stolen: steal * TICK_US,
+    atMs: performance.now(),
+  };
+}
+
+/** The process and its children: those that PostgreSQL has forked. */
+function familyOf(postmaster: number): number[] {
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'latin1');
+  return [postmaster, ...children.trim().split(' ').filter(Boolean).map(Number)];
+}
+
+/** User and system time; with that of children that ended, where asked. */
+function ticksOf(pid: number, withChildren: boolean): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15);
+    return user + system + (withChildren ? childUser + childSystem : 0);
+  } catch {
+    // It has ended, and its parent has its time.
+    return 0;
+  }
+}
+
+/** The resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024;
+}
+
+/** The processors of this machine, in words. */
+export function processorName(): string {
+  const info = readFileSync('/proc/cpuinfo', 'latin1');
+  return /model name\s*:\s*(.*)/.exec(info)?.[1] ?? 'unknown';
+}
+
+/** How many processors there are. */
+export function processorCount(): number {
+  return readdirSync('/sys/devices/system/cpu').filter((name) => /^cpu\d+$/.test(name)).length;
+}

@@ -1,0 +1,35 @@
+/** A refusal, answered as `application/problem+json`. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly extensions: Record<string, unknown> = {},
+  ) {
+    super(code);
+  }
+
+  toBody(instance: string): Record<string, unknown> {
+    const { status, code, extensions } = this;
+    return { type: `/problems/${code}`, title: code, status, instance, code, ...extensions };
+  }
+}
+
+const SQLSTATES: Record<string, [number, string]> = {
+  SH001: [404, 'shift_not_found'],
+  SH002: [422, 'shift_in_past'],
+  SH003: [409, 'already_signed_up'],
+  SH004: [409, 'shift_full'],
+  SH005: [404, 'signup_not_found'],
+};
+
+/** What a failure is to the caller: a refusal that was thrown or that PostgreSQL named, else a fault. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) {
+    return error;
+  }
+  const known = SQLSTATES[(error as { code?: string }).code ?? ''];
+  if (known === undefined) {
+    console.error(error);
+  }
+  return new Refusal(...(known ?? [500, 'internal_error']));
+}

@@ -1,0 +1,118 @@
+/**
+ * The SQL of the rivals: what the service's own statements do, by the names that JSON has, so that no row has to be
+ * renamed. Each is prepared under its name.
+ */
+import type { Caller } from './caller.js';
+import type { PageQuery, TaskPatch, Window } from './input.js';
+
+export interface Statement {
+  name: string;
+  text: string;
+  values: (string | number | null)[];
+}
+
+export interface Entered {
+  clubExists: boolean;
+  memberId: string | null;
+  isCurrent: boolean | null;
+}
+
+export interface TaskRow {
+  id: string;
+  title: string;
+  description: string | null;
+  dueAt: string | null;
+  version: number;
+}
+
+const listedTask = `task.id, task.title, task.state, task.assignee_id as "assigneeId", assignee.display_name as "assigneeName",
+  task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
+const withAssignee =
+  'left join app.members as assignee on assignee.tenant_id = task.tenant_id and assignee.id = task.assignee_id';
+const detailedTask = `${listedTask}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
+  task.completed_at as "completedAt", app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"`;
+
+/** Sets app.tenant_id, app.user_id, app.role and app.member_id in the transaction, and looks the member up. */
+export function enter({ tenantId, subject, role, displayName, email, issuedAt }: Caller): Statement {
+  return {
+    name: 'enter',
+    text: `select club_exists as "clubExists", member_id as "memberId", member_is_current as "isCurrent"
+      from app.enter($1, $2, $3, $4, $5, $6)`,
+    values: [tenantId, subject, role, displayName, email, issuedAt],
+  };
+}
+
+/** Makes or refreshes the caller's row in app.members. */
+export function syncMember({ displayName, email, issuedAt }: Caller): Statement {
+  return {
+    name: 'sync',
+    text: 'select app.sync_member($1, $2, $3)',
+    values: [displayName, email, issuedAt],
+  };
+}
+
+export function tasksPage({ limit, after }: PageQuery): Statement {
+  const [name, where, values] = after
+    ? ['after', 'where (task.created_at, task.id) < ($2, $3)', [limit + 1, after.key, after.id]]
+    : ['page', '', [limit + 1]];
+  return {
+    name: `tasks-${name}`,
+    text: `select ${listedTask} from app.tasks as task ${withAssignee} ${where}
+      order by task.created_at desc, task.id desc limit $1`,
+    values,
+  };
+}
+
+export function task(id: string): Statement {
+  return {
+    name: 'task',
+    text: `select ${detailedTask} from app.tasks as task ${withAssignee} where task.id = $1`,
+    values: [id],
+  };
+}
+
+/** Writes where the version is the one that was read. */
+export function updateTask(read: TaskRow, { title, description, dueAt }: TaskPatch): Statement {
+  return {
+    name: 'update-task',
+    text: `with updated as (
+        update app.tasks set title = $3, description = $4, due_at = $5 where id = $1 and version = $2 returning *
+      ) select ${detailedTask} from updated as task ${withAssignee}`,
+    values: [
+      read.id,
+      read.version,
+      title ?? read.title,
+      description === undefined ? read.description : description,
+      dueAt === undefined ? read.dueAt : dueAt,
+    ],
+  };
+}
+
+export function shiftsWindow({ from, to, limit, after }: Window): Statement {
+  return {
+    name: after ? 'shifts-after' : 'shifts',
+    text: `select shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
+        shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
+        exists (
+          select from app.shift_signups as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
+        ) as "isSignedUp", shift.version
+      from app.shifts as shift
+      where shift.ends_at > $1 and shift.starts_at < $2 ${after ? 'and (shift.starts_at, shift.id) > ($4, $5)' : ''}
+      order by shift.starts_at, shift.id limit $3`,
+    values: [from, to, limit + 1, ...(after ? [after.key, after.id] : [])],
+  };
+}
+
+export function signUp(shiftId: string): Statement {
+  return {
+    name: 'sign-up',
+    text: `select signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
+        signup.created_at as "createdAt"
+      from app.sign_up($1) as signup join app.members as member on member.id = signup.member_id`,
+    values: [shiftId],
+  };
+}
+
+export function cancelSignUp(shiftId: string): Statement {
+  return { name: 'cancel', text: 'select app.cancel_sign_up($1)', values: [shiftId] };
+}

@@ -1,0 +1,70 @@
+import { plan } from './plan.js';
+import type { Slice } from './slice.js';
+
+/** Something whose slices are compared: a contender with a workload, or a limit. */
+export interface Entrant {
+  name: string;
+  /** Runs for so long and says how it went. */
+  run(durationMs: number): Promise<Slice>;
+}
+
+/** The slices of all rounds, by the entrant's name. */
+export type Rounds = Map<string, Slice[]>;
+
+/** A ratio over the rounds: each round's slices stood side by side, so each round has one. */
+export interface Ratio {
+  workload: string;
+  against: string;
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** Warms everybody up, then measures all in each round, the next round in the opposite order. */
+export async function runRounds(
+  entrants: Entrant[],
+  measure: (run: () => Promise<Slice>) => Promise<Slice>,
+): Promise<Rounds> {
+  const rounds: Rounds = new Map(entrants.map(({ name }) => [name, []]));
+  for (const entrant of entrants) {
+    await entrant.run(plan.warmUpMs);
+  }
+  for (let round = 0; round < plan.rounds; round += 1) {
+    const order = round % 2 === 0 ? entrants : [...entrants].reverse();
+    for (const entrant of order) {
+      rounds.get(entrant.name)?.push(await measure(() => entrant.run(plan.sliceMs)));
+    }
+  }
+  return rounds;
+}
+
+/** The ratio of one entrant's figure to another's, paired by round. */
+export function ratioOf(
+  rounds: Rounds,
+  [one, other]: [string, string],
+  [workload, against]: [string, string],
+  figure: (slice: Slice) => number,
+): Ratio {
+  const others = rounds.get(other) ?? [];
+  const all = (rounds.get(one) ?? []).map((slice, round) => figure(slice) / figure(others[round] as Slice));
+  return { workload, against, ...spreadOf(all) };
+}
+
+/** The middle and the ends of some figures. */
+export function spreadOf(figures: number[]): { median: number; min: number; max: number } {
+  return { median: median(figures), min: Math.min(...figures), max: Math.max(...figures) };
+}
+
+/** The middle one; of an even number, the mean of the middle two. */
+export function median(figures: number[]): number {
+  const sorted = [...figures].sort((one, other) => one - other);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** The plain line that a run ends with, one for each ratio. */
+export function lineOf({ workload, against, median: middle, min, max }: Ratio): string {
+  return `ratio ${workload} ${against} ${middle.toFixed(2)} ${min.toFixed(2)}-${max.toFixed(2)}`;
+}

@@ -1,0 +1,120 @@
+import { availableParallelism } from 'node:os';
+import { plan } from './plan.js';
+import { readUse } from './processors.js';
+import { Wire } from './wire.js';
+import type { Ask, Workload } from './workloads.js';
+
+/** What a slice of a workload came to. */
+export interface Slice {
+  perSecond: number;
+  /** Microseconds of the processors per request: of the contender's process, and of all of PostgreSQL. */
+  nodeUs: number;
+  postgresUs: number;
+  generatorUs: number;
+  p50Ms: number;
+  p99Ms: number;
+  requests: number;
+  errors: number;
+  /** What went wrong first. */
+  firstError: string | undefined;
+  /** What others had of the processors, and what the host took away, as a share of all. */
+  foreignShare: number;
+}
+
+export interface Target {
+  port: number;
+  pid: number;
+  postmaster: number;
+}
+
+/** Asks on all connections for the given time, each anew when it was answered. */
+export async function runSlice(target: Target, workload: Workload, durationMs: number): Promise<Slice> {
+  const wires = await Promise.all(Array.from({ length: plan.connections }, () => Wire.connect(target.port)));
+  const times: number[] = [];
+  let errors = 0;
+  let firstError: string | undefined;
+  const before = readUse(target.pid, target.postmaster);
+  const until = performance.now() + durationMs;
+
+  const drive = (wire: Wire) =>
+    new Promise<void>((resolve) => {
+      const fail = (reason: string) => {
+        errors += 1;
+        firstError ??= reason;
+      };
+      const send = (ask: Ask): void => {
+        const sent = performance.now();
+        wire.send(
+          ask.request,
+          (answer) => {
+            times.push(performance.now() - sent);
+            if (answer.status !== ask.status || !ask.isRight(answer)) {
+              fail(`${ask.request.split('\r\n', 1)[0]}: ${answer.status} ${answer.body.slice(0, 200)}`);
+            }
+            if (ask.next !== undefined) {
+              send(ask.next);
+            } else {
+              next();
+            }
+          },
+          (error) => {
+            fail(error.message);
+            resolve();
+          },
+        );
+      };
+      const next = (): void => {
+        const ask = performance.now() < until ? workload.next() : undefined;
+        if (ask === undefined) {
+          resolve();
+        } else {
+          send(ask);
+        }
+      };
+      next();
+    });
+  await Promise.all(wires.map(drive));
+
+  const after = readUse(target.pid, target.postmaster);
+  for (const wire of wires) {
+    wire.close();
+  }
+  const elapsedMs = after.atMs - before.atMs;
+  const used = (part: 'contender' | 'postgres' | 'generator' | 'busy' | 'stolen') =>
+    after[part] - before[part];
+  times.sort((one, other) => one - other);
+  const requests = times.length;
+  const foreign = used('busy') - used('contender') - used('postgres') - used('generator');
+  return {
+    perSecond: (requests / elapsedMs) * 1000,
+    nodeUs: used('contender') / requests,
+    postgresUs: used('postgres') / requests,
+    generatorUs: used('generator') / requests,
+    p50Ms: quantile(times, 0.5),
+    p99Ms: quantile(times, 0.99),
+    requests,
+    errors,
+    firstError,
+    foreignShare: foreign / (elapsedMs * 1000 * availableParallelism()),
+  };
+}
+
+/** A slice that nobody disturbed; after some tries the least disturbed one. */
+export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
+  let best = await run();
+  for (let repeat = 0; repeat < plan.repeats && best.foreignShare > plan.disturbedShare; repeat += 1) {
+    const again = await run();
+    disturbances.repeated += 1;
+    best = again.foreignShare < best.foreignShare || again.errors > 0 ? again : best;
+  }
+  disturbances.slices += 1;
+  disturbances.kept += best.foreignShare > plan.disturbedShare ? 1 : 0;
+  return best;
+}
+
+/** How quiet the machine was. */
+export const disturbances = { slices: 0, repeated: 0, kept: 0 };
+
+function quantile(sorted: number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}

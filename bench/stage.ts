@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type pg from 'pg';
+import { withClient } from '../src/deploy/client.js';
+import { type Issuer, startIssuer } from '../src/development/issuer.js';
+import { type EmbeddedPostgres, startPostgres } from '../src/development/postgres/index.js';
+import { fill, type Size } from './filling.js';
+import { plan, root } from './plan.js';
+
+/** What a server for such a database would be given; durable, whatever the disk then costs. */
+export const SETTINGS = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  shared_buffers: '2GB',
+  effective_cache_size: '6GB',
+  maintenance_work_mem: '512MB',
+  work_mem: '8MB',
+  wal_compression: 'on',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '15min',
+  random_page_cost: '1.1',
+  max_connections: '200',
+};
+
+/** The databases: many clubs, one club with as many rows, and one club with a hundredth of them. */
+const sizes: Record<DatabaseName, Size> = {
+  many: plan,
+  one: { ...plan, clubs: 1, members: 20_000 },
+  few: { clubs: 1, members: 2_000, tasks: plan.tasks / 100, shifts: plan.shifts / 100 },
+};
+export type DatabaseName = 'many' | 'one' | 'few';
+
+/** Everything that contenders stand on. */
+export interface Stage {
+  server: EmbeddedPostgres;
+  /** The process that all backends descend from. */
+  postmaster: number;
+  postgresVersion: string;
+  issuer: Issuer;
+  /** As the service logs in. */
+  apiUrl(database: DatabaseName): string;
+  adminUrl(database: DatabaseName): string;
+  look<Row extends pg.QueryResultRow>(
+    database: DatabaseName,
+    sql: string,
+    values?: unknown[],
+  ): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** Starts PostgreSQL and the issuer, and loads the databases. */
+export async function openStage(say: (line: string) => void): Promise<Stage> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'club-bench-'));
+  const server = await startPostgres({ dataDir, throwaway: true, settings: SETTINGS });
+  const issuerDirectory = await mkdtemp(join(tmpdir(), 'club-bench-issuer-'));
+  const { issuer, stop } = await startIssuer(issuerDirectory);
+  const close = async () => {
+    await stop();
+    await rm(issuerDirectory, { recursive: true });
+    await server.stop();
+  };
+  const look: Stage['look'] = (database, sql, values = []) =>
+    withClient(server.url(database), async (client) => (await client.query(sql, values)).rows);
+  try {
+    const started = Date.now();
+    for (const name of Object.keys(sizes)) {
+      await deploy(server, name);
+    }
+    await Promise.all(Object.entries(sizes).map(([name, size]) => fill(server.url(name), size)));
+    say(`databases loaded in ${((Date.now() - started) / 1000).toFixed(0)} s`);
+    const [{ directory, version } = { directory: '', version: '' }] = await look<{
+      directory: string;
+      version: string;
+    }>(
+      'many',
+      "select current_setting('data_directory') as directory, current_setting('server_version') as version",
+    );
+    const postmaster = Number((await readFile(join(directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+    return {
+      server,
+      postmaster,
+      postgresVersion: version,
+      issuer,
+      apiUrl: (database) => server.url(database, 'club_api', server.password),
+      adminUrl: (database) => server.url(database),
+      look,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** What an administrator and a deploy do: the database, the roles, the schema. */
+async function deploy(server: EmbeddedPostgres, database: string): Promise<void> {
+  await withClient(server.url('postgres'), (client) => client.query(`create database ${database}`));
+  await withClient(server.url(database), async (client) => {
+    await client.query(await readFile(join(root, 'sql/roles.sql'), 'utf8'));
+    for (const login of ['club_api', 'club_migrator']) {
+      await client.query(`alter role ${login} password ${client.escapeLiteral(server.password)}`);
+    }
+  });
+  await promisify(execFile)(process.execPath, [join(root, 'dist/migrate.js')], {
+    env: {
+      ...process.env,
+      NODE_ENV: 'production',
+      MIGRATION_DATABASE_URL: server.url(database, 'club_migrator', server.password),
+    },
+  });
+}

@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import net from 'node:net';
+
+/** What is answered, as it came: Latin-1, which costs nothing to read. */
+export interface Answer {
+  status: number;
+  head: string;
+  body: string;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * One keep-alive connection of HTTP/1.1 that sends a request when the one before has been answered. It knows only
+ * what the contenders send, so that the generator takes little from the processors it shares with them.
+ */
+export class Wire {
+  readonly #socket: net.Socket;
+  #unread: Buffer = NOTHING;
+  #onAnswer: ((answer: Answer) => void) | undefined;
+  #onFailure: ((error: Error) => void) | undefined;
+  #failure: Error | undefined;
+
+  private constructor(socket: net.Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => this.#read(chunk));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('the connection was closed')));
+  }
+
+  /** Connects to a port of this machine. */
+  static async connect(port: number): Promise<Wire> {
+    const socket = net.connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return new Wire(socket);
+  }
+
+  /** Sends a whole request; the callbacks are for its answer. */
+  send(request: string, onAnswer: (answer: Answer) => void, onFailure: (error: Error) => void): void {
+    if (this.#failure !== undefined) {
+      onFailure(this.#failure);
+      return;
+    }
+    this.#onAnswer = onAnswer;
+    this.#onFailure = onFailure;
+    this.#socket.write(request, 'latin1');
+  }
+
+  /** The same as a promise, for what is not measured. */
+  ask(request: string): Promise<Answer> {
+    return new Promise((resolve, reject) => this.send(request, resolve, reject));
+  }
+
+  close(): void {
+    this.#onFailure = undefined;
+    this.#socket.destroy();
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    const fail = this.#onFailure;
+    this.#onFailure = undefined;
+    fail?.(this.#failure);
+  }
+
+  #read(chunk: Buffer): void {
+    this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    const end = this.#unread.indexOf(HEAD_END);
+    if (end < 0) {
+      return;
+    }
+    const head = this.#unread.toString('latin1', 0, end);
+    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+    if (/\r\ntransfer-encoding:/i.test(head)) {
+      this.#fail(new Error('an answer in chunks, which the generator does not read'));
+      return;
+    }
+    const whole = end + HEAD_END.length + length;
+    if (this.#unread.length < whole) {
+      return;
+    }
+    const body = this.#unread.toString('latin1', end + HEAD_END.length, whole);
+    this.#unread = this.#unread.length === whole ? NOTHING : this.#unread.subarray(whole);
+    this.#onFailure = undefined;
+    this.#onAnswer?.({ status: Number(head.slice(9, 12)), head, body });
+  }
+}

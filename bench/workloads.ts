@@ -1,0 +1,177 @@
+import type { Caller, Signer } from './callers.js';
+import type { Answer } from './wire.js';
+
+/** A request, what its answer must be, and what is asked next on the same connection, come what may. */
+export interface Ask {
+  request: string;
+  status: number;
+  isRight: (answer: Answer) => boolean;
+  next?: Ask;
+}
+
+/** One way to ask, over and over, each time as another caller. */
+export interface Workload {
+  name: string;
+  next(): Ask;
+  /** Makes what must be made beforehand for so many asks. */
+  prepare?(count: number): void;
+}
+
+const always = () => true;
+const get = (path: string, { head }: Pick<Caller, 'head'>) => `GET ${path} HTTP/1.1\r\n${head}\r\n`;
+
+/** A list answers with rows, and every title in it names the club; each is looked at in one answer of many. */
+function isPageOf(mark: string): (answer: Answer) => boolean {
+  return ({ body }) => {
+    checked += 1;
+    const first = body.indexOf(` of ${mark}`);
+    const isWhole =
+      body.startsWith('[') && body.endsWith(']') && first > 0 && body.lastIndexOf('"title"') > 0;
+    return (
+      isWhole &&
+      (checked % 64 !== 0 ||
+        (JSON.parse(body) as { title: string }[]).every(({ title }) => title.includes(` of ${mark}`)))
+    );
+  };
+}
+let checked = 0;
+
+const isOf = (caller: Caller) => (answer: Answer) =>
+  answer.body.includes(caller.clubId) && answer.body.includes(caller.mark);
+
+const taskPage = (caller: Caller): Ask => ({
+  request: get('/api/tasks?limit=20', caller),
+  status: 200,
+  isRight: isPageOf(caller.mark),
+});
+
+const taskOne = (caller: Caller, turn: number): Ask => ({
+  request: get(`/api/tasks/${caller.taskIds[turn % caller.taskIds.length]}`, caller),
+  status: 200,
+  isRight: isOf(caller),
+});
+
+const shiftsWindow = (caller: Caller, query: string): Ask => ({
+  request: get(`/api/shifts?${query}`, caller),
+  status: 200,
+  isRight: isPageOf(caller.mark),
+});
+
+function taskPatch(caller: Caller, turn: number): Ask {
+  const id = caller.taskIds[turn % caller.taskIds.length];
+  const body = `{"title":"Task ${turn} of ${caller.mark}"}`;
+  return {
+    request:
+      `PATCH /api/tasks/${id} HTTP/1.1\r\n${caller.head}` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    status: 200,
+    isRight: (answer) =>
+      answer.body.includes(`"title":"Task ${turn} of ${caller.mark}"`) && isOf(caller)(answer),
+  };
+}
+
+const signupCancel = (caller: Caller): Ask => ({
+  request: `POST /api/shifts/${caller.shiftId}/signup HTTP/1.1\r\n${caller.head}Content-Length: 0\r\n\r\n`,
+  status: 201,
+  isRight: ({ body }) => body.includes(caller.shiftId),
+  next: {
+    request: `DELETE /api/shifts/${caller.shiftId}/signup HTTP/1.1\r\n${caller.head}\r\n`,
+    status: 204,
+    isRight: always,
+  },
+});
+
+/** The thirty days ahead. */
+export function windowQuery(now = Date.now()): string {
+  const [from, to] = [now, now + 30 * 86_400_000].map((ms) => new Date(ms).toISOString().slice(0, 19));
+  return `from=${from}Z&to=${to}Z&limit=50`;
+}
+
+/** The cursor of a page of the contender, moved to another position of the same list. */
+export function moveCursor(cursor: string, { key, id }: { key: string; id: string }): string {
+  const parts = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
+  return Buffer.from(JSON.stringify([...parts.slice(0, -2), key, id])).toString('base64url');
+}
+
+/**
+ * The workloads of one contender.
+ *
+ * @param cursors a cursor of each club's list of tasks, by the club's id, as this contender writes it
+ */
+export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, signer: Signer): Workload[] {
+  const window = windowQuery();
+  let turns = 0;
+  const each = (make: (caller: Caller, turn: number) => Ask) => () => {
+    turns += 1;
+    return make(callers[turns % callers.length] as Caller, Math.floor(turns / callers.length));
+  };
+  const page = each(taskPage);
+  const one = each(taskOne);
+  const shifts = each((caller) => shiftsWindow(caller, window));
+  const patch = each(taskPatch);
+  const signup = each(signupCancel);
+  // Twenty requests: sixteen reads, two patches, and a signup that is cancelled.
+  const mixed = [
+    page,
+    one,
+    shifts,
+    page,
+    patch,
+    page,
+    one,
+    shifts,
+    page,
+    one,
+    signup,
+    page,
+    shifts,
+    page,
+    one,
+    page,
+    shifts,
+    page,
+    patch,
+  ];
+  let mixes = 0;
+  const deepCallers = callers.filter((caller) => cursors.has(caller.clubId) && caller.positions.length > 0);
+  let deeps = 0;
+  const visitors: Ask[] = [];
+  return [
+    { name: 'tasks-page', next: page },
+    {
+      name: 'tasks-deep',
+      next: () => {
+        deeps += 1;
+        const caller = deepCallers[deeps % deepCallers.length] as Caller;
+        const position = caller.positions[deeps % caller.positions.length] as Caller['positions'][0];
+        const cursor = moveCursor(cursors.get(caller.clubId) as string, position);
+        return { ...taskPage(caller), request: get(`/api/tasks?limit=20&cursor=${cursor}`, caller) };
+      },
+    },
+    { name: 'task-one', next: one },
+    { name: 'shifts-window', next: shifts },
+    { name: 'task-patch', next: patch },
+    { name: 'signup-cancel', next: signup },
+    {
+      name: 'mix',
+      next: () => {
+        mixes += 1;
+        return (mixed[mixes % mixed.length] as () => Ask)();
+      },
+    },
+    {
+      name: 'first-visit',
+      next: () => visitors.pop() as Ask,
+      prepare: (count) => {
+        while (visitors.length < count) {
+          visited += 1;
+          const caller = callers[visited % callers.length] as Caller;
+          const head = signer.head(`visitor-${visited}`, caller.clubId);
+          visitors.push(taskPage({ ...caller, head }));
+        }
+      },
+    },
+  ];
+}
+/** Counted for all contenders together: nobody visits twice. */
+let visited = 0;
