@@ -18,7 +18,7 @@ export interface Contender {
   pool: string;
   /** From the start of the process until it said that it is ready. */
   readyMs: number;
-  stop(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** What can be started: the service as it ships, a rival, or a limit that has no database. */
@@ -40,8 +40,15 @@ export const service: Program = {
 /** Programs of bench/rivals. */
 export const rivals: Record<string, (pool: number, variant?: string) => Program> = {
   express: (pool, variant = 'PIPELINE=off') => rival('express', pool, variant),
+  nest: (pool) => rival('nest', pool),
   awaited: (pool) => rival('awaited', pool),
 };
+
+/** Programs of bench/limits. */
+export const limits: Program[] = [
+  { name: 'fastify', file: 'dist/bench/bench/limits/fastify.js', settings: { TOKENS: 'off' } },
+  { name: 'fastify-jwt', file: 'dist/bench/bench/limits/fastify.js', settings: { TOKENS: 'on' } },
+];
 
 function rival(name: string, pool: number, variant?: string): Program {
   const [key, value] = variant?.split('=') ?? [];
@@ -78,7 +85,7 @@ export async function startContender(
     stdio: ['ignore', nowhere, 'inherit'],
   });
   closeSync(nowhere);
-  const stop = () => end(child);
+  const stop = (signal?: NodeJS.Signals) => end(child, signal);
   try {
     await untilReady(port, child, file === service.file ? '/readyz' : '/api/tasks');
   } catch (error) {
@@ -96,7 +103,7 @@ async function untilReady(port: number, child: ChildProcess, path: string): Prom
     const wire = await Wire.connect(port).catch(() => undefined);
     const answer = await wire?.ask(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`).catch(() => undefined);
     wire?.close();
-    if (answer !== undefined && answer.status < 500) {
+    if (answer !== undefined && (path !== '/readyz' || answer.status === 200)) {
       return;
     }
     await sleep(10);
@@ -104,11 +111,11 @@ async function untilReady(port: number, child: ChildProcess, path: string): Prom
   throw new Error(`${child.spawnargs.join(' ')} does not become ready`);
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const closed = once(child, 'exit');
     // SIGTERM lets the service drain for seconds; a profile is written only by a process that ends by itself.
-    child.kill('SIGTERM');
+    child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), 12_000);
     await closed;
     clearTimeout(timer);

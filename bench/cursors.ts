@@ -2,9 +2,6 @@ import type { Caller } from './callers.js';
 import type { Contender } from './contenders.js';
 import { Wire } from './wire.js';
 
-/** More clubs than this would only take longer to prepare. */
-const CLUBS = 400;
-
 /** Follows the first page of each club's tasks to its Link: the cursor as this contender writes it. */
 export async function readCursors(
   { name, port }: Contender,
@@ -12,7 +9,7 @@ export async function readCursors(
 ): Promise<Map<string, string>> {
   const cursors = new Map<string, string>();
   const wire = await Wire.connect(port);
-  for (const { clubId, head } of callers.slice(0, CLUBS)) {
+  for (const { clubId, head } of callers) {
     if (!cursors.has(clubId)) {
       const answer = await wire.ask(`GET /api/tasks?limit=20 HTTP/1.1\r\n${head}\r\n`);
       const cursor = /\r\nlink: <[^>]*[?&]cursor=([^&>]+)/i.exec(answer.head)?.[1];

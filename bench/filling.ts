@@ -12,6 +12,10 @@ export interface Size {
 export const clubId = (number: number): string => `00000000-0000-4000-8000-${markOf(number)}`;
 export const markOf = (number: number): string => String(number).padStart(12, '0');
 
+/** The id of a row by its number and its club's, as SQL: in the order of the numbers, as ids of version 7 are. */
+export const rowId = (kind: 'task' | 'shift', number: string, club: string): string =>
+  `(lpad(to_hex(${number}::integer), 8, '0') || '-0000-7000-800${kind === 'task' ? 0 : 1}-' || lpad(${club}::text, 12, '0'))::uuid`;
+
 /** One club more than are loaded has no rows but members: the one where a thousand callers rush. */
 const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
   // An administrator's bulk load: triggers and foreign keys hold of what is written here, so they are not asked.
@@ -30,7 +34,7 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
      select tenant_id, array_agg(id) as ids from app.members group by tenant_id
    )
    insert into app.tasks (tenant_id, id, title, description, state, assignee_id, due_at, created_by_id, completed_at, created_at, updated_at, version)
-   select people.tenant_id, uuidv7(made.at - now()),
+   select people.tenant_id, ${rowId('task', 'number', 'club')},
      'Task ' || number || ' of ' || right(people.tenant_id::text, 12),
      'Described as people do, in a sentence or two that say what is wanted, by when and why; number ' || number || '.',
      draw.state, case when draw.state <> 'Open' then people.ids[1 + number % cardinality(people.ids)] end,
@@ -43,7 +47,7 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
      lateral (select now() - interval '730 days' * (1 - number::float8 / ${tasks / clubs}) - club * interval '1 millisecond' as at) as made`,
   // From a hundred days ago to a hundred days ahead.
   `insert into app.shifts (tenant_id, id, title, location, description, starts_at, ends_at, capacity, created_by_id)
-   select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, uuidv7(),
+   select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, ${rowId('shift', 'number', 'club')},
      'Shift ' || number || ' of ' || lpad(club::text, 12, '0'), 'Club house', 'Bring gloves.',
      start.at, start.at + interval '2 hours', 5000, null
    from generate_series(1, ${clubs}) as club, generate_series(1, ${shifts / clubs}) as number,

@@ -15,15 +15,21 @@ export interface Use {
   atMs: number;
 }
 
-/** Reads what the contender, all of PostgreSQL and this process have used. */
-export function readUse(contender: number | undefined, postmaster: number): Use {
+/**
+ * Reads what the contender, all of PostgreSQL and this process have used.
+ *
+ * @param contender its process; this one for children that have ended
+ */
+export function readUse(contender: number, postmaster: number): Use {
   const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
     .split(/\s+/)
     .map(Number);
   const own = process.cpuUsage();
   return {
-    contender: contender === undefined ? 0 : ticksOf(contender, false) * TICK_US,
+    contender:
+      ticksOf(contender, contender === process.pid) * TICK_US -
+      (contender === process.pid ? own.user + own.system : 0),
     postgres: familyOf(postmaster).reduce((sum, pid) => sum + ticksOf(pid, pid === postmaster), 0) * TICK_US,
     generator: own.user + own.system,
     busy: (user + nice + system + irq + softirq + steal) * TICK_US,

@@ -1,79 +1,142 @@
 /**
- * `make bench`: starts PostgreSQL, the service, its rivals and the limits, alternates them in one run, and reports.
+ * `make bench`: starts PostgreSQL, the service, its rivals and the limits, sees that all answer alike, alternates them
+ * in one run, and reports. It fails when an answer was wrong.
  */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { makeCallers, Signer } from './callers.js';
-import { type Contender, rivals, service, startContender } from './contenders.js';
-import { readCursors } from './cursors.js';
+import { chartOf } from './chart.js';
+import { type Contender, limits, service, startContender } from './contenders.js';
+import { type Asked, contest, entrantOf, faults, prepare } from './entrants.js';
 import { findDifferences } from './equivalence.js';
-import { plan } from './plan.js';
-import { lineOf, type Ratio, ratioOf, runRounds } from './rounds.js';
-import { runQuietSlice, runSlice, type Slice } from './slice.js';
-import { openStage } from './stage.js';
-import { makeWorkloads, type Workload } from './workloads.js';
+import { measureGrowth, measureStart } from './growth.js';
+import { measureMemory } from './memory.js';
+import { findPgbench, runPgbench } from './pgbench.js';
+import { isAsked, plan, root } from './plan.js';
+import { chooseRivals } from './pools.js';
+import { profileService } from './profile.js';
+import { type Findings, linesOf, reportOf } from './report.js';
+import { type Entrant, lineOf, type Ratio, ratioOf } from './rounds.js';
+import { measureRush } from './rush.js';
+import { openStage, type Stage } from './stage.js';
+import { serviceScripts } from './statements.js';
 
-const say = (line: string) => console.log(`# ${line}`);
-const stage = await openStage(say);
-const running: Contender[] = [];
-try {
+const say = (line: string) => console.log(`# ${(performance.now() / 1000).toFixed(0)} s: ${line}`);
+
+const WORKLOADS = [
+  ...['tasks-page', 'tasks-deep', 'task-one', 'shifts-window'],
+  ...['task-patch', 'signup-cancel', 'mix', 'first-visit'],
+];
+
+/** pgbench with the service's own statements, where it is installed. */
+async function pgbenchEntrants(stage: Stage, pgbench: string | undefined): Promise<Map<string, Entrant[]>> {
+  const entrants = new Map<string, Entrant[]>();
+  for (const [name, isPipelined] of [
+    ['pgbench-separate', false],
+    ['pgbench-pipelined', true],
+  ] as const) {
+    for (const [workload, script] of Object.entries(pgbench ? await serviceScripts(isPipelined) : {})) {
+      const requests = workload === 'signup-cancel' ? 2 : 1;
+      const run = (durationMs: number) => {
+        const length = { seconds: Math.max(1, Math.round(durationMs / 1000)) };
+        return runPgbench(pgbench as string, stage, { script, requests, length });
+      };
+      entrants.set(workload, [...(entrants.get(workload) ?? []), { name, run }]);
+    }
+  }
+  return entrants;
+}
+
+async function bench(stage: Stage, running: Contender[]): Promise<Findings | undefined> {
   const signer = new Signer(stage.issuer);
   const callers = await makeCallers(stage, signer, 'many');
-  for (const program of [service, rivals.express?.(6, 'PIPELINE=on'), rivals.awaited?.(6)]) {
-    running.push(await startContender(program as never, stage));
+  if (plan.profile) {
+    console.log((await profileService(stage, callers, signer)).join('\n'));
+    return undefined;
   }
-  const all = await Promise.all(
-    running.map(async (contender) => {
-      const cursors = await readCursors(contender, callers);
-      return { contender, cursors, workloads: makeWorkloads(callers, cursors, signer) };
-    }),
-  );
-  const differences = await findDifferences(all, callers, signer);
+  const programs = await chooseRivals(stage, callers, signer, say);
+  const asked: Asked[] = [];
+  for (const program of [service, ...programs]) {
+    const contender = await startContender(program, stage);
+    running.push(contender);
+    asked.push(await prepare(contender, callers, signer));
+  }
+  const differences = await findDifferences(asked, callers, signer);
   if (differences.length > 0) {
-    throw new Error(`Not the same answers:\n${differences.join('\n')}`);
+    throw new Error(`The contenders do not answer alike:\n${differences.join('\n')}`);
   }
   say('all contenders answer alike');
-  const ratios: Ratio[] = [];
-  for (const name of [
-    'tasks-page',
-    'tasks-deep',
-    'task-one',
-    'shifts-window',
-    'task-patch',
-    'signup-cancel',
-    'mix',
-    'first-visit',
-  ]) {
-    if (plan.only && !plan.only.includes(name)) continue;
-    const entrants = all.map(({ contender, workloads }) => {
-      const workload = workloads.find((each) => each.name === name) as Workload;
-      return {
-        name: contender.name,
-        run: async (ms: number) => {
-          workload.prepare?.(ms * 4);
-          const slice = await runSlice({ ...contender, postmaster: stage.postmaster }, workload, ms);
-          if (slice.errors > 0) console.log(contender.name, slice);
-          return slice;
-        },
-      };
-    });
-    const rounds = await runRounds(entrants, runQuietSlice);
-    for (const [entrant, slices] of rounds) {
-      const s = slices[2] as Slice;
-      say(
-        `${name} ${entrant} ${s.perSecond.toFixed(0)}/s node ${s.nodeUs.toFixed(0)} pg ${s.postgresUs.toFixed(0)} gen ${s.generatorUs.toFixed(0)} p50 ${s.p50Ms.toFixed(2)} p99 ${s.p99Ms.toFixed(2)} foreign ${s.foreignShare.toFixed(2)}`,
-      );
-    }
-    for (const { contender } of all.slice(1)) {
-      const r = ratioOf(
-        rounds,
-        ['service', contender.name],
-        [name, contender.name],
-        ({ perSecond }) => perSecond,
-      );
-      ratios.push(r);
-      console.log(lineOf(r));
-    }
+
+  const pgbench = findPgbench();
+  say(pgbench ?? 'pgbench is not installed: without it there is no ratio to PostgreSQL alone');
+  const byPgbench = await pgbenchEntrants(stage, pgbench);
+  const [ours] = asked as [Asked];
+  const httpLimits: Entrant[] = [];
+  for (const program of isAsked('tasks-page') ? limits : []) {
+    const contender = await startContender(program, stage);
+    running.push(contender);
+    httpLimits.push(entrantOf({ contender, workloads: ours.workloads }, 'tasks-page', stage));
   }
+
+  const findings: Findings = {
+    postgresVersion: stage.postgresVersion,
+    pgbench,
+    contenders: running,
+    results: [],
+    ratios: [],
+    minutes: 0,
+  };
+  const { results, ratios } = findings;
+  for (const workload of WORKLOADS.filter(isAsked)) {
+    const entrants = [
+      ...asked.map((each) => entrantOf(each, workload, stage)),
+      ...(workload === 'tasks-page' ? httpLimits : []),
+      ...(plan.isQuick && workload !== 'tasks-page' ? [] : (byPgbench.get(workload) ?? [])),
+    ];
+    const result = await contest(workload, entrants);
+    results.push(result);
+    for (const { name } of entrants.slice(1)) {
+      ratios.push(ratioOf(result.rounds, ['service', name], [workload, name], ({ perSecond }) => perSecond));
+    }
+    linesOf(result).forEach(say);
+  }
+  const add = (ratio: Ratio | undefined) => ratio && ratios.push(ratio);
+  if (isAsked('growth')) {
+    const growth = await measureGrowth(stage, signer, ours);
+    results.push(growth.result);
+    ratios.push(...growth.ratios);
+    linesOf(growth.result).forEach(say);
+    add(await measureStart(stage));
+  }
+  if (isAsked('memory') && plan.memoryMs > 0) {
+    add(await measureMemory(stage, ours));
+  }
+  if (isAsked('signup-rush')) {
+    add(await measureRush(stage, ours.contender, signer, pgbench));
+  }
+  findings.minutes = performance.now() / 60_000;
+  return findings;
+}
+
+const stage = await openStage(say);
+const running: Contender[] = [];
+let findings: Findings | undefined;
+try {
+  findings = await bench(stage, running);
 } finally {
-  await Promise.all(running.map((c) => c.stop()));
+  await Promise.all(running.map((contender) => contender.stop()));
   await stage.close();
+}
+if (findings !== undefined) {
+  // Only a whole run may replace the one that is kept.
+  const folder = join(root, plan.isWhole ? 'bench' : '.tap/bench');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'RESULTS.md'), reportOf(findings));
+  await writeFile(join(folder, 'results.svg'), chartOf(findings.ratios));
+  console.log(`\n${reportOf(findings)}`);
+  console.log(findings.ratios.map(lineOf).join('\n'));
+}
+if (faults.length > 0) {
+  console.error(`Wrong answers, so the figures mean nothing:\n${faults.slice(0, 20).join('\n')}`);
+  process.exitCode = 1;
 }

@@ -102,7 +102,8 @@ export async function runSlice(target: Target, workload: Workload, durationMs: n
 /** A slice that nobody disturbed; after some tries the least disturbed one. */
 export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
   let best = await run();
-  for (let repeat = 0; repeat < plan.repeats && best.foreignShare > plan.disturbedShare; repeat += 1) {
+  const isDisturbed = () => best.foreignShare > plan.disturbedShare && performance.now() < plan.repeatsEndMs;
+  for (let repeat = 0; repeat < plan.repeats && isDisturbed(); repeat += 1) {
     const again = await run();
     disturbances.repeated += 1;
     best = again.foreignShare < best.foreignShare || again.errors > 0 ? again : best;

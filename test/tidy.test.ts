@@ -8,7 +8,14 @@ const { basename, dirname, join } = posix;
 const src = await list('src');
 const test = await list('test');
 const sql = await list('sql');
+const isInstalled = (path: string) => /\/(node_modules|dist)(\/|$)/.test(path);
+const { files: benchFiles, folders: benchFolders } = await list('bench');
+const bench = {
+  files: benchFiles.filter((path) => !isInstalled(path)),
+  folders: benchFolders.filter((path) => !isInstalled(path)),
+};
 const modules = await Promise.all(src.files.filter((path) => path.endsWith('.ts')).map(readModule));
+const benchModules = await Promise.all(bench.files.filter((path) => path.endsWith('.ts')).map(readModule));
 /** A resource is a folder with queries of its own. */
 const resources = src.files
   .filter((path) => basename(path) === 'queries.ts')
@@ -85,8 +92,8 @@ t.test(
   },
 );
 
-t.test('the service does not know the folder of the development commands', async (t) => {
-  const isDevelopment = (path: string) => path.startsWith('src/development/');
+t.test('the service does not know the folder of the development commands, nor the bench', async (t) => {
+  const isDevelopment = (path: string) => /^(src\/development|bench)\//.test(path);
   t.same(importersOf(isDevelopment, isDevelopment), []);
 });
 
@@ -111,7 +118,9 @@ t.test('no module imports itself, however long the way round', async (t) => {
 });
 
 t.test('a file has at most 200 lines: a longer one misses a noun', async (t) => {
-  const files = [...src.files, ...test.files, ...sql.files].filter((path) => /\.(ts|sql)$/.test(path));
+  const files = [...src.files, ...test.files, ...sql.files, ...bench.files].filter((path) =>
+    /\.(ts|sql)$/.test(path),
+  );
   for (const path of files) {
     const lines = (await readFile(join(root, path), 'utf8')).trimEnd().split('\n').length;
     t.ok(lines <= 200, `${path} has ${lines}`);
@@ -120,7 +129,7 @@ t.test('a file has at most 200 lines: a longer one misses a noun', async (t) => 
 
 t.test('names are nouns of the domain, not words for anything', async (t) => {
   const empty = /^(utils?|helpers?|common|services?|managers?)$/i;
-  const paths = [src, test, sql].flatMap(({ files, folders }) => [...files, ...folders]);
+  const paths = [src, test, sql, bench].flatMap(({ files, folders }) => [...files, ...folders]);
   const vague = paths.filter((path) =>
     basename(path)
       .split(/[-_.]/)
@@ -145,7 +154,7 @@ t.test('one noun names the folder of a resource, its chapter and its test', asyn
 
 t.test('every exported function says what it is for', async (t) => {
   t.same(
-    modules.flatMap(({ undocumented }) => undocumented),
+    [...modules, ...benchModules].flatMap(({ undocumented }) => undocumented),
     [],
   );
 });

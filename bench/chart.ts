@@ -1,0 +1,43 @@
+import type { Ratio } from './rounds.js';
+
+const LEFT = 130;
+const WIDTH = 640;
+const ROW = 15;
+const COLORS: Record<string, string> = { express: '#7a869a', nest: '#b0707a', awaited: '#5b8c85' };
+
+/** The ratios to the rivals as a picture: a bar each with its spread, and a line where both would be alike. */
+export function chartOf(ratios: Ratio[]): string {
+  const shown = ratios.filter(({ against }) => against in COLORS);
+  const most = Math.max(1.5, ...shown.map(({ max }) => max));
+  const x = (ratio: number) => (LEFT + (ratio / most) * (WIDTH - LEFT - 60)).toFixed(1);
+  const parts: string[] = [];
+  let y = 34;
+  let workload = '';
+  for (const ratio of shown) {
+    if (ratio.workload !== workload) {
+      workload = ratio.workload;
+      y += 8;
+      parts.push(`<text x="${LEFT - 8}" y="${y + 11}" text-anchor="end">${workload}</text>`);
+    }
+    const middle = y + ROW / 2 - 1;
+    parts.push(
+      `<rect x="${LEFT}" y="${y}" width="${(Number(x(ratio.median)) - LEFT).toFixed(1)}" height="${ROW - 3}" fill="${COLORS[ratio.against]}"/>`,
+      `<path d="M${x(ratio.min)} ${middle}H${x(ratio.max)}" stroke="#222"/>`,
+      `<text x="${Number(x(ratio.max)) + 6}" y="${y + 10}">${ratio.median.toFixed(2)}</text>`,
+    );
+    y += ROW;
+  }
+  const legend = Object.entries(COLORS)
+    .map(
+      ([name, color], place) => `<text x="${LEFT + place * 90}" y="16" fill="${color}">over ${name}</text>`,
+    )
+    .join('');
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y + 12}" font-family="sans-serif" font-size="11">
+<title>Requests per second of the service over those of its rivals</title>
+<rect width="${WIDTH}" height="${y + 12}" fill="#fff"/>
+${legend}
+${parts.join('\n')}
+<path d="M${x(1)} 26V${y + 4}" stroke="#222" stroke-dasharray="3 3"/>
+</svg>
+`;
+}

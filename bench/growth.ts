@@ -1,0 +1,52 @@
+import { makeCallers, type Signer } from './callers.js';
+import { service, startContender } from './contenders.js';
+import { type Asked, contest, entrantOf, prepare, type Result } from './entrants.js';
+import { plan } from './plan.js';
+import { type Ratio, ratioOf, spreadOf } from './rounds.js';
+import type { Slice } from './slice.js';
+import type { DatabaseName, Stage } from './stage.js';
+
+const p99 = ({ p99Ms }: Slice): number => p99Ms;
+
+/** What becomes of the service when there is more: p99 over the p99 it is held to. */
+export async function measureGrowth(
+  stage: Stage,
+  signer: Signer,
+  many: Asked,
+): Promise<{ result: Result; ratios: Ratio[] }> {
+  const start = async (database: DatabaseName): Promise<Asked> => {
+    const callers = await makeCallers(stage, signer, database);
+    return prepare(await startContender(service, stage, database), callers, signer);
+  };
+  const one = await start('one');
+  const few = await start('few');
+  try {
+    const result = await contest('growth', [
+      entrantOf(many, 'tasks-page', stage, 'page 1, 1,000 clubs'),
+      entrantOf(one, 'tasks-page', stage, 'page 1, one club'),
+      entrantOf(few, 'tasks-page', stage, 'page 1, a hundredth'),
+      entrantOf(one, 'tasks-deep', stage, 'deep page, one club'),
+    ]);
+    const ratio = (over: string, under: string, workload: string, against: string) =>
+      ratioOf(result.rounds, [over, under], [workload, against], p99);
+    const ratios = [
+      ratio('page 1, one club', 'page 1, a hundredth', 'tasks-page', 'rows-1M-over-10k'),
+      ratio('page 1, one club', 'page 1, 1,000 clubs', 'tasks-page', 'one-club-over-1000-clubs'),
+      ratio('deep page, one club', 'page 1, one club', 'tasks-deep', 'deep-over-page-1'),
+    ];
+    return { result, ratios };
+  } finally {
+    await Promise.all([one, few].map(({ contender }) => contender.stop('SIGKILL')));
+  }
+}
+
+/** From the start of the process to its being ready, on a database that exists, over the two seconds allowed. */
+export async function measureStart(stage: Stage): Promise<Ratio> {
+  const shares: number[] = [];
+  for (let round = 0; round < plan.rounds; round += 1) {
+    const contender = await startContender(service, stage);
+    shares.push(contender.readyMs / 2_000);
+    await contender.stop('SIGKILL');
+  }
+  return { workload: 'start-to-ready', against: 'over-2-seconds', ...spreadOf(shares) };
+}

@@ -1,0 +1,21 @@
+import { type Asked, entrantOf } from './entrants.js';
+import { plan } from './plan.js';
+import { residentBytes } from './processors.js';
+import { median, type Ratio, spreadOf } from './rounds.js';
+import type { Stage } from './stage.js';
+
+const STEP_MS = 10_000;
+
+/** Resident memory under ten minutes of mixed work: its last third over its first. */
+export async function measureMemory(stage: Stage, service: Asked): Promise<Ratio> {
+  const entrant = entrantOf(service, 'mix', stage);
+  const sizes: number[] = [];
+  for (let step = 0; step < plan.memoryMs / STEP_MS; step += 1) {
+    await entrant.run(STEP_MS);
+    sizes.push(residentBytes(service.contender.pid));
+  }
+  const third = Math.floor(sizes.length / 3);
+  const before = median(sizes.slice(0, third));
+  const ratios = sizes.slice(-third).map((size) => size / before);
+  return { workload: 'memory', against: 'last-third-over-first', ...spreadOf(ratios) };
+}

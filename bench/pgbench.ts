@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { readUse } from './processors.js';
+import type { Slice } from './slice.js';
+import type { DatabaseName, Stage } from './stage.js';
+
+/** As many sessions as the service has. */
+const CLIENTS = 5;
+
+/** The pgbench of an installed PostgreSQL, the newest first, or of the path; undefined where there is none. */
+export function findPgbench(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian)
+    ? readdirSync(debian).sort((one, other) => Number(other) - Number(one))
+    : [];
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(delimiter),
+  ];
+  return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file));
+}
+
+export interface Order {
+  script: string;
+  /** How many requests of HTTP one run through the script stands for. */
+  requests: number;
+  database?: DatabaseName;
+  /** Seconds, or runs of each client. */
+  length: { seconds: number } | { runs: number };
+}
+
+/** Runs a script as the runtime role, prepared; throws when a statement is refused. */
+export async function runPgbench(
+  pgbench: string,
+  { server, postmaster }: Pick<Stage, 'server' | 'postmaster'>,
+  { script, requests, database = 'many', length }: Order,
+): Promise<Slice> {
+  const directory = await mkdtemp(join(tmpdir(), 'club-pgbench-'));
+  const file = join(directory, 'script.sql');
+  await writeFile(file, script);
+  const limit = 'seconds' in length ? `--time=${length.seconds}` : `--transactions=${length.runs}`;
+  const before = readUse(process.pid, postmaster);
+  const child = spawn(
+    pgbench,
+    [
+      ...['--no-vacuum', '--protocol=prepared', `--client=${CLIENTS}`, '--jobs=1', limit, `--file=${file}`],
+      ...['--define=n=0', `--host=${server.host}`, `--port=${server.port}`, '--username=club_api', database],
+    ],
+    { env: { PATH: process.env.PATH, PGPASSWORD: server.password }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  const after = readUse(process.pid, postmaster);
+  await rm(directory, { recursive: true });
+  const runs = Number(/actually processed: (\d+)/.exec(output)?.[1]);
+  const perSecond = Number(/tps = ([\d.]+)/.exec(output)?.[1]) * requests;
+  if (code !== 0 || !(runs > 0)) {
+    throw new Error(`pgbench ended with ${code}:\n${output}`);
+  }
+  const elapsedMs = after.atMs - before.atMs;
+  const used = (part: 'contender' | 'postgres' | 'generator' | 'busy') => after[part] - before[part];
+  const foreign = used('busy') - used('contender') - used('postgres') - used('generator');
+  return {
+    perSecond,
+    nodeUs: used('contender') / (runs * requests),
+    postgresUs: used('postgres') / (runs * requests),
+    generatorUs: 0,
+    p50Ms: Number.NaN,
+    p99Ms: Number.NaN,
+    requests: runs * requests,
+    errors: 0,
+    firstError: undefined,
+    foreignShare: foreign / (elapsedMs * 1000 * availableParallelism()),
+  };
+}

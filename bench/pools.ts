@@ -1,0 +1,41 @@
+import type { Caller, Signer } from './callers.js';
+import { type Program, rivals, startContender } from './contenders.js';
+import { entrantOf, prepare } from './entrants.js';
+import { plan } from './plan.js';
+import type { Stage } from './stage.js';
+
+/** Ways to run a rival that are tried beside its pools. */
+const variants: Record<string, string[]> = { express: ['PIPELINE=off', 'PIPELINE=on'] };
+
+/** Tries each rival with pools of several sizes, and takes the best of each. */
+export async function chooseRivals(
+  stage: Stage,
+  callers: Caller[],
+  signer: Signer,
+  say: (line: string) => void,
+): Promise<Program[]> {
+  const chosen: Program[] = [];
+  for (const [name, rivalWith] of Object.entries(rivals)) {
+    const tried: { program: Program; perSecond: number }[] = [];
+    for (const variant of variants[name] ?? [undefined]) {
+      for (const pool of plan.pools) {
+        const program = rivalWith(pool, variant);
+        const contender = await startContender(program, stage);
+        const entrant = entrantOf(
+          await prepare(contender, callers.slice(0, 50), signer),
+          'tasks-page',
+          stage,
+        );
+        await entrant.run(plan.warmUpMs);
+        const { perSecond } = await entrant.run(plan.sliceMs);
+        await contender.stop();
+        tried.push({ program, perSecond });
+      }
+    }
+    tried.sort((one, other) => other.perSecond - one.perSecond);
+    chosen.push((tried[0] as (typeof tried)[0]).program);
+    const list = tried.map(({ program, perSecond }) => `${program.pool}: ${perSecond.toFixed(0)}/s`);
+    say(`${name} by its pool, the best first: ${list.join('; ')}`);
+  }
+  return chosen;
+}

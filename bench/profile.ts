@@ -1,0 +1,57 @@
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Caller, Signer } from './callers.js';
+import { service, startContender } from './contenders.js';
+import { entrantOf, prepare } from './entrants.js';
+import { root } from './plan.js';
+import type { Stage } from './stage.js';
+
+const DIRECTORY = join(root, '.tap/profile');
+const WARM_UP_MS = 4_000;
+const WATCHED_MS = 12_000;
+const LINES = 40;
+
+interface Profile {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+/** Where the service's time goes under tasks-page, by Node's own profile: the functions with most time of their own. */
+export async function profileService(stage: Stage, callers: Caller[], signer: Signer): Promise<string[]> {
+  await mkdir(DIRECTORY, { recursive: true });
+  const before = new Set(await readdir(DIRECTORY));
+  const contender = await startContender(
+    { ...service, flags: ['--cpu-prof', `--cpu-prof-dir=${DIRECTORY}`] },
+    stage,
+  );
+  const entrant = entrantOf(await prepare(contender, callers, signer), 'tasks-page', stage);
+  await entrant.run(WARM_UP_MS);
+  const slice = await entrant.run(WATCHED_MS);
+  await contender.stop();
+  const file = (await readdir(DIRECTORY)).find((name) => !before.has(name)) as string;
+  const profile = JSON.parse(await readFile(join(DIRECTORY, file), 'utf8')) as Profile;
+  const total = `${slice.nodeUs.toFixed(0)} µs of Node and ${slice.postgresUs.toFixed(0)} µs of PostgreSQL a request`;
+  return [`${total}; whole profile: .tap/profile/${file}`, ...topOf(profile)];
+}
+
+function topOf({ nodes, samples, timeDeltas }: Profile): string[] {
+  const names = new Map(
+    nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => [
+      id,
+      `${functionName || '(anonymous)'} ${url.replace(/^.*\/(node_modules|dist)\//, '$1/')}:${lineNumber + 1}`,
+    ]),
+  );
+  const own = new Map<string, number>();
+  samples.forEach((id, index) => {
+    const name = names.get(id) ?? '?';
+    own.set(name, (own.get(name) ?? 0) + (timeDeltas[index] ?? 0));
+  });
+  const isIdle = (name: string) => /^\((idle|root)\)/.test(name);
+  const busy = [...own].filter(([name]) => !isIdle(name)).reduce((sum, [, us]) => sum + us, 0);
+  return [...own]
+    .filter(([name]) => !isIdle(name))
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, LINES)
+    .map(([name, us]) => `${((us / busy) * 100).toFixed(1).padStart(5)} %  ${name}`);
+}

@@ -1,0 +1,76 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { Caller } from './caller.js';
+import { Refusal } from './refusal.js';
+import * as statements from './statements.js';
+
+class MemberOutdated extends Error {}
+
+/** Asks the database inside of a transaction. */
+export type Ask = <Row>(statement: statements.Statement) => Promise<Row[]>;
+
+/** The caller's club by TypeORM: work runs in one transaction that has entered it. */
+@Injectable()
+export class Club implements OnModuleInit {
+  readonly #source = new DataSource({
+    type: 'postgres',
+    url: process.env.DATABASE_URL as string,
+    poolSize: Number(process.env.POOL_SIZE),
+    entities: [],
+    installExtensions: false,
+  });
+
+  async onModuleInit(): Promise<void> {
+    await this.#source.initialize();
+  }
+
+  async inside<Result>(caller: Caller, work: (ask: Ask) => Promise<Result>): Promise<Result> {
+    try {
+      return await this.#attempt(caller, work, true);
+    } catch (error) {
+      if (!(error instanceof MemberOutdated)) {
+        throw error;
+      }
+    }
+    await this.#transaction(async (ask) => {
+      await ask(statements.enter(caller));
+      await ask(statements.syncMember(caller));
+    });
+    return this.#attempt(caller, work, false);
+  }
+
+  #attempt<Result>(
+    caller: Caller,
+    work: (ask: Ask) => Promise<Result>,
+    mustBeCurrent: boolean,
+  ): Promise<Result> {
+    return this.#transaction(async (ask) => {
+      const [entry] = await ask<statements.Entered>(statements.enter(caller));
+      if (!entry?.clubExists) {
+        throw new Refusal(403, 'tenant_forbidden');
+      }
+      if (entry.memberId === null || (mustBeCurrent && !entry.isCurrent)) {
+        throw new MemberOutdated();
+      }
+      return work(ask);
+    });
+  }
+
+  async #transaction<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
+    const runner: QueryRunner = this.#source.createQueryRunner();
+    try {
+      await runner.connect();
+      await runner.startTransaction();
+      const result = await work(({ text, values }) => runner.query(text, values));
+      await runner.commitTransaction();
+      return result;
+    } catch (error) {
+      if (runner.isTransactionActive) {
+        await runner.rollbackTransaction();
+      }
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import type { Signer } from './callers.js';
+import type { Contender } from './contenders.js';
+import { faults } from './entrants.js';
+import { clubId } from './filling.js';
+import { runPgbench } from './pgbench.js';
+import { plan } from './plan.js';
+import { type Ratio, spreadOf } from './rounds.js';
+import type { Stage } from './stage.js';
+import { Wire } from './wire.js';
+
+const CALLERS = 1_000;
+const PLACES = 100;
+/** The club that was loaded with nothing but members. */
+const CLUB = clubId(plan.clubs + 1);
+
+/** pgbench gives up at a refusal, which nine in ten of these are: this one tells it as a row. */
+const TRY_SIGN_UP = `
+  create schema if not exists bench;
+  create or replace function bench.try_sign_up(shift uuid) returns text language plpgsql as $$
+  begin
+    perform app.sign_up(shift);
+    return 'signed up';
+  exception when sqlstate 'SH004' then
+    return 'full';
+  end $$;
+  grant usage on schema bench to club_api;
+  grant execute on function bench.try_sign_up(uuid) to club_api`;
+
+/**
+ * A thousand members want a hundred places at the same moment: exactly a hundred get one. The time of a signup over
+ * that of pgbench calling the same function, each in a transaction of its own.
+ */
+export async function measureRush(
+  stage: Stage,
+  { port }: Contender,
+  signer: Signer,
+  pgbench: string | undefined,
+): Promise<Ratio | undefined> {
+  await stage.look('many', TRY_SIGN_UP);
+  const heads = Array.from({ length: CALLERS }, (_, index) => signer.head(`caller-${index + 1}`, CLUB));
+  const ratios: number[] = [];
+  for (let round = 0; round < plan.rounds + 1; round += 1) {
+    const ours = await rushService(stage, port, heads);
+    if (pgbench !== undefined) {
+      const shift = await makeShift(stage);
+      const { perSecond } = await runPgbench(pgbench, stage, {
+        script: scriptOf(shift),
+        requests: 1,
+        length: { runs: CALLERS / 5 },
+      });
+      await requireFull(stage, shift, 'pgbench');
+      // The first round warms both up.
+      if (round > 0) {
+        ratios.push(ours / (1_000 / perSecond));
+      }
+    }
+  }
+  return ratios.length === 0
+    ? undefined
+    : { workload: 'signup-rush', against: 'pgbench-same-function', ...spreadOf(ratios) };
+}
+
+/** Milliseconds per signup, from the first request to the last answer, refusals among them. */
+async function rushService(stage: Stage, port: number, heads: string[]): Promise<number> {
+  const shift = await makeShift(stage);
+  const wires = await Promise.all(heads.map(() => Wire.connect(port)));
+  const started = performance.now();
+  const answers = await Promise.all(
+    wires.map((wire, index) =>
+      wire.ask(`POST /api/shifts/${shift}/signup HTTP/1.1\r\n${heads[index]}Content-Length: 0\r\n\r\n`),
+    ),
+  );
+  const elapsed = performance.now() - started;
+  for (const wire of wires) {
+    wire.close();
+  }
+  const other = answers.find(({ status, body }) => status !== 201 && !body.includes('"shift_full"'));
+  const signedUp = answers.filter(({ status }) => status === 201).length;
+  if (other !== undefined || signedUp !== PLACES) {
+    faults.push(`signup-rush: ${signedUp} signed up for ${PLACES} places; ${other?.status} ${other?.body}`);
+  }
+  await requireFull(stage, shift, 'the service');
+  return elapsed / CALLERS;
+}
+
+async function makeShift({ look }: Stage): Promise<string> {
+  const id = randomUUID();
+  await look(
+    'many',
+    `insert into app.shifts (tenant_id, id, title, starts_at, ends_at, capacity, created_by_id)
+     values ($1, $2, 'Rush', now() + interval '1 day', now() + interval '1 day 2 hours', $3, null)`,
+    [CLUB, id, PLACES],
+  );
+  return id;
+}
+
+async function requireFull({ look }: Stage, shift: string, by: string): Promise<void> {
+  const [row] = await look<{ count: number }>(
+    'many',
+    'select count(*)::integer from app.shift_signups where tenant_id = $1 and shift_id = $2',
+    [CLUB, shift],
+  );
+  if (row?.count !== PLACES) {
+    faults.push(`signup-rush: by ${by}, the database holds ${row?.count} signups for ${PLACES} places`);
+  }
+}
+
+const scriptOf = (shift: string): string => `\\set n :n + 1
+\\set caller :client_id * ${CALLERS / 5} + :n
+begin isolation level read committed, read write;
+select * from app.enter('${CLUB}', ('caller-' || :caller), 'Member', null, null, null, null);
+select bench.try_sign_up('${shift}');
+commit;
+`;
