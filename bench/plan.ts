@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** A smaller stage, for whoever works on the bench itself: SCALE=100 has a hundredth of the rows and clubs. */
-const scale = Number(process.env.SCALE ?? 1);
+const scale = Number(process.env.SCALE || 1);
 /** Some of it, comma between: workloads, growth, memory, signup-rush. */
 const only = process.env.ONLY?.split(',').filter((name) => name !== '') ?? [];
 const isQuick = ![undefined, '', '0'].includes(process.env.QUICK);

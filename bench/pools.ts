@@ -2,6 +2,7 @@ import type { Caller, Signer } from './callers.js';
 import { type Program, rivals, startContender } from './contenders.js';
 import { entrantOf, prepare } from './entrants.js';
 import { plan } from './plan.js';
+import { runQuietSlice } from './slice.js';
 import type { Stage } from './stage.js';
 
 /** Ways to run a rival that are tried beside its pools. */
@@ -27,7 +28,7 @@ export async function chooseRivals(
           stage,
         );
         await entrant.run(plan.warmUpMs);
-        const { perSecond } = await entrant.run(plan.sliceMs);
+        const { perSecond } = await runQuietSlice(() => entrant.run(plan.sliceMs));
         await contender.stop();
         tried.push({ program, perSecond });
       }

@@ -27,6 +27,7 @@ export interface TaskPatch {
   version?: number;
 }
 
+/** Whether the text is a UUID. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }

@@ -51,6 +51,7 @@ export function syncMember({ displayName, email, issuedAt }: Caller): Statement 
   };
 }
 
+/** A page of the club's tasks, the newest first. */
 export function tasksPage({ limit, after }: PageQuery): Statement {
   const [name, where, values] = after
     ? ['after', 'where (task.created_at, task.id) < ($2, $3)', [limit + 1, after.key, after.id]]
@@ -63,6 +64,7 @@ export function tasksPage({ limit, after }: PageQuery): Statement {
   };
 }
 
+/** A task in full. */
 export function task(id: string): Statement {
   return {
     name: 'task',
@@ -88,6 +90,7 @@ export function updateTask(read: TaskRow, { title, description, dueAt }: TaskPat
   };
 }
 
+/** The shifts of which any part lies in the window. */
 export function shiftsWindow({ from, to, limit, after }: Window): Statement {
   return {
     name: after ? 'shifts-after' : 'shifts',
@@ -103,6 +106,7 @@ export function shiftsWindow({ from, to, limit, after }: Window): Statement {
   };
 }
 
+/** Signs the caller up; refusals come as SQLSTATEs. */
 export function signUp(shiftId: string): Statement {
   return {
     name: 'sign-up',
@@ -113,6 +117,7 @@ export function signUp(shiftId: string): Statement {
   };
 }
 
+/** Cancels the caller's signup; refusals come as SQLSTATEs. */
 export function cancelSignUp(shiftId: string): Statement {
   return { name: 'cancel', text: 'select app.cancel_sign_up($1)', values: [shiftId] };
 }
