@@ -79,7 +79,7 @@ club: build ## make a club and print its id; NAME="Chess Club" SLUG=chess TZ=Eur
 	@$(DEVELOPMENT) dist/development/club.js "$$NAME" "$$SLUG" "$$TZ"
 
 clean: ## remove what was built; keeps .data
-	@rm -rf dist .tap
+	@rm -rf dist .tap bench/rivals/dist
 
 # The commands below are quiet, so that `make token` prints a token and nothing else.
 .PHONY: build
