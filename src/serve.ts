@@ -7,6 +7,13 @@ import { UnsafeRole } from './database/failures.js';
 import { isDeployed } from './database/readiness.js';
 
 /**
+ * Lines are written together, when there is a page of them or a tenth of a second has passed: a system call for each
+ * took a sixth of the processor time of a request. At the end of the process they are all written, also when it ends
+ * by a fault; only SIGKILL takes the last ones along.
+ */
+const LOG = { sync: false, minLength: 4_096, periodicFlush: 100 };
+
+/**
  * Starts the service: checks the login and the release of the database, then listens.
  *
  * A database that is down or older than this release does not stop it: it comes back or is deployed, and the
@@ -18,7 +25,7 @@ import { isDeployed } from './database/readiness.js';
  * @throws UnsafeRole when row-level security would not hold for the login
  */
 export async function serve(config: ServerConfig): Promise<(drainMs: number) => Promise<void>> {
-  const logger = pino({ level: config.logLevel });
+  const logger = pino({ level: config.logLevel }, pino.destination(LOG));
   const database = new Database(config.database);
   const app = await buildApp(config, database, logger);
 
