@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
 import { countHeader } from '../http/header-lines.js';
 import { Problem } from '../problems/problem.js';
@@ -19,6 +20,23 @@ export const messages = plugin(
           { detail, errors: [{ header: 'Host', code, detail }] },
           { connection: 'close' },
         );
+      }
+    });
+
+    // An offer to go on in another protocol is passed over (RFC 9110, section 7.8), but Node then drops whatever came
+    // behind it in the same piece and reads on in the middle of it. So the answer is the last of its connection, and
+    // what is read from behind it is nobody's request. `request` and not a hook, which some refusals do not reach.
+    const last = new WeakMap<Socket, unknown>();
+    app.server.prependListener('request', (request, response) => {
+      if (request.headers.upgrade !== undefined && !last.has(request.socket)) {
+        last.set(request.socket, request);
+        response.setHeader('connection', 'close');
+      }
+    });
+    app.addHook('onRequest', async ({ raw }) => {
+      if ((last.get(raw.socket) ?? raw) !== raw) {
+        const detail = 'Send what follows a request with Upgrade on another connection.';
+        throw new Problem('invalid_parameter', { detail }, { connection: 'close' });
       }
     });
 

@@ -77,13 +77,10 @@ const lines: Arbitrary<string> = fc.oneof(
   lengthy.map((count) => `GET /${'a'.repeat(count)} HTTP/1.1`),
 ); // biome-ignore format: a case a line
 
-/**
- * What can be read. Node passes over an upgrade, and with it over what came in the same piece, so there the connection
- * is to be closed: without that the sender would wait for the second answer.
- */
+/** What can be read. An offer to upgrade is passed over, and its answer is the last of the connection. */
 const strange: Arbitrary<(own: string) => string> = fc.oneof(
   fc.constantFrom('http://a', 'http://a:1', 'http://evil@a', 'HTTP://A').map((origin) => (own: string) => me(own).replace(' /', ` ${origin}/`)),
-  fc.tuple(fc.constantFrom('h2c', 'websocket', 'TLS/1.0', 'h2c, websocket'), fc.constantFrom('Upgrade, close', 'close, upgrade, HTTP2-Settings')).map(([to, connection]) => (own: string) => me(`${own}\r\nConnection: ${connection}\r\nUpgrade: ${to}`)),
+  fc.tuple(fc.constantFrom('h2c', 'websocket', 'TLS/1.0', 'h2c, websocket'), fc.constantFrom('Upgrade', 'upgrade, HTTP2-Settings')).map(([to, connection]) => (own: string) => me(`${own}\r\nConnection: ${connection}\r\nUpgrade: ${to}`)),
   fc.constantFrom('X-Tenant-Id: a', 'Authorization: Bearer a', 'Host: b', 'Expect: 200-ok', 'Trailer: X-Tenant-Id', 'Connection: X-Tenant-Id', 'TE: trailers', 'Content-Length: 0').map((line) => (own: string) => me(`${own}\r\n${line}`)),
   fc.constantFrom('2;a=b\r\n{}\r\n0\r\n\r\n', '0\r\n\r\n', '02\r\n{}\r\n0\r\nX-Tenant-Id: a\r\n\r\n', '2\r\n{}\r\n000\r\nAuthorization: Bearer a\r\n\r\n').map((body) => (own: string) => `${me(`${own}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked`)}${body}`),
   fc.constantFrom('TRACE /api/members/me', 'OPTIONS *', 'QUERY /api/members/me', 'GET /api/members/%00', 'GET //api/members/me').map((line) => (own: string) => `${line} HTTP/1.1\r\n${own}\r\n\r\n`),
