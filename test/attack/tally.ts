@@ -1,8 +1,13 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
-import type { Test } from 'tap';
+import tap, { type Test } from 'tap';
 
 /** In `make test` a suite of attacks is short; `make attack` runs the whole of it. */
 export const isWhole = process.env.ATTACK === 'whole';
+
+// A suite as a whole takes what it takes; without this a slow machine would cut it off after three minutes.
+if (isWhole) {
+  tap.setTimeout(1_800_000);
+}
 
 /** What a suite of attacks tried, and what it found. */
 export class Tally {
