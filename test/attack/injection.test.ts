@@ -7,7 +7,7 @@ import { type Injection, injectionsAt } from './injections.js';
 import { eachOf, operationsOf } from './operations.js';
 import { MARK, SLEEP_MS } from './payloads.js';
 import { attackSecrets, isRecord } from './secrets.js';
-import { attack, isWhole, type Tally } from './tally.js';
+import { attack, isWhole, someOf, type Tally } from './tally.js';
 
 t.setTimeout(900_000);
 /** In the short form one of so many is tried, each time another. */
@@ -113,8 +113,7 @@ t.test('a text is data wherever it is put: it comes back as it was sent, or is r
   attack(t, 'injection', isWhole ? 10_000 : 600, async (tally) => {
     await eachOf(asked, async ({ operation, rows }) => {
       const all = injectionsAt(operation, rows);
-      const turns = Math.floor(Math.random() * SHARE);
-      for (const injection of isWhole ? all : all.filter((_, turn) => turn % SHARE === turns)) {
+      for (const injection of someOf(all, SHARE)) {
         await inject(injection, tally);
       }
     });

@@ -20,6 +20,12 @@ export class Tally {
   readonly leaks: string[] = [];
 }
 
+/** In the short form one of so many is tried, each time others. */
+export function someOf<Item>(items: readonly Item[], share: number): Item[] {
+  const turn = Math.floor(Math.random() * share);
+  return isWhole ? [...items] : items.filter((_, index) => index % share === turn);
+}
+
 const MOST_SHOWN = 10;
 
 /**

@@ -10,7 +10,7 @@ import { attack, isWhole } from './tally.js';
 // Only relative times count, so a busy machine may take long.
 t.setTimeout(1_800_000);
 /** Of each of the two, and as many more before, which nobody times. */
-const SAMPLES = isWhole ? 5_000 : 200;
+const SAMPLES = isWhole ? 5_000 : 100;
 const WARM = isWhole ? 300 : 30;
 /**
  * What is judged is how well the two are told apart by time: of two answers, one of each kind, the slower one must be
