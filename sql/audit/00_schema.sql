@@ -48,7 +48,7 @@ return case catalog
   when 'pg_catalog.pg_constraint'::regclass then pg_get_constraintdef(object)
   when 'pg_catalog.pg_trigger'::regclass then pg_get_triggerdef(object)
   when 'pg_catalog.pg_proc'::regclass then pg_get_functiondef(object)
-  when 'pg_catalog.pg_index'::regclass then pg_get_indexdef(object)
+  when 'pg_catalog.pg_index'::regclass then regexp_replace(pg_get_indexdef(object), '\s*\n\s*', ' ', 'g')
   when 'pg_catalog.pg_class'::regclass then pg_get_viewdef(object)
   when 'pg_catalog.pg_rewrite'::regclass then pg_get_ruledef(object)
   when 'pg_catalog.pg_collation'::regclass then object::regcollation::text

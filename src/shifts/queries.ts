@@ -49,6 +49,8 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
   const all: Statement[] = [];
   if (from !== undefined) {
     all.push(sql`shift.ends_at > ${from}`);
+    // Follows from the first, because no shift is longer (shifts_ends_after_start); the index is in the order of starts.
+    all.push(sql`shift.starts_at > ${from}::timestamptz - interval '31 days'`);
   }
   if (to !== undefined) {
     all.push(sql`shift.starts_at < ${to}`);

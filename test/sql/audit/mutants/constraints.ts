@@ -51,10 +51,10 @@ export const constraints: Mutants = {
     'alter table app.tasks add foreign key (tenant_id, assignee_id) references app.members (tenant_id, id) deferrable initially deferred',
   ],
   foreign_key_without_index: [
-    'drop index app.tasks_by_assignee',
+    'drop index app.tasks_of_assignee',
     'drop index app.shift_signups_by_member',
     'drop index app.shifts_by_creator; create index on app.shifts (created_by_id)',
-    `drop index app.tasks_by_assignee; create index on app.tasks (tenant_id, assignee_id) where state = 'Open'`,
+    `drop index app.tasks_of_assignee; create index on app.tasks (tenant_id, assignee_id) where state = 'Open'`,
     'drop index app.tasks_by_creator; create index on app.tasks using brin (tenant_id, created_by_id)',
   ],
   constraint_not_valid: [
