@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController } from 'fastify';
 import { clubs } from './clubs/index.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
@@ -16,6 +16,7 @@ import { body } from './plugins/body.js';
 import { refuseBrokenRequests } from './plugins/broken-requests.js';
 import { connections } from './plugins/connections.js';
 import { cors } from './plugins/cors.js';
+import { docs } from './plugins/docs.js';
 import { drain } from './plugins/drain.js';
 import { health } from './plugins/health.js';
 import { idempotency } from './plugins/idempotency.js';
@@ -56,12 +57,14 @@ export type App = Awaited<ReturnType<typeof buildApp>>;
  * Builds the service; it listens when it is told to.
  *
  * @param auditTimes for tests, of which most audit nothing: null
+ * @param addition what `make run` adds to /docs; the process of production has none
  */
 export async function buildApp(
   config: ServerConfig,
   database: Database,
   logger: FastifyBaseLogger,
   auditTimes: AuditTimes | null = AUDIT_TIMES,
+  addition: FastifyPluginAsync | null = null,
 ) {
   const app = Fastify({
     loggerInstance: logger,
@@ -101,6 +104,7 @@ export async function buildApp(
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });
+  await app.register(docs, { addition });
   await app.register(problemPages);
   await app.register(audit, { database, times: auditTimes });
   await app.register(health, { database });

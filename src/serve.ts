@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyPluginAsync } from 'fastify';
 import { pino } from 'pino';
 import { buildApp } from './app.js';
 import type { ServerConfig } from './config.js';
@@ -19,15 +20,19 @@ const LOG = { sync: false, minLength: 4_096, periodicFlush: 100 };
  * A database that is down or older than this release does not stop it: it comes back or is deployed, and the
  * service is not ready until then.
  *
+ * @param addition what `make run` adds to /docs
  * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
  *   its answer, so that load balancers and clients go elsewhere; then running requests finish, and the connections
  *   to the database close.
  * @throws UnsafeRole when row-level security would not hold for the login
  */
-export async function serve(config: ServerConfig): Promise<(drainMs: number) => Promise<void>> {
+export async function serve(
+  config: ServerConfig,
+  addition: FastifyPluginAsync | null = null,
+): Promise<(drainMs: number) => Promise<void>> {
   const logger = pino({ level: config.logLevel }, pino.destination(LOG));
   const database = new Database(config.database);
-  const app = await buildApp(config, database, logger);
+  const app = await buildApp(config, database, logger, undefined, addition);
 
   try {
     if (!(await isDeployed(database))) {

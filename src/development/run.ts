@@ -14,6 +14,7 @@ import {
 import { serve } from '../serve.js';
 import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
+import { demoDocs } from './docs/people.js';
 import { explain } from './explain.js';
 import { type Issuer, signToken, startIssuer } from './issuer.js';
 import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
@@ -40,7 +41,8 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   }
 
   const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }) };
-  const close = await serve(readServerConfig(provided));
+  const people = issuer && demoDocs(issuer, config.AUTH_AUDIENCE.split(','));
+  const close = await serve(readServerConfig(provided), people);
   stops.unshift(() => close(0));
   console.log(await welcome(config, issuer));
 }
@@ -67,6 +69,8 @@ TOKEN=${token}
 curl -s ${url}/api/clubs/me -H "Authorization: Bearer $TOKEN"
 curl -s ${url}/api/shifts -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${demoClubs.north.id}"
 curl -s ${url}/api/tasks -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${demoClubs.north.id}"
+
+Or try everything as any of the demo people: ${url}/docs
 
 Somebody else's token: make token SUB=ben. Another club: make club NAME=… SLUG=… Stop with Ctrl-C.
 `;

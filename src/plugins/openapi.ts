@@ -1,14 +1,15 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import plugin from 'fastify-plugin';
 import { complete, type Document } from '../openapi/document.js';
 import type { Operation } from '../openapi/operation.js';
 import { NoQuery } from '../validation/schemas.js';
-import { DOCS_CSP } from './security-headers.js';
 import { TENANTLESS_PATH } from './tenant.js';
 
+/** What the service is called. */
+export const TITLE = 'Club Management Service';
+
 /**
- * The document: OpenAPI 3.1 at /openapi.json, to be tried at /docs.
+ * The document: OpenAPI 3.1 at /openapi.json; plugins/docs.ts makes a page of it.
  *
  * The schemas of the routes are the validators, the serializers and this document; nothing is written twice.
  */
@@ -39,7 +40,7 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
       openapi: {
         openapi: '3.1.0',
         info: {
-          title: 'Club Management Service',
+          title: TITLE,
           version: '0.1.0',
           description:
             'Clubs, their members, tasks and shifts. Each club is a tenant: name it in `X-Tenant-Id`. Every refusal is a ' +
@@ -75,18 +76,6 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
       transformObject: (source) =>
         complete(('openapiObject' in source ? source.openapiObject : {}) as Document, operations) as object,
     });
-    await app.register(async (docs) => {
-      // Files come whole (RFC 9110, 14.2), so no range can be one that they do not have.
-      docs.addHook('onRequest', async ({ headers }) => {
-        delete headers.range;
-      });
-      await docs.register(swaggerUi, {
-        routePrefix: '/docs',
-        staticCSP: DOCS_CSP,
-        uiConfig: { validatorUrl: null, persistAuthorization: true },
-      });
-    });
-
     app.get('/openapi.json', { schema: { hide: true, querystring: NoQuery } }, async () => app.swagger());
   },
   { name: 'openapi', dependencies: ['problems'] },

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import type { FastifyPluginAsync } from 'fastify';
+import plugin from 'fastify-plugin';
+import { NoQuery } from '../../validation/schemas.js';
+import { type Issuer, signToken } from '../issuer.js';
+import { claimsOf, type DemoClub, demoClubs, demoPeople, demoRoles } from '../people.js';
+
+/** A demo person in a club of theirs, as the page offers them. */
+export interface Offer {
+  label: string;
+  clubId: string;
+  token: string;
+}
+
+/** Written for browsers, so no compiler passes it on: it is read where it stands. */
+const SCRIPT = new URL('../../../src/development/docs/choose.js', import.meta.url);
+const TAG = '<script src="/docs/demo-people.js"></script>';
+
+/**
+ * A control on /docs to act as one of the demo people: their token and their club are filled in. Only `make run`
+ * registers it, because only there somebody holds a key to sign with; what it gives opens the demo clubs.
+ */
+export function demoDocs(issuer: Issuer, audiences: string[]): FastifyPluginAsync {
+  return plugin(
+    async (app) => {
+      const script = await readFile(SCRIPT, 'utf8');
+      const schema = { hide: true, querystring: NoQuery };
+
+      app.get('/docs/demo-people.js', { schema }, async (_request, reply) =>
+        reply.type('text/javascript; charset=utf-8').send(script),
+      );
+      // Signed anew each time, so that a page that is opened today works today.
+      app.get('/docs/demo-people', { schema }, async () => offersOf(issuer, audiences));
+
+      app.addHook('onSend', async ({ routeOptions }, _reply, payload) =>
+        ['/docs', '/docs/'].includes(routeOptions.url ?? '') && typeof payload === 'string'
+          ? payload.replace('</body>', `${TAG}\n</body>`)
+          : payload,
+      );
+    },
+    { name: 'demo-docs', dependencies: ['problems'] },
+  );
+}
+
+async function offersOf(issuer: Issuer, audiences: string[]): Promise<Offer[]> {
+  const offers = Object.entries(demoPeople).map(async ([subject, { name, roles }]) => {
+    const token = await signToken(issuer, audiences, claimsOf(subject, demoRoles(subject)));
+    return Object.entries(roles).map(([slug, role]) => {
+      const club = demoClubs[slug as DemoClub];
+      return { label: `${name}: ${role} of ${club.name}`, clubId: club.id, token };
+    });
+  });
+  return (await Promise.all(offers)).flat();
+}

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, constants, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+
+const FLAGS = [
+  '--headless',
+  // It shows pages of this project only, and root may not start it otherwise.
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--remote-debugging-pipe',
+];
+/** How long a page may take to get somewhere. */
+const PATIENCE_MS = 30_000;
+
+/** A page of a browser, and what became of it: each address asked for, each complaint in its console. */
+export interface Page {
+  requests: string[];
+  complaints: string[];
+  /** Runs an expression in the page, and answers with what it comes to. */
+  evaluate<Value>(expression: string): Promise<Value>;
+  /** Waits until an expression in the page is true. */
+  until(expression: string): Promise<void>;
+  /** Clicks where the first element is that fits, as a mouse would. */
+  click(selector: string): Promise<void>;
+  /** Shows the page in so many pixels, in light or dark. */
+  show(width: number, height: number, scheme: 'light' | 'dark'): Promise<void>;
+  /** A picture of what is shown: a PNG. */
+  picture(): Promise<Buffer>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the protocol has messages of many shapes
+type Message = any;
+
+/** Starts Chromium, spoken to over a pipe; it ends with the test. */
+export async function startBrowser(t: Test): Promise<{ open(url: string): Promise<Page> }> {
+  const program = await findChromium();
+  const profile = await mkdtemp(join(tmpdir(), 'club-browser-'));
+  // A group of its own, so that nothing of it stays.
+  const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`], {
+    detached: true,
+    env: { PATH: process.env.PATH, HOME: profile },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    }
+    await ended;
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
+  });
+
+  const input = child.stdio[3] as Writable;
+  const waiting = new Map<number, { resolve(result: Message): void; reject(error: Error): void }>();
+  const listeners: ((method: string, params: Message) => void)[] = [];
+  read(child.stdio[4] as Readable, ({ id, method, params, result, error }) => {
+    const asked = waiting.get(id);
+    waiting.delete(id);
+    if (error !== undefined) {
+      asked?.reject(new Error(error.message));
+    }
+    asked?.resolve(result);
+    for (const listener of id === undefined ? listeners : []) {
+      listener(method, params);
+    }
+  });
+  let count = 0;
+  const send = (method: string, params: object = {}, sessionId?: string): Promise<Message> =>
+    new Promise((resolve, reject) => {
+      count += 1;
+      waiting.set(count, { resolve, reject });
+      input.write(`${JSON.stringify({ id: count, method, params, sessionId })}\0`);
+    });
+
+  const open = async (url: string): Promise<Page> => {
+    const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
+    const ask = (method: string, params?: object) => send(method, params, sessionId);
+    const requests: string[] = [];
+    const complaints: string[] = [];
+    listeners.push((method, params) => {
+      if (method === 'Network.requestWillBeSent') {
+        requests.push(params.request.url);
+      }
+      complaints.push(...complaintsOf(method, params));
+    });
+    for (const domain of ['Page', 'Network', 'Runtime', 'Log', 'Audits']) {
+      await ask(`${domain}.enable`);
+    }
+    const evaluate: Page['evaluate'] = async (expression) => {
+      const { result, exceptionDetails } = await ask('Runtime.evaluate', {
+        expression,
+        awaitPromise: true,
+        returnByValue: true,
+      });
+      if (exceptionDetails !== undefined) {
+        throw new Error(`${exceptionDetails.exception?.description} in ${expression}`);
+      }
+      return result.value;
+    };
+    const until: Page['until'] = async (expression) => {
+      for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(50)) {
+        if (await evaluate(expression)) {
+          return;
+        }
+      }
+      throw new Error(`This did not come true: ${expression}. ${complaints.join(' ')}`);
+    };
+    const click: Page['click'] = async (selector) => {
+      // Where it stands still and nothing lies over it; half a click on something that moves goes elsewhere.
+      const find = `(async () => {
+        const element = document.querySelector(${JSON.stringify(selector)});
+        element?.scrollIntoView({ block: 'center', behavior: 'instant' });
+        const place = () => {
+          const { x, y, width, height } = element.getBoundingClientRect();
+          return [x + width / 2, y + height / 2];
+        };
+        const before = element && place();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        const isStill = element && String(place()) === String(before);
+        return isStill && element.contains(document.elementFromPoint(...before)) ? before : null;
+      })()`;
+      await until(`${find}.then((place) => place !== null)`);
+      const [x, y] = await evaluate<[number, number]>(find);
+      for (const type of ['mousePressed', 'mouseReleased']) {
+        await ask('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+      }
+    };
+    const show: Page['show'] = async (width, height, scheme) => {
+      const mobile = width < 600;
+      await ask('Emulation.setDeviceMetricsOverride', { width, height, mobile, deviceScaleFactor: 1 });
+      const features = [{ name: 'prefers-color-scheme', value: scheme }];
+      await ask('Emulation.setEmulatedMedia', { features });
+      await ask('Page.navigate', { url });
+    };
+    const picture = async () => Buffer.from((await ask('Page.captureScreenshot')).data, 'base64');
+    await ask('Page.navigate', { url });
+    return { requests, complaints, evaluate, until, click, show, picture };
+  };
+  return { open };
+}
+
+/** Messages end with a NUL, and come in whatever pieces. */
+function read(output: Readable, take: (message: Message) => void): void {
+  let rest = '';
+  output.setEncoding('utf8');
+  output.on('data', (piece: string) => {
+    const messages = (rest + piece).split('\0');
+    rest = messages.pop() ?? '';
+    for (const message of messages) {
+      take(JSON.parse(message));
+    }
+  });
+}
+
+function complaintsOf(method: string, params: Message): string[] {
+  if (method === 'Runtime.exceptionThrown') {
+    return [params.exceptionDetails.exception?.description ?? params.exceptionDetails.text];
+  }
+  if (method === 'Runtime.consoleAPICalled' && ['error', 'assert'].includes(params.type)) {
+    return [JSON.stringify(params.args)];
+  }
+  if (method === 'Log.entryAdded' && params.entry.level === 'error') {
+    return [`${params.entry.text} ${params.entry.url ?? ''}`];
+  }
+  const isViolation = method === 'Audits.issueAdded' && params.issue.code === 'ContentSecurityPolicyIssue';
+  return isViolation ? [JSON.stringify(params.issue.details.contentSecurityPolicyIssueDetails)] : [];
+}
+
+async function findChromium(): Promise<string> {
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of names) {
+      const program = join(directory, name);
+      if (
+        await access(program, constants.X_OK).then(
+          () => true,
+          () => false,
+        )
+      ) {
+        return program;
+      }
+    }
+  }
+  throw new Error('This test needs Chromium in the PATH: apt-get install chromium.');
+}
