@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import t from 'tap';
+import { prepareCommands } from './development/fixtures/commands.js';
+import { root } from './setup/source.js';
+
+const commands = await prepareCommands(t);
+await commands.serve();
+
+const readme = await readFile(join(root, 'README.md'), 'utf8');
+const chapter = /^## Quickstart$(.*?)^## /ms.exec(readme)?.[1] ?? '';
+const blocks = [...chapter.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const DEFAULT_URL = 'http://127.0.0.1:3000';
+const NEVER = '00000000-0000-4000-8000-000000000000';
+
+/** Pastes the lines into one shell, in the directory of the project, and answers with what they printed. */
+async function paste(lines: string): Promise<{ code: number; out: string; err: string }> {
+  const shell = spawn('bash', ['--norc', '--noprofile'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, EMBEDDED_DATA_DIR: commands.directory },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  t.teardown(() => shell.kill('SIGKILL'));
+  const ended = once(shell, 'exit') as Promise<[number]>;
+  // The one thing that is not as printed: the port, which on the reader's machine is free.
+  shell.stdin.end(lines.replaceAll(DEFAULT_URL, commands.url));
+  const [out, err, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), ended]);
+  return { code, out, err };
+}
+
+const { code, out, err } = await paste(`${blocks.join('\n')}\nas $CLEO $SOUTH $URL/api/shifts/${NEVER}\n`);
+// What went wrong is said below, with the complaint.
+const lines = code === 0 && err === '' ? out.trim().split('\n') : [];
+const answers = lines.map((line) => JSON.parse(line));
+
+t.test('the lines run as they are printed, and complain of nothing', async (t) => {
+  t.equal(blocks.length, 5);
+  t.equal(chapter.split(DEFAULT_URL).length, 3, 'one URL to paste, and one to look at');
+  t.same([code, err], [0, '']);
+});
+
+t.test('they show what the text beside them says', async (t) => {
+  const [clubs, signup, full, assigned, started, conflict, impossible, foreign, unseen, never, ...more] =
+    answers;
+  t.same(more, []);
+  t.match(clubs, [
+    { slug: 'north', role: 'Member' },
+    { slug: 'south', role: 'Manager' },
+  ]);
+  t.match(signup, { memberName: 'Ben Brandt', shiftId: String });
+  t.match(full, { status: 409, code: 'shift_full' });
+  t.match(assigned, { title: 'Order glasses', state: 'Assigned', assigneeName: 'Ben Brandt', version: 2 });
+  t.match(started, { id: assigned.id, state: 'InProgress', version: 3 });
+  t.match(conflict, { status: 409, code: 'task_version_conflict', currentVersion: 3 });
+  t.match(impossible, {
+    status: 422,
+    code: 'invalid_task_transition',
+    currentState: 'InProgress',
+    requestedState: 'Done',
+    allowedTransitions: ['Assigned', 'Review'],
+  });
+  t.match(foreign, { status: 403, code: 'tenant_forbidden' });
+  t.match(unseen, { status: 404, code: 'shift_not_found', instance: `/api/shifts/${signup.shiftId}` });
+
+  const { requestId: _one, instance: _here, ...answer } = unseen;
+  const { requestId: _other, instance: _there, ...absent } = never;
+  t.same(answer, absent, 'the answer is that of an id that never was');
+});
