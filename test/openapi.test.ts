@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { startService } from './setup/service.js';
+import { root } from './setup/source.js';
 
 const service = await startService(t);
 const { body: document } = await service.send('GET', '/openapi.json');
@@ -20,6 +23,11 @@ t.test('the document is OpenAPI 3.1 and needs neither a token nor a club', async
   t.match(String(answer.headers['content-type']), /^application\/json/);
   t.equal(answer.body.openapi, '3.1.0');
   t.equal((await service.send('GET', '/openapi.json?x=1')).body.code, 'invalid_parameter');
+});
+
+t.test('its version is that of the release', async (t) => {
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  t.equal(document.info.version, version);
 });
 
 t.test('it names every operation of the contract, once each, with a summary and a group', async (t) => {

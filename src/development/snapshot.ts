@@ -1,9 +1,10 @@
 /**
  * `make snapshot` writes what is generated, `make verify` fails when it is stale: sql/snapshot.txt from a fresh
- * deploy, docs/errors.md from the table of codes.
+ * deploy, docs/errors.md from the table of codes, docs/promises.txt from the OpenAPI document.
  *
  * Of the database one line a fact, so that the review of a change shows what it does to it: a grant more, a policy
- * less. Always from the embedded server, because versions of PostgreSQL print some facts differently.
+ * less. Always from the embedded server, because versions of PostgreSQL print some facts differently. Of the document
+ * one line a fact too: a line that goes is a promise to clients that is broken.
  */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +15,7 @@ import { sqlDirectory } from '../deploy/release.js';
 import { createDatabase } from './database.js';
 import { describeCodes } from './errors.js';
 import { startPostgres } from './postgres/index.js';
+import { describePromises } from './promises.js';
 
 const DATABASE = 'club';
 
@@ -24,6 +26,7 @@ const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
     file: new URL('../docs/errors.md', sqlDirectory),
     make: async () => describeCodes(),
   },
+  { name: 'docs/promises.txt', file: new URL('../docs/promises.txt', sqlDirectory), make: describePromises },
 ];
 
 async function readFacts(): Promise<string> {

@@ -1,0 +1,112 @@
+import { pino } from 'pino';
+import { buildApp } from '../app.js';
+import { readServerConfig } from '../config.js';
+import { Database } from '../database/database.js';
+
+/** Members of a schema that say something to people and nothing to programs. */
+const ANNOTATIONS = new Set(['description', 'example', 'examples', 'title']);
+/** Nobody listens there, and nobody has to: the document is made of the routes. */
+const NOWHERE = {
+  DATABASE_URL: 'postgres://nobody:nothing@127.0.0.1:1/none',
+  AUTH_ISSUER: 'http://127.0.0.1:1',
+};
+
+type Schema = {
+  $ref?: string;
+  allOf?: Schema[];
+  required?: string[];
+  properties?: Record<string, Schema>;
+} & {
+  [member: string]: unknown;
+};
+
+interface Content {
+  content?: Record<string, { schema: Schema }>;
+}
+
+interface Operation {
+  parameters?: { in: string; name: string; required: boolean; schema: Schema }[];
+  requestBody?: Content & { required?: boolean };
+  responses: Record<string, Content & { headers?: Record<string, unknown> }>;
+}
+
+/** What the OpenAPI document tells programs, one line a fact, so that a review sees what a change does to clients. */
+export async function describePromises(): Promise<string> {
+  const config = readServerConfig(NOWHERE, {});
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, pino({ level: 'silent' }), null);
+  try {
+    await app.ready();
+    const { paths, components } = app.swagger() as unknown as {
+      paths: Record<string, Record<string, Operation>>;
+      components: { schemas: Record<string, Schema> };
+    };
+    const lines = [
+      ...Object.entries(paths).flatMap(([path, methods]) =>
+        Object.entries(methods).flatMap(([method, operation]) =>
+          factsOfOperation(`${method.toUpperCase()} ${path}`, operation),
+        ),
+      ),
+      ...Object.entries(components.schemas).flatMap(([name, schema]) => factsOfSchema(name, schema)),
+    ];
+    return `${lines.sort().join('\n')}\n`;
+  } finally {
+    await app.close();
+    await database.close();
+  }
+}
+
+function factsOfOperation(name: string, { parameters = [], requestBody, responses }: Operation): string[] {
+  return [
+    ...parameters.map(
+      (parameter) =>
+        `${name} ${parameter.in} ${parameter.name} ${presence(parameter.required)} ${print(parameter.schema)}`,
+    ),
+    ...Object.entries(requestBody?.content ?? {}).map(
+      ([type, { schema }]) => `${name} body ${type} ${presence(requestBody?.required)} ${print(schema)}`,
+    ),
+    ...Object.entries(responses).flatMap(([status, { content = {}, headers = {} }]) => [
+      `${name} ${status}`,
+      ...Object.keys(headers).map((header) => `${name} ${status} header ${header}`),
+      ...Object.entries(content).flatMap(([type, { schema }]) =>
+        factsOfAnswer(`${name} ${status} ${type}`, schema),
+      ),
+    ]),
+  ];
+}
+
+/** A refusal is one fact for each of its codes. */
+function factsOfAnswer(name: string, schema: Schema): string[] {
+  const codes = schema.allOf?.[1]?.properties?.code?.enum as string[] | undefined;
+  return codes?.map((code) => `${name} ${code}`) ?? [`${name} ${print(schema)}`];
+}
+
+function factsOfSchema(name: string, { properties = {}, required = [] }: Schema): string[] {
+  return Object.entries(properties).map(
+    ([property, schema]) => `${name}.${property} ${presence(required.includes(property))} ${print(schema)}`,
+  );
+}
+
+function presence(required: boolean | undefined): string {
+  return required ? 'required' : 'optional';
+}
+
+/** The schema as JSON, its members in the order of their names, without annotations and the service's own keywords. */
+function print(schema: Schema): string {
+  return JSON.stringify(schema, (_name, value) =>
+    isObject(value)
+      ? Object.fromEntries(
+          Object.entries(value)
+            // A property may be called `description`: then it is a schema, and no text.
+            .filter(
+              ([member, held]) => isObject(held) || !(ANNOTATIONS.has(member) || member.startsWith('x-')),
+            )
+            .sort(([one], [other]) => (one < other ? -1 : 1)),
+        )
+      : value,
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
