@@ -60,7 +60,7 @@ format: node_modules ## format the source
 verify: build ## fail when something generated is stale
 	@$(NODE) dist/development/snapshot.js --verify
 
-snapshot: build ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt
+snapshot: build ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http
 	@$(NODE) dist/development/snapshot.js
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL

@@ -1,6 +1,6 @@
 /**
  * `make snapshot` writes what is generated, `make verify` fails when it is stale: sql/snapshot.txt from a fresh
- * deploy, docs/errors.md from the table of codes, docs/promises.txt from the OpenAPI document.
+ * deploy, docs/errors.md from the table of codes, docs/promises.txt and docs/requests.http from the document.
  *
  * Of the database one line a fact, so that the review of a change shows what it does to it: a grant more, a policy
  * less. Always from the embedded server, because versions of PostgreSQL print some facts differently. Of the document
@@ -13,11 +13,14 @@ import { withClient } from '../deploy/client.js';
 import { deploy } from '../deploy/deploy.js';
 import { sqlDirectory } from '../deploy/release.js';
 import { createDatabase } from './database.js';
+import { readDocument } from './document.js';
 import { describeCodes } from './errors.js';
 import { startPostgres } from './postgres/index.js';
 import { describePromises } from './promises.js';
+import { describeRequests } from './requests.js';
 
 const DATABASE = 'club';
+const document = await readDocument();
 
 const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
   { name: 'sql/snapshot.txt', file: new URL('snapshot.txt', sqlDirectory), make: readFacts },
@@ -27,6 +30,11 @@ const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
     make: async () => describeCodes(),
   },
   { name: 'docs/promises.txt', file: new URL('../docs/promises.txt', sqlDirectory), make: describePromises },
+  {
+    name: 'docs/requests.http',
+    file: new URL('../docs/requests.http', sqlDirectory),
+    make: async () => describeRequests(document),
+  },
 ];
 
 async function readFacts(): Promise<string> {

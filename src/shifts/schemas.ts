@@ -168,7 +168,12 @@ export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 export const ShiftListQuery = ListQuery(
   {
     from: Type.Optional(TimestampInput({ description: 'Shifts that end after this moment.' })),
-    to: Type.Optional(TimestampInput({ description: 'Shifts that start before this moment.' })),
+    to: Type.Optional(
+      TimestampInput({
+        description: 'Shifts that start before this moment.',
+        examples: ['2031-05-08T00:00:00+02:00'],
+      }),
+    ),
     signedUp: Type.Optional(OneOf(['me'], { description: 'Shifts that you are signed up for.' })),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
     q: Type.Optional(SearchText('the title', 'clean')),

@@ -146,7 +146,12 @@ export const TaskListQuery = ListQuery(
         examples: ['me'],
       }),
     ),
-    dueBefore: Type.Optional(TimestampInput({ description: 'Tasks that are due before this moment.' })),
+    dueBefore: Type.Optional(
+      TimestampInput({
+        description: 'Tasks that are due before this moment.',
+        examples: ['2031-06-01T00:00:00+02:00'],
+      }),
+    ),
     dueAfter: Type.Optional(TimestampInput({ description: 'Tasks that are due after this moment.' })),
     q: Type.Optional(SearchText('the title', 'oars')),
   },

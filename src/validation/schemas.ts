@@ -12,7 +12,7 @@ export const Id = () => Type.String({ format: 'uuid', examples: ['01a1fcc2-d1a0-
 export const Timestamp = () => Type.String({ format: 'date-time', examples: ['2031-05-01T16:00:00Z'] });
 
 /** A moment in a request: RFC 3339 with any offset, brought to UTC as it is read. */
-export const TimestampInput = (options: { description?: string } = {}) =>
+export const TimestampInput = (options: { description?: string; examples?: string[] } = {}) =>
   Type.String({
     format: 'date-time',
     'x-instant': true,

@@ -1,0 +1,86 @@
+import type { Document, Operation, Parameter } from './document.js';
+
+const HEAD = `# Every operation of the service, to be sent from an editor: the REST Client of Visual Studio Code, JetBrains IDEs and
+# others read this file. \`make run\` starts a service for it, \`make token SUB=anna\` prints a token; ids come from the
+# answers. \`make snapshot\` writes the file from the OpenAPI document, so copy what you want to keep.
+
+@baseUrl = http://127.0.0.1:3000
+@token = paste-a-token-here
+`;
+
+/** What has no value before there is a page, and what says the same as the version in the body. */
+const LEFT_OUT = ['cursor', 'If-Match'];
+
+/**
+ * docs/requests.http: every operation of the document with the values of its examples, the ids in variables at the
+ * top. What deletes stands last.
+ */
+export function describeRequests({ paths, components }: Document): string {
+  const variables = new Map<string, string>();
+  const sections: { isLast: boolean; text: string }[] = [];
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const lines = [
+        `### ${operation.summary} (${operation.operationId})`,
+        `${method.toUpperCase()} {{baseUrl}}${fill(path, operation, variables)}${queryOf(operation)}`,
+        ...(operation.security?.length === 0 ? [] : ['Authorization: Bearer {{token}}']),
+        ...headersOf(operation, variables),
+        ...bodyOf(operation, components),
+      ];
+      sections.push({ isLast: method === 'delete', text: `\n${lines.join('\n')}\n` });
+    }
+  }
+  return [
+    HEAD,
+    ...[...variables].map(([name, value]) => `@${name} = ${value}\n`),
+    ...sections.sort((one, other) => Number(one.isLast) - Number(other.isLast)).map(({ text }) => text),
+  ].join('');
+}
+
+/** The path with its id in a variable: `/api/tasks/{id}` becomes `/api/tasks/{{taskId}}`. */
+function fill(path: string, { parameters = [] }: Operation, variables: Map<string, string>): string {
+  const id = parameters.find((parameter) => parameter.in === 'path');
+  if (id === undefined) {
+    return path;
+  }
+  const name = `${path.split('/')[2]?.replace(/s$/, '')}Id`;
+  variables.set(name, String(id.example));
+  return path.replace('{id}', `{{${name}}}`);
+}
+
+function queryOf({ parameters = [] }: Operation): string {
+  const pairs = parameters
+    .filter((parameter) => parameter.in === 'query' && !LEFT_OUT.includes(parameter.name))
+    .map((parameter) => `${parameter.name}=${encodeURIComponent(String(exampleOf(parameter)))}`);
+  // A line each, so that a line can be taken out.
+  return pairs
+    .map((pair, index) => `\n    ${index === 0 ? '?' : '&'}${pair.replaceAll('%2C', ',')}`)
+    .join('');
+}
+
+function headersOf({ operationId, parameters = [] }: Operation, variables: Map<string, string>): string[] {
+  return parameters
+    .filter((parameter) => parameter.in === 'header' && !LEFT_OUT.includes(parameter.name))
+    .map((parameter) => {
+      switch (parameter.name) {
+        case 'X-Tenant-Id':
+          variables.set('clubId', String(parameter.example));
+          return 'X-Tenant-Id: {{clubId}}';
+        case 'Idempotency-Key':
+          // One of its own for each operation: a key that comes with another request is refused.
+          return `Idempotency-Key: ${operationId}-1`;
+        default:
+          return `${parameter.name}: ${exampleOf(parameter)}`;
+      }
+    });
+}
+
+function bodyOf({ requestBody }: Operation, { schemas }: Document['components']): string[] {
+  const schema = requestBody?.content['application/json']?.schema;
+  const example = schema?.$ref && schemas[schema.$ref.replace('#/components/schemas/', '')]?.examples?.[0];
+  return example ? ['Content-Type: application/json', '', JSON.stringify(example, null, 2)] : [];
+}
+
+function exampleOf({ example, schema }: Parameter): unknown {
+  return example ?? schema.examples?.[0];
+}
