@@ -2,6 +2,7 @@
 FROM node:22-slim AS build
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
+COPY client/package.json client/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src

@@ -22,6 +22,7 @@ dev: build ## the same, started anew at every change of the source
 
 test: node_modules ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/tasks.test.ts for some
 	@node_modules/.bin/tsc --project src/development
+	@node_modules/.bin/tsc --project client
 	@$(NODE) dist/development/test.js $(FILES)
 
 chaos: build ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
@@ -50,6 +51,7 @@ bench: build bench/rivals/node_modules ## measure the service against its rivals
 	@$(NODE) dist/bench/bench/run.js
 
 check: build ## check types, lint, format and the versions of the dependencies
+	@node_modules/.bin/tsc --project client
 	@node_modules/.bin/tsc
 	@node_modules/.bin/biome check --error-on-warnings
 	@$(NODE) dist/development/dependencies.js
@@ -60,7 +62,7 @@ format: node_modules ## format the source
 verify: build ## fail when something generated is stale
 	@$(NODE) dist/development/snapshot.js --verify
 
-snapshot: build ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http
+snapshot: build ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http, the client's types
 	@$(NODE) dist/development/snapshot.js
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL
@@ -79,7 +81,7 @@ club: build ## make a club and print its id; NAME="Chess Club" SLUG=chess TZ=Eur
 	@$(DEVELOPMENT) dist/development/club.js "$$NAME" "$$SLUG" "$$TZ"
 
 clean: ## remove what was built; keeps .data
-	@rm -rf dist .tap bench/rivals/dist
+	@rm -rf dist client/dist .tap bench/rivals/dist
 
 # The commands below are quiet, so that `make token` prints a token and nothing else.
 .PHONY: build

@@ -14,8 +14,10 @@ const bench = {
   files: benchFiles.filter((path) => !isInstalled(path)),
   folders: benchFolders.filter((path) => !isInstalled(path)),
 };
-const modules = await Promise.all(src.files.filter((path) => path.endsWith('.ts')).map(readModule));
 const benchModules = await Promise.all(bench.files.filter((path) => path.endsWith('.ts')).map(readModule));
+const client = (await list('client/src')).files.filter((path) => !path.includes('/generated/'));
+const modules = await Promise.all(src.files.filter((path) => path.endsWith('.ts')).map(readModule));
+const clientModules = await Promise.all(client.map(readModule));
 /** A resource is a folder with queries of its own. */
 const resources = src.files
   .filter((path) => basename(path) === 'queries.ts')
@@ -118,7 +120,7 @@ t.test('no module imports itself, however long the way round', async (t) => {
 });
 
 t.test('a file has at most 200 lines: a longer one misses a noun', async (t) => {
-  const files = [...src.files, ...test.files, ...sql.files, ...bench.files].filter((path) =>
+  const files = [...src.files, ...test.files, ...sql.files, ...bench.files, ...client].filter((path) =>
     /\.(ts|sql)$/.test(path),
   );
   for (const path of files) {
@@ -154,7 +156,19 @@ t.test('one noun names the folder of a resource, its chapter and its test', asyn
 
 t.test('every exported function says what it is for', async (t) => {
   t.same(
-    [...modules, ...benchModules].flatMap(({ undocumented }) => undocumented),
+    [...modules, ...benchModules, ...clientModules].flatMap(({ undocumented }) => undocumented),
     [],
   );
 });
+
+t.test(
+  'the client takes nothing from the service or a package: it runs where there is neither',
+  async (t) => {
+    const foreign = clientModules.flatMap(({ path, imports, readsEnvironment }) => [
+      ...imports.filter((imported) => !imported.startsWith('client/src/')),
+      ...(readsEnvironment ? [`${path} reads the environment`] : []),
+    ]);
+    t.same(foreign, []);
+    t.ok(clientModules.length > 10);
+  },
+);

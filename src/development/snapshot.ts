@@ -1,6 +1,7 @@
 /**
  * `make snapshot` writes what is generated, `make verify` fails when it is stale: sql/snapshot.txt from a fresh
- * deploy, docs/errors.md from the table of codes, docs/promises.txt and docs/requests.http from the document.
+ * deploy, docs/errors.md from the table of codes, docs/promises.txt, docs/requests.http and the types of the client from
+ * the OpenAPI document.
  *
  * Of the database one line a fact, so that the review of a change shows what it does to it: a grant more, a policy
  * less. Always from the embedded server, because versions of PostgreSQL print some facts differently. Of the document
@@ -12,6 +13,7 @@ import { join } from 'node:path';
 import { withClient } from '../deploy/client.js';
 import { deploy } from '../deploy/deploy.js';
 import { sqlDirectory } from '../deploy/release.js';
+import { describeOperations, describeTypes } from './client-types.js';
 import { createDatabase } from './database.js';
 import { readDocument } from './document.js';
 import { describeCodes } from './errors.js';
@@ -34,6 +36,16 @@ const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
     name: 'docs/requests.http',
     file: new URL('../docs/requests.http', sqlDirectory),
     make: async () => describeRequests(document),
+  },
+  {
+    name: 'client/src/generated/document.ts',
+    file: new URL('../client/src/generated/document.ts', sqlDirectory),
+    make: () => describeTypes(document),
+  },
+  {
+    name: 'client/src/generated/operations.ts',
+    file: new URL('../client/src/generated/operations.ts', sqlDirectory),
+    make: async () => describeOperations(document),
   },
 ];
 

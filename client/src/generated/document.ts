@@ -1,0 +1,723 @@
+// Generated from the OpenAPI document by make snapshot; make verify fails when it is stale.
+
+export interface components {
+    schemas: {
+        ClubDto: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            slug: string;
+            /** @description A time zone of the IANA database. */
+            timeZone: string;
+            /** @enum {string} */
+            role: "Viewer" | "Member" | "Manager" | "Admin";
+            /** Format: date-time */
+            createdAt: string;
+        };
+        MemberDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            clubId: string;
+            displayName: string;
+            /** @description Null unless it is you, or you are Manager or higher. */
+            email: string | null;
+            /** @enum {string} */
+            role: "Viewer" | "Member" | "Manager" | "Admin";
+            /** @description Null unless it is you, or you are Admin. */
+            externalUserId: string | null;
+            /** Format: date-time */
+            joinedAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        TaskListDto: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** @enum {string} */
+            state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            /** Format: uuid */
+            assigneeId: string | null;
+            assigneeName: string | null;
+            /** Format: date-time */
+            dueAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            version: number;
+        };
+        TaskDetailDto: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** @enum {string} */
+            state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            /** Format: uuid */
+            assigneeId: string | null;
+            assigneeName: string | null;
+            /** Format: date-time */
+            dueAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            version: number;
+            /** Format: uuid */
+            clubId: string;
+            description: string | null;
+            /** Format: uuid */
+            createdById: string | null;
+            /** Format: date-time */
+            completedAt: string | null;
+            /** @description The states that this caller may set now. */
+            allowedTransitions: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
+        };
+        CreateTaskRequest: {
+            title: string;
+            description?: string | null;
+            /** Format: date-time */
+            dueAt?: string | null;
+            /** Format: uuid */
+            assigneeId?: string | null;
+        };
+        UpdateTaskRequest: {
+            title?: string;
+            description?: string | null;
+            /** Format: date-time */
+            dueAt?: string | null;
+            /** Format: uuid */
+            assigneeId?: string | null;
+            /** @enum {string} */
+            state?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            version?: number;
+        };
+        ShiftSignupDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            shiftId: string;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        ShiftListDto: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            location: string | null;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            capacity: number;
+            signupCount: number;
+            freeSlots: number;
+            /** @description Whether the caller is signed up. */
+            isSignedUp: boolean;
+            version: number;
+        };
+        ShiftDetailDto: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            location: string | null;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            capacity: number;
+            signupCount: number;
+            freeSlots: number;
+            /** @description Whether the caller is signed up. */
+            isSignedUp: boolean;
+            version: number;
+            /** Format: uuid */
+            clubId: string;
+            description: string | null;
+            /** @description In the order of signing up. */
+            signups: components["schemas"]["ShiftSignupDto"][];
+            /** Format: uuid */
+            createdById: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        CreateShiftRequest: {
+            title: string;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            capacity: number;
+            location?: string | null;
+            description?: string | null;
+        };
+        UpdateShiftRequest: {
+            title: string;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            capacity: number;
+            location?: string | null;
+            description?: string | null;
+            version?: number;
+        };
+        /** @description A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
+        Problem: {
+            /**
+             * Format: uri-reference
+             * @description The page that says what the code means.
+             */
+            type: string;
+            /** @description The code, in words. */
+            title: string;
+            /** @description The status of the answer. */
+            status: number;
+            /** @description What to do, in a sentence; for people, and it may change. */
+            detail: string;
+            /**
+             * Format: uri-reference
+             * @description The path of the request.
+             */
+            instance: string;
+            /**
+             * @description What to switch on; it never changes.
+             * @enum {string}
+             */
+            code: "malformed_json" | "validation_failed" | "invalid_parameter" | "invalid_cursor" | "tenant_header_missing" | "tenant_header_invalid" | "test_user_invalid" | "idempotency_key_invalid" | "unauthenticated" | "invalid_token" | "tenant_forbidden" | "insufficient_role" | "task_transition_forbidden" | "task_assign_forbidden" | "route_not_found" | "member_not_found" | "task_not_found" | "shift_not_found" | "signup_not_found" | "method_not_allowed" | "task_version_conflict" | "task_already_assigned" | "shift_full" | "already_signed_up" | "shift_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "invalid_task_transition" | "assignee_not_member" | "shift_in_past" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "service_unavailable";
+            /**
+             * Format: uuid
+             * @description Names this request in the logs of the service.
+             */
+            requestId: string;
+            /** @description Every fault of the message, each where it is. */
+            errors?: {
+                /** @description A JSON Pointer (RFC 6901) into the body. */
+                pointer?: string;
+                /** @description The name of a parameter in the path or the query string. */
+                parameter?: string;
+                /** @description The name of a header. */
+                header?: string;
+                /** @description What kind of fault it is. */
+                code: string;
+                /** @description What is expected there. */
+                detail: string;
+            }[];
+            /** @description The least role that may do this. */
+            requiredRole?: string;
+            /** @description Your role in the club. */
+            yourRole?: string;
+            /** @description The version to read again. */
+            currentVersion?: number;
+            /** @description How many members are signed up. */
+            signupCount?: number;
+            /** @description The state of the task. */
+            currentState?: string;
+            /** @description The state that was asked for. */
+            requestedState?: string;
+            /** @description The states that you may set now. */
+            allowedTransitions?: string[];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export interface operations {
+    isAlive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        status: string;
+                    };
+                };
+            };
+        };
+    };
+    isReady: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        status: string;
+                        /** @description What the last audit of the isolation of clubs came to; there is one every minute. */
+                        audit: {
+                            /** @description Findings that mean that a club could reach another. */
+                            critical: number;
+                            /** @description Other findings. */
+                            warnings: number;
+                            /**
+                             * Format: date-time
+                             * @description When the audit was run.
+                             */
+                            at: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    listMyClubs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClubDto"][];
+                };
+            };
+        };
+    };
+    getCurrentClub: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClubDto"];
+                };
+            };
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                /** @description Part of the display name, in any letter case. */
+                q?: string;
+                /** @description Members last seen with this role. */
+                role?: "Viewer" | "Member" | "Manager" | "Admin";
+                /** @description The order; a leading hyphen turns it around. */
+                sort?: "displayName" | "-displayName" | "joinedAt" | "-joinedAt";
+                /** @description How many rows a page has at most. */
+                limit?: number;
+                /** @description Where to go on: from the Link header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"][];
+                };
+            };
+        };
+    };
+    getMyMembership: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"];
+                };
+            };
+        };
+    };
+    getMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"];
+                };
+            };
+        };
+    };
+    listTasks: {
+        parameters: {
+            query?: {
+                /** @description Tasks in one of these states. */
+                state?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
+                /** @description Tasks of this member; `me` for your own, `none` for open ones. */
+                assigneeId?: string;
+                /** @description Tasks that are due before this moment. */
+                dueBefore?: string;
+                /** @description Tasks that are due after this moment. */
+                dueAfter?: string;
+                /** @description Part of the title, in any letter case. */
+                q?: string;
+                /** @description The order; a leading hyphen turns it around. */
+                sort?: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt" | "dueAt" | "-dueAt" | "title" | "-title";
+                /** @description How many rows a page has at most. */
+                limit?: number;
+                /** @description Where to go on: from the Link header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskListDto"][];
+                };
+            };
+        };
+    };
+    createTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What to make. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTaskRequest"];
+            };
+        };
+        responses: {
+            /** @description It is made; the header Location says where. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetailDto"];
+                };
+            };
+        };
+    };
+    getTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the task. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetailDto"];
+                };
+            };
+        };
+    };
+    deleteTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the task. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    updateTask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the task. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description What to change of it. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateTaskRequest"];
+                "application/merge-patch+json": components["schemas"]["UpdateTaskRequest"];
+            };
+        };
+        responses: {
+            /** @description It is changed, if there was anything to change; the body is all of it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetailDto"];
+                };
+            };
+        };
+    };
+    signUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty object, or nothing. */
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description It is made; the header Location says where. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftSignupDto"];
+                };
+            };
+        };
+    };
+    cancelSignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listShifts: {
+        parameters: {
+            query?: {
+                /** @description Shifts that end after this moment. */
+                from?: string;
+                /** @description Shifts that start before this moment. */
+                to?: string;
+                /** @description Shifts that you are signed up for. */
+                signedUp?: "me";
+                /** @description Shifts with a free place. */
+                hasFreeSlots?: "true";
+                /** @description Part of the title, in any letter case. */
+                q?: string;
+                /** @description The order; a leading hyphen turns it around. */
+                sort?: "startsAt" | "-startsAt" | "title" | "-title" | "createdAt" | "-createdAt";
+                /** @description How many rows a page has at most. */
+                limit?: number;
+                /** @description Where to go on: from the Link header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftListDto"][];
+                };
+            };
+        };
+    };
+    createShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What to make. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateShiftRequest"];
+            };
+        };
+        responses: {
+            /** @description It is made; the header Location says where. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftDetailDto"];
+                };
+            };
+        };
+    };
+    getShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftDetailDto"];
+                };
+            };
+        };
+    };
+    replaceShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description What it shall be, all of it. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateShiftRequest"];
+            };
+        };
+        responses: {
+            /** @description It is as it was sent; the body is all of it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftDetailDto"];
+                };
+            };
+        };
+    };
+    deleteShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}

@@ -1,0 +1,47 @@
+import openapiTypescript, { astToString } from 'openapi-typescript';
+import type { Document, Operation } from './document.js';
+
+const HEAD = `// Generated from the OpenAPI document by make snapshot; make verify fails when it is stale.
+
+`;
+
+const EXAMPLES = ['example', 'examples'];
+const WANTED = ['components', 'operations'];
+
+/** client/src/generated/document.ts: the types of everything that the document describes. */
+export async function describeTypes(document: Document): Promise<string> {
+  const copy = structuredClone(document);
+  for (const operation of operationsOf(copy)) {
+    // Every refusal is a Problem, and its codes stand there; headers are the client's own business.
+    const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300);
+    operation.responses = Object.fromEntries(
+      successes.map(([status, response]) => [status, { ...(response as object), headers: undefined }]),
+    );
+    operation.parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
+  }
+  // Examples make it thrice as long, and paths say nothing that the operations do not.
+  const bare = JSON.parse(
+    JSON.stringify(copy, (name, value) => (EXAMPLES.includes(name) ? undefined : value)),
+  );
+  const nodes = await openapiTypescript(bare, { silent: true });
+  return HEAD + astToString(nodes.filter((node) => WANTED.includes(nameOf(node))));
+}
+
+/** client/src/generated/operations.ts: how each operation is called, all that is left of the document at run time. */
+export function describeOperations({ paths }: Document): string {
+  const lines = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, { operationId }]) => `  ${operationId}: ['${method.toUpperCase()}', '${path}'],\n`,
+    ),
+  );
+  return `${HEAD}export const routes = {\n${lines.join('')}} as const;\n`;
+}
+
+/** What a declaration declares. */
+function nameOf(node: object): string {
+  return String((node as { name?: { text?: string } }).name?.text);
+}
+
+function operationsOf({ paths }: Document): Operation[] {
+  return Object.values(paths).flatMap((methods) => Object.values(methods));
+}

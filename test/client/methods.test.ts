@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { createClient, type ShiftDetailDto } from '../../client/src/index.js';
+import { readDocument } from '../../src/development/document.js';
+import { rejection } from '../setup/client.js';
+
+const sent: Request[] = [];
+const settings = {
+  baseUrl: 'http://clubs.example/behind/a/proxy/',
+  token: 'secret-token',
+  fetch: async (input: string | URL | Request, init?: RequestInit) => {
+    sent.push(new Request(input, init));
+    return Response.json([]);
+  },
+};
+const client = createClient({ ...settings, clubId: 'north' });
+const seen = { id: 'id-1', version: 7 };
+const shift = { ...seen, title: 'Bar', startsAt: 'a', endsAt: 'b', capacity: 1, description: null };
+const work = { title: 'Bar', startsAt: new Date(0), endsAt: new Date(1), capacity: 1 };
+
+/** A call of every method, and the operation that it is. */
+const calls: Record<string, Record<string, [operationId: string, call: () => Promise<unknown>]>> = {
+  clubs: {
+    mine: ['listMyClubs', () => client.clubs.mine()],
+    current: ['getCurrentClub', () => client.clubs.current()],
+  },
+  members: {
+    list: ['listMembers', () => client.members.list().toArray()],
+    get: ['getMember', () => client.members.get('id-1')],
+    me: ['getMyMembership', () => client.members.me()],
+  },
+  tasks: {
+    list: ['listTasks', () => client.tasks.list().toArray()],
+    get: ['getTask', () => client.tasks.get('id-1')],
+    create: ['createTask', () => client.tasks.create({ title: 'Rake' })],
+    update: ['updateTask', () => client.tasks.update(seen, { title: 'Rake' })],
+    move: ['updateTask', () => client.tasks.move(seen, 'Review')],
+    take: ['updateTask', () => client.tasks.take(seen)],
+    assign: ['updateTask', () => client.tasks.assign(seen, 'ben')],
+    delete: ['deleteTask', () => client.tasks.delete(seen)],
+  },
+  shifts: {
+    list: ['listShifts', () => client.shifts.list().toArray()],
+    get: ['getShift', () => client.shifts.get('id-1')],
+    create: ['createShift', () => client.shifts.create(work)],
+    update: ['replaceShift', () => client.shifts.update(shift as unknown as ShiftDetailDto, { capacity: 2 })],
+    replace: ['replaceShift', () => client.shifts.replace(seen, work)],
+    delete: ['deleteShift', () => client.shifts.delete(seen)],
+    signUp: ['signUp', () => client.shifts.signUp('id-1')],
+    cancelSignUp: ['cancelSignUp', () => client.shifts.cancelSignUp('id-1')],
+  },
+  health: {
+    live: ['isAlive', () => client.health.live()],
+    ready: ['isReady', () => client.health.ready()],
+  },
+};
+
+t.test(
+  'every operation of the document has a method, and every method is one of its operations',
+  async (t) => {
+    const { club: _club, ...parts } = client;
+    const methods = Object.entries(parts).flatMap(([part, of]) =>
+      Object.keys(of).map((name) => `${part}.${name}`),
+    );
+    const tried = Object.entries(calls).flatMap(([part, of]) =>
+      Object.keys(of).map((name) => `${part}.${name}`),
+    );
+    t.same(methods.sort(), tried.sort());
+
+    const { paths } = await readDocument();
+    const documented = new Map(
+      Object.entries(paths).flatMap(([path, of]) =>
+        Object.entries(of).map(([method, operation]) => [
+          operation.operationId,
+          { request: `${method.toUpperCase()} /behind/a/proxy${path.replace('{id}', 'id-1')}`, operation },
+        ]),
+      ),
+    );
+    const used = Object.values(calls).flatMap((of) => Object.values(of).map(([operationId]) => operationId));
+    t.same([...new Set(used)].sort(), [...documented.keys()].sort());
+
+    const wrong: unknown[] = [];
+    for (const [operationId, call] of Object.values(calls).flatMap((of) => Object.values(of))) {
+      sent.length = 0;
+      await call();
+      const [{ method, url, headers } = new Request('none:')] = sent;
+      const { request, operation } = documented.get(operationId) ?? {};
+      const body = await sent[0]?.text();
+      const reads = (name: string) =>
+        operation?.parameters?.some((parameter) => parameter.name === name) ?? false;
+      const isVersioned = reads('If-Match');
+      const expected = {
+        request,
+        tenant: reads('X-Tenant-Id'),
+        token: operation?.security === undefined,
+        key: reads('Idempotency-Key'),
+        version: isVersioned,
+      };
+      const found = {
+        request: `${method} ${new URL(url).pathname}`,
+        tenant: headers.get('x-tenant-id') === 'north',
+        token: headers.get('authorization') === 'Bearer secret-token',
+        key: /^[\da-f]{32}$/.test(headers.get('idempotency-key') ?? ''),
+        version: headers.get('if-match') === '"7"' || /"version":7/.test(body ?? ''),
+      };
+      if (JSON.stringify(found) !== JSON.stringify(expected)) {
+        wrong.push({ operationId, found, expected });
+      }
+    }
+    t.same(wrong, []);
+  },
+);
+
+t.test('filters are written as the service reads them', async (t) => {
+  sent.length = 0;
+  await client.tasks.list({ state: ['Open', 'Done'], dueAfter: new Date(0), q: 'a&b c', limit: 5 }).toArray();
+  await client.shifts.list({ hasFreeSlots: true }).toArray();
+  t.same(
+    sent.map(({ url }) => url.split('?')[1]),
+    ['state=Open%2CDone&dueAfter=1970-01-01T00%3A00%3A00.000Z&q=a%26b%20c&limit=5', 'hasFreeSlots=true'],
+  );
+});
+
+t.test('what cannot be sent is said before anything is', async (t) => {
+  sent.length = 0;
+  const row = { ...shift, description: undefined } as unknown as ShiftDetailDto;
+  const clubless = createClient(settings);
+  for (const [call, message] of [
+    [() => clubless.tasks.get('id-1'), /needs a club/],
+    [() => client.tasks.create({ title: 'Rake', dueAt: new Date('nonsense') }), /Invalid time value/],
+    [() => client.shifts.update(row, { capacity: 2 }), /row of a list/],
+    [() => createClient({ ...settings, clubId: 'n', token: 'secret\ntoken' }).tasks.get('id-1'), /The token/],
+    [
+      () => createClient({ ...settings, clubId: 'n', token: () => '' }).tasks.get('id-1'),
+      /The token is empty/,
+    ],
+  ] as const) {
+    const error = await rejection(call());
+    t.match(error.message, message);
+    t.notMatch(error.stack ?? '', /secret/);
+  }
+  t.throws(() => createClient({ ...settings, baseUrl: 'clubs.example' }), /Invalid URL/);
+  t.throws(() => createClient({ ...settings, baseUrl: 'https://a:b@clubs.example' }), /user or a password/);
+  t.equal(sent.length, 0);
+  await clubless.club('south').tasks.get('id-1');
+  t.equal(sent[0]?.headers.get('x-tenant-id'), 'south');
+});
+
+t.test('the package has no dependencies, and says what it needs', async (t) => {
+  const manifest = JSON.parse(await readFile('client/package.json', 'utf8'));
+  for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
+    t.notOk(manifest[kind], kind);
+  }
+  t.match(manifest, { type: 'module', sideEffects: false, license: 'MIT', engines: { node: />=20/ } });
+  const entry = (await import('club-management-client')) as Record<string, unknown>;
+  t.equal(typeof entry.createClient, 'function', 'its exports lead to what was built');
+});

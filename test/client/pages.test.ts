@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { openClients } from '../setup/client.js';
+import { codeBlocks, execute, projectWithClient, runModule } from '../setup/pages.js';
+import { startService } from '../setup/service.js';
+import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
+
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const clients = await openClients(service);
+const anna = await clients.as('anna', 'Manager', north);
+const project = await projectWithClient(t);
+
+t.test('the code of the client’s README does what it says', async (t) => {
+  await anna.tasks.create({ title: 'Rake', dueAt: hoursFromNow(1) });
+  const blocks = await codeBlocks('client/README.md', 'js');
+  t.ok(blocks.length >= 7);
+  const printed = await runModule(project, blocks.join('\n'), {
+    CLUB_URL: clients.baseUrl,
+    CLUB_ID: north,
+    CLUB_TOKEN: await service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } }),
+  });
+  t.same(printed, [
+    'anna has a place at the Bar.',
+    `In ${(await anna.clubs.current()).name} anna is Manager.`,
+    'Refused: already_signed_up',
+    'Nobody there: true',
+    'Open: Rake',
+    'A page: true',
+    'Me among them: true',
+    'It is InProgress meanwhile.',
+    '3 places are left.',
+    'Asked for a token 2 times.',
+    'The same: true',
+  ]);
+  const { stdout } = await execute('ls', ['node_modules/club-management-client'], { cwd: project });
+  t.same(stdout.split(/\s+/).filter(Boolean).sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
+});
+
+t.test('the nightly script exports, makes one task a night, and reminds', async (t) => {
+  const [code = ''] = await codeBlocks('docs/guides/nightly-script.md', 'js');
+  const club = await service.db.makeClub('nightly');
+  const mara = await clients.as('mara', 'Manager', club);
+  await mara.shifts.create(shiftRequest({ title: 'The "big" bar', capacity: 3 }));
+  await mara.shifts.create(
+    shiftRequest({ title: 'Later', startsAt: hoursFromNow(200), endsAt: hoursFromNow(201) }),
+  );
+  const full = await mara.shifts.create(shiftRequest({ title: 'Full', capacity: 1 }));
+  await mara.shifts.signUp(full.id);
+  const due = await mara.tasks.take(await mara.tasks.create({ title: 'Rake', dueAt: hoursFromNow(30) }));
+  await mara.tasks.create({ title: 'Nobody’s', dueAt: hoursFromNow(30) });
+
+  let asked = 0;
+  const provider = createServer(async (request, response) => {
+    asked += 1;
+    const form = new URLSearchParams((await request.setEncoding('utf8').toArray()).join(''));
+    const isRight = form.get('grant_type') === 'client_credentials' && form.get('client_secret') === 'sesame';
+    const claims = { sub: form.get('client_id'), name: 'Nightly', clubs: { [club]: 'Manager' } };
+    response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(isRight ? { access_token: await service.token(claims) } : {}));
+  }).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  t.teardown(() => provider.close());
+  const environment = {
+    CLUB_URL: clients.baseUrl,
+    CLUB_ID: club,
+    TOKEN_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/token`,
+    CLIENT_ID: 'nightly',
+    CLIENT_SECRET: 'sesame',
+  };
+  for (let run = 1; run <= 2; run += 1) {
+    const printed = await runModule(project, code, environment);
+    t.same(printed, [`mara: "Rake" is due at ${due.dueAt}.`]);
+    t.equal(asked, run, 'one token a run');
+  }
+  const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');
+  t.equal(head, 'starts,title,free');
+  t.match(rows, [/^\d{4}-.*Z,"The ""big"" bar",3$/]);
+  t.equal(rows.length, 1);
+  t.equal((await mara.tasks.list({ q: 'Fill the open shifts' }).toArray()).length, 1);
+  await t.rejects(runModule(project, code, { ...environment, CLIENT_SECRET: 'wrong' }), /gave no token: 401/);
+});

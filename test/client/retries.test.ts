@@ -1,0 +1,179 @@
+import t, { type Test } from 'tap';
+import { type ClientOptions, isProblem } from '../../client/src/index.js';
+import { openClients, rejection } from '../setup/client.js';
+import { freePort } from '../setup/free-port.js';
+import { startProxy, type Verdict } from '../setup/proxy.js';
+import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+
+const service = await startService(t);
+const { db } = service;
+const north = await db.makeClub('north');
+const clients = await openClients(service);
+const mara = await clients.as('mara', 'Manager', north);
+const count = async (table: string) => (await db.look(`select count(*)::int from app.${table}`))[0]?.count;
+
+/** Waits that are written down, and not waited. */
+function hurried(): { waits: number[]; wait: NonNullable<ClientOptions['wait']> } {
+  const waits: number[] = [];
+  return {
+    waits,
+    wait: async (ms) => {
+      waits.push(ms);
+    },
+  };
+}
+
+/** Between client and service: the work is done, and these become of its first answers. */
+async function behindProxy(t: Test, verdicts: Verdict[], options: Partial<ClientOptions> = {}) {
+  const proxy = await startProxy(t, clients.baseUrl, () => (chunk) => [chunk]);
+  const { waits, wait } = hurried();
+  const client = await clients.as('dora', 'Admin', north, { baseUrl: proxy.url, wait, ...options });
+  await client.clubs.current();
+  proxy.judge = ({ from }) => (from === 'server' ? (verdicts.shift() ?? 'pass') : 'pass');
+  return { client, waits, proxy };
+}
+
+function answer(status: string, headers: string, body = ''): Verdict {
+  const bytes = Buffer.from(`HTTP/1.1 ${status}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`);
+  return { bytes };
+}
+
+t.test('what is made is made once, however often its answer is lost', async (t) => {
+  const busy = answer('503 Service Unavailable', 'retry-after: 2\r\n');
+  for (const verdicts of [
+    ['cut before', 'cut before'],
+    [busy, busy],
+    [answer('502 Bad Gateway', ''), 'cut before'],
+  ]) {
+    const { client } = await behindProxy(t, verdicts as Verdict[]);
+    const before = await count('tasks');
+    const task = await client.tasks.create({ title: 'Once' });
+    t.equal(await count('tasks'), before + 1);
+    t.match(await client.tasks.get(task.id), { title: 'Once', version: 1 });
+  }
+  const shift = await mara.shifts.create(shiftRequest());
+  const { client } = await behindProxy(t, ['cut before', 'cut before']);
+  t.match(await client.shifts.signUp(shift.id), { memberName: 'dora' });
+  t.match(await mara.shifts.get(shift.id), { signupCount: 1 });
+  await client.shifts.cancelSignUp(shift.id);
+});
+
+t.test('a key of one’s own makes a request the same after a restart', async (t) => {
+  const key = { idempotencyKey: 'nightly 2031-05-01' };
+  const first = await mara.tasks.create({ title: 'Nightly' }, key);
+  t.same(await mara.tasks.create({ title: 'Nightly' }, key), first);
+  const error = await rejection(mara.tasks.create({ title: 'Other' }, key));
+  t.match(error, { code: 'idempotency_key_reused' });
+});
+
+t.test('what is deleted is gone, also when the answer to it was lost', async (t) => {
+  const { client } = await behindProxy(t, ['cut before']);
+  const task = await mara.tasks.create({ title: 'Gone' });
+  t.equal(await client.tasks.delete(task), undefined);
+  t.match(
+    await rejection(client.tasks.delete(task)),
+    { code: 'task_not_found' },
+    'without doubt it is a refusal',
+  );
+});
+
+t.test('a change whose answer was lost is not made twice, and says that it may have been made', async (t) => {
+  const task = await mara.tasks.create({ title: 'Doubt' });
+  const { client } = await behindProxy(t, ['cut before']);
+  const error = await rejection(client.tasks.update(task, { title: 'Changed' }));
+  t.ok(isProblem(error, 'task_version_conflict'));
+  t.match(error, { isDoubtful: true, attempts: 2, problem: { currentVersion: 2 } });
+  t.match(await client.tasks.get(task.id), { title: 'Changed', version: 2 });
+});
+
+t.test('Retry-After is honoured, in seconds and as a date; without it waits grow, at random', async (t) => {
+  const date = new Date(Date.now() + 20_000).toUTCString();
+  const { client, waits } = await behindProxy(t, [
+    answer('503 Service Unavailable', 'retry-after: 7\r\n'),
+    answer('429 Too Many Requests', `retry-after: ${date}\r\n`),
+  ]);
+  await client.clubs.current();
+  t.equal(waits.length, 2);
+  t.ok((waits[0] ?? 0) >= 7_000 && (waits[0] ?? 0) <= 7_200, String(waits[0]));
+  t.ok((waits[1] ?? 0) > 15_000 && (waits[1] ?? 0) <= 20_400, String(waits[1]));
+
+  const dead = await clients.as('dora', 'Admin', north, {
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    retry: { attempts: 8 },
+    ...hurried(),
+  });
+  const error = await rejection(dead.clubs.current());
+  t.match(error, { name: 'NoAnswerError', attempts: 8, message: /8 times.*fetch failed \(ECONNREFUSED\)/ });
+  const drawn: number[][] = [[], []];
+  for (let time = 0; time < 20; time += 1) {
+    const { waits, wait } = hurried();
+    await rejection(
+      (await clients.as('d', 'Admin', north, { fetch: Promise.reject.bind(Promise), wait })).clubs.mine(),
+    );
+    t.equal(waits.length, 2, 'three attempts');
+    drawn.forEach((of, place) => {
+      of.push(waits[place] ?? 0);
+    });
+  }
+  t.ok(drawn.every((of) => new Set(of).size > 10));
+  t.ok(Math.max(...(drawn[0] ?? [])) <= 200 && Math.max(...(drawn[1] ?? [])) <= 400);
+});
+
+t.test('who asks too often waits as long as the service says, or is told', async (t) => {
+  const limited = await startService(t, { rateLimitPerMinute: 2 });
+  const club = await limited.db.makeClub('limited');
+  const open = await openClients(limited);
+  const { waits, wait } = hurried();
+  const patient = await open.as('ben', 'Member', club, { wait, retry: { withinMs: 120_000 } });
+  await patient.members.me();
+  await patient.members.me();
+  const error = await rejection(patient.members.me());
+  t.match(error, { code: 'rate_limited', status: 429, attempts: 3 });
+  t.ok(isProblem(error) && (error.retryAfterMs ?? 0) > 30_000);
+  t.ok(waits.length === 2 && waits.every((ms) => ms > 30_000), String(waits));
+  const hasty = await open.as('ben', 'Member', club, { retry: { withinMs: 5_000 } });
+  t.match(await rejection(hasty.members.me()), { code: 'rate_limited', attempts: 1 });
+});
+
+t.test('an answer that is not the service’s is named as one', async (t) => {
+  const page = answer('502 Bad Gateway', 'content-type: text/html\r\n', '<h1>Bad gateway</h1>');
+  const { client } = await behindProxy(t, [page, page, page]);
+  t.match(await rejection(client.clubs.current()), {
+    name: 'UnexpectedAnswerError',
+    status: 502,
+    contentType: 'text/html',
+    attempts: 3,
+    message: /^GET \/api\/clubs\/current was answered with 502 and text\/html, which is not/,
+  });
+  const portal = await behindProxy(t, [answer('200 OK', 'content-type: text/html\r\n', '<h1>Log in</h1>')]);
+  t.match(await rejection(portal.client.clubs.current()), {
+    name: 'UnexpectedAnswerError',
+    status: 200,
+    attempts: 1,
+  });
+});
+
+t.test('a call ends when its signal says so, and an attempt when it takes too long', async (t) => {
+  const { client, proxy } = await behindProxy(t, ['freeze', 'freeze'], {
+    timeoutMs: 100,
+    retry: { attempts: 2 },
+  });
+  t.match(await rejection(client.clubs.current()), {
+    name: 'NoAnswerError',
+    attempts: 2,
+    message: /nothing came within 100 ms/,
+  });
+  const reason = new Error('the page was left');
+  proxy.judge = () => 'freeze';
+  const during = new AbortController();
+  setTimeout(() => during.abort(reason), 30);
+  t.equal(await rejection(client.clubs.current({ signal: during.signal })), reason);
+  t.equal(await rejection(client.tasks.list({}, { signal: AbortSignal.abort(reason) }).toArray()), reason);
+  const waiting = await clients.as('dora', 'Admin', north, {
+    fetch: async () => new Response('', { status: 503, headers: { 'retry-after': '20' } }),
+  });
+  const later = new AbortController();
+  setTimeout(() => later.abort(reason), 30);
+  t.equal(await rejection(waiting.clubs.current({ signal: later.signal })), reason);
+});

@@ -1,0 +1,104 @@
+/**
+ * What the types of the client let through and what not. Nothing runs here: `make check` compiles it, and an
+ * expectation of an error that does not come is an error itself.
+ */
+
+import {
+  type Client,
+  createClient,
+  isProblem,
+  type List,
+  type ProblemCode,
+  type ProblemError,
+  type ShiftDetailDto,
+  type ShiftListDto,
+  type ShiftSignupDto,
+  type TaskDetailDto,
+  type TaskListDto,
+  type TaskState,
+} from '../../client/src/index.js';
+import type { Role } from '../../src/identity/roles.js';
+import type { Code } from '../../src/problems/codes.js';
+import type { TaskDetailDto as ServersTask } from '../../src/tasks/schemas.js';
+
+type Equal<One, Other> =
+  (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
+type Expect<True extends true> = True;
+
+export type Expectations = [
+  Expect<Equal<ProblemCode, Code>>,
+  Expect<Equal<ProblemError['code'], Code>>,
+  Expect<Equal<TaskState, 'Open' | 'Assigned' | 'InProgress' | 'Review' | 'Done'>>,
+  Expect<Equal<TaskDetailDto, ServersTask>>,
+  Expect<Equal<Awaited<ReturnType<Client['clubs']['current']>>['role'], Role>>,
+  Expect<Equal<Awaited<ReturnType<Client['shifts']['signUp']>>, ShiftSignupDto>>,
+  Expect<Equal<ReturnType<Client['tasks']['list']>, List<TaskListDto>>>,
+  Expect<Equal<Awaited<ReturnType<Client['tasks']['delete']>>, void>>,
+];
+
+/** Never called. */
+export async function neverCalled(
+  task: TaskDetailDto,
+  shift: ShiftDetailDto,
+  row: ShiftListDto,
+): Promise<void> {
+  const client = createClient({ baseUrl: 'http://127.0.0.1:3000', token: async () => 'token' });
+  // @ts-expect-error: nobody calls without a token
+  createClient({ baseUrl: 'http://127.0.0.1:3000' });
+
+  client.tasks.list({ state: ['Open'], dueBefore: new Date(), sort: '-dueAt', limit: 10 });
+  // @ts-expect-error: there is no such state
+  client.tasks.list({ state: ['Closed'] });
+  // @ts-expect-error: there is no such order
+  client.tasks.list({ sort: 'state' });
+  // @ts-expect-error: there is no such filter
+  client.tasks.list({ status: ['Open'] });
+  // @ts-expect-error: a list finds its own way on
+  client.tasks.list({ cursor: 'x' });
+  client.shifts.list({ hasFreeSlots: true, signedUp: 'me', from: new Date() });
+  // @ts-expect-error: there is no way to ask for full shifts
+  client.shifts.list({ hasFreeSlots: false });
+
+  await client.tasks.create({ title: 'Rake', dueAt: new Date() });
+  // @ts-expect-error: a task has a title
+  await client.tasks.create({ description: 'Rake' });
+  // @ts-expect-error: there is no such field
+  await client.tasks.create({ title: 'Rake', priority: 1 });
+
+  await client.tasks.update(task, { description: null });
+  // @ts-expect-error: without a version nobody knows what is overwritten
+  await client.tasks.update(task.id, { title: 'Rake' });
+  // @ts-expect-error: the version is that of the task
+  await client.tasks.update(task, { version: 1 });
+  // @ts-expect-error: a title cannot be cleared
+  await client.tasks.update(task, { title: null });
+  await client.tasks.move(task, 'Review');
+  // @ts-expect-error: there is no such state
+  await client.tasks.move(task, 'review');
+
+  await client.shifts.update(shift, { capacity: 3 });
+  // @ts-expect-error: the description is not in a row of a list, and would be cleared
+  await client.shifts.update(row, { capacity: 3 });
+  // @ts-expect-error: a capacity is a number
+  await client.shifts.update(shift, { capacity: '3' });
+  // @ts-expect-error: a task is not a place in a shift
+  const signup: TaskDetailDto = await client.shifts.signUp(shift.id);
+
+  for await (const { title } of client.tasks.list()) {
+    const text: string = title;
+    // @ts-expect-error: the description stands in the task itself
+    title.description satisfies string;
+    text satisfies string;
+  }
+  try {
+    await client.shifts.signUp(signup.id);
+  } catch (error) {
+    if (isProblem(error, 'shift_full', 'already_signed_up')) {
+      error.code satisfies 'shift_full' | 'already_signed_up';
+      // @ts-expect-error: it is one of the two
+      error.code satisfies 'shift_in_past';
+    }
+    // @ts-expect-error: there is no such code
+    isProblem(error, 'shift_is_full');
+  }
+}

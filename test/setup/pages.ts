@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Test } from 'tap';
+import { root } from './source.js';
+
+export const execute = promisify(execFile);
+
+/** The code blocks of a page in one language, as they are printed. */
+export async function codeBlocks(page: string, language: string): Promise<string[]> {
+  const text = await readFile(join(root, page), 'utf8');
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .filter(([, found]) => found === language)
+    .map(([, , code]) => code as string);
+}
+
+/** A folder of the test's own, gone after it. */
+export async function emptyFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'club-page-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/** A project of somebody else's with the client installed: what its package holds, and nothing else. */
+export async function projectWithClient(t: Test): Promise<string> {
+  const project = await emptyFolder(t);
+  await execute('npm', ['pack', '--silent', '--workspace', 'client', '--pack-destination', project], {
+    cwd: root,
+  });
+  const [archive = ''] = await readdir(project);
+  await execute('tar', ['-xzf', archive], { cwd: project });
+  await mkdir(join(project, 'node_modules'));
+  await cp(join(project, 'package'), join(project, 'node_modules/club-management-client'), {
+    recursive: true,
+  });
+  return project;
+}
+
+/** Runs a module in a folder, and answers with the lines that it prints. */
+export async function runModule(
+  folder: string,
+  code: string,
+  environment: Record<string, string>,
+): Promise<string[]> {
+  await writeFile(join(folder, 'script.mjs'), code);
+  const { stdout } = await execute(process.execPath, ['script.mjs'], {
+    cwd: folder,
+    env: environment,
+    timeout: 60_000,
+  });
+  return stdout.trimEnd().split('\n');
+}
