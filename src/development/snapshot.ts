@@ -31,7 +31,11 @@ const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
     file: new URL('../docs/errors.md', sqlDirectory),
     make: async () => describeCodes(),
   },
-  { name: 'docs/promises.txt', file: new URL('../docs/promises.txt', sqlDirectory), make: describePromises },
+  {
+    name: 'docs/promises.txt',
+    file: new URL('../docs/promises.txt', sqlDirectory),
+    make: async () => describePromises(document),
+  },
   {
     name: 'docs/requests.http',
     file: new URL('../docs/requests.http', sqlDirectory),
