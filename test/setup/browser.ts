@@ -29,8 +29,8 @@ export interface Page {
   complaints: string[];
   /** Runs an expression in the page, and answers with what it comes to. */
   evaluate<Value>(expression: string): Promise<Value>;
-  /** Waits until an expression in the page is true. */
-  until(expression: string): Promise<void>;
+  /** Waits until an expression in the page is true, or until there is no hope of it. */
+  until(expression: string, isHopeless?: () => boolean): Promise<void>;
   /** Clicks where the first element is that fits, as a mouse would. */
   click(selector: string): Promise<void>;
   /** Shows the page in so many pixels, in light or dark. */
@@ -109,8 +109,9 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
       }
       return result.value;
     };
-    const until: Page['until'] = async (expression) => {
-      for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(50)) {
+    const until: Page['until'] = async (expression, isHopeless = () => false) => {
+      const deadline = Date.now() + PATIENCE_MS;
+      for (; Date.now() < deadline && !isHopeless(); await sleep(50)) {
         if (await evaluate(expression)) {
           return;
         }
