@@ -6,21 +6,30 @@ export interface WaitingOptions {
   waitMs: number;
   /** How many wait at most; when there are more, every line is cut to what it may be when it stands. */
   queueLength: number;
-  /** How long a group's line may stand before it is no burst any more, in milliseconds. */
+  /** How long everybody of a group may wait long before that is no burst any more, in milliseconds. */
   burstMs: number;
-  /** How long one may have to wait in a line that stands longer, in milliseconds. */
+  /** How long is long, and what one waits at most when it is no burst, in milliseconds. */
   standingWaitMs: number;
 }
 
 interface Waiter<Good> {
   group: string;
+  since: number;
   resolve: (good: Good) => void;
   reject: (reason: Error) => void;
   timer: NodeJS.Timeout;
 }
 
-/** A line that was away for less than this has stood all the time, in milliseconds. */
-const GAP_MS = 1_000;
+/** What is known of a group that waits. */
+interface Line {
+  /** When somebody of it last waited for a short time only. */
+  soonAt: number;
+  /** Whether the group asks for more than it can have, so that its line is kept short. */
+  isStanding: boolean;
+}
+
+/** A line of so many is no overload, however slowly it moves. */
+const SHORT_LINE = 32;
 /** Over how long it is counted how many are served, in milliseconds; and a guess, as long as nobody has counted. */
 const COUNT_MS = 500;
 const GUESS_PER_MS = 0.5;
@@ -28,16 +37,16 @@ const GUESS_PER_MS = 0.5;
 /**
  * Those who wait for something, in groups that take turns, and none of them for long.
  *
- * A burst is worked off: whoever came with it waits as long as it takes, up to a limit. A line that never ends, or
- * that fills the house, is no burst but an overload. There a long wait helps nobody, because as many are served as
+ * A burst is worked off: whoever came with it waits as long as it takes, up to a limit. Where everybody waits long all
+ * the time, or the line fills the house, it is no burst but an overload. There a long wait helps nobody, because as many are served as
  * without it, only later; so the line is kept short, and who would stand too far back is sent away at the door
  * ("controlled delay", Nichols and Jacobson, ACM Queue 10(5), 2012; here by how long the line is and how fast it moves).
  */
 export class Waiting<Good> {
   readonly #options: WaitingOptions;
   readonly #queue: FairQueue<Waiter<Good>>;
-  /** Since when each group's line has stood, and when somebody last came into it. */
-  readonly #lines = new Map<string, { since: number; seen: number }>();
+  /** The groups that have somebody waiting. */
+  readonly #lines = new Map<string, Line>();
   readonly #pace = { count: 0, since: 0, perMs: GUESS_PER_MS };
 
   constructor(options: WaitingOptions) {
@@ -51,12 +60,7 @@ export class Waiting<Good> {
 
   /** Whether one more of this group would be sent away. */
   isOverloaded(group: string): boolean {
-    const since = this.#lines.get(group)?.since;
-    return (
-      since !== undefined &&
-      performance.now() - since > this.#options.burstMs &&
-      this.#queue.sizeOf(group) >= this.#standingLength()
-    );
+    return this.#lines.get(group)?.isStanding === true && this.#queue.sizeOf(group) >= this.#standingLength();
   }
 
   /**
@@ -65,7 +69,6 @@ export class Waiting<Good> {
    * @throws OVERLOADED at once, or when the line is cut; Unavailable when the wait runs out
    */
   wait(group: string): Promise<Good> {
-    this.#see(group);
     if (this.#queue.isFull) {
       this.#cut();
     }
@@ -75,9 +78,18 @@ export class Waiting<Good> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.remove(group, waiter);
+        this.#forget(group);
         reject(new Unavailable('No connection to the database became free in time.'));
       }, this.#options.waitMs);
-      const waiter: Waiter<Good> = { group, resolve, reject, timer };
+      const since = performance.now();
+      if (this.#queue.size === 0) {
+        this.#pace.count = 0;
+        this.#pace.since = since;
+      }
+      if (!this.#lines.has(group)) {
+        this.#lines.set(group, { soonAt: since, isStanding: false });
+      }
+      const waiter: Waiter<Good> = { group, since, resolve, reject, timer };
       this.#queue.push(group, waiter);
     });
   }
@@ -90,12 +102,14 @@ export class Waiting<Good> {
     }
     clearTimeout(waiter.timer);
     this.#keepPace();
+    this.#look(waiter);
     waiter.resolve(give(waiter.group));
     return true;
   }
 
   /** Sends everybody away. */
   dismiss(reason: Error): void {
+    this.#lines.clear();
     for (const waiter of this.#queue.clear()) {
       clearTimeout(waiter.timer);
       waiter.reject(reason);
@@ -105,7 +119,10 @@ export class Waiting<Good> {
   /** How long a line may be that stands: groups take turns, so each moves at its part of the pace. */
   #standingLength(): number {
     const { standingWaitMs } = this.#options;
-    return Math.max(1, Math.floor((standingWaitMs * this.#pace.perMs) / Math.max(1, this.#queue.width)));
+    return Math.max(
+      SHORT_LINE,
+      Math.floor((standingWaitMs * this.#pace.perMs) / Math.max(1, this.#queue.width)),
+    );
   }
 
   /** The house is full: every line that is too long is cut, and is a standing one from now on. */
@@ -115,29 +132,33 @@ export class Waiting<Good> {
       for (const waiter of this.#queue.cut(group, length)) {
         clearTimeout(waiter.timer);
         waiter.reject(OVERLOADED);
-        this.#lines.set(group, { since: Number.NEGATIVE_INFINITY, seen: performance.now() });
+        (this.#lines.get(group) as Line).isStanding = true;
       }
     }
   }
 
-  /** Notes that a group waits; forgets those that have not for a while. */
-  #see(group: string): void {
+  /** What the wait of somebody who is served says of their line. */
+  #look({ group, since }: Waiter<Good>): void {
     const now = performance.now();
-    if (this.#queue.size === 0) {
-      this.#pace.count = 0;
-      this.#pace.since = now;
+    const line = this.#lines.get(group) as Line;
+    const { standingWaitMs, burstMs } = this.#options;
+    if (now - since <= standingWaitMs) {
+      line.soonAt = now;
+    } else if (now - line.soonAt > burstMs) {
+      line.isStanding = true;
     }
-    const line = this.#lines.get(group);
-    if (line !== undefined && now - line.seen <= GAP_MS) {
-      line.seen = now;
-      return;
+    // A line that is kept short is waited in for a short time, so more than that is asked before it may grow again.
+    if (now - since <= standingWaitMs / 2) {
+      line.isStanding = false;
     }
-    for (const [other, { seen }] of this.#lines) {
-      if (now - seen > GAP_MS) {
-        this.#lines.delete(other);
-      }
+    this.#forget(group);
+  }
+
+  /** A group of whom nobody waits has no line. */
+  #forget(group: string): void {
+    if (this.#queue.sizeOf(group) === 0) {
+      this.#lines.delete(group);
     }
-    this.#lines.set(group, { since: now, seen: now });
   }
 
   #keepPace(): void {

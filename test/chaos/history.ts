@@ -1,5 +1,9 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 
 /** What a client may ask for. */
 export type Kind =
@@ -120,12 +124,20 @@ export function isUnknown({ status }: Operation): boolean {
 /** Keeps a history for somebody to look into. */
 export async function saveHistory(history: History, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, JSON.stringify(history));
+  // Line by line, because half an hour of it is more than one text can hold.
+  const { operations, ...rest } = history;
+  const lines = Readable.from([rest, ...operations]).map((part) => `${JSON.stringify(part)}\n`);
+  await pipeline(lines, createWriteStream(path));
 }
 
 /** Reads a history that was kept. */
 export async function loadHistory(path: string): Promise<History> {
-  return JSON.parse(await readFile(path, 'utf8')) as History;
+  const parts: unknown[] = [];
+  for await (const line of createInterface(createReadStream(path))) {
+    parts.push(JSON.parse(line));
+  }
+  const [rest, ...operations] = parts as [Omit<History, 'operations'>, ...Operation[]];
+  return { ...rest, operations };
 }
 
 /** Sorts things into groups, in their order. */
