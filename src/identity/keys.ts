@@ -89,7 +89,7 @@ export class IssuerKeys {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()
-      .catch(({ message, cause }: Error) => this.#onFailure(cause instanceof Error ? cause.message : message))
+      .catch((error: Error) => this.#onFailure(reasonOf(error)))
       .finally(() => {
         this.#fetching = undefined;
       });
@@ -115,10 +115,27 @@ export class IssuerKeys {
       jwks_uri?: unknown;
     };
     if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
-      throw new Error('The discovery document is not that of the issuer.');
+      throw new IssuerFault('The discovery document is not that of the issuer.');
     }
     return document.jwks_uri;
   }
+}
+
+/** What is wrong with the issuer, in words of our own. */
+class IssuerFault extends Error {}
+
+/** Why a fetch failed. Other messages can hold the address, with a password in it, or a piece of the answer. */
+function reasonOf(error: Error): string {
+  if (error instanceof IssuerFault) {
+    return error.message;
+  }
+  if (error.name === 'TimeoutError') {
+    return 'There was no answer in time.';
+  }
+  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+  return code === undefined
+    ? 'The request or its answer could not be understood.'
+    : `The request failed: ${code}.`;
 }
 
 /** Fetches a JSON document that is neither slow nor huge, from where it says it is. */
@@ -126,7 +143,7 @@ async function fetchDocument(url: string): Promise<unknown> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
   if (!response.ok || response.body === null) {
-    throw new Error(`The answer was ${response.status}.`);
+    throw new IssuerFault(`The answer was ${response.status}.`);
   }
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -134,7 +151,7 @@ async function fetchDocument(url: string): Promise<unknown> {
     parts.push(part);
     bytes += part.length;
     if (bytes > MOST_BYTES) {
-      throw new Error(`The answer had more than ${MOST_BYTES} bytes.`);
+      throw new IssuerFault(`The answer had more than ${MOST_BYTES} bytes.`);
     }
   }
   return JSON.parse(Buffer.concat(parts).toString());

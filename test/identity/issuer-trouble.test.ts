@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { IssuerKeys } from '../../src/identity/keys.js';
 import { BELIEVED, openGate } from '../setup/gate.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
 
@@ -51,6 +52,28 @@ for (const [what, answer] of troubles) {
     t.equal(await gate.code(fresh()), BELIEVED);
   });
 }
+
+t.test('the log says why keys could not be fetched, and nothing of the address or the answer', async (t) => {
+  const reasons: string[] = [];
+  const reasonFor = async (url: string) => {
+    const keys = new IssuerKeys({ issuer: 'urn:example:issuer', jwksUrl: url }, (reason) =>
+      reasons.push(reason),
+    );
+    await keys.find({ alg: 'ES256', kid: 'any' }).catch(() => {});
+    return reasons.pop();
+  };
+  const provider = await startProvider(t);
+  const answered = (answer: (response: ServerResponse) => void) => {
+    provider.documents.set('/jwks', answer);
+    return reasonFor(`${provider.url}/jwks`);
+  };
+  t.equal(await answered((response) => response.writeHead(500).end()), 'The answer was 500.');
+  const unclear = 'The request or its answer could not be understood.';
+  t.equal(await answered((response) => response.writeHead(200).end('{"d": "a private key"')), unclear);
+  t.equal(await reasonFor('http://anna:a-password@127.0.0.1:1/jwks'), unclear);
+  await provider.goDown();
+  t.match(await reasonFor(`${provider.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
+});
 
 t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
   const { provider, gate, clock, fresh } = await withKnownKeys(t);

@@ -26,9 +26,7 @@ export const ofProgram: Defect[] = [
     charge: 'lost',
     aim: beforeCommit,
     habits: writing,
-    patches: [
-      [TRANSACTION, `await finish(session, 'commit');`, `finish(session, 'commit').catch(() => {});`],
-    ],
+    patches: [[TRANSACTION, 'await ended;', 'ended.catch(() => {});']],
   },
   {
     name: 'the tag of COMMIT is not looked at',
