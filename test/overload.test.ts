@@ -1,5 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
+import { SECURITY_HEADERS } from '../src/plugins/security-headers.js';
 import { startService } from './setup/service.js';
 import { tally } from './setup/shifts.js';
 
@@ -50,12 +51,13 @@ t.test('who floods their club is refused cheaply, and nobody else is', async (t)
   t.equal(again.headers['x-request-id'], again.body.requestId);
   const same = ({ headers, body }: typeof again) => [
     { ...body, requestId: '', instance: '' },
-    ['content-type', 'retry-after', 'cache-control', 'vary', 'x-content-type-options'].map(
+    ['content-type', 'retry-after', 'cache-control', 'vary', ...Object.keys(SECURITY_HEADERS)].map(
       (name) => headers[name],
     ),
   ];
   t.same(same(again), same(first), 'in the same words');
   t.match(written.join(''), /refused at the door/);
+  t.equal((await knock({}, '/livez')).status, 200, 'health is not refused');
   t.equal((await knock({ 'x-tenant-id': south })).status, 403, 'of another club the token is read as ever');
   t.equal((await knock({ authorization: `Bearer ${token}x` })).status, 401, 'and so is another token');
   t.equal((await knock({ origin: 'https://app.example.org' })).status, 503);

@@ -38,9 +38,10 @@ const GUESS_PER_MS = 0.5;
  * Those who wait for something, in groups that take turns, and none of them for long.
  *
  * A burst is worked off: whoever came with it waits as long as it takes, up to a limit. Where everybody waits long all
- * the time, or the line fills the house, it is no burst but an overload. There a long wait helps nobody, because as many are served as
- * without it, only later; so the line is kept short, and who would stand too far back is sent away at the door
- * ("controlled delay", Nichols and Jacobson, ACM Queue 10(5), 2012; here by how long the line is and how fast it moves).
+ * the time, or the line fills the house, it is no burst but an overload. There a long wait helps nobody, because as
+ * many are served as without it, only later; so the line is kept short, and who would stand too far back is sent away
+ * at the door ("controlled delay", Nichols and Jacobson, ACM Queue 10(5), 2012; here by how long the line is and how
+ * fast it moves).
  */
 export class Waiting<Good> {
   readonly #options: WaitingOptions;

@@ -6,6 +6,7 @@ import { OVERLOADED } from '../database/failures.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import type { Problem } from '../problems/problem.js';
 import { RETRY_AFTER_S } from './problems.js';
+import { SECURITY_HEADERS } from './security-headers.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -45,8 +46,9 @@ export const overload = plugin<{ database: Database }>(
       }
     });
 
-    const isTold = ({ headers }: IncomingMessage) =>
+    const isTold = ({ url, headers }: IncomingMessage) =>
       told.size > 0 &&
+      url?.startsWith('/api/') &&
       headers.origin === undefined &&
       !app.isDraining &&
       told.has(callerOf(headers)) &&
@@ -83,11 +85,11 @@ function callerOf(headers: IncomingHttpHeaders): string {
 
 const TOO_MUCH = problemFromDatabase(OVERLOADED) as Problem;
 const HEADERS = {
+  ...SECURITY_HEADERS,
   'content-type': 'application/problem+json',
   'retry-after': RETRY_AFTER_S,
   'cache-control': 'private, no-cache',
   vary: 'Authorization, X-Tenant-Id',
-  'x-content-type-options': 'nosniff',
 };
 
 function refuse({ url = '' }: IncomingMessage, response: ServerResponse): void {
