@@ -35,7 +35,7 @@ t.test('a critical finding makes the service not ready until it is mended; a war
   t.match(fine, { status: 200, body: { status: 'ready', audit: { critical: 0, warnings: 0 } } });
   t.ok(Math.abs(Date.parse(fine.body.audit.at) - Date.now()) < 60_000, 'with the time of the audit');
 
-  await db.look('create index tasks_by_title on app.tasks (tenant_id, title)');
+  await db.look('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
   await app.audit.run();
   t.match(await service.send('GET', '/readyz'), {
     status: 200,
@@ -70,7 +70,7 @@ t.test('a finding is logged when it appears, and when it is gone, and not betwee
     () => app.audit.latest(),
     (latest) => latest !== undefined,
   );
-  t.match(lines(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_title' }]);
+  t.match(lines(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_completion' }]);
   t.match(lines()[0], { detail: /^it was not there/, msg: 'audit finding' });
 
   const audits = async (number: number) => {
@@ -175,7 +175,7 @@ t.test('while a deploy is under way nothing is audited, and deploys alarm nobody
     await db.look('alter table app.tasks enable row level security');
   });
 
-  await db.look('drop index app.tasks_by_title');
+  await db.look('drop index app.tasks_by_completion');
   const { lines, ready } = await startAuditing(t, service);
   await until(ready, ({ status }) => status === 200);
   for (let count = 0; count < 3; count += 1) {

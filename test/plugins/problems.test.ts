@@ -93,8 +93,12 @@ t.test('a database that cannot be reached is a 503 that says when to come back',
 });
 
 t.test('a failure inside is a 500 that shows nothing of the database or the code', async (t) => {
-  // A deploy gone wrong: the service may no longer read what it needs.
-  await service.db.look('revoke select on app.tasks from club_api');
+  t.equal((await anna.post('/api/tasks', { title: 'Mow' })).status, 201);
+  // Something in the database that the service knows nothing of.
+  await service.db.look(
+    `create function public.surprise() returns uuid language plpgsql as $$ begin raise exception 'a secret of the database'; end $$`,
+  );
+  await service.db.look('alter policy tasks_read on app.tasks using (public.surprise() is not null)');
   for (const method of ['GET', 'POST']) {
     const lines = Object.entries({ ...signedIn, 'content-type': 'application/json' });
     const answer = await wire(method, '/api/tasks', lines, method === 'POST' ? '{"title":"Mow"}' : undefined);
@@ -102,6 +106,7 @@ t.test('a failure inside is a 500 that shows nothing of the database or the code
     isProblem(t, answer, 'internal_error', '/api/tasks');
     carriesHeaders(t, answer, '500');
   }
-  await service.db.look('grant select on app.tasks to club_api');
+  await service.db.look("alter policy tasks_read on app.tasks using ((select app.role()) >= 'Member')");
+  await service.db.look('drop function public.surprise');
   t.equal((await anna.get('/api/tasks')).status, 200);
 });
