@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { buildApp } from '../app.js';
+import { readServerConfig } from '../config.js';
 import { Database } from '../database/database.js';
-import { plainClubsClaim } from '../identity/clubs-claim.js';
 
 export interface Parameter {
   name: string;
@@ -27,33 +27,14 @@ export interface Document {
   components: { schemas: Record<string, { examples?: unknown[] }> };
 }
 
+/** Nobody listens there, and nobody has to: the document is made of the routes. */
+const NOWHERE = { DATABASE_URL: 'postgres://club_api@127.0.0.1/none', AUTH_ISSUER: 'http://127.0.0.1' };
+
 /** The OpenAPI document of the service as it stands in production; no server listens, and no database is asked. */
 export async function readDocument(): Promise<Document> {
-  const database = new Database({ url: 'postgres://club_api@127.0.0.1/none', slots: 1, prepare: true });
-  const app = await buildApp(
-    {
-      host: '127.0.0.1',
-      port: 0,
-      maxConnections: 1,
-      rateLimitPerMinute: 600,
-      logLevel: 'silent',
-      database: { url: '', slots: 1, prepare: true },
-      auth: {
-        issuer: 'http://127.0.0.1',
-        audiences: ['club-management-service'],
-        audienceClaim: 'aud',
-        jwksUrl: 'http://127.0.0.1/jwks',
-        clubs: plainClubsClaim('clubs'),
-      },
-      trustProxy: undefined,
-      corsOrigins: [],
-      metrics: undefined,
-      testUserHeader: false,
-    },
-    database,
-    pino({ level: 'silent' }),
-    null,
-  );
+  const config = readServerConfig(NOWHERE, {});
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, pino({ level: 'silent' }), null);
   await app.ready();
   const document = structuredClone(app.swagger()) as unknown as Document;
   await app.close();
