@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, TestProxy, Verdict } from '../setup/proxy.js';
 import { OPERATORS } from './operators.js';
-import type { Stage } from './stage.js';
+import { BACKENDS, type Stage } from './stage.js';
 
 /** One way to do harm, healed when it returns. */
 export type Harm = (stage: Stage, random: () => number) => Promise<void>;
-
-const BACKENDS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
-  and datname = current_database()`;
 
 async function someBackends({ look }: Stage, random: () => number): Promise<number[]> {
   const pids = (await look(`select pid ${BACKENDS}`)).map(({ pid }) => pid as number);

@@ -2,21 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import type { Harm } from './nemesis.js';
-import type { Stage } from './stage.js';
-
-const SESSIONS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
-  and datname = current_database()`;
+import { BACKENDS, type Stage } from './stage.js';
 
 /** Something is so for a while. */
 const forAWhile =
   (harm: string, cure: string, mostMs: number): Harm =>
   async ({ look, database }, random) => {
     await look(harm.replace('DATABASE', database));
-    await look(`select pg_terminate_backend(pid) ${SESSIONS}`);
+    await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
     await sleep(random() * mostMs);
     await look(cure.replace('DATABASE', database));
     // Sessions keep what they began with.
-    await look(`select pg_terminate_backend(pid) ${SESSIONS}`);
+    await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
   };
 
 /** Holds a lock on a table, as somebody does who has left a transaction open. */
@@ -34,7 +31,7 @@ const locking =
 export const OPERATORS: Record<string, Harm> = {
   'statements cancelled': async ({ look }, random) => {
     for (let turn = 0; turn < 10; turn += 1) {
-      await look(`select pg_cancel_backend(pid) ${SESSIONS}`);
+      await look(`select pg_cancel_backend(pid) ${BACKENDS}`);
       await sleep(random() * 50);
     }
   },

@@ -12,6 +12,9 @@ import type { Victim } from './postgres.js';
 import { prepareService, type ServiceProcess } from './process.js';
 
 export const POOL_SIZE = 4;
+/** The sessions of the service, as the statements end that look for them. */
+export const BACKENDS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
+  and datname = current_database()`;
 const AUDIENCE = 'club-management-service';
 
 /** A club and its canary: a word that every text of it bears and no other club's does. */
