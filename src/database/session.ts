@@ -28,8 +28,8 @@ type Driver = ReturnType<typeof connect>;
  */
 export class Session {
   readonly openedAt = Date.now();
-  /** Whether a transaction may begin before the one before it has been answered; a pooler in between is spared that. */
-  readonly runsAhead: boolean;
+  /** Whether it has a backend of its own for life; behind a pooler in transaction mode, each transaction has another. */
+  readonly ownsBackend: boolean;
   /** True until its first borrower has checked it. */
   isNew = true;
   readonly #driver: Driver;
@@ -41,7 +41,7 @@ export class Session {
   /** @param onLost called once if the session is lost; not when it is closed */
   constructor(options: SessionOptions, onLost = () => {}) {
     this.#onLost = onLost;
-    this.runsAhead = options.prepare;
+    this.ownsBackend = options.prepare;
     this.#driver = connect(options, {
       socket: (target) => this.#openSocket(target),
       onNotice: (code) =>

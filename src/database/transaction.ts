@@ -73,7 +73,7 @@ export async function runTransaction<Result, Row>(
     throw refusal ?? error;
   }
   const ended = finish(session, 'commit');
-  if (mode === 'read only' && session.runsAhead) {
+  if (mode === 'read only' && session.ownsBackend) {
     // A reader has nothing to keep, so its answer need not wait. COMMIT leaves in one flush with the BEGIN of whoever
     // borrows the session next, and a wrong answer to it loses the session under them, before they believe a row.
     ended.catch(() => {});

@@ -7,6 +7,7 @@ import { environmentWith } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { UnsafeRole } from '../../src/database/failures.js';
 import { isDeployed } from '../../src/database/readiness.js';
+import { sql } from '../../src/database/sql.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { createDatabase } from '../../src/development/database.js';
 import { urlOf } from '../../src/development/test-cluster.js';
@@ -62,6 +63,23 @@ t.test('the runtime login is admitted', async (t) => {
   const database = new Database({ url: db.url, slots: 1, prepare: true });
   t.equal(await isDeployed(database), true);
   await database.close();
+});
+
+t.test('a session plans a statement once, for all values; behind a pooler nothing is set', async (t) => {
+  const entry = {
+    statement: sql`select ''`,
+    isEcho: () => true,
+    accept: () => {},
+  };
+  for (const [prepare, mode] of [
+    [true, 'force_generic_plan'],
+    [false, 'auto'],
+  ] as const) {
+    const database = new Database({ url: db.url, slots: 1, prepare });
+    const rows = await database.transaction('read only', entry, (tx) => tx.query(sql`show plan_cache_mode`));
+    t.same(rows, [{ planCacheMode: mode }], `prepared statements ${prepare ? 'on' : 'off'}`);
+    await database.close();
+  }
 });
 
 t.test('the service ends with 1 and one sentence when its login is dangerous', async (t) => {
