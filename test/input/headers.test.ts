@@ -1,0 +1,87 @@
+import t from 'tap';
+import { openWires, type Reply } from '../setup/raw.js';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t);
+const raw = await openWires(service.app);
+const north = await service.db.makeClub('north');
+const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+const anna = service.as('anna', 'Admin', north);
+const task = (await anna.post('/api/tasks', { title: 'Mow' })).body.id;
+const headers = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
+const body = '{"title":"Sweep"}';
+const sized = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+const behind = `POST /api/tasks HTTP/1.1\r\n${headers}\r\n${sized}\r\n${body}`;
+const titles = () => service.db.look('select title from app.tasks');
+
+/** Code and faulty headers of each answer; the status where it has no code. */
+const told = (replies: Reply[]) =>
+  replies.map(({ status, body }) => {
+    const problem = status < 400 ? {} : JSON.parse(body);
+    const named = (problem.errors ?? []).map(({ header }: { header?: string }) => header);
+    return [problem.code ?? status, ...named].join(' ');
+  });
+
+t.test('a header counts, however many lines stand before it', async (t) => {
+  const wrong: unknown[] = [];
+  const patch = `PATCH /api/tasks/${task} HTTP/1.1\r\n${headers}\r\n${sized}`;
+  for (const [first, last, expected, content = ''] of [
+    [`GET /api/tasks HTTP/1.1\r\n${headers}\r\n`, '', '200'],
+    [`GET /api/tasks HTTP/1.1\r\n${headers}\r\n`, `X-Tenant-Id: ${north}`, 'tenant_header_invalid'],
+    [`GET /api/tasks HTTP/1.1\r\n${headers}\r\n`, 'Authorization: Bearer x', 'invalid_token'],
+    [`GET /api/tasks HTTP/1.1\r\n${headers}\r\n`, 'Host: b', 'invalid_parameter Host'],
+    [`GET /api/tasks HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n`, `X-Tenant-Id: ${north}`, '200'],
+    [patch, 'If-Match: "77"', 'precondition_failed', body],
+  ] as const) {
+    for (const count of [0, 990, 1_000, 1_100, 2_000, 3_500]) {
+      const lines = `${'a:\r\n'.repeat(count)}${last}${last === '' ? '' : '\r\n'}`;
+      const { replies } = await raw(`${first}${lines}Connection: close\r\n\r\n${content}`, 1);
+      if (told(replies).join() !== expected) {
+        wrong.push([last.split(':')[0], count, ...told(replies)]);
+      }
+    }
+  } // biome-ignore format: a case a line
+  t.same(wrong, []);
+  t.same(await titles(), [{ title: 'Mow' }]);
+});
+
+t.test('a body comes with its length or in plain chunks; behind any other nothing is read', async (t) => {
+  const wrong: unknown[] = [];
+  const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const post = (version: string, lines: string, content = chunks) =>
+    `POST /api/tasks HTTP/${version}\r\n${headers}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n${content}`;
+  for (const [version, lines, content] of [
+    ['1.1', 'Transfer-Encoding: gzip, chunked'],
+    ['1.1', 'Transfer-Encoding: x, chunked'],
+    ['1.1', 'Transfer-Encoding: ,chunked'],
+    ['1.1', 'Transfer-Encoding: identity, chunked'],
+    ['1.1', 'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked'],
+    // Node reads no body there.
+    ['1.1', 'Transfer-Encoding:', ''],
+    ['1.0', 'Transfer-Encoding: chunked'],
+    ['1.0', 'Connection: keep-alive\r\nTransfer-Encoding: chunked'],
+  ] as const) {
+    const { replies, text } = await raw(
+      `${post(version, lines, content)}${behind}`,
+      Number.POSITIVE_INFINITY,
+    );
+    const isClosed = replies[0]?.headers.connection === 'close';
+    if (told(replies).join() !== 'invalid_parameter Transfer-Encoding' || !isClosed) {
+      wrong.push([version, lines, text.slice(0, 300)]);
+    }
+  }
+  t.same(wrong, []);
+  t.same(await titles(), [{ title: 'Mow' }], 'nor is anything made');
+  const plain = await raw(`${post('1.1', 'Transfer-Encoding: Chunked')}${behind}`, 2);
+  t.same(told(plain.replies), ['201', '201'], 'in any letter case');
+  t.equal((await titles()).length, 3);
+});
+
+t.test('behind a message without a host, or with two, nothing is read', async (t) => {
+  const before = (await titles()).length;
+  for (const hosts of ['', 'Host: a\r\nHost: b\r\n']) {
+    const { replies } = await raw(`GET /livez HTTP/1.1\r\n${hosts}\r\n${behind}`, Number.POSITIVE_INFINITY);
+    t.same(told(replies), ['invalid_parameter Host']);
+  }
+  t.equal((await titles()).length, before);
+});
