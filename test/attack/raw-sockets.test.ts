@@ -1,10 +1,14 @@
+import { readFile, rm } from 'node:fs/promises';
 import { setImmediate as breathe } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { openWires, type Raw, type Reply } from '../setup/raw.js';
+import { openWires, type Reply } from '../setup/raw.js';
 import { startService } from '../setup/service.js';
-import { attack, isWhole, type Tally } from './tally.js';
-import { type Bytes, messages } from './wild/bytes.js';
+import { isRecord } from './secrets.js';
+import { attack, isWhole } from './tally.js';
+import { type Bytes, keepMessage, keptMessage, messages } from './wild/bytes.js';
+import { hunt } from './wild/hunt.js';
+import type { Complaint } from './wild/judge.js';
 
 const MESSAGES = isWhole ? 20_000 : 3_000;
 const IN_FLIGHT = 16;
@@ -12,7 +16,16 @@ t.setTimeout(600_000);
 
 /** Another one every time; SEED=… draws again what a run drew that said it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
-const service = await startService(t);
+/** A kept message, to be sent again instead: CHECK=.data/wild/raw-….json. */
+const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? process.env.CHECK : undefined;
+const lines = { count: 0, broken: [] as string[], leaking: [] as string[] };
+const service = await startService(t, {}, undefined, {
+  write: (line: string) => {
+    lines.count += 1;
+    lines.broken.push(...(isRecord(line) ? [] : [`no line of the log: ${line}`]));
+    lines.leaking.push(...(/Bearer|eyJ|Smuggled/.test(line) ? [`in the log: ${line}`] : []));
+  },
+});
 const raw = await openWires(service.app);
 const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
 const headers = async (sub: string, club: string) =>
@@ -56,44 +69,71 @@ function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
 }
 
 /** Sends a message and judges what comes back. */
-async function attempt(raw: Raw, message: Bytes, tally: Tally): Promise<void> {
-  tally.tried += 1;
-  const shown = JSON.stringify(message.bytes.toString('latin1'))
-    .replaceAll(/Bearer [\w.-]{50,}/g, 'Bearer …')
-    .slice(0, 1_500);
+async function attempt(message: Bytes): Promise<Complaint | undefined> {
   try {
     const { replies, text } = await raw(
       message.cuts.length > 0 ? pieces(message) : message.bytes,
       message.is === 'cut' ? 0 : Number.POSITIVE_INFINITY,
     );
     if (replies.some(({ status }) => status >= 500)) {
-      tally.serverErrors.push(`${text.slice(0, 300)} to ${shown}`);
+      return { count: 'serverErrors', what: text.slice(0, 300) };
     }
     const what = wrong(message, replies);
-    if (what !== undefined) {
-      tally.through.push(`${what}: ${text.slice(0, 300)} to ${message.is} ${shown}`);
-    }
+    return what === undefined
+      ? undefined
+      : { count: 'through', what: `${what}: ${text.slice(0, 300)} to ${message.is}` };
   } catch (error) {
-    tally.serverErrors.push(`${(error as Error).message} after ${message.is} ${shown}`);
+    return { count: 'serverErrors', what: `${(error as Error).message} after ${message.is}` };
   }
 }
 
+/** As a line of a report. */
+const shown = ({ bytes }: Bytes) =>
+  JSON.stringify(bytes.toString('latin1'))
+    .replaceAll(/Bearer [\w.-]{50,}/g, 'Bearer …')
+    .slice(0, 1_500);
+
 t.test('a broken message is refused or cut off, and nobody behind it is read as part of it', async (t) => {
+  if (kept !== undefined) {
+    const message = keptMessage(senders, await readFile(kept, 'utf8'));
+    t.same(await attempt(message), undefined, kept);
+    return;
+  }
   await attack(t, 'raw sockets', MESSAGES, async (tally) => {
     t.comment(`raw sockets seed: ${seed}`);
-    const drawn = fc.sample(messages(senders), { numRuns: MESSAGES, seed });
-    const lanes = Array.from({ length: IN_FLIGHT }, async () => {
-      for (let message = drawn.pop(); message !== undefined; message = drawn.pop()) {
-        await attempt(raw, message, tally);
-      }
-    });
-    await Promise.all(lanes);
+    const judged = (message: Bytes) => {
+      tally.tried += 1;
+      return attempt(message);
+    };
+    const finds = await hunt(messages(senders), judged, MESSAGES, seed, { inFlight: IN_FLIGHT });
+    for (const { count, what, item, ...where } of finds) {
+      const file = keepMessage(senders, item, { what, ...where });
+      tally[count].push(`${what}, ${shown(item)}, kept in ${file}`);
+    }
     for (const { title } of await service.db.look<{ title: string }>('select title from app.tasks')) {
       tally.through.push(`made: ${title}`);
     }
+    tally.through.push(...lines.broken);
+    tally.leaks.push(...lines.leaking);
+    t.ok(lines.count >= MESSAGES / 2, `${lines.count} lines of the log, each one JSON object`);
   });
   const { replies } = await raw(good, 1);
   t.match(jsonOf(replies[0] as Reply), { externalUserId: 'own' }, 'a good request is answered as before');
+});
+
+t.test('what is reported is small, and can be sent again', async (t) => {
+  const isPlanted = ({ bytes }: Bytes) => bytes.includes('xchunked');
+  const judged = async (message: Bytes): Promise<Complaint | undefined> =>
+    isPlanted(message) ? { count: 'through', what: 'planted' } : undefined;
+  const [find] = await hunt(messages(senders), judged, 4_000, 5, { most: 1 });
+  const message = find?.item as Bytes;
+  t.ok(isPlanted(message));
+  t.same([message.cuts, message.who], [[], []], 'in one piece, and nothing before it');
+  const file = keepMessage(senders, message, { seed: 5 });
+  const text = await readFile(file, 'utf8');
+  t.notMatch(text, /Bearer/);
+  t.same(keptMessage(senders, text), message);
+  await rm(file);
 });
 
 t.test('what gets through is noticed', async (t) => {

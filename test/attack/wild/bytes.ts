@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
+import { keep } from './hunt.js';
 
 /** What a message is made of: who sends it, and who sends what comes behind it on the same connection. */
 export interface Senders {
@@ -23,6 +24,8 @@ export interface Bytes {
 }
 
 const BODY = '{"title":"Smuggled"}';
+/** What stands for the senders in a file. */
+const [OWN, OTHER] = ['{own}', '{other}'];
 const me = (lines: string, close = '') => `GET /api/members/me HTTP/1.1\r\n${lines}\r\n${close}\r\n`;
 const spelt = (name: string) =>
   fc.constantFrom(name, name.toLowerCase(), name.toUpperCase()).chain((word) => fc.constantFrom(': ', ':', ':\t', ':   ').map((colon) => word + colon)); // biome-ignore format: one thing
@@ -49,13 +52,14 @@ function unclear(size: number): Arbitrary<string> {
     both.map(([first, second, isTurned, between]) => (isTurned ? `${second}\r\n${between}${first}` : `${first}\r\n${between}${second}`)),
     fc.tuple(one(length, sizes), one(length, sizes)).map((lines) => lines.join('\r\n')),
     one(length, fc.constantFrom(`0, ${size}`, '+5', '-1', '0x10', '5 5', '5;', '5,', '1e1', '٥', '5\x0b', '9'.repeat(20), '9'.repeat(400), '5.0', '"5"', 'five')),
-    one(coding, fc.constantFrom('chunked, identity', 'xchunked', 'chunkedx', 'gzip', 'identity', 'chunked;q=1', 'chunked\x0b', '\x0bchunked', 'chunked, gzip', '"chunked"', 'chun ked')),
+    one(coding, fc.constantFrom('chunked, identity', 'xchunked', 'chunkedx', 'gzip', 'identity', 'chunked;q=1', 'chunked\x0b', '\x0bchunked', 'chunked, gzip', '"chunked"', 'chun ked', 'gzip, chunked', 'x, chunked', ',chunked', 'chunked, chunked', '')),
     fc.tuple(fc.constantFrom('Content-Length', 'Transfer-Encoding'), fc.constantFrom(' :', '\t:', '\0:', '\x0b:', '\r:', '\n:', '(:')).map(([name, colon]) => `${name}${colon} ${name === 'Content-Length' ? size : 'chunked'}`),
     one(coding, fc.constant('\r\n chunked\r\nContent-Length: 5')),
     one(length, fc.constant('5\nTransfer-Encoding: chunked')),
     control.map((code) => `X-A: a${code}b\r\nContent-Length: 0`).filter((text) => !/[\r\n]b/.test(text)),
     control.map((code) => `X${code}A: a\r\nContent-Length: 0`),
     lengthy.map((count) => `X-A: ${'a'.repeat(count)}`),
+    fc.integer({ min: 0, max: 3_500 }).map((count) => `${'a:\r\n'.repeat(count)}Host: b\r\nContent-Length: 0`),
   ); // biome-ignore format: a case a line
 }
 
@@ -96,6 +100,7 @@ export function messages({ own, other }: Senders): Arbitrary<Bytes> {
     { weight: 3, arbitrary: chunks.map((text) => `${post}Transfer-Encoding: chunked\r\n\r\n${text}`) },
     { weight: 3, arbitrary: lines.map((line) => `${line}\r\n${own}\r\n\r\n`) },
     { weight: 1, arbitrary: fc.oneof(hello, fc.constantFrom('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n')) },
+    { weight: 1, arbitrary: fc.constantFrom('', 'Connection: keep-alive\r\n').map((line) => `${post.replace('1.1', '1.0')}${line}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`) },
     { weight: 1, arbitrary: fc.constantFrom('\n', '\r').map((end) => `${post}Content-Length: 2\r\n\r\n`.replaceAll('\r\n', end)) },
   ); // biome-ignore format: a case a line
   const full = `${post}Content-Length: ${BODY.length + 1}\r\n\r\n${BODY}`;
@@ -106,9 +111,26 @@ export function messages({ own, other }: Senders): Arbitrary<Bytes> {
     { weight: 4, arbitrary: strange.map((written) => ({ text: written(own) + me(other, 'Connection: close\r\n'), is: 'strange' as const, who: ['own', 'other'] as const })) },
   ); // biome-ignore format: a case a line
   return fc.tuple(told, fc.integer({ min: 0, max: 3 }), fc.array(fc.nat(600), { maxLength: 3 })).map(([{ text, is, who }, before, cuts]) => ({
-    bytes: Buffer.from((before === 0 ? me(own) : '') + text, 'latin1'),
+    bytes: Buffer.from((before === 3 ? me(own) : '') + text, 'latin1'),
     is,
-    who: before === 0 ? ['own', ...who] : [...who],
+    who: before === 3 ? ['own', ...who] : [...who],
     cuts: cuts.sort((one, next) => one - next),
   })); // biome-ignore format: one thing
+}
+
+/** Keeps a message in a file, without the tokens and clubs of this run. */
+export function keepMessage(
+  { own, other }: Senders,
+  message: Bytes,
+  found: { seed: number; path?: string; what?: string },
+): string {
+  const text = message.bytes.toString('latin1').replaceAll(own, OWN).replaceAll(other, OTHER);
+  return keep(`raw-${found.seed}`, { ...found, message: { ...message, bytes: text } });
+}
+
+/** A kept message, of the senders of this run. */
+export function keptMessage({ own, other }: Senders, kept: string): Bytes {
+  const { message } = JSON.parse(kept);
+  const text = message.bytes.replaceAll(OWN, own).replaceAll(OTHER, other);
+  return { ...message, bytes: Buffer.from(text, 'latin1') };
 }

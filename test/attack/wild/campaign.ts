@@ -1,9 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import fc, { type Arbitrary } from 'fast-check';
 import { holdToDocument } from '../../setup/contract.js';
 import { changed } from './changes.js';
 import { describe } from './document.js';
 import { draft, written } from './draft.js';
+import { hunt, keep } from './hunt.js';
 import { type Complaint, judge } from './judge.js';
 import { noise } from './noise.js';
 import { oracle } from './oracle.js';
@@ -26,17 +26,7 @@ export interface Campaign {
   counts: Record<string, number>;
 }
 
-const IN_FLIGHT = 8;
 const TIDY_EVERY = 200;
-/** More than these say nothing new. */
-const MOST_FAILURES = 5;
-const FOLDER = '.data/wild';
-
-class Refuted extends Error {
-  constructor(readonly complaint: Complaint) {
-    super(complaint.what);
-  }
-}
 
 /** Judges the answer to one request. */
 export type Judge = (request: WildRequest, send: Send) => Promise<Complaint | undefined>;
@@ -70,15 +60,16 @@ export function plan(site: Site): Plan {
   };
 }
 
-/**
- * Sends so many requests, some at once, and shrinks those whose answers must not be. Each of those at once draws
- * with a seed of its own, so that one failure says by its seed and path how to draw it again.
- */
+/** Sends so many requests, some at once, and shrinks those whose answers must not be. */
 export async function campaign(
   { site, arbitrary, judged }: Plan,
   runs: number,
   seed: number,
-  { send = site.send, keeps = false, shrinks = true, most = MOST_FAILURES } = {},
+  {
+    send = site.send,
+    keeps = false,
+    ...options
+  }: { send?: Send; keeps?: boolean; shrinks?: boolean; most?: number } = {},
 ): Promise<Campaign> {
   const result: Campaign = { tried: 0, failures: [], counts: {} };
   const count = (name: string) => {
@@ -95,45 +86,10 @@ export async function campaign(
     return answer;
   };
 
-  let failing = 0;
-  const draw = async (lane: number): Promise<void> => {
-    let isFailing = false;
-    const property = fc.asyncProperty(arbitrary, async (request) => {
-      // Enough was found: what is under way is only shrunk.
-      if (!isFailing && failing >= most) {
-        return;
-      }
-      const complaint = await judged(request, counting);
-      if (complaint !== undefined) {
-        failing += isFailing ? 0 : 1;
-        isFailing = true;
-        throw new Refuted(complaint);
-      }
-    });
-    let left = Math.ceil(runs / IN_FLIGHT);
-    for (let own = seed + lane; left > 0 && failing < most; own += IN_FLIGHT) {
-      const details = await fc.check(property, { seed: own, numRuns: left, endOnFailure: !shrinks });
-      left -= details.numRuns;
-      isFailing = false;
-      if (details.failed && details.counterexample !== null) {
-        const [request] = details.counterexample;
-        const { errorInstance } = details;
-        const complaint: Complaint =
-          errorInstance instanceof Refuted
-            ? errorInstance.complaint
-            : { count: 'serverErrors', what: String(errorInstance) };
-        const failure = { ...complaint, seed: own, path: details.counterexamplePath ?? '', request };
-        result.failures.push(keeps ? { ...failure, file: keep(failure) } : failure);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, (_, lane) => draw(lane)));
+  const finds = await hunt(arbitrary, (request) => judged(request, counting), runs, seed, options);
+  for (const { item: request, ...found } of finds) {
+    const failure: Failure = { ...found, request };
+    result.failures.push(keeps ? { ...failure, file: keep(String(failure.seed), failure) } : failure);
+  }
   return result;
-}
-
-function keep(failure: Failure): string {
-  mkdirSync(FOLDER, { recursive: true });
-  const file = `${FOLDER}/${failure.seed}.json`;
-  writeFileSync(file, `${JSON.stringify(failure, null, 2)}\n`);
-  return file;
 }
