@@ -59,7 +59,8 @@ export function connect({
     throw new TypeError('baseUrl has a user or a password in it: no browser sends such a request.');
   }
   return {
-    base: `${url.origin}${url.pathname}`.replace(/\/+$/, ''),
+    // Without slashes at its end.
+    base: /^.*[^/]/.exec(`${url.origin}${url.pathname}`)?.[0] ?? '',
     token: keepToken(token),
     attempts: retry.attempts ?? ATTEMPTS,
     withinMs: retry.withinMs ?? WITHIN_MS,

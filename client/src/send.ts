@@ -32,7 +32,7 @@ export function senderOf(connection: Connection, clubId: string | undefined): Se
  * know the service by another path.
  */
 function cursorOf(link: string | null): string | undefined {
-  const target = link === null ? undefined : /<([^>]*)>\s*;\s*rel="?next"?/.exec(link)?.[1];
+  const target = link === null ? undefined : /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link)?.[1];
   return target === undefined
     ? undefined
     : (new URL(target, 'http://service').searchParams.get('cursor') ?? undefined);

@@ -1,27 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import { check } from 'recheck';
 import t from 'tap';
+import { makeDatabase, type TestDatabase } from '../setup/database.js';
 import { list, root } from '../setup/source.js';
 import { type Pattern, patternsInSql, patternsOf } from './patterns.js';
 
 /** By steps and not by the clock, so that a busy machine finds what an idle one finds. */
 const LIMITS = { timeout: 20_000, attackTimeout: null, incubationTimeout: null, randomSeed: 1 };
 
-/** What the expression does with the worst text; nothing when it takes a time that grows with the text's length. */
-async function weaknessOf({ path, source, flags }: Pattern): Promise<string[]> {
+/** What the expression does with the worst text, and that text; nothing when the time grows with the text's length. */
+async function weaknessOf({ path, source, flags }: Pattern): Promise<{ said: string; worst: string }[]> {
   const { status, ...found } = await check(source, flags, LIMITS);
   if (status === 'safe') {
     return [];
   }
   const why = 'complexity' in found ? found.complexity.summary : String('error' in found && found.error.kind);
-  return [`${path}: /${source}/${flags} is ${status}: ${why}`];
+  const { pumps = [], suffix = '' } = ('attack' in found && found.attack) || {};
+  const worst = pumps.map(({ prefix, pump }) => prefix + pump.repeat(20_000)).join('') + suffix;
+  return [{ said: `${path}: /${source}/${flags} is ${status}: ${why}`, worst }];
 }
 
 /** The weaknesses of many, one after the other: each search uses a processor of its own. */
 async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
   const weaknesses: string[] = [];
   for (const pattern of patterns) {
-    weaknesses.push(...(await weaknessOf(pattern)));
+    weaknesses.push(...(await weaknessOf(pattern)).map(({ said }) => said));
   }
   return weaknesses;
 }
@@ -30,9 +33,9 @@ async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
 const OF_THE_OPERATOR = /^src\/identity\/(clubs-pattern|clubs-claim|settings)\.ts: /;
 
 t.test('no regular expression of the source can be made to take long', async (t) => {
-  const { files } = await list('src');
+  const paths = [...(await list('src')).files, ...(await list('client/src')).files];
   const read = await Promise.all(
-    files
+    paths
       .filter((path) => path.endsWith('.ts'))
       .map(async (path) => patternsOf(path, await readFile(`${root}${path}`, 'utf8'))),
   );
@@ -47,7 +50,6 @@ t.test('no regular expression of the source can be made to take long', async (t)
 });
 
 t.test('nor one of the database that sees what a request brings', async (t) => {
-  // The schema audit reads the catalogue, which only deploys write.
   const { files } = await list('sql');
   const chapters = files.filter((path) => /^sql\/(migrations|policies)\//.test(path));
   const patterns = (await Promise.all(chapters.map(patternsInSql))).flat();
@@ -57,6 +59,44 @@ t.test('nor one of the database that sees what a request brings', async (t) => {
   );
   t.same(await weaknessesOf(patterns), []);
 });
+
+t.test(
+  'what the audit reads the catalogue by takes PostgreSQL no time, be it written for another engine to fail',
+  async (t) => {
+    const { files } = await list('sql/audit');
+    const chapters = files.filter((path) => path.endsWith('.sql'));
+    const patterns = (await Promise.all(chapters.map(patternsInSql))).flat();
+    t.ok(patterns.length > 30, `${patterns.length} regular expressions`);
+    const db = await makeDatabase(t);
+    const slow: string[] = [];
+    let tried = 0;
+    for (const pattern of patterns) {
+      for (const { said, worst } of await weaknessOf(pattern)) {
+        t.not(worst, '', said);
+        tried += 1;
+        slow.push(...((await isFast(db, pattern.written, worst)) ? [] : [said]));
+      }
+    }
+    t.ok(tried > 0, `${tried} that another engine would be slow with`);
+    t.same(slow, []);
+    // It looks back only where a pattern refers to what it has found.
+    const text = `${'a'.repeat(200)}x${'a'.repeat(200)}yb`;
+    t.notOk(await isFast(db, '^(\\w*)(\\w*)(\\w*)\\1x\\2y\\3$', text), 'a slow one is noticed');
+  },
+);
+
+/** Whether PostgreSQL has done with the text in a second; it has no NUL. */
+async function isFast(db: TestDatabase, pattern: string, text: string): Promise<boolean> {
+  await db.look("set statement_timeout = '1s'");
+  const values = [text.replaceAll('\0', '\x01'), pattern];
+  return db.look("select regexp_replace($1, $2, '', 'gi')", values).then(
+    () => true,
+    ({ code }) => {
+      t.equal(code, '57014');
+      return false;
+    },
+  );
+}
 
 t.test('a slow one is found, wherever it stands', async (t) => {
   const planted = {

@@ -56,14 +56,20 @@ export function patternsOf(path: string, text: string): { patterns: Pattern[]; u
   return { patterns, unreadable };
 }
 
-/** The regular expressions in SQL: beside the operators, and in the functions whose names begin with regexp. */
-export async function patternsInSql(path: string): Promise<Pattern[]> {
-  const text = (await readFile(`${root}${path}`, 'utf8')).replaceAll(/--.*/g, '');
+/**
+ * The regular expressions in SQL: beside the operators, and in the functions whose names begin with regexp.
+ *
+ * @returns as PostgreSQL has them, and as JavaScript would, whose boundaries of words have no sides
+ */
+export async function patternsInSql(path: string): Promise<(Pattern & { written: string })[]> {
+  const text = (await readFile(`${root}${path}`, 'utf8'))
+    .replaceAll(/--(?!\[).*/g, '')
+    .replaceAll(/'\s*\|\|\s*'/g, '');
   const operands = text.matchAll(/!?~\*?\s*'((?:[^']|'')*)'/g);
   const arguments_ = text.matchAll(/\bregexp_\w+\([^;]*?,\s*'((?:[^']|'')*)'/g);
-  return [...operands, ...arguments_].map(([, pattern = '']) => ({
-    path,
-    source: pattern.replaceAll("''", "'"),
-    flags: '',
-  }));
+  return [...operands, ...arguments_].map(([, pattern = '']) => {
+    const written = pattern.replaceAll("''", "'");
+    const source = written.replaceAll('\\m', '\\b(?=\\w)').replaceAll('\\M', '\\b(?<=\\w)');
+    return { path, source, written, flags: '' };
+  });
 }
