@@ -5,7 +5,7 @@ import { attack, isWhole, someOf, Tally } from './tally.js';
 import { algorithms, confusions } from './tokens/algorithms.js';
 import { authorization, huge } from './tokens/authorization.js';
 import { oneBitOff } from './tokens/bytes.js';
-import { claims } from './tokens/claims.js';
+import { ANYTHING, claims, INHERITED } from './tokens/claims.js';
 import { clubs } from './tokens/clubs.js';
 import { headers } from './tokens/headers.js';
 import { misusedKeys } from './tokens/keys.js';
@@ -14,6 +14,11 @@ import { spellings } from './tokens/spellings.js';
 import { CANARY, holdsPartOf, openTarget } from './tokens/target.js';
 
 const LEEWAY_S = 5;
+/** Claims that a good token may lack. */
+const OTHERS = [
+  'iat', 'name', 'preferred_username', 'email', 'email_verified', 'jti', 'azp', 'client_id', 'scope', 'typ', 'token_use',
+  'auth_time', 'acr', 'amr', 'cnf', 'act', 'sid', 'roles', 'alg', 'kid', ...INHERITED.filter((name) => name !== '__proto__'),
+]; // biome-ignore format: families side by side
 /** In the short form one of so many is tried, each time others. */
 const SHARE = 3;
 const target = await openTarget(t);
@@ -51,7 +56,7 @@ t.test('no bad token gets anything: not through, no fault, not a word of it back
       }
     }
   });
-  t.same([...attacker.fetches], [], 'nothing is fetched from where a token says');
+  t.equal(attacker.knocks(), 0, 'nobody goes where a token says');
   t.same(target.database.sessions, { opened: 0, lost: 0 }, 'and nothing of all this has asked the database');
   t.equal(await target.countMembers(), 0);
 });
@@ -94,7 +99,7 @@ t.test('what the issuer adds to a header, and means nothing here, changes nothin
     t.equal(await code(provider.sign({}, { header })), BELIEVED, JSON.stringify(header));
   }
   t.equal(await code(provider.sign({ pad: 'a'.repeat(8_000) })), BELIEVED, 'a long token');
-  t.same([...attacker.fetches], []);
+  t.equal(attacker.knocks(), 0);
 });
 
 t.test(
@@ -120,6 +125,30 @@ t.test('good tokens get what they are for', async (t) => {
   t.equal(await target.countMembers(), 1);
 });
 
+t.test(
+  'a claim that is optional, or means nothing here, is passed over or a 401, of whatever type',
+  async (t) => {
+    await attack(t, 'other claims', isWhole ? 700 : 200, async (tally) => {
+      const all = OTHERS.flatMap((name) => ANYTHING.map((value) => ({ name, value })));
+      for (const { name, value } of someOf(all, SHARE)) {
+        tally.tried += 1;
+        const answer = await target.wire('GET', '/api/members/me', [
+          ['authorization', `Bearer ${target.admin({ [name]: value })}`],
+          ['x-tenant-id', north],
+        ]);
+        const { status, body, text } = answer;
+        const isSelf = body?.externalUserId === CANARY && body?.role === 'Admin';
+        if (status >= 500) {
+          tally.serverErrors.push(`${name} ${JSON.stringify(value)}: ${text}`);
+        } else if (status !== 401 && !(status === 200 && isSelf)) {
+          tally.through.push(`${name} ${JSON.stringify(value)}: ${status} ${text}`);
+        }
+      }
+    });
+    t.equal(await target.countMembers(), 1);
+  },
+);
+
 t.test('the attack notices a service that believes what it should not', async (t) => {
   for (const [weakness, setting, fault] of [
     ['another issuer', { AUTH_ISSUER: 'anna', AUTH_JWKS_URL: `${provider.url}/jwks` }, 'iss "anna"'],
@@ -136,6 +165,9 @@ t.test('the attack notices a service that believes what it should not', async (t
       weakness,
     );
   }
+  const [before, secure] = [attacker.knocks(), attacker.url.replace('http', 'https')];
+  await fetch(secure).catch(() => {});
+  t.equal(attacker.knocks(), before + 1, 'and who goes where a token says, by TLS as well');
   t.ok(
     holdsPartOf(`log ${target.admin().slice(40, 60)}`, target.admin()),
     'and a part of a token where it must not be',

@@ -16,6 +16,8 @@ export interface Provider {
   documents: Map<string, unknown>;
   /** How often each path was fetched. */
   fetches: Map<string, number>;
+  /** How often somebody connected, be it to speak HTTP, TLS or nothing. */
+  knocks(): number;
   publicKeys: Record<Algorithm, KeyObject>;
   /** A token. What is given replaces what a good one holds; undefined leaves it out. */
   sign(claims?: Record<string, unknown>, options?: SignOptions): string;
@@ -53,6 +55,10 @@ export async function startProvider(t: Test): Promise<Provider> {
       response.end(JSON.stringify(document ?? {}));
     }
   });
+  let knocks = 0;
+  server.on('connection', () => {
+    knocks += 1;
+  });
   const goDown = async () => {
     if (server.listening) {
       server.close();
@@ -79,6 +85,7 @@ export async function startProvider(t: Test): Promise<Provider> {
     url,
     documents,
     fetches,
+    knocks: () => knocks,
     publicKeys: {
       RS256: rsa.publicKey,
       PS256: rsa.publicKey,

@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject } from 'node:crypto';
+import { createHmac, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { type Algorithm, encode, KEYS, type Provider, publish } from '../../setup/provider.js';
 import type { Attempt, Target } from './target.js';
 
@@ -76,8 +76,38 @@ function secretsOf(provider: Provider, name: Algorithm): [spelling: string, secr
     ['key set', JSON.stringify({ keys: [published] })],
     ['whole key set', JSON.stringify(provider.documents.get('/jwks'))],
     ['kid', name],
+    ...pointsOf(jwk),
+    ['OpenSSH', openSsh(jwk)],
     ['nothing', ''],
   ];
+}
+
+/** The point of a curve, as ANSI X9.62 has it. */
+function pointsOf({ x, y }: JsonWebKey): [string, Buffer][] {
+  const [first, second] = [x, y].map((number) => Buffer.from(number ?? '', 'base64url')) as [Buffer, Buffer];
+  return second.length === 0
+    ? []
+    : [
+        ['point', Buffer.concat([Buffer.of(4), first, second])],
+        ['point compressed', Buffer.concat([Buffer.of(2 + ((second.at(-1) ?? 0) % 2)), first])],
+      ];
+}
+
+/** As in authorized_keys; a number that could be taken for a negative one has a zero before it. */
+function openSsh({ n, e, x, y }: JsonWebKey): string {
+  const part = (bytes: Buffer | string) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(Buffer.byteLength(bytes));
+    return Buffer.concat([length, Buffer.from(bytes)]);
+  };
+  const bytes = (number = '') => Buffer.from(number, 'base64url');
+  const parts: (Buffer | string)[] =
+    n !== undefined
+      ? ['ssh-rsa', bytes(e), Buffer.concat([Buffer.of(0), bytes(n)])]
+      : y !== undefined
+        ? ['ecdsa-sha2-nistp256', 'nistp256', Buffer.concat([Buffer.of(4), bytes(x), bytes(y)])]
+        : ['ssh-ed25519', bytes(x)];
+  return `${parts[0]} ${Buffer.concat(parts.map(part)).toString('base64')}`;
 }
 
 function formsOf(key: KeyObject, type: 'spki' | 'pkcs1'): [string, string | Buffer][] {

@@ -3,7 +3,7 @@ import { AUDIENCE } from '../../setup/service.js';
 import type { Attempt, Target } from './target.js';
 
 /** One of every type that JSON has, and some that are nearly another. */
-const ANYTHING: unknown[] = [
+export const ANYTHING: unknown[] = [
   null, true, false, 0, 1, -1, 5, 1.5, -0.5, 1e308, -1e308, '', ' ', '0', '1', '-1', '1e99', 'NaN', 'Infinity', 'null',
   'true', 'undefined', '[object Object]', 'anna', '\0', '__proto__', 'constructor', 'toString', [], [[]], [null], [0],
   [5], [''], ['anna'], [[], {}], {}, { 0: 'anna' }, { length: 1 }, { toString: 'anna' }, { valueOf: 5 }, { $gt: '' },

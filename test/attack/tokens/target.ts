@@ -8,6 +8,7 @@ import { makeDatabase } from '../../setup/database.js';
 import { type Provider, startProvider } from '../../setup/provider.js';
 import { type Answer, AUDIENCE } from '../../setup/service.js';
 import { openWire, type Wire } from '../../setup/wire.js';
+import { isRecord } from '../secrets.js';
 import type { Tally } from '../tally.js';
 
 /** One request that must be refused, in exactly one of these ways. */
@@ -60,7 +61,13 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
   const db = await makeDatabase(t);
   const [north, south] = [await db.makeClub('north'), await db.makeClub('south')];
   const provider = await startProvider(t);
-  const environment = { DATABASE_URL: db.url, AUTH_ISSUER: provider.url, AUTH_AUDIENCE: AUDIENCE };
+  const environment = {
+    DATABASE_URL: db.url,
+    AUTH_ISSUER: provider.url,
+    AUTH_AUDIENCE: AUDIENCE,
+    // More come from one person than are answered in a minute.
+    RATE_LIMIT_PER_MINUTE: '0',
+  };
   const config = readServerConfig({ NODE_ENV: 'test', ...environment, ...settings }, {});
   const database = new Database(config.database);
   const written: string[] = [];
@@ -103,6 +110,11 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
           judge(tally, attempt, answers[index] as Answer | Error);
         });
         const log = written.join('');
+        const lost = written.filter((line) => !isRecord(line));
+        tally.through.push(...lost.map((line) => `no line of the log: ${line}`));
+        if (written.length < batch.length) {
+          tally.through.push(`${written.length} lines of the log about ${batch.length} requests`);
+        }
         for (const { fault, token } of batch) {
           if (holdsPartOf(log, token)) {
             tally.leaks.push(`${fault}: in the log`);
