@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import { countHeader } from '../http/header-lines.js';
 import { Problem } from '../problems/problem.js';
 
 declare module 'fastify' {
@@ -31,6 +32,10 @@ export const body = plugin(
         }
         if (bytes.length === 0) {
           return undefined;
+        }
+        // Node reads the first of them, and whatever stands in front perhaps the last.
+        if (countHeader(request.raw, 'content-type') > 1) {
+          throw new Problem('unsupported_media_type', { detail: 'Send one Content-Type.' });
         }
         if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
           throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });

@@ -85,3 +85,19 @@ t.test('behind a message without a host, or with two, nothing is read', async (t
   }
   t.equal((await titles()).length, before);
 });
+
+t.test('a body has one type: of two, no matter which, it is a 415', async (t) => {
+  const before = (await titles()).length;
+  const json = 'application/json';
+  for (const [first, second] of [
+    [json, 'text/plain'],
+    ['text/plain', json],
+    [json, json],
+    [json, ''],
+  ]) {
+    const lines = `Content-Type: ${first}\r\ncontent-type: ${second}\r\nContent-Length: ${body.length}`;
+    const { replies } = await raw(`POST /api/tasks HTTP/1.1\r\n${headers}\r\n${lines}\r\n\r\n${body}`, 1);
+    t.same(told(replies), ['unsupported_media_type'], `${first} and ${second}`);
+  }
+  t.equal((await titles()).length, before);
+});
