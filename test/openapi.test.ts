@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { startService } from './setup/service.js';
 import { root } from './setup/source.js';
@@ -118,6 +119,42 @@ t.test('every refusal has an example for each of its codes', async (t) => {
       }
     }
   }
+});
+
+t.test('a member that comes later is no fault in an answer, and one in a body', async (t) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document');
+  const takes = (place: unknown[], value: unknown) => {
+    const pointer = place.map((part) => encodeURIComponent(String(part).replaceAll('/', '~1'))).join('/');
+    return ajv.compile({ $ref: `document#/${pointer}/schema` })(value);
+  };
+  const grown = (value: unknown) =>
+    JSON.parse(JSON.stringify(value), (_name, part) =>
+      part !== null && typeof part === 'object' && !Array.isArray(part) ? { ...part, colour: 'red' } : part,
+    );
+  const wrong: string[] = [];
+  for (const { path, method, operationId } of operations) {
+    const { responses, requestBody } = document.paths[path][method];
+    for (const [status, { content = {} }] of Object.entries<{ content?: object }>(responses)) {
+      for (const [media, { example, examples }] of Object.entries(content)) {
+        const all =
+          example === undefined ? Object.values<{ value: unknown }>(examples) : [{ value: example }];
+        const at = ['paths', path, method, 'responses', status, 'content', media];
+        if (!all.every(({ value }) => takes(at, value) && takes(at, grown(value)))) {
+          wrong.push(`${operationId} ${status}`);
+        }
+      }
+    }
+    for (const [media, { schema }] of Object.entries<{ schema: { $ref?: string } }>(
+      requestBody?.content ?? {},
+    )) {
+      const example = document.components.schemas[schema.$ref?.split('/').at(-1) ?? '']?.examples[0] ?? {};
+      const at = ['paths', path, method, 'requestBody', 'content', media];
+      if (!takes(at, example) || takes(at, grown(example))) {
+        wrong.push(`${operationId} ${media}`);
+      }
+    }
+  }
+  t.same(wrong, []);
 });
 
 t.test('/docs shows it with assets of its own and nothing from elsewhere', async (t) => {

@@ -118,7 +118,7 @@ export const responseHeaders: Record<string, HeaderOf> = {
   },
 };
 
-/** The schema of every refusal (RFC 9457). */
+/** The schema of every refusal (RFC 9457); open, as all answers are: clients pass over members they do not know. */
 export const problemSchema = {
   type: 'object',
   description: 'A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do.',
@@ -151,7 +151,6 @@ export const problemSchema = {
           code: { type: 'string', description: 'What kind of fault it is.' },
           detail: { type: 'string', description: 'What is expected there.' },
         },
-        additionalProperties: false,
       },
     },
     requiredRole: { type: 'string', description: 'The least role that may do this.' },
@@ -166,5 +165,4 @@ export const problemSchema = {
       description: 'The states that you may set now.',
     },
   },
-  additionalProperties: false,
 };

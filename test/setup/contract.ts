@@ -106,11 +106,12 @@ function pointerPart(part: string): string {
   return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** The same document, with the DTOs closed: a property that is not documented is a fault of the service. */
+/** The same document, with every object closed: a property that is not documented is a fault of the service. */
 export function closed<Document extends object>(document: Document): Document {
-  const copy = JSON.parse(JSON.stringify(document));
-  for (const schema of Object.values(copy.components.schemas) as Record<string, unknown>[]) {
-    schema.additionalProperties ??= false;
-  }
-  return copy;
+  return JSON.parse(JSON.stringify(document), (_name, part) => {
+    if (part?.type === 'object' && part.properties !== undefined) {
+      part.additionalProperties ??= false;
+    }
+    return part;
+  });
 }
