@@ -37,14 +37,26 @@ const lines = code === 0 && err === '' ? out.trim().split('\n') : [];
 const answers = lines.map((line) => JSON.parse(line));
 
 t.test('the lines run as they are printed, and complain of nothing', async (t) => {
-  t.equal(blocks.length, 5);
+  t.equal(blocks.length, 6);
   t.equal(chapter.split(DEFAULT_URL).length, 3, 'one URL to paste, and one to look at');
   t.same([code, err], [0, '']);
 });
 
 t.test('they show what the text beside them says', async (t) => {
-  const [clubs, signup, full, assigned, started, conflict, impossible, foreign, unseen, never, ...more] =
-    answers;
+  const [
+    clubs,
+    signup,
+    full,
+    assigned,
+    started,
+    conflict,
+    impossible,
+    foreign,
+    unseen,
+    typed,
+    never,
+    ...more
+  ] = answers;
   t.same(more, []);
   t.match(clubs, [
     { slug: 'north', role: 'Member' },
@@ -64,6 +76,8 @@ t.test('they show what the text beside them says', async (t) => {
   });
   t.match(foreign, { status: 403, code: 'tenant_forbidden' });
   t.match(unseen, { status: 404, code: 'shift_not_found', instance: `/api/shifts/${signup.shiftId}` });
+
+  t.match(typed, { memberName: 'Cleo Costa', shiftId: String });
 
   const { requestId: _one, instance: _here, ...answer } = unseen;
   const { requestId: _other, instance: _there, ...absent } = never;

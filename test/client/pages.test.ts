@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { openClients } from '../setup/client.js';
+import { openClients, rejection } from '../setup/client.js';
 import { codeBlocks, execute, projectWithClient, runModule } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
+import { root } from '../setup/source.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -40,6 +41,39 @@ t.test('the code of the client’s README does what it says', async (t) => {
   const { stdout } = await execute('ls', ['node_modules/club-management-client'], { cwd: project });
   t.same(stdout.split(/\s+/).filter(Boolean).sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
 });
+
+t.test('the code of both READMEs is TypeScript, and what the package says of itself is true', async (t) => {
+  const [quickstart = ''] = (await codeBlocks('README.md', 'sh')).flatMap(
+    (block) => /<<'END'\n(.*?)^END$/ms.exec(block)?.[1] ?? [],
+  );
+  const types = [join(root, 'node_modules/@types')];
+  await compile(project, [quickstart, (await codeBlocks('client/README.md', 'js')).join('\n')], {
+    module: 'NodeNext',
+    lib: ['ES2022'],
+    typeRoots: types,
+    types: ['node'],
+  });
+
+  const page = (code: string) =>
+    `import { type Client, isProblem } from 'club-management-client';
+     export const isFull = (error: unknown) => isProblem(error, '${code}');
+     export const open = (client: Client) => client.tasks.list({ state: ['Open'] }).toArray();`;
+  const browser = { module: 'Preserve', moduleResolution: 'Bundler', lib: ['ES2022', 'DOM'], types: [] };
+  await compile(project, [page('shift_full')], browser);
+  t.match(await rejection(compile(project, [page('shift_ful')], browser)), {
+    stdout: /'"shift_ful"' is not assignable/,
+  });
+});
+
+/** Compiles modules as strictly as anybody may, the types of the client with them. */
+async function compile(folder: string, modules: string[], options: object): Promise<void> {
+  const names = modules.map((_, index) => `module-${index}.mts`);
+  await Promise.all(modules.map((code, index) => writeFile(join(folder, names[index] as string), code)));
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+  const compilerOptions = { ...strict, target: 'ES2022', noEmit: true, skipLibCheck: false, ...options };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));
+  await execute(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--project', folder]);
+}
 
 t.test('the nightly script exports, makes one task a night, and reminds', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/nightly-script.md', 'js');
