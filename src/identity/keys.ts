@@ -69,7 +69,7 @@ export class IssuerKeys {
     }
     const found = await this.#lookUp(wanted);
     if (found === undefined) {
-      throw new Problem('invalid_token');
+      throw new Problem('invalid_token', {}, {}, 'the issuer has no key that it could be signed with');
     }
     return found;
   }

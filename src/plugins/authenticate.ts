@@ -7,6 +7,7 @@ import type { Claims } from '../identity/clubs-claim.js';
 import { type Identity, readIdentity } from '../identity/identity.js';
 import { ALGORITHMS, IssuerKeys } from '../identity/keys.js';
 import type { AuthSettings } from '../identity/settings.js';
+import { faultOfToken } from '../identity/token-faults.js';
 import { isOtherToken } from '../identity/token-kinds.js';
 import { Problem } from '../problems/problem.js';
 
@@ -40,7 +41,7 @@ export const authenticate = plugin<AuthSettings>(
     // Headers are looked at before any key is fetched for them.
     const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
       if (!isAccessTokenHeader(header)) {
-        throw new Problem('invalid_token');
+        throw new Problem('invalid_token', {}, {}, 'its header is not that of an access token');
       }
       return keys.find(header);
     };
@@ -73,8 +74,14 @@ export const authenticate = plugin<AuthSettings>(
     function identify(claims: Claims, request: FastifyRequest): Identity {
       const identity = readIdentity(claims, clubs);
       const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
-      if (identity === null || !isForUs || isOtherToken(claims)) {
-        throw invalidToken();
+      if (identity === null) {
+        throw invalidToken('its sub is unfit');
+      }
+      if (!isForUs) {
+        throw invalidToken(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
+      }
+      if (isOtherToken(claims)) {
+        throw invalidToken('it is another token than an access token');
       }
       if (identity.clubsFault !== undefined) {
         request.log.warn(
@@ -92,10 +99,13 @@ export const authenticate = plugin<AuthSettings>(
         claims = await app.jwt.verify(token);
       } catch (error) {
         const cause = (error as { originalError?: unknown }).originalError;
-        throw cause instanceof Problem && cause.status === 503 ? cause : invalidToken();
+        if (cause instanceof Problem) {
+          throw cause.status === 503 ? cause : invalidToken(cause.reason);
+        }
+        throw invalidToken(faultOfToken(error as Error));
       }
       if (Object.prototype.toString.call(claims) !== '[object Object]' || claims instanceof Error) {
-        throw invalidToken();
+        throw invalidToken('its claims are no object');
       }
       return claims as Claims;
     }
@@ -121,10 +131,12 @@ function bearerToken(request: FastifyRequest): string {
   if (match?.[1] !== undefined && count === 1) {
     return match[1];
   }
-  throw count === 0 ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' }) : invalidToken();
+  throw count === 0
+    ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' })
+    : invalidToken('the header Authorization is not one Bearer token');
 }
 
-function invalidToken(): Problem {
+function invalidToken(reason: string | undefined): Problem {
   return new Problem(
     'invalid_token',
     {},
@@ -132,5 +144,6 @@ function invalidToken(): Problem {
       'www-authenticate':
         'Bearer error="invalid_token", error_description="The access token is not valid here"',
     },
+    reason,
   );
 }

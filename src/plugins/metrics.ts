@@ -21,8 +21,8 @@ export const metrics = plugin<MetricsOptions>(
     }
     const measures = new Measures(database, () => app.turnedAway());
     app.addHook('onResponse', async (request, reply) => {
-      const { method, routeOptions, problemCode } = request;
-      measures.answered(method, routeOptions.url, reply.statusCode, reply.elapsedTime, problemCode);
+      const { method, routeOptions, problem } = request;
+      measures.answered(method, routeOptions.url, reply.statusCode, reply.elapsedTime, problem?.code ?? null);
     });
 
     const server = createServer(async (request, response) => {

@@ -9,8 +9,8 @@ import { PREFLIGHT_URL } from './cors.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The code of the problem that is its answer; null while there is none. */
-    problemCode: Code | null;
+    /** The problem that is its answer; null while there is none. */
+    problem: Problem | null;
   }
 }
 
@@ -46,7 +46,7 @@ const byStatus: Record<number, Code> = {
  */
 export const problems = plugin(
   async (app) => {
-    app.decorateRequest('problemCode', null);
+    app.decorateRequest('problem', null);
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemOf(error);
@@ -101,7 +101,7 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
 }
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
-  request.problemCode = problem.code;
+  request.problem = problem;
   if (problem.code === 'service_unavailable') {
     reply.header('retry-after', RETRY_AFTER_S);
   }

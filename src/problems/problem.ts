@@ -12,6 +12,8 @@ export class Problem extends Error {
     readonly code: Code,
     readonly extensions: Extensions = {},
     readonly headers: Record<string, string> = {},
+    /** Why, where only the operator may know: for the log. */
+    readonly reason?: string | undefined,
   ) {
     const { status, detail } = codes[code];
     super(extensions.detail ?? (typeof detail === 'string' ? detail : detail(extensions)));

@@ -3,6 +3,7 @@ import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
 import { MISSING } from '../setup/endpoints.js';
+import { encode, startProvider } from '../setup/provider.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -12,20 +13,18 @@ const ben = await service.as('ben', 'Member', north).memberId();
 
 const written: string[] = [];
 const logger = pino({ level: 'trace' }, { write: (line: string) => written.push(line) });
-const app = await buildApp(
+const configure = (issuer: string, own: Record<string, string> = {}) =>
   readServerConfig(
     {
       NODE_ENV: 'test',
       DATABASE_URL: service.db.url,
-      AUTH_ISSUER: service.issuer.url,
+      AUTH_ISSUER: issuer,
       AUTH_AUDIENCE: AUDIENCE,
+      ...own,
     },
     {},
-  ),
-  service.database,
-  logger,
-  null,
-);
+  );
+const app = await buildApp(configure(service.issuer.url), service.database, logger, null);
 t.teardown(() => app.close());
 
 const token = await service.token({
@@ -94,6 +93,50 @@ t.test('a refused request is logged with its id too, and with the club once that
     t.equal(lost.lines.length, 1, path);
     t.ok(holds(lost.lines[0], lost.id), path);
   }
+});
+
+t.test('the line of a refused token says why, which the caller is not told', async (t) => {
+  const provider = await startProvider(t);
+  const byClient = { AUTH_AUDIENCE_CLAIM: 'client_id' };
+  const [byAudience, ofClient] = await Promise.all(
+    [{}, byClient].map((own) => buildApp(configure(provider.url, own), service.database, logger, null)),
+  );
+  t.teardown(() => Promise.all([byAudience?.close(), ofClient?.close()]));
+  const now = Math.floor(Date.now() / 1000);
+  const altered = provider.sign().replace(/^([^.]+)\.[^.]+/, `$1.${encode({ sub: 'zoe' })}`);
+  const tokens: [reason: string | undefined, token: string, app?: typeof byAudience | undefined][] = [
+    [undefined, provider.sign({ clubs: { [north]: 'Admin' } })],
+    ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: 'account' })],
+    ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: ['account', 'another'] })],
+    ['it has no aud', provider.sign({ aud: undefined })],
+    ['its iss is not AUTH_ISSUER, to the letter', provider.sign({ iss: `${provider.url}/` })],
+    ['it has expired', provider.sign({ exp: now - 60 })],
+    ['its nbf is ahead', provider.sign({ nbf: now + 60 })],
+    ['it has no sub', provider.sign({ sub: undefined })],
+    ['its sub is unfit', provider.sign({ sub: '' })],
+    ['it is another token than an access token', provider.sign({ typ: 'ID' })],
+    ['its signature is not that of the key that it names', altered],
+    ['the issuer has no key that it could be signed with', provider.sign({}, { header: { kid: 'zoe' } })],
+    ['its header is not that of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
+    ['it is no signed JWT', 'zoe'],
+    ['the header Authorization is not one Bearer token', 'zoe zoe'],
+    ['it has no client_id', provider.sign(), ofClient],
+    ['its client_id is none of AUTH_AUDIENCE', provider.sign({ client_id: 'zoe' }), ofClient],
+  ];
+  const found = [];
+  for (const [, token, asked = byAudience] of tokens) {
+    written.length = 0;
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await asked?.inject({ url: '/api/clubs/me', headers });
+    const [line = '{}', ...more] = written;
+    const { code, reason } = JSON.parse(line);
+    const isSilent = !/zoe|account/.test(line) && more.length === 0 && !answer?.body.includes(String(reason));
+    found.push([reason, isSilent, code]);
+  }
+  t.same(
+    found,
+    tokens.map(([reason]) => [reason, true, reason && 'invalid_token']),
+  );
 });
 
 t.test(

@@ -46,7 +46,8 @@ export const callers = {
       'was altered. Which of them is not told, because it would help whoever forges tokens.',
     fix:
       'Get a new token; most often the old one has expired. If a new one is refused too, compare its `iss`, `aud` and ' +
-      '`exp` with what the operator of the service expects. It needs a `sub`, and the word `Bearer` once before it.',
+      '`exp` with what the operator of the service expects, whose log says under the `requestId` which it was. It needs ' +
+      'a `sub`, and the word `Bearer` once before it.',
     example: { request: 'GET /api/clubs/me' },
   },
   tenant_forbidden: {
