@@ -4,7 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { prepareCommands } from './development/fixtures/commands.js';
+import { type Ended, prepareCommands } from './development/fixtures/commands.js';
+import { readIdentityBook } from './setup/identity-book.js';
+import { startProvider } from './setup/provider.js';
 import { root } from './setup/source.js';
 
 const commands = await prepareCommands(t);
@@ -17,16 +19,16 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
 const NEVER = '00000000-0000-4000-8000-000000000000';
 
 /** Pastes the lines into one shell, in the directory of the project, and answers with what they printed. */
-async function paste(lines: string): Promise<{ code: number; out: string; err: string }> {
+async function paste(lines: string, { directory, url } = commands): Promise<Ended> {
   const shell = spawn('bash', ['--norc', '--noprofile'], {
     cwd: root,
-    env: { PATH: process.env.PATH, EMBEDDED_DATA_DIR: commands.directory },
+    env: { PATH: process.env.PATH, EMBEDDED_DATA_DIR: directory },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   t.teardown(() => shell.kill('SIGKILL'));
   const ended = once(shell, 'exit') as Promise<[number]>;
   // The one thing that is not as printed: the port, which on the reader's machine is free.
-  shell.stdin.end(lines.replaceAll(DEFAULT_URL, commands.url));
+  shell.stdin.end(lines.replaceAll(DEFAULT_URL, url));
   const [out, err, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), ended]);
   return { code, out, err };
 }
@@ -82,4 +84,38 @@ t.test('they show what the text beside them says', async (t) => {
   const { requestId: _one, instance: _here, ...answer } = unseen;
   const { requestId: _other, instance: _there, ...absent } = never;
   t.same(answer, absent, 'the answer is that of an id that never was');
+});
+
+t.test('somebody with a token of Keycloak signs up with the lines as they are printed', async (t) => {
+  const [keycloak] = await readIdentityBook();
+  const provider = await startProvider(t);
+  const [, lines = ''] = /\n\n( {4}AUTH_ISSUER=.*? make run)\n\n/s.exec(chapter) ?? [];
+  const printed = await paste(lines.replace('make run', 'env'));
+  const settings = Object.fromEntries(
+    [...printed.out.matchAll(/^(AUTH_\w+)=(.*)$/gm)].map(([, name, value]) => [
+      name as string,
+      value as string,
+    ]),
+  );
+  t.same(settings, keycloak?.settings, 'they are those of docs/identity.md');
+
+  const theirs = await prepareCommands(t);
+  const { token: none } = await theirs.serve({ ...settings, AUTH_ISSUER: provider.url });
+  t.equal(none, '', 'there is no token of ours');
+  const now = Math.floor(Date.now() / 1000);
+  const name = keycloak?.token.payload.name;
+  const signUp = (claims: object) => {
+    const token = provider.sign({
+      ...keycloak?.token.payload,
+      iss: provider.url,
+      iat: now,
+      exp: now + 300,
+      ...claims,
+    });
+    return paste(`${blocks[0]?.split('\n', 1)}\nCLEO=${token}\n${blocks.at(-1)}`, theirs);
+  };
+  const { out, err } = await signUp({});
+  t.match([name, err, JSON.parse(out || '{}')], ['Anna Albers', '', { memberName: name, shiftId: String }]);
+  t.match((await signUp({ groups: ['/clubs/north/manager'] })).err, /tenant_forbidden/);
+  t.match((await signUp({ aud: 'account' })).err, /invalid_token/);
 });
