@@ -1,4 +1,6 @@
+import { ROLES } from '../identity/roles.js';
 import { codesByStatus } from '../problems/codes.js';
+import { TASK_STATES } from '../tasks/schemas.js';
 import { BEN, CLUB_ID, CURSOR, REQUEST_ID } from './examples.js';
 
 export type Schema = Record<string, unknown>;
@@ -153,15 +155,15 @@ export const problemSchema = {
         },
       },
     },
-    requiredRole: { type: 'string', description: 'The least role that may do this.' },
-    yourRole: { type: 'string', description: 'Your role in the club.' },
+    requiredRole: { type: 'string', enum: ROLES, description: 'The least role that may do this.' },
+    yourRole: { type: 'string', enum: ROLES, description: 'Your role in the club.' },
     currentVersion: { type: 'integer', description: 'The version to read again.' },
     signupCount: { type: 'integer', description: 'How many members are signed up.' },
-    currentState: { type: 'string', description: 'The state of the task.' },
-    requestedState: { type: 'string', description: 'The state that was asked for.' },
+    currentState: { type: 'string', enum: TASK_STATES, description: 'The state of the task.' },
+    requestedState: { type: 'string', enum: TASK_STATES, description: 'The state that was asked for.' },
     allowedTransitions: {
       type: 'array',
-      items: { type: 'string' },
+      items: { type: 'string', enum: TASK_STATES },
       description: 'The states that you may set now.',
     },
   },

@@ -8,6 +8,7 @@ import {
   createClient,
   isProblem,
   type List,
+  type Problem,
   type ProblemCode,
   type ProblemError,
   type ShiftDetailDto,
@@ -28,6 +29,9 @@ type Expect<True extends true> = True;
 export type Expectations = [
   Expect<Equal<ProblemCode, Code>>,
   Expect<Equal<ProblemError['code'], Code>>,
+  Expect<Equal<NonNullable<Problem['requiredRole'] | Problem['yourRole']>, Role>>,
+  Expect<Equal<NonNullable<Problem['allowedTransitions']>, TaskState[]>>,
+  Expect<Equal<NonNullable<Problem['currentState'] | Problem['requestedState']>, TaskState>>,
   Expect<Equal<TaskState, 'Open' | 'Assigned' | 'InProgress' | 'Review' | 'Done'>>,
   Expect<Equal<TaskDetailDto, ServersTask>>,
   Expect<Equal<Awaited<ReturnType<Client['clubs']['current']>>['role'], Role>>,

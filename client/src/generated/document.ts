@@ -209,20 +209,32 @@ export interface components {
                 /** @description What is expected there. */
                 detail: string;
             }[];
-            /** @description The least role that may do this. */
-            requiredRole?: string;
-            /** @description Your role in the club. */
-            yourRole?: string;
+            /**
+             * @description The least role that may do this.
+             * @enum {string}
+             */
+            requiredRole?: "Viewer" | "Member" | "Manager" | "Admin";
+            /**
+             * @description Your role in the club.
+             * @enum {string}
+             */
+            yourRole?: "Viewer" | "Member" | "Manager" | "Admin";
             /** @description The version to read again. */
             currentVersion?: number;
             /** @description How many members are signed up. */
             signupCount?: number;
-            /** @description The state of the task. */
-            currentState?: string;
-            /** @description The state that was asked for. */
-            requestedState?: string;
+            /**
+             * @description The state of the task.
+             * @enum {string}
+             */
+            currentState?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            /**
+             * @description The state that was asked for.
+             * @enum {string}
+             */
+            requestedState?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
             /** @description The states that you may set now. */
-            allowedTransitions?: string[];
+            allowedTransitions?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
         };
     };
     responses: never;
