@@ -13,7 +13,8 @@ const NEVER = '00000000-0000-4000-8000-000000000000';
 const PHONE_PX = 390;
 const LIST = '#operations-Tasks-listTasks';
 const CONTROL = '#demo-people select';
-const STATUS = `${LIST} .live-responses-table tbody .response-col_status`;
+const statusOf = (operation: string) => `${operation} .live-responses-table tbody .response-col_status`;
+const STATUS = statusOf(LIST);
 
 const browser = await startBrowser(t);
 const commands = await prepareCommands(t);
@@ -23,14 +24,16 @@ const page = await browser.open(`${commands.url}/docs`);
 const element = (selector: string) => `document.querySelector(${JSON.stringify(selector)})`;
 const isThere = (selector: string) => `${element(selector)} !== null`;
 
-/** Opens the list of tasks and presses what is to be pressed, nothing else. */
-async function tryTasks(page: Page): Promise<string> {
-  await page.click(`${LIST} .opblock-summary-control`);
-  await page.click(`${LIST} .try-out__btn`);
-  await page.click(`${LIST} .execute`);
-  await page.until(isThere(STATUS));
-  return page.evaluate(`${element(STATUS)}.innerText.trim()`);
+/** Opens an operation and presses what is to be pressed, nothing else. */
+async function tryOut(page: Page, operation: string): Promise<string> {
+  await page.click(`${operation} .opblock-summary-control`);
+  await page.click(`${operation} .try-out__btn`);
+  await page.click(`${operation} .execute`);
+  await page.until(isThere(statusOf(operation)));
+  return page.evaluate(`${element(statusOf(operation))}.innerText.trim()`);
 }
+
+const tryTasks = (page: Page) => tryOut(page, LIST);
 
 /** Chooses in the control, as a hand would. */
 const choose = (label: string) =>
@@ -98,8 +101,9 @@ t.test('the page shows every operation of the document, and each demo person in 
   ]);
 });
 
-t.test('the first click on “Try it out” and “Execute” is answered with 200', async (t) => {
+t.test('the first click is answered with 200, and one that sends a body with 201', async (t) => {
   t.equal(await tryTasks(page), '200');
+  t.equal(await tryOut(page, '#operations-Shifts-createShift'), '201');
   t.equal(page.requests.filter((url) => url.startsWith(`${commands.url}/api/tasks`)).length, 1);
 });
 
@@ -177,6 +181,14 @@ t.test('in production there is no such control and nobody to act as', async (t) 
     return status;
   });
   t.same(await Promise.all(found), [404, 404]);
+
+  const { type, code } = (await (await fetch(`${url}/api/clubs/me`)).json()) as {
+    type: string;
+    code: string;
+  };
+  const explained = await fetch(new URL(type, url));
+  t.same([code, explained.status], ['unauthenticated', 200], 'a refusal leads to its page there too');
+  t.match(await explained.text(), /<h1>Not authenticated<\/h1>/);
 
   t.equal((await (await fetch(`${url}/docs`)).text()).includes('demo-people'), false);
   const production = await browser.open(`${url}/docs`);
