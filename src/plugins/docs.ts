@@ -12,6 +12,7 @@ const STYLE = `
   .swagger-ui .response-col_links { display: none; }
   .swagger-ui .opblock .table-container, .swagger-ui .responses-inner { overflow-x: auto; padding: 12px; }
   .swagger-ui .wrapper { padding: 0 8px; }
+  .swagger-ui .markdown p { line-height: 1.8; }
   .swagger-ui table.parameters td { padding-right: 8px; overflow-wrap: anywhere; }
 }
 `;
