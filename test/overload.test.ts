@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import pg from 'pg';
 import t from 'tap';
 import { SECURITY_HEADERS } from '../src/plugins/security-headers.js';
@@ -26,8 +27,19 @@ async function knock(headers: Record<string, string> = {}, path = '/api/tasks?li
   };
 }
 
+/** Asks many times at once, in one piece; how many refusals come back. */
+async function knockAtOnce(times: number): Promise<number> {
+  const request = `GET /api/tasks HTTP/1.1\r\nhost: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${north}\r\n`;
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  socket.write(`${`${request}\r\n`.repeat(times - 1)}${request}connection: close\r\n\r\n`);
+  const chunks: Buffer[] = await socket.toArray();
+  return Buffer.concat(chunks).toString().split('HTTP/1.1 503 ').length - 1;
+}
+
 /** More than may wait. */
 const FLOOD = 1_700;
+/** More than are refused in a turn. */
+const CROWD = 600;
 
 t.test('who floods their club is refused cheaply, and nobody else is', async (t) => {
   // Nothing is served while somebody holds the table, so the flood piles up.
@@ -62,6 +74,8 @@ t.test('who floods their club is refused cheaply, and nobody else is', async (t)
   t.equal((await knock({ authorization: `Bearer ${token}x` })).status, 401, 'and so is another token');
   t.equal((await knock({ origin: 'https://app.example.org' })).status, 503);
   t.equal(service.app.turnedAway(), before + 1, 'a page goes the long way, to be able to read the answer');
+  t.equal(await knockAtOnce(CROWD), CROWD, 'who comes beyond a turn is refused in a later one');
+  t.equal(service.app.turnedAway(), before + 1 + CROWD);
   const { status } = await service.send('GET', '/api/tasks', { headers: { 'x-tenant-id': north } });
   t.equal(status, 401, 'somebody without a token learns nothing of it');
   const foreign = await neighbour.get('/api/tasks', { 'x-tenant-id': north });

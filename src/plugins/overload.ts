@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
 import { OVERLOADED } from '../database/failures.js';
@@ -19,6 +19,16 @@ declare module 'fastify' {
 const REMEMBERED_CALLERS = 10_000;
 /** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
 const TELL_EVERY_MS = 10_000;
+
+/**
+ * Refusing takes time as well, and a flood can ask for all of it. So no more than 11,000 a second are refused, which is
+ * less than half of a processor; who comes beyond that waits for the next turn, and a connection that waits sends
+ * nothing else.
+ */
+const TURN_MS = 20;
+const REFUSALS_A_TURN = 220;
+/** As many as there may be connections; whoever sends several requests at once may make the line longer, and is cut off. */
+const LONGEST_LINE = 5_000;
 
 /**
  * Repeats the word to whoever was told that their club asks for too much, as long as that is so, at the door: before
@@ -53,13 +63,37 @@ export const overload = plugin<{ database: Database }>(
       !app.isDraining &&
       told.has(callerOf(headers)) &&
       database.isOverloaded(clubOf(headers));
-    const [handle] = app.server.listeners('request') as [typeof refuse];
+    const line: ServerResponse[] = [];
+    let left = REFUSALS_A_TURN;
+    let isTicking = false;
+    const turn = () => {
+      left = REFUSALS_A_TURN;
+      isTicking = false;
+      for (const response of line.splice(0, left)) {
+        refuseInTurn(response);
+      }
+    };
+    const refuseInTurn = (response: ServerResponse) => {
+      if (!isTicking) {
+        isTicking = true;
+        setTimeout(turn, TURN_MS);
+      }
+      if (left > 0) {
+        left -= 1;
+        refuse(response);
+      } else if (line.length < LONGEST_LINE) {
+        line.push(response);
+      } else {
+        response.destroy();
+      }
+    };
+    const [handle] = app.server.listeners('request') as [RequestListener];
     app.server.removeListener('request', handle).on('request', (request, response) => {
       if (!isTold(request)) {
         handle(request, response);
         return;
       }
-      refuse(request, response);
+      refuseInTurn(response);
       turnedAway += 1;
       untold += 1;
       if (performance.now() - toldAt >= TELL_EVERY_MS) {
@@ -92,7 +126,8 @@ const HEADERS = {
   vary: 'Authorization, X-Tenant-Id',
 };
 
-function refuse({ url = '' }: IncomingMessage, response: ServerResponse): void {
+function refuse(response: ServerResponse): void {
+  const { url = '' } = response.req;
   const requestId = randomUUID();
   const body = JSON.stringify(TOO_MUCH.toBody(url.split('?', 1)[0] ?? url, requestId));
   const length = Buffer.byteLength(body);

@@ -3,6 +3,8 @@ import { connect, type Socket } from 'node:net';
 /** What became of a request: a status, or 0 when the connection broke or patience ran out. */
 type Heard = (status: number) => void;
 
+const NOTHING = Buffer.alloc(0);
+
 /**
  * A keep-alive connection that carries one request at a time and reads of an answer no more than it must, because
  * the generator shares the machine with what it measures.
@@ -13,7 +15,7 @@ export class Connection {
   #status = 0;
   /** Bytes of the body that are still to come; -1 while the head is. */
   #rest = -1;
-  #head = '';
+  #head: Buffer = NOTHING;
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -27,7 +29,7 @@ export class Connection {
   }
 
   /** Sends a request; `heard` is called once. */
-  send(request: Buffer, heard: Heard): void {
+  send(request: Uint8Array, heard: Heard): void {
     this.#heard = heard;
     this.#socket.write(request);
   }
@@ -40,15 +42,17 @@ export class Connection {
   #read(chunk: Buffer): void {
     let bodyBytes = chunk.length;
     if (this.#rest < 0) {
-      this.#head += chunk.toString('latin1');
-      const end = this.#head.indexOf('\r\n\r\n');
+      const bytes = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+      const end = bytes.indexOf('\r\n\r\n');
       if (end < 0) {
+        this.#head = bytes;
         return;
       }
-      this.#status = Number(this.#head.slice(9, 12));
-      this.#rest = Number(/\r\ncontent-length: (\d+)/i.exec(this.#head.slice(0, end))?.[1] ?? 0);
-      bodyBytes = this.#head.length - end - 4;
-      this.#head = '';
+      const head = bytes.toString('latin1', 0, end);
+      this.#status = Number(head.slice(9, 12));
+      this.#rest = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      bodyBytes = bytes.length - end - 4;
+      this.#head = NOTHING;
     }
     this.#rest -= bodyBytes;
     if (this.#rest <= 0) {

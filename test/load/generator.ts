@@ -1,17 +1,13 @@
 import { Connection } from './connection.js';
 
-/** A request as it goes over the wire, and on whose behalf. */
-export interface Request {
-  club: string;
-  bytes: Buffer;
-}
+/** A request as it goes over the wire. */
+export type Request = Uint8Array;
 
 /** One request: when it was to leave, and after how long which answer was there, in milliseconds. */
 export interface Arrival {
-  club: string;
   intendedMs: number;
   latencyMs: number;
-  /** 0 for a connection that broke, or no answer within the patience. */
+  /** 0 for a connection that broke, or no answer within the patience; UNSENT for want of a connection. */
   status: number;
 }
 
@@ -23,6 +19,8 @@ export interface Drive {
 
 /** Whoever waits longer for an answer has gone, in milliseconds. */
 const PATIENCE_MS = 10_000;
+/** The status of a request that was not sent, because all connections were waiting for answers. */
+export const UNSENT = -1;
 /** Fewer than the service takes by default. */
 const MOST_CONNECTIONS = 4_500;
 
@@ -45,7 +43,7 @@ export class Generator {
     let leaveMs = 0;
     return this.#run(() => {
       leaveMs += (-Math.log(1 - Math.random()) * 1_000) / ratePerSecond;
-      return leaveMs < seconds * 1_000 ? { leaveMs, ...next() } : undefined;
+      return leaveMs < seconds * 1_000 ? { leaveMs, request: next() } : undefined;
     });
   }
 
@@ -56,7 +54,7 @@ export class Generator {
       const request = requests[sent];
       const leaveMs = (sent * seconds * 1_000) / requests.length;
       sent += 1;
-      return request && { leaveMs, ...request };
+      return request && { leaveMs, request };
     });
   }
 
@@ -67,7 +65,7 @@ export class Generator {
     }
   }
 
-  #run(draw: () => (Request & { leaveMs: number }) | undefined): Promise<Arrival[]> {
+  #run(draw: () => { leaveMs: number; request: Request } | undefined): Promise<Arrival[]> {
     const arrivals: Arrival[] = [];
     const began = performance.now();
     let under = 0;
@@ -80,10 +78,10 @@ export class Generator {
       };
       const leave = () => {
         while (next !== undefined && next.leaveMs <= performance.now() - began) {
-          const { club, bytes, leaveMs: intendedMs } = next;
+          const { request, leaveMs: intendedMs } = next;
           under += 1;
-          this.#send(bytes, (status) => {
-            arrivals.push({ club, intendedMs, latencyMs: performance.now() - began - intendedMs, status });
+          this.#send(request, (status) => {
+            arrivals.push({ intendedMs, latencyMs: performance.now() - began - intendedMs, status });
             under -= 1;
             resolveWhenOver();
           });
@@ -98,14 +96,14 @@ export class Generator {
     });
   }
 
-  #send(bytes: Buffer, heard: (status: number) => void): void {
+  #send(request: Request, heard: (status: number) => void): void {
     const connection = this.#take();
     if (connection === undefined) {
-      heard(0);
+      heard(UNSENT);
       return;
     }
     const patience = setTimeout(() => connection.end(), PATIENCE_MS);
-    connection.send(bytes, (status) => {
+    connection.send(request, (status) => {
       clearTimeout(patience);
       if (connection.isBroken) {
         this.#open -= 1;

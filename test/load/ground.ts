@@ -54,6 +54,6 @@ async function wording(issuer: Issuer, club: string, subject: string, role: stri
       body === undefined
         ? ''
         : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`;
-    return { club, bytes: Buffer.from(`${method} ${path} HTTP/1.1\r\n${who}${type}\r\n${text}`) };
+    return Buffer.from(`${method} ${path} HTTP/1.1\r\n${who}${type}\r\n${text}`);
   };
 }

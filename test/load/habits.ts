@@ -3,10 +3,10 @@ import type { Ground, Member } from './ground.js';
 
 const TASKS = 200;
 const SHIFTS = 50;
+const REQUESTS = 5_000;
 
 /** A club at work: draws one request after the other, four of five of them reads. */
 export interface BusyClub {
-  id: string;
   /** One request of each member, so that nobody is new when it counts. */
   visits: Request[];
   draw: () => Request;
@@ -40,15 +40,18 @@ export async function makeBusyClub(ground: Ground, slug: string, size: number): 
     [5, (member) => member('POST', `/api/shifts/${idOf(shifts)}/signup`)],
     [5, (member) => member('DELETE', `/api/shifts/${idOf(shifts)}/signup`)],
   ];
-  const draw = () => {
+  const word = () => {
     let rest = Math.random() * 100;
-    const [, word] = habits.find(([weight]) => {
+    const [, wordOf] = habits.find(([weight]) => {
       rest -= weight;
       return rest < 0;
     }) as (typeof habits)[number];
-    return word(pick(members));
+    return wordOf(pick(members));
   };
-  return { id, visits: members.map((member) => member('GET', '/api/tasks?limit=20')), draw };
+  // Beforehand, because in a flood the generator has no time for it.
+  const requests = Array.from({ length: REQUESTS }, word);
+  const draw = () => pick(requests);
+  return { visits: members.map((member) => member('GET', '/api/tasks?limit=20')), draw };
 }
 
 function pick<Item>(items: Item[]): Item {

@@ -1,4 +1,4 @@
-import type { Arrival } from './generator.js';
+import { type Arrival, UNSENT } from './generator.js';
 
 /** What became of the requests of a drive. */
 export interface Sums {
@@ -8,6 +8,7 @@ export interface Sums {
   refused: number;
   /** Without an answer: a connection that broke, or patience that ran out. */
   unanswered: number;
+  unsent: number;
   /** 5xx that no overload explains. */
   faults: number;
   p50Ms: number;
@@ -30,6 +31,7 @@ export function sumUp(arrivals: Arrival[], seconds: number): Sums {
     goodput: answered.filter(({ latencyMs }) => latencyMs <= IN_TIME_MS).length / seconds,
     refused: refused.length,
     unanswered: arrivals.filter(({ status }) => status === 0).length,
+    unsent: arrivals.filter(({ status }) => status === UNSENT).length,
     faults: arrivals.filter(({ status }) => status >= 500 && status !== 503).length,
     p50Ms: quantile(answered, 0.5),
     p99Ms: quantile(answered, 0.99),

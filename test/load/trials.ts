@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Arrival, Generator, Request } from './generator.js';
 import { quantile, type Sums, sumUp } from './sums.js';
+import { witness } from './witness.js';
 
 /** What is put on the service, and for how long. */
 export interface Trial {
@@ -62,36 +62,23 @@ export async function untilNormal({ generator, next }: Trial): Promise<number> {
   return GIVE_UP_MS;
 }
 
-/** Whether /livez and /readyz answer while work goes on, and how late at worst, in milliseconds. */
-export async function watchHealth(
-  url: string,
-  work: Promise<unknown>,
-): Promise<{ asked: number; worstMs: number }> {
-  let isOver = false;
-  void work.finally(() => {
-    isOver = true;
-  });
-  let asked = 0;
-  let worstMs = 0;
-  while (!isOver) {
-    for (const path of ['/livez', '/readyz']) {
-      const began = performance.now();
-      const { status } = await fetch(url + path, { signal: AbortSignal.timeout(10_000) });
-      if (status !== 200) {
-        throw new Error(`${path} answered ${status} under load`);
-      }
-      asked += 1;
-      worstMs = Math.max(worstMs, performance.now() - began);
-    }
-    await sleep(200);
+const HEALTH = ['/livez', '/readyz'].map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: club\r\n\r\n`));
+const HEALTH_PER_S = 20;
+
+/** Asks /livez and /readyz for so long; how late the answers are at worst, in milliseconds. Throws when one is not 200. */
+export async function watchHealth(url: string, seconds: number): Promise<{ asked: number; worstMs: number }> {
+  const arrivals = await witness({ url, requests: HEALTH, ratePerSecond: HEALTH_PER_S, seconds });
+  const other = arrivals.find(({ status }) => status !== 200);
+  if (other !== undefined) {
+    throw new Error(`/livez or /readyz answered ${other.status} under load`);
   }
-  return { asked, worstMs };
+  return { asked: arrivals.length, worstMs: quantile(arrivals, 1) };
 }
 
-/** The 99th percentile of what one club's callers waited for an answer, in milliseconds. */
-export function p99Of(arrivals: Arrival[], club: string): number {
+/** The 99th percentile of what callers waited for an answer, in milliseconds. */
+export function p99Of(arrivals: Arrival[]): number {
   return quantile(
-    arrivals.filter((arrival) => arrival.club === club && arrival.status > 0 && arrival.status < 500),
+    arrivals.filter(({ status }) => status > 0 && status < 500),
     0.99,
   );
 }
