@@ -133,7 +133,7 @@ function bearerToken(request: FastifyRequest): string {
   }
   throw count === 0
     ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' })
-    : invalidToken('the header Authorization is not one Bearer token');
+    : invalidToken('the header Authorization does not hold one token behind its scheme');
 }
 
 function invalidToken(reason: string | undefined): Problem {
