@@ -3,6 +3,7 @@
  */
 import { spawn } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { environmentWith, readDevelopmentConfig } from '../config.js';
 import { openTestCluster } from './test-cluster.js';
@@ -14,7 +15,9 @@ const answers = fileURLToPath(new URL('../../.tap/answers.txt', import.meta.url)
 async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<number> {
   // The reporters repaint a terminal; where there is none, only what failed is worth printing.
   const reporter = process.stdout.isTTY ? 'terse' : 'silent';
-  const tap = spawn('node_modules/.bin/tap', ['run', `--reporter=${reporter}`, ...files], {
+  // One more than there are cores: much of a test is waiting for PostgreSQL, for a clock or for a process.
+  const jobs = availableParallelism() + 1;
+  const tap = spawn('node_modules/.bin/tap', ['run', `--reporter=${reporter}`, `--jobs=${jobs}`, ...files], {
     cwd: root,
     env: environment,
     stdio: 'inherit',
