@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import pg from 'pg';
 
 /**
  * The database could not do what was asked, and it is nobody's mistake: lost, restarting, crowded, too slow.
@@ -35,8 +35,8 @@ export class UnsafeRole extends Error {
 /**
  * Whether the server itself said that this one statement failed, and nothing else is in doubt.
  *
- * FATAL and PANIC end the connection even when their code sounds harmless, so only ERROR counts.
+ * A session lets nothing else out: what the server hung up after is Unavailable.
  */
-export function isStatementError(error: unknown): error is postgres.PostgresError {
-  return error instanceof postgres.PostgresError && error.severity === 'ERROR';
+export function isStatementError(error: unknown): error is pg.DatabaseError & { code: string } {
+  return error instanceof pg.DatabaseError;
 }

@@ -10,7 +10,7 @@ import { sql } from './sql.js';
  * @throws Unavailable when the database cannot be reached
  */
 export async function admit(session: Session): Promise<void> {
-  const [login] = await session.send<{ name: string; reason: string | null }>(sql`
+  const { rows } = await session.send(sql`
     select
       role.rolname as name,
       case
@@ -32,6 +32,7 @@ export async function admit(session: Session): Promise<void> {
     where role.rolname in (session_user, current_user)
     order by reason nulls last
     limit 1`);
+  const [login] = rows as { name: string; reason: string | null }[];
   if (login?.reason) {
     throw new UnsafeRole(
       `The login ${login.name} of DATABASE_URL ${login.reason}, so row-level security would not hold for it. ` +

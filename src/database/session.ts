@@ -1,6 +1,7 @@
 import net from 'node:net';
-import postgres from 'postgres';
-import { isStatementError, Unavailable } from './failures.js';
+import pg from 'pg';
+import { type Answer, Exchange, type Layouts, type Outcome } from './exchange.js';
+import { Unavailable } from './failures.js';
 import type { Statement } from './sql.js';
 
 export interface SessionOptions {
@@ -12,19 +13,30 @@ export interface SessionOptions {
 /** Warnings that mean our picture of the transaction is wrong: BEGIN inside one, COMMIT outside of one. */
 const DOUBTFUL_NOTICES = ['25001', '25P01'];
 /** An unreachable database is found out this quickly; a longer time only lengthens the recovery. */
-const CONNECT_TIMEOUT_S = 1;
-/** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`. */
-const UTC_SUFFIX = '+00';
+const CONNECT_TIMEOUT_MS = 1_000;
+/** How long an idle session may take to end the polite way. */
+const CLOSE_TIMEOUT_MS = 1_000;
+const KEEP_ALIVE_MS = 60_000;
 
-type Driver = ReturnType<typeof connect>;
+/** The driver's client, which says at the start how it wants instants printed; a pooler passes that on. */
+class Client extends pg.Client {
+  getStartupConf(): object {
+    const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(): object };
+    return { ...getStartupConf.call(this), TimeZone: 'UTC', DateStyle: 'ISO' };
+  }
+}
+
+/** A statement that leaves with the next exchange, and the tag that it must be answered with. */
+interface Deferred {
+  statement: Statement;
+  tag: string;
+}
 
 /**
  * One connection to PostgreSQL, with one socket for life.
  *
- * The driver reconnects by itself: a connection that dies in the middle of one tenant's transaction comes back
- * in place, possibly inside another tenant's. So each session is a driver of its own with room for one
- * connection, and its socket can be had only once: when it dies the session is lost, for good, and whoever
- * waits on it is told at once. Timers of the driver that would end a session between two statements are off.
+ * A connection that came back in place could come back inside another tenant's transaction. The driver's client
+ * never reconnects: when its socket dies the session is lost, for good, and whoever waits on it is told at once.
  */
 export class Session {
   readonly openedAt = Date.now();
@@ -32,22 +44,21 @@ export class Session {
   readonly ownsBackend: boolean;
   /** True until its first borrower has checked it. */
   isNew = true;
-  readonly #driver: Driver;
+  readonly #url: string;
+  readonly #socket = new net.Socket();
   readonly #onLost: () => void;
-  readonly #waiting = new Set<(reason: Error) => void>();
-  #socket: net.Socket | undefined;
+  readonly #layouts: Layouts | undefined;
+  readonly #underWay = new Map<Exchange, (reason: Error) => void>();
+  #client: pg.Client | undefined;
+  #deferred: Deferred | undefined;
   #lost: Error | undefined;
 
   /** @param onLost called once if the session is lost; not when it is closed */
   constructor(options: SessionOptions, onLost = () => {}) {
     this.#onLost = onLost;
     this.ownsBackend = options.prepare;
-    this.#driver = connect(options, {
-      socket: (target) => this.#openSocket(target),
-      onNotice: (code) =>
-        DOUBTFUL_NOTICES.includes(code) && this.lose(new Error(`the server warned with ${code}`)),
-      onClose: () => this.lose(new Error('the connection closed')),
-    });
+    this.#layouts = options.prepare ? new Map() : undefined;
+    this.#url = options.url;
   }
 
   get lost(): boolean {
@@ -55,23 +66,38 @@ export class Session {
   }
 
   /**
-   * Sends a statement with its parameters and answers with its rows.
+   * Sends statements in one piece. Where one fails the server runs none behind it.
    *
-   * @throws postgres.PostgresError when the server refused this statement
-   * @throws Unavailable when anything else went wrong; the session is lost then
+   * @throws Unavailable when anything but a statement failed; the session is lost then
    */
-  send<Row>(statement: Statement): Promise<Row[]> {
-    return this.#settle(
-      () => this.#driver(statement.strings, ...statement.values) as unknown as Promise<Row[]>,
-    );
+  exchange(...statements: Statement[]): Promise<Outcome> {
+    return this.#deferred === undefined
+      ? this.#send(statements)
+      : this.#sendBehind(this.#deferred, statements);
   }
 
-  /** Sends BEGIN, COMMIT or ROLLBACK and answers with the server's command tag. Throws as `send` does. */
-  async command(text: string): Promise<string> {
-    const result = await this.#settle(
-      () => this.#driver.unsafe(text) as unknown as Promise<{ command: string }>,
-    );
-    return result.command;
+  /** Sends a statement with the next exchange, or soon, if there is none; an answer without that tag loses the session. */
+  defer(statement: Statement, tag: string): void {
+    const deferred = { statement, tag };
+    this.#deferred = deferred;
+    setImmediate(() => {
+      if (this.#deferred === deferred) {
+        this.exchange().catch(() => {});
+      }
+    });
+  }
+
+  /**
+   * Sends one statement and answers with what the server made of it.
+   *
+   * @throws pg.DatabaseError when the server refused it; otherwise as `exchange` does
+   */
+  async send(statement: Statement): Promise<Answer> {
+    const { answers, failure } = await this.exchange(statement);
+    if (failure !== undefined) {
+      throw failure;
+    }
+    return answers[0] as Answer;
   }
 
   /** Gives the session up: its statements are refused from now on, and those under way fail. Repeatable. */
@@ -81,111 +107,87 @@ export class Session {
     }
     this.#lost = reason;
     this.#onLost();
-    for (const reject of this.#waiting) {
+    for (const reject of this.#underWay.values()) {
       reject(this.#unavailable());
     }
-    this.#waiting.clear();
-    this.#socket?.destroy();
-    this.#driver.end({ timeout: 0 }).catch(() => {});
+    this.#underWay.clear();
+    this.#socket.destroy();
   }
 
   /** Ends an idle session the polite way. */
   async close(): Promise<void> {
     this.#lost ??= new Error('the session was closed');
-    await this.#driver.end({ timeout: 1 }).catch(() => {});
-    this.#socket?.destroy();
+    const timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
+    await this.#client?.end().catch(() => {});
+    clearTimeout(timer);
+    this.#socket.destroy();
   }
 
-  #settle<Result>(execute: () => Promise<Result>): Promise<Result> {
+  #connect(): pg.Client {
+    const client = new Client({
+      connectionString: this.#url,
+      application_name: 'club-management-service',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      stream: () => this.#socket,
+    });
+    client.on('error', (error) => this.lose(this.#refusal() ?? error));
+    client.on('end', () => this.lose(new Error('the connection closed')));
+    client.on('notice', ({ code }) => {
+      if (code !== undefined && DOUBTFUL_NOTICES.includes(code)) {
+        this.lose(new Error(`the server warned with ${code}`));
+      }
+    });
+    client.connect().catch((error) => this.lose(error));
+    return client;
+  }
+
+  async #sendBehind({ statement, tag }: Deferred, statements: Statement[]): Promise<Outcome> {
+    this.#deferred = undefined;
+    const { answers, failure } = await this.#send([statement, ...statements]);
+    const [ended, ...others] = answers;
+    if (ended?.tag !== tag) {
+      this.lose(failure ?? new Error(`${tag} was answered with ${ended?.tag}`));
+      throw this.#unavailable();
+    }
+    return { answers: others, failure };
+  }
+
+  #send(statements: Statement[]): Promise<Outcome> {
     if (this.#lost !== undefined) {
       return Promise.reject(this.#unavailable());
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.add(reject);
-      execute().then(
-        (result) => {
-          this.#waiting.delete(reject);
-          resolve(result);
-        },
-        (error) => {
-          this.#waiting.delete(reject);
-          if (isStatementError(error)) {
-            reject(error);
-          } else {
-            this.lose(error);
-            reject(this.#unavailable());
-          }
-        },
-      );
+      const exchange = new Exchange(statements, this.#layouts, (outcome) => {
+        if (!this.#underWay.delete(exchange)) {
+          return;
+        }
+        if (outcome instanceof Error) {
+          this.lose(outcome);
+          reject(this.#unavailable());
+        } else {
+          resolve(outcome);
+        }
+      });
+      this.#underWay.set(exchange, reject);
+      try {
+        this.#client ??= this.#connect();
+        this.#client.query(exchange);
+      } catch (error) {
+        // As when a certificate that the URL names is not there.
+        this.lose(error as Error);
+      }
     });
+  }
+
+  /** What the server refused with before it hung up, if it did. */
+  #refusal(): Error | undefined {
+    const [exchange] = this.#underWay.keys();
+    return exchange?.failure;
   }
 
   #unavailable(): Unavailable {
     return new Unavailable('The connection to the database was lost.', 'nothing', { cause: this.#lost });
   }
-
-  #openSocket(target: SocketTarget): net.Socket {
-    if (this.#socket !== undefined || this.#lost !== undefined) {
-      // The driver does not tell the statement that waits when the URL names several hosts: we do.
-      this.lose(new Error('the connection closed before it was ready'));
-      throw new Error('a session never reconnects');
-    }
-    const [host, port] = [target.host[0] as string, target.port[0] as number];
-    const socket = target.path ? net.connect(target.path) : net.connect(port, host);
-    socket.setNoDelay(true);
-    // The driver reads the name to verify in the server's certificate from here.
-    this.#socket = Object.assign(socket, { host });
-    return socket;
-  }
-}
-
-interface SocketTarget {
-  host: string[];
-  port: number[];
-  path: string | false;
-}
-
-interface Hooks {
-  socket: (target: SocketTarget) => net.Socket;
-  onNotice: (code: string) => void;
-  onClose: () => void;
-}
-
-function connect(options: SessionOptions, hooks: Hooks) {
-  return postgres(options.url, {
-    max: 1,
-    prepare: options.prepare,
-    idle_timeout: 0,
-    max_lifetime: null,
-    connect_timeout: CONNECT_TIMEOUT_S,
-    fetch_types: false,
-    connection: { application_name: 'club-management-service', TimeZone: 'UTC', DateStyle: 'ISO' },
-    onnotice: (notice) => hooks.onNotice(notice.code as string),
-    onclose: hooks.onClose,
-    transform: { column: { from: postgres.toCamel } },
-    types: {
-      // As text: JavaScript's Date would cut microseconds to milliseconds.
-      date: { to: 1184, from: [1184], serialize: (text: string) => text, parse: toRfc3339 },
-      // Arrays of text, which the driver would otherwise only know after asking the server for its types.
-      textArray: { to: 1009, from: [1009], serialize: (items: string[]) => items, parse: parseTextArray },
-    },
-    // Not in the driver's published types: called for each connection instead of opening one.
-    ...({ socket: hooks.socket } as object),
-  });
-}
-
-/** `2026-05-01 18:00:00.5+00` becomes `2026-05-01T18:00:00.5Z`; `infinity`, a sort key, stays. */
-function toRfc3339(text: string): string {
-  if (text === 'infinity') {
-    return text;
-  }
-  if (!text.endsWith(UTC_SUFFIX)) {
-    throw new Error('The session is not in UTC.');
-  }
-  return `${text.slice(0, 10)}T${text.slice(11, -UTC_SUFFIX.length)}Z`;
-}
-
-/** Only for arrays of plain words, such as states. */
-function parseTextArray(text: string): string[] {
-  return text === '{}' ? [] : text.slice(1, -1).split(',');
 }

@@ -1,6 +1,7 @@
+import type { Answer, Outcome } from './exchange.js';
 import { Unavailable } from './failures.js';
 import type { Session } from './session.js';
-import type { Statement } from './sql.js';
+import { type Statement, sql } from './sql.js';
 
 /**
  * What queries need, and all they get: a transaction that has entered its context.
@@ -11,7 +12,7 @@ export interface Transaction {
   /**
    * Runs a statement after all earlier ones of this transaction.
    *
-   * @throws postgres.PostgresError when the server refuses it; every later statement then fails the same way
+   * @throws pg.DatabaseError when the server refuses it; every later statement then fails the same way
    * @throws Unavailable when the connection is lost
    */
   query<Row>(statement: Statement): Promise<Row[]>;
@@ -30,19 +31,20 @@ export interface Entry<Row = never> {
 
 /** One snapshot for all statements of a reader, so that what they answer agrees; writers see what is newest. */
 const BEGIN = {
-  'read only': 'begin isolation level repeatable read, read only',
-  'read write': 'begin isolation level read committed, read write',
+  'read only': sql`begin isolation level repeatable read, read only`,
+  'read write': sql`begin isolation level read committed, read write`,
 } as const;
+const END = { COMMIT: sql`commit`, ROLLBACK: sql`rollback` } as const;
 
 export type Mode = keyof typeof BEGIN;
 
 /**
  * Runs work inside one transaction: BEGIN, the entry, the work's statements, COMMIT.
  *
- * The work's first statement leaves in one flush with BEGIN and the entry, whose answers are checked before it
- * sees a row: with BEGIN failing, nothing behind it finds a tenant, because the accessors in SQL raise. Every
- * other statement leaves when the one before it has been answered, and COMMIT when all of them have, so a write
- * is never half kept. A failure is sticky: work that swallows one cannot commit.
+ * The work's first statement leaves in one exchange with BEGIN and the entry: the server runs none of them behind one
+ * that fails, and the answers are checked before the work sees a row. Every other statement leaves when the one
+ * before it has been answered, and COMMIT when all of them have, so a write is never half kept. A failure is sticky:
+ * work that swallows one cannot commit.
  *
  * The session may be used again only if it is not lost afterwards.
  *
@@ -54,10 +56,7 @@ export async function runTransaction<Result, Row>(
   entry: Entry<Row>,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const begun = session.command(BEGIN[mode]);
-  const entered = session.send<Row>(entry.statement);
-  const confirmed = confirm(session, begun, entered, entry);
-  const statements = new Statements(session, confirmed);
+  const statements = new Statements(session, (first) => begin(session, mode, entry, first));
   let result: Result;
   try {
     result = await work(statements);
@@ -65,55 +64,62 @@ export async function runTransaction<Result, Row>(
   } catch (error) {
     await statements.settled().catch(() => {});
     // Why the entry was refused comes before what the work made of having no rows.
-    const refusal = await confirmed.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    await finish(session, 'rollback').catch(() => {});
+    const refusal = await statements.refusal();
+    await finish(session, 'ROLLBACK').catch(() => {});
     throw refusal ?? error;
   }
-  const ended = finish(session, 'commit');
   if (mode === 'read only' && session.ownsBackend) {
-    // A reader has nothing to keep, so its answer need not wait. COMMIT leaves in one flush with the BEGIN of whoever
-    // borrows the session next, and a wrong answer to it loses the session under them, before they believe a row.
-    ended.catch(() => {});
+    // A reader has nothing to keep, so its answer need not wait. COMMIT leaves in one exchange with the BEGIN of whoever
+    // borrows the session next: where it fails the server runs nothing of theirs.
+    session.defer(END.COMMIT, 'COMMIT');
     return result;
   }
-  await ended;
+  await finish(session, 'COMMIT');
   return result;
 }
 
-async function confirm<Row>(
+/**
+ * Begins, enters and runs the first statement, if there is one.
+ *
+ * @returns what the server made of the first statement
+ * @throws why the transaction was not entered
+ */
+async function begin<Row>(
   session: Session,
-  begun: Promise<string>,
-  entered: Promise<Row[]>,
+  mode: Mode,
   entry: Entry<Row>,
-) {
-  entered.catch(() => {});
-  const tag = await begun.catch((error: Error) => {
-    // A standby refuses to begin a write: what left behind BEGIN ran outside of a transaction, in no club.
-    session.lose(error);
-    throw new Unavailable('The server did not begin a transaction.', 'nothing', { cause: error });
-  });
-  if (tag !== 'BEGIN') {
-    doubt(session, `BEGIN was answered with ${tag}`);
+  first: Statement[],
+): Promise<Outcome> {
+  const { answers, failure } = await session.exchange(BEGIN[mode], entry.statement, ...first);
+  const [begun, entered, ...others] = answers;
+  if (begun === undefined) {
+    // As a standby refuses to begin a write.
+    session.lose(failure as Error);
+    throw new Unavailable('The server did not begin a transaction.', 'nothing', { cause: failure });
   }
-  const [row] = await entered;
+  if (begun.tag !== 'BEGIN') {
+    doubt(session, `BEGIN was answered with ${begun.tag}`);
+  }
+  if (entered === undefined) {
+    throw failure;
+  }
+  const row = entered.rows[0] as Row | undefined;
   if (row === undefined || !entry.isEcho(row)) {
     doubt(session, 'the entry was answered with another one');
   }
   entry.accept(row);
+  return { answers: others, failure };
 }
 
 /** Ends the transaction by the server's own word; anything else loses the session. */
-async function finish(session: Session, command: 'commit' | 'rollback'): Promise<void> {
+async function finish(session: Session, command: keyof typeof END): Promise<void> {
   const wasLost = session.lost;
-  let tag: string;
+  let answer: Answer;
   try {
-    tag = await session.command(command);
+    answer = await session.send(END[command]);
   } catch (error) {
     if (error instanceof Unavailable) {
-      throw command === 'commit' && !wasLost
+      throw command === 'COMMIT' && !wasLost
         ? new Unavailable('The connection was lost during COMMIT.', 'unknown', { cause: error })
         : error;
     }
@@ -121,12 +127,12 @@ async function finish(session: Session, command: 'commit' | 'rollback'): Promise
     session.lose(error as Error);
     throw error;
   }
-  if (tag === 'ROLLBACK' && command === 'commit') {
+  if (answer.tag === 'ROLLBACK' && command === 'COMMIT') {
     // The server had seen a failure that we had not.
     throw new Unavailable('The transaction was rolled back by the server.');
   }
-  if (tag !== command.toUpperCase()) {
-    doubt(session, `${command} was answered with ${tag}`);
+  if (answer.tag !== command) {
+    doubt(session, `${command} was answered with ${answer.tag}`);
   }
 }
 
@@ -139,17 +145,15 @@ function doubt(session: Session, reason: string): never {
 /** The chain of a transaction's statements. */
 class Statements implements Transaction {
   readonly #session: Session;
-  readonly #confirmed: Promise<void>;
-  #last: Promise<unknown>;
-  #started = false;
+  readonly #begin: (first: Statement[]) => Promise<Outcome>;
+  #begun: Promise<Outcome> | undefined;
+  #last: Promise<unknown> | undefined;
   #over = false;
 
-  constructor(session: Session, confirmed: Promise<void>) {
+  /** @param begin begins the transaction, with its first statement if it has one */
+  constructor(session: Session, begin: (first: Statement[]) => Promise<Outcome>) {
     this.#session = session;
-    this.#confirmed = confirmed;
-    this.#last = confirmed;
-    // Reported by the statements and by settled(); never as an unhandled rejection.
-    confirmed.catch(() => {});
+    this.#begin = begin;
   }
 
   query<Row>(statement: Statement): Promise<Row[]> {
@@ -159,29 +163,41 @@ class Statements implements Transaction {
       refused.catch(() => {});
       return refused;
     }
-    const answer = this.#started ? this.#next<Row>(statement) : this.#first<Row>(statement);
-    this.#started = true;
+    const answer = this.#last === undefined ? this.#first(statement) : this.#next(this.#last, statement);
     this.#last = answer;
+    // Reported by settled(), whether or not the work awaits it.
     answer.catch(() => {});
-    return answer;
+    return answer as Promise<Row[]>;
   }
 
   /** Resolves when every statement has been answered; rejects with the first failure. No query after this. */
   async settled(): Promise<void> {
     this.#over = true;
+    this.#begun ??= this.#begin([]);
+    await this.#begun;
     await this.#last;
   }
 
-  /** Leaves behind BEGIN and the entry; its rows are believed after theirs. */
-  async #first<Row>(statement: Statement): Promise<Row[]> {
-    const rows = this.#session.send<Row>(statement);
-    rows.catch(() => {});
-    await this.#confirmed;
+  /** Why the transaction was not entered, if it was not. */
+  async refusal(): Promise<unknown> {
+    return this.#begun?.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+  }
+
+  async #first(statement: Statement): Promise<unknown[]> {
+    this.#begun = this.#begin([statement]);
+    const { answers, failure } = await this.#begun;
+    if (failure !== undefined) {
+      throw failure;
+    }
+    return answers[0]?.rows ?? [];
+  }
+
+  async #next(last: Promise<unknown>, statement: Statement): Promise<unknown[]> {
+    await last;
+    const { rows } = await this.#session.send(statement);
     return rows;
-  }
-
-  async #next<Row>(statement: Statement): Promise<Row[]> {
-    await this.#last;
-    return this.#session.send<Row>(statement);
   }
 }

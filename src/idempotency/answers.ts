@@ -15,7 +15,7 @@ export interface Answer {
  * Waits for a request that bears the same key.
  *
  * @param request the SHA-256 of the request, in hexadecimal digits
- * @throws postgres.PostgresError ID001 when the key belongs to another request, 55P03 when the wait ran out
+ * @throws pg.DatabaseError ID001 when the key belongs to another request, 55P03 when the wait ran out
  */
 export async function claimKey(tx: Transaction, key: string, request: string): Promise<Answer | undefined> {
   const [given] = await tx.query<Answer>(sql`

@@ -120,7 +120,7 @@ function pathOf(url: string): string {
 /** Enough to find the cause; the messages of PostgreSQL can hold values of a request, so only its codes. */
 function logged(error: Error): Record<string, unknown> {
   if (isStatementError(error)) {
-    const { code, routine, where, constraint_name: constraint, table_name: table } = error;
+    const { code, routine, where, constraint, table } = error;
     return { sqlstate: code, routine, constraint, table, where };
   }
   return { error: error.name, message: error.message, cause: messageOf(error.cause), stack: error.stack };

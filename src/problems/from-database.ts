@@ -76,6 +76,6 @@ export function problemFromDatabase(error: unknown): Problem | undefined {
     return new Problem('service_unavailable');
   }
   const code =
-    bySqlState[error.code] ?? byConstraint[error.constraint_name ?? ''] ?? byClass[error.code.slice(0, 2)];
+    bySqlState[error.code] ?? byConstraint[error.constraint ?? ''] ?? byClass[error.code.slice(0, 2)];
   return code && new Problem(code);
 }

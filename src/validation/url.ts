@@ -1,4 +1,4 @@
-/** The driver tries only the first of several hosts, and stumbles over a % that encodes nothing. */
+/** The driver knows no list of hosts, and stumbles over a % that encodes nothing. */
 export function isOneServer(url: string): boolean {
   try {
     const { username, password, host } = new URL(url);

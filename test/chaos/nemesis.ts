@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { asksFor } from '../setup/protocol.js';
 import type { Message, TestProxy, Verdict } from '../setup/proxy.js';
 import { OPERATORS } from './operators.js';
 import { BACKENDS, type Stage } from './stage.js';
@@ -45,7 +46,7 @@ export function heal({ front, back }: Stage): void {
   }
 }
 
-export const isCommit = ({ from, text }: Message) => from === 'client' && /^commit\0/i.test(text);
+export const isCommit = asksFor('commit');
 export const isCommitted = ({ from, type, text }: Message) =>
   from === 'server' && type === 'C' && text.startsWith('COMMIT');
 

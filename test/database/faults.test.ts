@@ -6,6 +6,7 @@ import { Unavailable } from '../../src/database/failures.js';
 import { sql } from '../../src/database/sql.js';
 import { callerOf, until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
+import { asksFor } from '../setup/protocol.js';
 import { type Message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
 
 const HANGS_MS = 15_000;
@@ -13,8 +14,6 @@ const AT_REST = { lent: 0, waiting: 0 };
 const db = await makeDatabase(t);
 const club = await db.makeClub('north');
 
-const isQuery = (text: string) => (message: Message) =>
-  message.from === 'client' && message.type === 'Q' && message.text.startsWith(text);
 const isTag = (text: string) => (message: Message) =>
   message.from === 'server' && message.type === 'C' && message.text.startsWith(text);
 
@@ -59,8 +58,8 @@ await healthy.close();
 const freezes = {
   'while the connection is being opened': [(message: Message) => message.type === 'R', 'nothing'],
   'before the login has been checked': [(message: Message) => message.type === 'P', 'nothing'],
-  'at BEGIN': [isQuery('begin'), 'nothing'],
-  'before COMMIT arrives': [isQuery('commit'), 'unknown'],
+  'at BEGIN': [asksFor('begin'), 'nothing'],
+  'before COMMIT arrives': [asksFor('commit'), 'unknown'],
   'before the answer to COMMIT': [isTag('COMMIT'), 'unknown'],
 } as const;
 const frozen = Object.entries(freezes).map(async ([when, [isMoment, expected]]) => {
@@ -79,8 +78,10 @@ t.test(
     const talk = counted.proxy.log.length;
     const answers = (log: Message[]) =>
       log.filter(({ from, type }) => from === 'server' && type === 'Z').length;
-    t.ok(talk > 40 && counted.proxy.log.some(isQuery('commit')), `${talk} messages`);
+    t.ok(talk > 40 && counted.proxy.log.some(asksFor('commit')), `${talk} messages`);
     const beforeCommit = answers(counted.proxy.log) - 1;
+    const isCommitting = (log: Message[]) =>
+      log.some(({ from }, index) => from === 'client' && answers(log.slice(0, index)) === beforeCommit);
 
     const unknown = new Set<boolean>();
     for (const verdict of ['cut before', 'cut after'] satisfies Verdict[]) {
@@ -92,8 +93,7 @@ t.test(
         proxy.judge = () => 'pass';
         const log = proxy.log.splice(0);
         // COMMIT may have been on its way when the connection was cut behind the last answer before it.
-        const maySend =
-          log.some(isQuery('commit')) || (verdict === 'cut after' && answers(log) === beforeCommit);
+        const maySend = isCommitting(log) || (verdict === 'cut after' && answers(log) === beforeCommit);
         // Who comes before the cut has been noticed is told that nothing was kept, and comes again.
         const recovered = await until(
           () => write(database, `recovered from ${name}`),

@@ -24,8 +24,8 @@ function makeSlots(t: Test, options: Partial<SlotOptions> = {}): Slots {
 }
 
 async function backendOf(session: Session): Promise<number> {
-  const [row] = await session.send<{ pid: number }>(sql`select pg_backend_pid() as pid`);
-  return row?.pid as number;
+  const { rows } = await session.send(sql`select pg_backend_pid() as pid`);
+  return rows[0]?.pid as number;
 }
 
 async function backends(): Promise<number[]> {
@@ -131,7 +131,7 @@ t.test('a lost session refuses every statement, also those under way', async (t)
   session.lose(new Error('on purpose'));
   await t.rejects(underWay, Unavailable);
   await t.rejects(session.send(sql`select 1`), Unavailable);
-  await t.rejects(session.command('rollback'), Unavailable);
+  await t.rejects(session.send(sql`rollback`), Unavailable);
   slots.giveBack(session);
 });
 
@@ -169,15 +169,12 @@ t.test('a session that is refused admission, or never becomes ready, gives its s
   frozen.giveBack(await frozen.borrow());
 });
 
-t.test('an unreachable database is refused quickly, also when the URL names several hosts', async (t) => {
-  const [one, two] = [new URL(db.url), new URL(db.url)];
-  one.host = two.host = '127.0.0.1:1';
-  const several = one.href.replace('127.0.0.1:1', '127.0.0.1:1,127.0.0.1:2');
-  for (const url of [one.href, several]) {
-    const slots = makeSlots(t, { url });
-    t.match(await refusal(slots.borrow()), /lost/);
-    t.same(slots.load, { lent: 0, waiting: 0 });
-  }
+t.test('an unreachable database is refused quickly', async (t) => {
+  const url = new URL(db.url);
+  url.host = '127.0.0.1:1';
+  const slots = makeSlots(t, { url: url.href });
+  t.match(await refusal(slots.borrow()), /lost/);
+  t.same(slots.load, { lent: 0, waiting: 0 });
 });
 
 t.test('closing refuses who waits and who comes, and is over once every session is home', async (t) => {

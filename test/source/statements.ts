@@ -1,9 +1,9 @@
 import ts from 'typescript';
 import { root } from '../setup/source.js';
 
-/** The functions that hand a text to PostgreSQL: of the drivers, and of our own around them. */
-const SENDING = ['query', 'unsafe', 'command', 'read', 'simple', 'file', 'sql'];
-/** What a driver makes of a name or a value so that it stays one. */
+/** The functions that hand a text to PostgreSQL: of the driver, and of our own around it. */
+const SENDING = ['query', 'read', 'sql'];
+/** What the driver makes of a name or a value so that it stays one. */
 const QUOTING = ['escapeIdentifier', 'escapeLiteral'];
 
 /**

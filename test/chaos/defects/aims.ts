@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { asksFor, message } from '../../setup/protocol.js';
 import type { Message, Verdict } from '../../setup/proxy.js';
 import type { Plan } from '../campaign.js';
 import { cutAt, heal, isCommit, isCommitted } from '../nemesis.js';
@@ -41,8 +42,8 @@ function cuts(
   };
 }
 
-const isBegin = ({ from, type, text }: Message) =>
-  from === 'client' && type === 'Q' && text.startsWith('begin');
+const isBegin = asksFor('begin');
+const isLogIn = ({ from, type }: Message) => from === 'server' && type === 'R';
 const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
 
 export const peace: Aim = {
@@ -56,31 +57,35 @@ export const peace: Aim = {
 export const slowness = cuts('slow messages', () => true, { delayMs: 15 }, 0.3, {
   durationMs: 4_000,
 });
-export const beforeBegin = cuts('cuts before BEGIN', isBegin, 'cut before', 0.1);
 export const beforeCommit = cuts('cuts before COMMIT', isCommit, 'cut before', 0.3);
 export const beforeCommitted = cuts('cuts before the answer to COMMIT', isCommitted, 'cut before', 0.3);
 export const betweenStatements = cuts('cuts between two statements', isReadyInside, 'cut after', 0.1);
+export const whileOpening = cuts(
+  'cuts between two statements, and while a connection is opened',
+  (said) => isReadyInside(said) || isLogIn(said),
+  'cut after',
+  0.1,
+);
 export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCommitted, 'cut before', 0.3, {
   restMs: 150,
   durationMs: 5_000,
 });
 
 /** As a server that has failed without a word. */
-export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: message('Q', 'rollback\0') }, 0.3);
+export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
 
-/** BEGIN and the entry fail, and what left behind them arrives. */
+/** BEGIN and the entry become something else, and what left behind them arrives. */
 export const noBeginning: Aim = {
-  name: 'BEGIN and the entry fail',
+  name: 'BEGIN and the entry become something else',
   durationMs: DURATION_MS,
   nemesis: async (stage, isOver, random) => {
     const headless = new Set<number>();
-    cutAt(stage, stage.back, isBegin, { bytes: message('Q', 'bogus\0') }, 0.15, random);
+    cutAt(stage, stage.back, isBegin, { bytes: instead('select') }, 0.15, random);
     const judge = stage.back.judge;
     stage.back.judge = (said) => {
       const { connection, from, type } = said;
       if (from === 'client' && type === 'B' && headless.delete(connection)) {
-        // Of a statement that nobody has prepared.
-        return { bytes: message('B', '\0nobody\0\0\0\0\0\0\0') };
+        return { bytes: instead('select') };
       }
       const verdict = judge(said);
       if (verdict !== 'pass') {
@@ -142,10 +147,7 @@ export const silence: Aim = {
   },
 };
 
-function message(type: string, body: string): Buffer {
-  const bytes = Buffer.alloc(5 + body.length);
-  bytes.write(type, 'latin1');
-  bytes.writeUInt32BE(4 + body.length, 1);
-  bytes.write(body, 5, 'latin1');
-  return bytes;
+/** What runs another statement in the place of one that is prepared. */
+function instead(text: string): Buffer {
+  return Buffer.concat([message('P', `\0${text}\0\0\0`), message('B', '\0'.repeat(8))]);
 }

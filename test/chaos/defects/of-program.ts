@@ -1,5 +1,4 @@
 import {
-  beforeBegin,
   beforeCommit,
   beforeCommitted,
   betweenStatements,
@@ -10,6 +9,7 @@ import {
   silence,
   slowness,
   twice,
+  whileOpening,
 } from './aims.js';
 import type { Defect } from './defect.js';
 
@@ -26,7 +26,9 @@ export const ofProgram: Defect[] = [
     charge: 'lost',
     aim: beforeCommit,
     habits: writing,
-    patches: [[TRANSACTION, 'await ended;', 'ended.catch(() => {});']],
+    patches: [
+      [TRANSACTION, `await finish(session, 'COMMIT');`, `finish(session, 'COMMIT').catch(() => {});`],
+    ],
   },
   {
     name: 'the tag of COMMIT is not looked at',
@@ -34,8 +36,8 @@ export const ofProgram: Defect[] = [
     aim: rollback,
     habits: writing,
     patches: [
-      [TRANSACTION, `if (tag === 'ROLLBACK' && command === 'commit') {`, 'if (false) {'],
-      [TRANSACTION, 'if (tag !== command.toUpperCase()) {', 'if (false) {'],
+      [TRANSACTION, `if (answer.tag === 'ROLLBACK' && command === 'COMMIT') {`, 'if (false) {'],
+      [TRANSACTION, 'if (answer.tag !== command) {', 'if (false) {'],
     ],
   },
   {
@@ -65,14 +67,16 @@ export const ofProgram: Defect[] = [
     aim: betweenStatements,
     habits: writing,
     patches: [
-      [SESSION, 'if (this.#socket !== undefined || this.#lost !== undefined) {', 'if (false) {'],
-      [SESSION, `onClose: () => this.lose(new Error('the connection closed')),`, 'onClose: () => {},'],
-      // Work that thinks for a moment: otherwise the next statement leaves before anybody sees the connection close.
+      [SESSION, 'this.lose(this.#refusal() ?? error)', '{}'],
       [
-        TRANSACTION,
-        'await this.#last;\n        return',
-        'await this.#last; await new Promise((go) => setTimeout(go, 10));\n        return',
+        SESSION,
+        "this.lose(new Error('the connection closed'))",
+        '{ this.#layouts?.clear(); this.#client = undefined; }',
       ],
+      [SESSION, 'this.lose(outcome);', ''],
+      [SESSION, 'stream: () => this.#socket,', 'stream: () => new net.Socket(),'],
+      // Work that thinks for a moment: otherwise the next statement leaves before anybody sees the connection close.
+      [TRANSACTION, 'await last;\n', 'await last; await new Promise((go) => setTimeout(go, 10));\n'],
     ],
   },
   {
@@ -140,9 +144,9 @@ export const ofProgram: Defect[] = [
   {
     name: 'a rejection that nobody handles',
     charge: 'crashes',
-    aim: beforeBegin,
+    aim: whileOpening,
     habits: writing,
-    patches: [[TRANSACTION, 'entered.catch(() => { });', '']],
+    patches: [[SESSION, 'client.connect().catch((error) => this.lose(error));', 'client.connect();']],
   },
   {
     name: 'a 503 does not say when to come back',
