@@ -12,37 +12,36 @@ export interface Statement {
 }
 
 /**
- * Composed texts, each kept once. The driver remembers the pieces of a template by identity, and there are as
- * many texts as the code can compose, so this stays small.
+ * Composed texts, each kept once, by the templates that they are composed of: a template's identity is that of its
+ * text, for this and for who prepares it. There are as many as the code can compose, so this stays small.
  */
-const composed = new Map<string, TemplateStringsArray>();
+interface Composed {
+  template: TemplateStringsArray | undefined;
+  /** Where the next part is a statement of this template; a value stands for itself. */
+  next: Map<TemplateStringsArray | typeof VALUE, Composed>;
+}
+
+const VALUE = Symbol('value');
+const composed = new Map<TemplateStringsArray, Composed>();
 
 /** Makes a statement: sql`select title from app.tasks where id = ${id}`. */
 export function sql(strings: TemplateStringsArray, ...parts: (Value | Statement)[]): Statement {
   if (!parts.some(isStatement)) {
     return { strings, values: parts.map(checked) };
   }
-  const pieces: string[] = [];
   const values: Value[] = [];
-  let piece = strings[0] ?? '';
-  parts.forEach((part, index) => {
+  let found = nextOf(composed, strings);
+  for (const part of parts) {
     if (isStatement(part)) {
-      const inner = [...part.strings];
-      const last = inner.pop() ?? '';
-      for (const text of inner) {
-        pieces.push(piece + text);
-        piece = '';
-      }
-      piece += last;
       values.push(...part.values);
+      found = nextOf(found.next, part.strings);
     } else {
-      pieces.push(piece);
-      piece = '';
       values.push(checked(part));
+      found = nextOf(found.next, VALUE);
     }
-    piece += strings[index + 1];
-  });
-  return { strings: templateOf([...pieces, piece]), values };
+  }
+  found.template ??= compose(strings, parts);
+  return { strings: found.template, values };
 }
 
 /** Joins statements: conditions with `and`, columns with a comma. */
@@ -63,15 +62,30 @@ export function containing(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 }
 
-function templateOf(pieces: string[]): TemplateStringsArray {
-  // NUL is the one character that no SQL text holds.
-  const key = pieces.join('\0');
-  let template = composed.get(key);
-  if (template === undefined) {
-    template = Object.assign([...pieces], { raw: pieces });
-    composed.set(key, template);
+function nextOf<Key>(from: Map<Key, Composed>, key: Key): Composed {
+  let found = from.get(key);
+  if (found === undefined) {
+    found = { template: undefined, next: new Map() };
+    from.set(key, found);
   }
-  return template;
+  return found;
+}
+
+function compose(strings: TemplateStringsArray, parts: (Value | Statement)[]): TemplateStringsArray {
+  const pieces = [strings[0] ?? ''];
+  const append = (text: string | undefined) => {
+    pieces.push((pieces.pop() ?? '') + text);
+  };
+  parts.forEach((part, index) => {
+    if (isStatement(part)) {
+      append(part.strings[0]);
+      pieces.push(...part.strings.slice(1));
+    } else {
+      pieces.push('');
+    }
+    append(strings[index + 1]);
+  });
+  return Object.assign(pieces, { raw: pieces });
 }
 
 function isStatement(part: Value | Statement | undefined): part is Statement {
