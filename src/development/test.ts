@@ -39,7 +39,12 @@ async function count(): Promise<{ passed: number; failed: number; skipped: strin
     for (const [, sum] of text.matchAll(/^ *# (\w[\w ]*: (?:faults )?\d.*)$/gm)) {
       console.log(sum);
     }
-    for (const [, not, rest = ''] of text.matchAll(/^(not )?ok \d+(.*)$/gm)) {
+    const rules = [...text.matchAll(/^(not )?ok \d+(.*)$/gm)];
+    if (rules.length === 0) {
+      console.log(`${file.name}: ended before its first test`);
+      counts.failed += 1;
+    }
+    for (const [, not, rest = ''] of rules) {
       const skip = /# SKIP (.*)/i.exec(rest);
       if (skip) {
         counts.skipped.push(skip[1] ?? '');
