@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Problem } from '../problems/problem.js';
 import { toInstant } from '../validation/instant.js';
 import { isCleanText } from '../validation/text.js';
@@ -54,5 +54,5 @@ function isKey(key: string, kind: KeyKind): boolean {
 }
 
 function digest(scope: string): string {
-  return createHash('sha256').update(scope).digest('base64url').slice(0, 16);
+  return hash('sha256', scope, 'base64url').slice(0, 16);
 }

@@ -122,9 +122,10 @@ export function answerPage<Row>(
   const answered = rows.slice(0, limit);
   const last = answered.at(-1);
   if (rows.length > limit && last !== undefined) {
-    const url = new URL(request.url, 'http://localhost');
-    url.searchParams.set('cursor', encodeCursor({ key: last.sortKey, id: last.id }, scope));
-    reply.header('link', `<${url.pathname}${url.search}>; rel="next"`);
+    const [path, query] = request.url.split('?', 2);
+    const parameters = new URLSearchParams(query);
+    parameters.set('cursor', encodeCursor({ key: last.sortKey, id: last.id }, scope));
+    reply.header('link', `<${path}?${parameters}>; rel="next"`);
   }
   return answered;
 }

@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { immediate } from '../http/immediate.js';
 import { isAtLeast, type Role } from '../identity/roles.js';
 import { Problem } from '../problems/problem.js';
 
@@ -27,15 +28,18 @@ export const authorize = plugin(
         throw new Error(`The route ${method} ${url} names no policy.`);
       }
     });
-    app.addHook('onRequest', async ({ routeOptions, tenant }) => {
-      const required = policies[routeOptions.config.policy as Policy];
-      if (tenant !== null && !isAtLeast(tenant.role, required)) {
-        throw new Problem('insufficient_role', {
-          requiredRole: required,
-          yourRole: tenant.role,
-        });
-      }
-    });
+    app.addHook(
+      'onRequest',
+      immediate(({ routeOptions, tenant }) => {
+        const required = policies[routeOptions.config.policy as Policy];
+        if (tenant !== null && !isAtLeast(tenant.role, required)) {
+          throw new Problem('insufficient_role', {
+            requiredRole: required,
+            yourRole: tenant.role,
+          });
+        }
+      }),
+    );
   },
   { name: 'authorize', dependencies: ['tenant'] },
 );

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { countHeader } from '../http/header-lines.js';
+import { immediate } from '../http/immediate.js';
 import { Problem } from '../problems/problem.js';
 
 declare module 'fastify' {
@@ -53,21 +54,27 @@ export const body = plugin(
       }
     });
 
-    app.addHook('onRequest', async ({ headers, routeOptions }) => {
-      if (headers['transfer-encoding'] === undefined && !Number(headers['content-length'])) {
-        // The type of nothing says nothing: some clients send one with every request.
-        delete headers['content-type'];
-      } else if (routeOptions.config.bodyIsOptional) {
-        // Where a body may be left out, so may its type: whatever has none is read as JSON.
-        headers['content-type'] ??= 'application/json';
-      }
-    });
+    app.addHook(
+      'onRequest',
+      immediate(({ headers, routeOptions }) => {
+        if (headers['transfer-encoding'] === undefined && !Number(headers['content-length'])) {
+          // The type of nothing says nothing: some clients send one with every request.
+          delete headers['content-type'];
+        } else if (routeOptions.config.bodyIsOptional) {
+          // Where a body may be left out, so may its type: whatever has none is read as JSON.
+          headers['content-type'] ??= 'application/json';
+        }
+      }),
+    );
 
-    app.addHook('preValidation', async (request) => {
-      if (request.body === undefined && request.routeOptions.config.bodyIsOptional) {
-        request.body = {};
-      }
-    });
+    app.addHook(
+      'preValidation',
+      immediate((request) => {
+        if (request.body === undefined && request.routeOptions.config.bodyIsOptional) {
+          request.body = {};
+        }
+      }),
+    );
   },
   { name: 'body' },
 );

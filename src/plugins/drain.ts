@@ -19,10 +19,11 @@ export const drain = plugin(
     app.decorate('drain', () => {
       app.isDraining = true;
     });
-    app.addHook('onSend', async (_request, reply) => {
+    app.addHook('onSend', (_request, reply, _payload, done) => {
       if (app.isDraining) {
         reply.header('connection', 'close');
       }
+      done();
     });
   },
   { name: 'drain' },

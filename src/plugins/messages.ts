@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
 import { countHeader } from '../http/header-lines.js';
+import { immediate } from '../http/immediate.js';
 import { Problem } from '../problems/problem.js';
 
 /**
@@ -27,21 +28,24 @@ export const messages = plugin(
         response.setHeader('connection', 'close');
       }
     });
-    app.addHook('onRequest', async ({ raw }) => {
-      const end = last.get(raw.socket);
-      if ((end ?? raw) !== raw) {
-        const detail = 'The request before this one was the last of its connection. Send this on another.';
-        throw new Problem('invalid_parameter', { detail }, { connection: 'close' });
-      }
-      const fault = end === undefined ? undefined : unclear(raw);
-      if (fault !== undefined) {
-        throw new Problem(
-          'invalid_parameter',
-          { detail: fault.detail, errors: [fault] },
-          { connection: 'close' },
-        );
-      }
-    });
+    app.addHook(
+      'onRequest',
+      immediate(({ raw }) => {
+        const end = last.get(raw.socket);
+        if ((end ?? raw) !== raw) {
+          const detail = 'The request before this one was the last of its connection. Send this on another.';
+          throw new Problem('invalid_parameter', { detail }, { connection: 'close' });
+        }
+        const fault = end === undefined ? undefined : unclear(raw);
+        if (fault !== undefined) {
+          throw new Problem(
+            'invalid_parameter',
+            { detail: fault.detail, errors: [fault] },
+            { connection: 'close' },
+          );
+        }
+      }),
+    );
 
     // An expectation that is unknown may be passed over (RFC 9110, section 10.1.1); no code here stands for its refusal.
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
+import { immediate } from '../http/immediate.js';
 import { Measures } from '../metrics/measures.js';
 
 export interface MetricsOptions {
@@ -20,10 +21,19 @@ export const metrics = plugin<MetricsOptions>(
       return;
     }
     const measures = new Measures(database, () => app.turnedAway());
-    app.addHook('onResponse', async (request, reply) => {
-      const { method, routeOptions, problem } = request;
-      measures.answered(method, routeOptions.url, reply.statusCode, reply.elapsedTime, problem?.code ?? null);
-    });
+    app.addHook(
+      'onResponse',
+      immediate((request, reply) => {
+        const { method, routeOptions, problem } = request;
+        measures.answered(
+          method,
+          routeOptions.url,
+          reply.statusCode,
+          reply.elapsedTime,
+          problem?.code ?? null,
+        );
+      }),
+    );
 
     const server = createServer(async (request, response) => {
       if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {

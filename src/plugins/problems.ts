@@ -61,17 +61,19 @@ export const problems = plugin(
     app.setNotFoundHandler((request, reply) => send(new Problem('route_not_found'), request, reply));
 
     // Before a body is read: what there is to say of a path or a method does not depend on it.
-    app.addHook('onRequest', async (request, reply) => {
+    app.addHook('onRequest', (request, reply, done) => {
       // The router takes nothing for an id as well: /api/tasks/ is no task, and nowhere.
       const { url } = request.routeOptions;
-      if (request.is404 || url === PREFLIGHT_URL || (request.params as { id?: string }).id === '') {
-        const methods = app.methodsOf(request.url);
-        const problem =
-          methods.length === 0
-            ? new Problem('route_not_found')
-            : new Problem('method_not_allowed', {}, { allow: methods.join(', ') });
-        return send(problem, request, reply);
+      if (!request.is404 && url !== PREFLIGHT_URL && (request.params as { id?: string }).id !== '') {
+        done();
+        return;
       }
+      const methods = app.methodsOf(request.url);
+      const problem =
+        methods.length === 0
+          ? new Problem('route_not_found')
+          : new Problem('method_not_allowed', {}, { allow: methods.join(', ') });
+      send(problem, request, reply);
     });
   },
   { name: 'problems', dependencies: ['methods'] },

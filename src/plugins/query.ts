@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { immediate } from '../http/immediate.js';
 import { Problem } from '../problems/problem.js';
 
 /**
@@ -7,21 +8,24 @@ import { Problem } from '../problems/problem.js';
  */
 export const query = plugin(
   async (app) => {
-    app.addHook('preValidation', async ({ url }) => {
-      const start = url.indexOf('?');
-      if (start === -1 || !url.includes('%', start)) {
-        return;
-      }
-      const broken = url
-        .slice(start + 1)
-        .split('&')
-        .filter((part) => !isEncoded(part));
-      if (broken.length > 0) {
-        const fault = { code: 'invalid_format', detail: 'This must be UTF-8, percent-encoded.' };
-        const errors = broken.map((part) => ({ parameter: part.split('=', 1)[0] ?? part, ...fault }));
-        throw new Problem('invalid_parameter', { errors: errors.slice(0, 100) });
-      }
-    });
+    app.addHook(
+      'preValidation',
+      immediate(({ url }) => {
+        const start = url.indexOf('?');
+        if (start === -1 || !url.includes('%', start)) {
+          return;
+        }
+        const broken = url
+          .slice(start + 1)
+          .split('&')
+          .filter((part) => !isEncoded(part));
+        if (broken.length > 0) {
+          const fault = { code: 'invalid_format', detail: 'This must be UTF-8, percent-encoded.' };
+          const errors = broken.map((part) => ({ parameter: part.split('=', 1)[0] ?? part, ...fault }));
+          throw new Problem('invalid_parameter', { errors: errors.slice(0, 100) });
+        }
+      }),
+    );
   },
   { name: 'query', dependencies: ['problems'] },
 );

@@ -1,5 +1,6 @@
 import sensible from '@fastify/sensible';
 import plugin from 'fastify-plugin';
+import { immediate } from '../http/immediate.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,30 +18,36 @@ export const responses = plugin(
     await app.register(sensible);
 
     app.decorateRequest('address', '');
-    app.addHook('onRequest', async (request, reply) => {
-      request.address = request.ip;
-      reply.header('x-request-id', request.id);
-      // An answer depends on who asks and for which club; only the caller's own cache may keep it.
-      reply.header('cache-control', 'private, no-cache');
-      reply.vary(['Authorization', 'X-Tenant-Id']);
-    });
+    app.addHook(
+      'onRequest',
+      immediate((request, reply) => {
+        request.address = request.ip;
+        reply.header('x-request-id', request.id);
+        // An answer depends on who asks and for which club; only the caller's own cache may keep it.
+        reply.header('cache-control', 'private, no-cache');
+        reply.vary(['Authorization', 'X-Tenant-Id']);
+      }),
+    );
 
-    app.addHook('onResponse', async (request, reply) => {
-      request.log.info(
-        {
-          method: request.method,
-          route: request.routeOptions.url ?? null,
-          status: reply.statusCode,
-          code: request.problem?.code,
-          reason: request.problem?.reason,
-          ms: Math.round(reply.elapsedTime * 10) / 10,
-          ip: request.address,
-          tenant: request.tenant?.id,
-          member: request.memberId ?? undefined,
-        },
-        'request',
-      );
-    });
+    app.addHook(
+      'onResponse',
+      immediate((request, reply) => {
+        request.log.info(
+          {
+            method: request.method,
+            route: request.routeOptions.url ?? null,
+            status: reply.statusCode,
+            code: request.problem?.code,
+            reason: request.problem?.reason,
+            ms: Math.round(reply.elapsedTime * 10) / 10,
+            ip: request.address,
+            tenant: request.tenant?.id,
+            member: request.memberId ?? undefined,
+          },
+          'request',
+        );
+      }),
+    );
   },
   { name: 'responses' },
 );

@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
 import helmet, { type HelmetOptions } from 'helmet';
+import { immediate } from '../http/immediate.js';
 
 const ONE_YEAR_S = 31_536_000;
 
@@ -47,9 +48,12 @@ export const SECURITY_HEADERS = headersOf(OPTIONS);
  */
 export const securityHeaders = plugin(
   async (app) => {
-    app.addHook('onRequest', async (_request, reply) => {
-      reply.headers(SECURITY_HEADERS);
-    });
+    app.addHook(
+      'onRequest',
+      immediate((_request, reply) => {
+        reply.headers(SECURITY_HEADERS);
+      }),
+    );
   },
   { name: 'security-headers' },
 );

@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { immediate } from '../http/immediate.js';
 import type { Role } from '../identity/roles.js';
 import { Problem } from '../problems/problem.js';
 import { isUuid } from '../validation/uuid.js';
@@ -17,18 +18,21 @@ export const TENANTLESS_PATH = '/api/clubs/me';
 export const tenant = plugin(
   async (app) => {
     app.decorateRequest('tenant', null);
-    app.addHook('onRequest', async (request) => {
-      if (request.routeOptions.url === TENANTLESS_PATH) {
-        return;
-      }
-      const id = readHeader(request.headers['x-tenant-id']);
-      const role = request.identity.roles.get(id);
-      if (role === undefined) {
-        // A club that does not exist answers alike: who is not in a club does not learn that there is one.
-        throw new Problem('tenant_forbidden');
-      }
-      request.tenant = { id, role };
-    });
+    app.addHook(
+      'onRequest',
+      immediate((request) => {
+        if (request.routeOptions.url === TENANTLESS_PATH) {
+          return;
+        }
+        const id = readHeader(request.headers['x-tenant-id']);
+        const role = request.identity.roles.get(id);
+        if (role === undefined) {
+          // A club that does not exist answers alike: who is not in a club does not learn that there is one.
+          throw new Problem('tenant_forbidden');
+        }
+        request.tenant = { id, role };
+      }),
+    );
   },
   { name: 'tenant', dependencies: ['authenticate'] },
 );

@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { immediate } from '../http/immediate.js';
 import { Problem } from '../problems/problem.js';
 import { isUuid } from '../validation/uuid.js';
 
@@ -19,16 +20,19 @@ export const testUser = plugin<{ enabled: boolean }>(
     if (!enabled) {
       return;
     }
-    app.addHook('onRequest', async (request) => {
-      const value = request.headers['x-test-userid'];
-      if (value === undefined || request.tenant === null) {
-        return;
-      }
-      if (typeof value !== 'string' || !isUuid(value)) {
-        throw new Problem('test_user_invalid');
-      }
-      request.testMemberId = value.toLowerCase();
-    });
+    app.addHook(
+      'onRequest',
+      immediate((request) => {
+        const value = request.headers['x-test-userid'];
+        if (value === undefined || request.tenant === null) {
+          return;
+        }
+        if (typeof value !== 'string' || !isUuid(value)) {
+          throw new Problem('test_user_invalid');
+        }
+        request.testMemberId = value.toLowerCase();
+      }),
+    );
   },
   { name: 'test-user', dependencies: ['authorize'] },
 );
