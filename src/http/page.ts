@@ -9,6 +9,8 @@ import { decodeCursor, encodeCursor, type KeyKind, type Position } from './curso
 export interface Order {
   column: Statement;
   kind: KeyKind;
+  /** Where a row has the value anyway; without it `sortKey` selects the value. */
+  field?: string;
 }
 
 /** A page to read: from where, in which order, how many rows. */
@@ -21,8 +23,8 @@ export interface Page {
   scope: string;
 }
 
-/** A row of a list, with the value it was sorted by: `sortKey(page)` selects it. It is not answered. */
-export type Listed<Row> = Row & { id: string; sortKey: string };
+/** A row of a list, with the value it was sorted by where the row has no field for it. That is not answered. */
+export type Listed<Row> = Row & { id: string; sortKey?: string };
 
 interface PageQuery {
   sort?: string;
@@ -85,9 +87,9 @@ function scopeOf(request: FastifyRequest, sort: string, filters: Record<string, 
   return JSON.stringify([request.tenant?.id, request.routeOptions.url, sort, entries, caller]);
 }
 
-/** The sort key as a column of a list's statement. */
+/** The sort key as one more column of a list's statement, where the row does not have it. */
 export function sortKey({ order }: Page): Statement {
-  return sql`${order.column} as sort_key`;
+  return order.field === undefined ? sql`, ${order.column} as sort_key` : sql``;
 }
 
 /**
@@ -116,7 +118,7 @@ export function pageClause(
 export function answerPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
-  { limit, scope }: Page,
+  { order, limit, scope }: Page,
   rows: Listed<Row>[],
 ): Row[] {
   const answered = rows.slice(0, limit);
@@ -124,7 +126,8 @@ export function answerPage<Row>(
   if (rows.length > limit && last !== undefined) {
     const [path, query] = request.url.split('?', 2);
     const parameters = new URLSearchParams(query);
-    parameters.set('cursor', encodeCursor({ key: last.sortKey, id: last.id }, scope));
+    const key = last[(order.field ?? 'sortKey') as 'sortKey'] as string;
+    parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${path}?${parameters}>; rel="next"`);
   }
   return answered;

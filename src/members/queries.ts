@@ -13,8 +13,8 @@ const columns: Statement = sql`
 
 /** The ways to sort members. */
 export const memberOrders: Record<(typeof MEMBER_SORTS)[number], Order> = {
-  displayName: { column: sql`display_name`, kind: 'text' },
-  joinedAt: { column: sql`joined_at`, kind: 'instant' },
+  displayName: { column: sql`display_name`, kind: 'text', field: 'displayName' },
+  joinedAt: { column: sql`joined_at`, kind: 'instant', field: 'joinedAt' },
 };
 
 /** A page of the club's members. */
@@ -31,7 +31,7 @@ export function listMembers(
     conditions.push(sql`role = ${query.role}`);
   }
   return tx.query(
-    sql`select ${columns}, ${sortKey(page)} from app.members ${pageClause(page, sql`id`, conditions)}`,
+    sql`select ${columns}${sortKey(page)} from app.members ${pageClause(page, sql`id`, conditions)}`,
   );
 }
 

@@ -29,8 +29,8 @@ const detailed = (source: Statement): Statement => sql`
 
 /** The ways to sort shifts. */
 export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
-  startsAt: { column: sql`shift.starts_at`, kind: 'instant' },
-  title: { column: sql`shift.title`, kind: 'text' },
+  startsAt: { column: sql`shift.starts_at`, kind: 'instant', field: 'startsAt' },
+  title: { column: sql`shift.title`, kind: 'text', field: 'title' },
   createdAt: { column: sql`shift.created_at`, kind: 'instant' },
 };
 
@@ -41,7 +41,7 @@ export function listShifts(
   page: Page,
 ): Promise<Listed<ShiftListDto>[]> {
   return tx.query(sql`
-    select ${listed}, ${sortKey(page)} from app.shifts as shift
+    select ${listed}${sortKey(page)} from app.shifts as shift
     ${pageClause(page, sql`shift.id`, conditions(query))}`);
 }
 

@@ -32,17 +32,17 @@ const detailed = (source: Statement): Statement => sql`
 
 /** The ways to sort tasks. One that is due at no time comes after all that are. */
 export const taskOrders: Record<(typeof TASK_SORTS)[number], Order> = {
-  createdAt: { column: sql`task.created_at`, kind: 'instant' },
-  updatedAt: { column: sql`task.updated_at`, kind: 'instant' },
+  createdAt: { column: sql`task.created_at`, kind: 'instant', field: 'createdAt' },
+  updatedAt: { column: sql`task.updated_at`, kind: 'instant', field: 'updatedAt' },
   // CASE, because for PostgreSQL coalesce might leak: below a policy no index would be used for where a page begins.
   dueAt: { column: sql`case when task.due_at is null then 'infinity' else task.due_at end`, kind: 'instant' },
-  title: { column: sql`task.title`, kind: 'text' },
+  title: { column: sql`task.title`, kind: 'text', field: 'title' },
 };
 
 /** A page of the club's tasks. */
 export function listTasks(tx: Transaction, query: TaskListQuery, page: Page): Promise<Listed<TaskListDto>[]> {
   return tx.query(sql`
-    select ${listed}, ${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`);
+    select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`);
 }
 
 function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery): Statement[] {
