@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerRespo
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
 import { OVERLOADED } from '../database/failures.js';
+import { Turns } from '../http/turns.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import type { Problem } from '../problems/problem.js';
 import { RETRY_AFTER_S } from './problems.js';
@@ -20,13 +21,6 @@ const REMEMBERED_CALLERS = 10_000;
 /** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
 const TELL_EVERY_MS = 10_000;
 
-/**
- * Refusing takes time as well, and a flood can ask for all of it. So no more than 11,000 a second are refused, which is
- * less than half of a processor; who comes beyond that waits for the next turn, and a connection that waits sends
- * nothing else.
- */
-const TURN_MS = 20;
-const REFUSALS_A_TURN = 220;
 /** As many as there may be connections; whoever sends several requests at once may make the line longer, and is cut off. */
 const LONGEST_LINE = 5_000;
 
@@ -63,37 +57,17 @@ export const overload = plugin<{ database: Database }>(
       !app.isDraining &&
       told.has(callerOf(headers)) &&
       database.isOverloaded(clubOf(headers));
-    const line: ServerResponse[] = [];
-    let left = REFUSALS_A_TURN;
-    let isTicking = false;
-    const turn = () => {
-      left = REFUSALS_A_TURN;
-      isTicking = false;
-      for (const response of line.splice(0, left)) {
-        refuseInTurn(response);
-      }
-    };
-    const refuseInTurn = (response: ServerResponse) => {
-      if (!isTicking) {
-        isTicking = true;
-        setTimeout(turn, TURN_MS);
-      }
-      if (left > 0) {
-        left -= 1;
-        refuse(response);
-      } else if (line.length < LONGEST_LINE) {
-        line.push(response);
-      } else {
-        response.destroy();
-      }
-    };
+    // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else.
+    const turns = new Turns(LONGEST_LINE);
     const [handle] = app.server.listeners('request') as [RequestListener];
     app.server.removeListener('request', handle).on('request', (request, response) => {
       if (!isTold(request)) {
         handle(request, response);
         return;
       }
-      refuseInTurn(response);
+      if (!turns.take(() => refuse(response))) {
+        response.destroy();
+      }
       turnedAway += 1;
       untold += 1;
       if (performance.now() - toldAt >= TELL_EVERY_MS) {
