@@ -92,7 +92,7 @@ function isStatement(part: Value | Statement | undefined): part is Statement {
   return typeof part === 'object' && part !== null;
 }
 
-/** An undefined parameter on a busy connection makes the driver give one query another's answer. */
+/** An undefined parameter would be sent as that word. */
 function checked(value: Value | Statement): Value {
   if (value === undefined || isStatement(value)) {
     throw new TypeError('A parameter is undefined; a missing value is null.');
