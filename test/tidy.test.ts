@@ -78,17 +78,22 @@ t.test('only src/config.ts reads the environment', async (t) => {
 t.test(
   'only src/database speaks to PostgreSQL as the service, and only deploys and operators otherwise',
   async (t) => {
-    t.same(
-      importersOf(
-        (name) => name === 'postgres',
-        (path) => path.startsWith('src/database/'),
-      ),
-      [],
-    );
+    const isService = (path: string) => path.startsWith('src/database/');
     const isOperator = (path: string) =>
       /^src\/(deploy|development)\/|^src\/clubs\/provision\.ts$/.test(path);
     t.same(
-      importersOf((name) => ['pg', 'node-pg-migrate'].includes(name), isOperator),
+      importersOf(
+        (name) => name.startsWith('pg'),
+        (path) => isService(path) || isOperator(path),
+      ),
+      [],
+    );
+    t.same(
+      importersOf((name) => name === 'node-pg-migrate', isOperator),
+      [],
+    );
+    t.same(
+      importersOf((name) => name.startsWith('pg-protocol'), isService),
       [],
     );
   },

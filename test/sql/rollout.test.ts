@@ -19,7 +19,7 @@ const nextWeek = {
 };
 
 /** A deploy takes a tenth of a second. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /** The deploy's attempts at a table that queue right now, each by its transaction. */
 const queued = `

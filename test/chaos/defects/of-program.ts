@@ -14,6 +14,7 @@ import {
 import type { Defect } from './defect.js';
 
 const TRANSACTION = 'database/transaction.js';
+const STATEMENTS = 'database/statements.js';
 const SESSION = 'database/session.js';
 const SLOTS = 'database/slots.js';
 const writing = { 'create task': 6, 'patch task': 6, 'sign up': 4, cancel: 3, 'read task': 2 };
@@ -76,7 +77,7 @@ export const ofProgram: Defect[] = [
       [SESSION, 'this.lose(outcome);', ''],
       [SESSION, 'stream: () => this.#socket,', 'stream: () => new net.Socket(),'],
       // Work that thinks for a moment: otherwise the next statement leaves before anybody sees the connection close.
-      [TRANSACTION, 'await last;\n', 'await last; await new Promise((go) => setTimeout(go, 10));\n'],
+      [STATEMENTS, 'await last;\n', 'await last; await new Promise((go) => setTimeout(go, 10));\n'],
     ],
   },
   {
