@@ -88,7 +88,8 @@ cross join lateral (
     audit.type_name(attribute.atttypid, attribute.atttypmod)
       || case when attribute.attcollation not in (0, 100) then ' collate ' || audit.definition('pg_collation', attribute.attcollation) else '' end,
     case when attribute.attstorage <> type.typstorage then ' storage ' || attribute.attstorage::text else '' end
-      || coalesce(' with ' || array_to_string(attribute.attoptions, ', '), '')
+      -- Some releases (15.20) keep a number of their own among the options, pg_attver, another one for each table made.
+      || coalesce(' with ' || (select string_agg(option, ', ') from unnest(attribute.attoptions) as option where option !~ '^pg_'), '')
       || case when attribute.attidentity <> '' then ' identity' when attribute.attgenerated <> '' then ' generated' else '' end,
     audit.expression(initial.adbin, initial.adrelid)
 ) as col (name, type, manner, initial)
