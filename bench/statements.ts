@@ -1,7 +1,7 @@
 import { type Caller, type ClubTransaction, inClub } from '../src/database/context.js';
 import type { Database } from '../src/database/database.js';
+import type { Entry } from '../src/database/entry.js';
 import type { Statement } from '../src/database/sql.js';
-import type { Entry } from '../src/database/transaction.js';
 import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
 import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
 import { rowId } from './filling.js';
@@ -33,14 +33,18 @@ const caller: Caller = {
 };
 
 const BEGIN = {
-  'read only': 'begin isolation level repeatable read, read only',
+  'read once': 'begin isolation level repeatable read, read only',
   'read write': 'begin isolation level read committed, read write',
 };
 
-/** Work of the service as pgbench can send it: BEGIN, the entry, the service's own statements, COMMIT. */
+/**
+ * Work of the service as pgbench can send it: the entry and the service's own statements between BEGIN and COMMIT,
+ * which a reader in one flush does without, as the service does.
+ */
 async function script(
   mode: keyof typeof BEGIN,
   work: (tx: ClubTransaction) => Promise<unknown>,
+  isPipelined: boolean,
 ): Promise<string[]> {
   const lines: string[] = [];
   const ask = async <Row>(statement: Statement): Promise<Row[]> => {
@@ -51,11 +55,13 @@ async function script(
     transaction: async (_mode: string, { statement, accept }: Entry<object>, run: typeof work) => {
       await ask(statement);
       accept({ clubExists: true, memberId: TASK, memberIsCurrent: true });
-      await run({ query: ask, memberId: TASK });
+      await run({ query: ask, queryAll: ask, memberId: TASK } as unknown as ClubTransaction);
     },
   } as unknown as Database;
   await inClub(database, { ...caller }, mode, work);
-  return [BEGIN[mode], ...lines, 'commit'].map((line) => `${line.replaceAll(/\s+/g, ' ').trim()};`);
+  const all = mode === 'read once' && isPipelined ? lines : [BEGIN[mode], ...lines, 'commit'];
+  const each = all.map((line) => `${line.replaceAll(/\s+/g, ' ').trim()};`);
+  return isPipelined ? ['\\startpipeline', ...each, '\\endpipeline'] : each;
 }
 
 /** A statement with its values in it: those that vary by a variable of pgbench. */
@@ -84,19 +90,20 @@ export async function serviceScripts(isPipelined: boolean): Promise<Record<strin
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const window = { order: shiftOrders.startsAt, descending: false, limit: 50, after: undefined, scope: '' };
   const transactions = {
-    'tasks-page': [await script('read only', (tx) => listTasks(tx, {}, page))],
-    'task-one': [await script('read only', (tx) => findTask(tx, TASK))],
-    'shifts-window': [await script('read only', (tx) => listShifts(tx, { from: FROM, to: TO }, window))],
+    'tasks-page': [await script('read once', (tx) => listTasks(tx, {}, page), isPipelined)],
+    'task-one': [await script('read once', (tx) => findTask(tx, TASK), isPipelined)],
+    'shifts-window': [
+      await script('read once', (tx) => listShifts(tx, { from: FROM, to: TO }, window), isPipelined),
+    ],
     'signup-cancel': [
-      await script('read write', (tx) => signUp(tx, SHIFT)),
-      await script('read write', (tx) => cancelSignUp(tx, SHIFT)),
+      await script('read write', (tx) => signUp(tx, SHIFT), isPipelined),
+      await script('read write', (tx) => cancelSignUp(tx, SHIFT), isPipelined),
     ],
   };
-  const flushed = (lines: string[]) => (isPipelined ? ['\\startpipeline', ...lines, '\\endpipeline'] : lines);
   return Object.fromEntries(
     Object.entries(transactions).map(([workload, all]) => [
       workload,
-      [...VARIABLES, ...all.flatMap(flushed), ''].join('\n'),
+      [...VARIABLES, ...all.flat(), ''].join('\n'),
     ]),
   );
 }

@@ -1,8 +1,8 @@
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import type { Database } from './database.js';
+import type { Entry } from './entry.js';
 import { Unavailable } from './failures.js';
 import { sql } from './sql.js';
-import type { Entry } from './transaction.js';
 
 /** What the audit of the database holds against it. `make audit` says more. */
 export interface Finding {

@@ -1,9 +1,10 @@
 import type { Identity } from '../identity/identity.js';
 import type { Role } from '../identity/roles.js';
 import type { Database } from './database.js';
+import type { Entry } from './entry.js';
 import { NoEntry } from './failures.js';
-import { sql } from './sql.js';
-import type { Entry, Mode, Transaction } from './transaction.js';
+import { type Statement, sql } from './sql.js';
+import type { Mode, Transaction } from './transaction.js';
 
 /** Who is asking, and for which club: what a transaction enters with. */
 export interface Caller {
@@ -72,7 +73,7 @@ export function inDirectory<Result>(
     isEcho: ({ entered }) => entered === named,
     accept: () => {},
   };
-  return database.transaction('read only', entry, work);
+  return database.transaction('read once', entry, work);
 }
 
 function enter<Result>(
@@ -99,6 +100,8 @@ function enter<Result>(
   return database.transaction(mode, entry, (tx) =>
     work({
       query: (statement) => tx.query(statement),
+      queryAll: <Rows extends unknown[][]>(...statements: { [Index in keyof Rows]: Statement }) =>
+        tx.queryAll<Rows>(...statements),
       get memberId() {
         if (caller.memberId === null) {
           throw new Error('The member is known once the first statement has been answered.');

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Entry } from './entry.js';
 import { isStatementError, Unavailable } from './failures.js';
 import { admit } from './login.js';
+import { look } from './look.js';
 import { Slots } from './slots.js';
-import { type Entry, type Mode, runTransaction, type Transaction } from './transaction.js';
+import { type Mode, runTransaction, type Transaction } from './transaction.js';
 
 export interface DatabaseOptions {
   url: string;
@@ -104,7 +106,9 @@ export class Database {
     const session = await this.#slots.borrow(entry.group);
     const deadline = setTimeout(() => session.lose(new Unavailable('The deadline passed.')), DEADLINE_MS);
     try {
-      return await runTransaction(session, mode, entry, work);
+      return mode === 'read once' && session.ownsBackend
+        ? await look(session, entry, work)
+        : await runTransaction(session, mode, entry, work);
     } catch (error) {
       if (isStalePlan(error)) {
         session.lose(error);

@@ -1,12 +1,9 @@
 import pg from 'pg';
-import type {
-  CommandCompleteMessage,
-  DataRowMessage,
-  RowDescriptionMessage,
-} from 'pg-protocol/dist/messages';
+import type { CommandCompleteMessage, RowDescriptionMessage } from 'pg-protocol/dist/messages';
 import { serialize } from 'pg-protocol/dist/serializer';
+import type { Connection, RowReader } from './client.js';
 import { again, first, once, type Prepared, prepared } from './prepared.js';
-import { type Column, columnsOf, rowOf } from './rows.js';
+import { type Column, columnsOf, type Piece, readRow } from './rows.js';
 import type { Statement } from './sql.js';
 
 /** What the server said of one statement. */
@@ -36,13 +33,15 @@ const SYNC = serialize.sync();
  * It is a query of the driver's, which calls `submit` when it is its turn and then hands over each message
  * (https://www.postgresql.org/docs/current/protocol-flow.html, "Extended Query").
  */
-export class Exchange implements pg.Submittable {
+export class Exchange implements pg.Submittable, RowReader {
   readonly #statements: Statement[];
   readonly #layouts: Layouts | undefined;
   readonly #onEnd: (outcome: Outcome | Error) => void;
   readonly #columns: Column[][] = [];
   readonly #tags: string[] = [];
-  readonly #texts: (string | null)[][][] = [[]];
+  readonly #rows: Record<string, unknown>[][] = [[]];
+  /** Why a row could not be read. */
+  #unreadable: Error | undefined;
   /** What the server refused with. It may still hang up: then it was not only this statement. */
   failure: pg.DatabaseError | undefined;
 
@@ -60,9 +59,10 @@ export class Exchange implements pg.Submittable {
     this.#onEnd = onEnd;
   }
 
-  submit({ stream }: pg.Connection): Error | null {
+  submit(connection: Connection): Error | null {
     try {
-      stream.write(Buffer.concat([...this.#statements.flatMap(this.#ask, this), SYNC]));
+      connection.rowReader = this;
+      connection.stream.write(Buffer.concat([...this.#statements.flatMap(this.#ask, this), SYNC]));
       return null;
     } catch (error) {
       return error as Error;
@@ -74,32 +74,37 @@ export class Exchange implements pg.Submittable {
     this.#keep();
   }
 
-  handleDataRow({ fields }: DataRowMessage): void {
-    this.#texts[this.#tags.length]?.push(fields);
+  readRow(piece: Piece, at: number): void {
+    const index = this.#tags.length;
+    try {
+      this.#rows[index]?.push(readRow(this.#columns[index] as Column[], piece, at));
+    } catch (error) {
+      this.#unreadable = error as Error;
+    }
   }
+
+  handleDataRow = (): void => this.#onEnd(new Error('the driver read a row'));
 
   handleCommandComplete({ text }: CommandCompleteMessage): void {
     this.#columns[this.#tags.length] ??= [];
     this.#keep();
     this.#tags.push(text);
-    this.#texts.push([]);
+    this.#rows.push([]);
   }
 
-  handleReadyForQuery(): void {
-    try {
-      this.#onEnd({ answers: this.#answers(), failure: this.failure });
-    } catch (error) {
-      this.#onEnd(error as Error);
-    }
+  handleReadyForQuery(connection: Connection): void {
+    // A row that nobody asked for is the driver's to doubt.
+    connection.rowReader = undefined;
+    this.#onEnd(this.#unreadable ?? this.#outcome());
   }
 
   /** Called with what the server refuses with, and with what becomes of the connection. */
-  handleError(error: Error, connection: pg.Connection): void {
+  handleError(error: Error, connection: Connection): void {
     if (error instanceof pg.DatabaseError) {
       // Not by the severity, which is in the server's language: after an ERROR it is ready for the next query, after a
       // FATAL it hangs up.
       this.failure = error;
-      connection.once('readyForQuery', () => this.handleReadyForQuery());
+      connection.once('readyForQuery', () => this.handleReadyForQuery(connection));
     } else {
       this.#onEnd(error);
     }
@@ -124,14 +129,13 @@ export class Exchange implements pg.Submittable {
     return again(one, statement);
   }
 
-  #answers(): Answer[] {
-    if (this.failure === undefined && this.#tags.length !== this.#statements.length) {
-      throw new Error(`the server answered ${this.#tags.length} of ${this.#statements.length} statements`);
+  #outcome(): Outcome | Error {
+    const { failure } = this;
+    if (failure === undefined && this.#tags.length !== this.#statements.length) {
+      return new Error(`the server answered ${this.#tags.length} of ${this.#statements.length} statements`);
     }
-    return this.#tags.map((tag, index) => {
-      const columns = this.#columns[index] as Column[];
-      return { tag, rows: (this.#texts[index] ?? []).map((texts) => rowOf(columns, texts)) };
-    });
+    const answers = this.#tags.map((tag, index) => ({ tag, rows: this.#rows[index] ?? [] }));
+    return { answers, failure };
   }
 
   /** Remembers that the statement under way is prepared, and its columns. */

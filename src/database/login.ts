@@ -4,7 +4,8 @@ import { sql } from './sql.js';
 
 /**
  * Checks the login of a new session: isolation rests on policies, so a role that they do not bind, or that can
- * become one they do not bind, is refused. A session that has a backend of its own is told to plan each statement once.
+ * become one they do not bind, is refused. A session that has a backend of its own is told to plan each statement
+ * once, and to read where nothing else is said.
  *
  * @throws UnsafeRole naming the role and the reason
  * @throws Unavailable when the database cannot be reached
@@ -41,7 +42,12 @@ export async function admit(session: Session): Promise<void> {
   }
   if (session.ownsBackend) {
     // Left to itself PostgreSQL plans a page anew for each limit, which takes longer than reading it. And no plan could
-    // know the club, which policies read from the context.
-    await session.send(sql`select set_config('plan_cache_mode', 'force_generic_plan', false)`);
+    // know the club, which policies read from the context. A transaction without BEGIN, and so without a mode of its
+    // own, reads, from one snapshot.
+    await session.send(sql`
+      select
+        set_config('plan_cache_mode', 'force_generic_plan', false),
+        set_config('default_transaction_isolation', 'repeatable read', false),
+        set_config('default_transaction_read_only', 'on', false)`);
   }
 }

@@ -1,8 +1,8 @@
 import { readRelease } from '../deploy/release.js';
 import type { Database } from './database.js';
+import type { Entry } from './entry.js';
 import { isStatementError } from './failures.js';
 import { sql } from './sql.js';
-import type { Entry } from './transaction.js';
 
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_SCHEMA = '3F000';
@@ -29,7 +29,7 @@ export async function isDeployed(database: Database): Promise<boolean> {
     },
   };
   try {
-    await database.transaction('read only', entry, async () => {});
+    await database.transaction('read once', entry, async () => {});
   } catch (error) {
     if (isStatementError(error) && [UNDEFINED_TABLE, UNDEFINED_SCHEMA, NO_PRIVILEGE].includes(error.code)) {
       return false;

@@ -3,6 +3,8 @@ export interface Column {
   /** In camelCase. */
   name: string;
   convert: ((text: string) => unknown) | undefined;
+  /** Whether its texts are ASCII, whatever is in the column. */
+  isAscii: boolean;
 }
 
 /** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`. */
@@ -18,21 +20,67 @@ const conversions: Record<number, (text: string) => unknown> = {
   1184: toRfc3339,
 };
 
+/** Types whose every value is printed in ASCII: those above but the array, and uuid. */
+const ASCII_TYPES = [16, 21, 23, 1184, 2950];
+
 /** The columns that a RowDescription names. */
 export function columnsOf(fields: { name: string; dataTypeID: number }[]): Column[] {
   return fields.map(({ name, dataTypeID }) => ({
     name: name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
     convert: conversions[dataTypeID],
+    isAscii: ASCII_TYPES.includes(dataTypeID),
   }));
 }
 
-/** One row, of the texts that a DataRow holds. Throws when the session prints instants in another way than asked for. */
-export function rowOf(columns: Column[], texts: (string | null)[]): Record<string, unknown> {
+/** Some of what the server sent, with all of it as text, of which a column is a part: cheaper than a string for each. */
+export class Piece {
+  readonly bytes: Buffer;
+  /** Each byte as one character, so it can be cut where the bytes would be. */
+  readonly #latin1: string;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+    this.#latin1 = bytes.toString('latin1');
+  }
+
+  /** The text between two bytes, each of which is known to be a character of ASCII. */
+  ascii(from: number, to: number): string {
+    return this.#latin1.slice(from, to);
+  }
+
+  /** The text between two bytes; UTF-8 differs from the characters only where one is beyond ASCII. */
+  text(from: number, to: number): string {
+    const text = this.ascii(from, to);
+    return BEYOND_ASCII.test(text) ? this.bytes.toString('utf8', from, to) : text;
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with them
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+const NULL = -1;
+
+/**
+ * Reads one row: behind the number of columns, of each its length (-1 for null) and its text
+ * (https://www.postgresql.org/docs/current/protocol-message-formats.html, "DataRow").
+ *
+ * @param at where the number of columns is
+ * @throws when the session prints instants in another way than asked for
+ */
+export function readRow(columns: Column[], piece: Piece, at: number): Record<string, unknown> {
+  const { bytes } = piece;
   const row: Record<string, unknown> = {};
-  for (let index = 0; index < columns.length; index += 1) {
-    const { name, convert } = columns[index] as Column;
-    const text = texts[index] as string | null;
-    row[name] = text === null || convert === undefined ? text : convert(text);
+  let from = at + 2;
+  for (const { name, convert, isAscii } of columns) {
+    const length = bytes.readInt32BE(from);
+    from += 4;
+    if (length === NULL) {
+      row[name] = null;
+    } else {
+      const to = from + length;
+      const text = isAscii ? piece.ascii(from, to) : piece.text(from, to);
+      row[name] = convert === undefined ? text : convert(text);
+      from = to;
+    }
   }
   return row;
 }

@@ -1,5 +1,6 @@
 import net from 'node:net';
-import pg from 'pg';
+import type pg from 'pg';
+import { Client } from './client.js';
 import { type Answer, Exchange, type Layouts, type Outcome } from './exchange.js';
 import { Unavailable } from './failures.js';
 import type { Statement } from './sql.js';
@@ -17,20 +18,6 @@ const CONNECT_TIMEOUT_MS = 1_000;
 /** How long an idle session may take to end the polite way. */
 const CLOSE_TIMEOUT_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
-
-/** The driver's client, which says at the start how it wants instants printed; a pooler passes that on. */
-class Client extends pg.Client {
-  getStartupConf(): object {
-    const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(): object };
-    return { ...getStartupConf.call(this), TimeZone: 'UTC', DateStyle: 'ISO' };
-  }
-}
-
-/** A statement that leaves with the next exchange, and the tag that it must be answered with. */
-interface Deferred {
-  statement: Statement;
-  tag: string;
-}
 
 /**
  * One connection to PostgreSQL, with one socket for life.
@@ -50,7 +37,6 @@ export class Session {
   readonly #layouts: Layouts | undefined;
   readonly #underWay = new Map<Exchange, (reason: Error) => void>();
   #client: pg.Client | undefined;
-  #deferred: Deferred | undefined;
   #lost: Error | undefined;
 
   /** @param onLost called once if the session is lost; not when it is closed */
@@ -65,24 +51,39 @@ export class Session {
     return this.#lost !== undefined;
   }
 
+  /** Whether the server is in no transaction, as it said after the last exchange. */
+  get isIdle(): boolean {
+    return this.#client?.getTransactionStatus() === 'I';
+  }
+
   /**
    * Sends statements in one piece. Where one fails the server runs none behind it.
    *
    * @throws Unavailable when anything but a statement failed; the session is lost then
    */
   exchange(...statements: Statement[]): Promise<Outcome> {
-    return this.#deferred === undefined
-      ? this.#send(statements)
-      : this.#sendBehind(this.#deferred, statements);
-  }
-
-  /** Sends a statement with the next exchange, or soon, if there is none; an answer without that tag loses the session. */
-  defer(statement: Statement, tag: string): void {
-    const deferred = { statement, tag };
-    this.#deferred = deferred;
-    setImmediate(() => {
-      if (this.#deferred === deferred) {
-        this.exchange().catch(() => {});
+    if (this.#lost !== undefined) {
+      return Promise.reject(this.#unavailable());
+    }
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(statements, this.#layouts, (outcome) => {
+        if (!this.#underWay.delete(exchange)) {
+          return;
+        }
+        if (outcome instanceof Error) {
+          this.lose(outcome);
+          reject(this.#unavailable());
+        } else {
+          resolve(outcome);
+        }
+      });
+      this.#underWay.set(exchange, reject);
+      try {
+        this.#client ??= this.#connect();
+        this.#client.query(exchange);
+      } catch (error) {
+        // As when a certificate that the URL names is not there.
+        this.lose(error as Error);
       }
     });
   }
@@ -141,44 +142,6 @@ export class Session {
     });
     client.connect().catch((error) => this.lose(error));
     return client;
-  }
-
-  async #sendBehind({ statement, tag }: Deferred, statements: Statement[]): Promise<Outcome> {
-    this.#deferred = undefined;
-    const { answers, failure } = await this.#send([statement, ...statements]);
-    const [ended, ...others] = answers;
-    if (ended?.tag !== tag) {
-      this.lose(failure ?? new Error(`${tag} was answered with ${ended?.tag}`));
-      throw this.#unavailable();
-    }
-    return { answers: others, failure };
-  }
-
-  #send(statements: Statement[]): Promise<Outcome> {
-    if (this.#lost !== undefined) {
-      return Promise.reject(this.#unavailable());
-    }
-    return new Promise((resolve, reject) => {
-      const exchange = new Exchange(statements, this.#layouts, (outcome) => {
-        if (!this.#underWay.delete(exchange)) {
-          return;
-        }
-        if (outcome instanceof Error) {
-          this.lose(outcome);
-          reject(this.#unavailable());
-        } else {
-          resolve(outcome);
-        }
-      });
-      this.#underWay.set(exchange, reject);
-      try {
-        this.#client ??= this.#connect();
-        this.#client.query(exchange);
-      } catch (error) {
-        // As when a certificate that the URL names is not there.
-        this.lose(error as Error);
-      }
-    });
   }
 
   /** What the server refused with before it hung up, if it did. */

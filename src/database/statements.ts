@@ -7,7 +7,7 @@ export class Statements {
   readonly #session: Session;
   readonly #begin: (first: Statement[]) => Promise<Outcome>;
   #begun: Promise<Outcome> | undefined;
-  #last: Promise<unknown> | undefined;
+  #last: Promise<unknown[][]> | undefined;
   #over = false;
 
   /** @param begin begins the transaction, with its first statement if it has one */
@@ -17,17 +17,11 @@ export class Statements {
   }
 
   query<Row>(statement: Statement): Promise<Row[]> {
-    if (this.#over) {
-      const refused = Promise.reject(new Error('The transaction is over; its work must await every query.'));
-      // Work that does not even await this must not end the process for everybody.
-      refused.catch(() => {});
-      return refused;
-    }
-    const answer = this.#last === undefined ? this.#first(statement) : this.#next(this.#last, statement);
-    this.#last = answer;
-    // Reported by settled(), whether or not the work awaits it.
-    answer.catch(() => {});
-    return answer as Promise<Row[]>;
+    return told(this.#ask([statement]).then(([rows]) => rows as Row[]));
+  }
+
+  queryAll<Rows extends unknown[][]>(...statements: { [Index in keyof Rows]: Statement }): Promise<Rows> {
+    return told(this.#ask(statements)) as Promise<Rows>;
   }
 
   /** Resolves when every statement has been answered; rejects with the first failure. No query after this. */
@@ -46,18 +40,36 @@ export class Statements {
     );
   }
 
-  async #first(statement: Statement): Promise<unknown[]> {
-    this.#begun = this.#begin([statement]);
-    const { answers, failure } = await this.#begun;
-    if (failure !== undefined) {
-      throw failure;
+  #ask(statements: Statement[]): Promise<unknown[][]> {
+    if (this.#over) {
+      return Promise.reject(new Error('The transaction is over; its work must await every query.'));
     }
-    return answers[0]?.rows ?? [];
+    this.#last = told(
+      this.#last === undefined ? this.#first(statements) : this.#next(this.#last, statements),
+    );
+    return this.#last;
   }
 
-  async #next(last: Promise<unknown>, statement: Statement): Promise<unknown[]> {
-    await last;
-    const { rows } = await this.#session.send(statement);
-    return rows;
+  async #first(statements: Statement[]): Promise<unknown[][]> {
+    this.#begun = this.#begin(statements);
+    return rowsOf(await this.#begun);
   }
+
+  async #next(last: Promise<unknown>, statements: Statement[]): Promise<unknown[][]> {
+    await last;
+    return rowsOf(await this.#session.exchange(...statements));
+  }
+}
+
+function rowsOf({ answers, failure }: Outcome): unknown[][] {
+  if (failure !== undefined) {
+    throw failure;
+  }
+  return answers.map(({ rows }) => rows);
+}
+
+/** An answer whose failure is told at the end, whether or not the work awaits it: it must not end the process. */
+export function told<Value>(answer: Promise<Value>): Promise<Value> {
+  answer.catch(() => {});
+  return answer;
 }

@@ -1,3 +1,4 @@
+import { acceptEntry, doubt, type Entry } from './entry.js';
 import type { Answer, Outcome } from './exchange.js';
 import { Unavailable } from './failures.js';
 import type { Session } from './session.js';
@@ -7,7 +8,7 @@ import { Statements } from './statements.js';
 /**
  * What queries need, and all they get: a transaction that has entered its context.
  *
- * Only `runTransaction` makes one, so a query outside of a transaction does not compile.
+ * Only `runTransaction` and `look` make one, so a query outside of a transaction does not compile.
  */
 export interface Transaction {
   /**
@@ -17,26 +18,20 @@ export interface Transaction {
    * @throws Unavailable when the connection is lost
    */
   query<Row>(statement: Statement): Promise<Row[]>;
-}
-
-/** The statement that says who is asking, and what to make of its one row. */
-export interface Entry<Row = never> {
-  statement: Statement;
-  /** Whose turn it is when transactions wait for a slot: the club; undefined for the service itself. */
-  group?: string;
-  /** Whether the row answers this very entry, by naming what it asked to enter. */
-  isEcho: (row: Row) => boolean;
-  /** Looks at the row; throws to refuse the transaction. Nothing else is believed before this returns. */
-  accept: (row: Row) => void;
+  /** Runs statements in a row, none of which needs the answer to another: they leave in one piece. Throws alike. */
+  queryAll<Rows extends unknown[][]>(...statements: { [Index in keyof Rows]: Statement }): Promise<Rows>;
 }
 
 /** One snapshot for all statements of a reader, so that what they answer agrees; writers see what is newest. */
+const READ_ONLY = sql`begin isolation level repeatable read, read only`;
 const BEGIN = {
-  'read only': sql`begin isolation level repeatable read, read only`,
+  'read once': READ_ONLY,
+  'read only': READ_ONLY,
   'read write': sql`begin isolation level read committed, read write`,
-} as const;
+};
 const END = { COMMIT: sql`commit`, ROLLBACK: sql`rollback` } as const;
 
+/** What a transaction may do. One that reads once asks `query` or `queryAll` once. */
 export type Mode = keyof typeof BEGIN;
 
 /**
@@ -69,20 +64,14 @@ export async function runTransaction<Result, Row>(
     await finish(session, 'ROLLBACK').catch(() => {});
     throw refusal ?? error;
   }
-  if (mode === 'read only' && session.ownsBackend) {
-    // A reader has nothing to keep, so its answer need not wait. COMMIT leaves in one exchange with the BEGIN of whoever
-    // borrows the session next: where it fails the server runs nothing of theirs.
-    session.defer(END.COMMIT, 'COMMIT');
-    return result;
-  }
   await finish(session, 'COMMIT');
   return result;
 }
 
 /**
- * Begins, enters and runs the first statement, if there is one.
+ * Begins, enters and runs the first statements, if there are any.
  *
- * @returns what the server made of the first statement
+ * @returns what the server made of the first statements
  * @throws why the transaction was not entered
  */
 async function begin<Row>(
@@ -104,11 +93,7 @@ async function begin<Row>(
   if (entered === undefined) {
     throw failure;
   }
-  const row = entered.rows[0] as Row | undefined;
-  if (row === undefined || !entry.isEcho(row)) {
-    doubt(session, 'the entry was answered with another one');
-  }
-  entry.accept(row);
+  acceptEntry(session, entry, entered);
   return { answers: others, failure };
 }
 
@@ -135,10 +120,4 @@ async function finish(session: Session, command: keyof typeof END): Promise<void
   if (answer.tag !== command) {
     doubt(session, `${command} was answered with ${answer.tag}`);
   }
-}
-
-function doubt(session: Session, reason: string): never {
-  const error = new Error(reason);
-  session.lose(error);
-  throw new Unavailable('The connection to the database answered out of turn.', 'unknown', { cause: error });
 }

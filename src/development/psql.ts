@@ -55,7 +55,7 @@ try {
   const caller = demoCaller(person, club.id, role);
   const pool = new Database({ url: database.url, slots: 1, prepare: true });
   try {
-    await inClub(pool, caller, 'read only', async () => {});
+    await inClub(pool, caller, 'read once', async () => {});
   } finally {
     await pool.close();
   }

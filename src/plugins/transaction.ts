@@ -8,7 +8,8 @@ declare module 'fastify' {
     /** The caller's member, once the request has entered its club; null before, and where there is no club. */
     memberId: string | null;
     /**
-     * Runs work in the one transaction of this request, inside the caller's club. READ ONLY for GET and HEAD.
+     * Runs work in the one transaction of this request, inside the caller's club. For GET and HEAD it reads, and
+     * asks once.
      * The reply waits for it, so a success that is sent has been committed.
      */
     transaction<Result>(work: (tx: ClubTransaction) => Promise<Result>): Promise<Result>;
@@ -27,7 +28,7 @@ export const transaction = plugin<{ database: Database }>(
         throw new Error('This route belongs to no club.');
       }
       const { identity, testMemberId } = this;
-      const mode = this.method === 'GET' || this.method === 'HEAD' ? 'read only' : 'read write';
+      const mode = this.method === 'GET' || this.method === 'HEAD' ? 'read once' : 'read write';
       const caller: Caller = {
         identity,
         tenantId: this.tenant.id,

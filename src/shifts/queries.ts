@@ -69,7 +69,11 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
 
 /** A shift with its signups. */
 export async function findShift(tx: Transaction, id: string): Promise<ShiftDetailDto | undefined> {
-  return withSignups(tx, sql`${detailed(sql`app.shifts`)} where shift.id = ${id}`);
+  const [[shift], signups] = await tx.queryAll<[Omit<ShiftDetailDto, 'signups'>[], ShiftSignupDto[]]>(
+    sql`${detailed(sql`app.shifts`)} where shift.id = ${id}`,
+    signupsOf(id),
+  );
+  return shift && { ...shift, signups };
 }
 
 /** Makes a shift. */
@@ -142,11 +146,14 @@ async function withSignups(tx: Transaction, statement: Statement): Promise<Shift
   if (shift === undefined) {
     return undefined;
   }
-  const signups = await tx.query<ShiftSignupDto>(sql`
-    select signup.id, signup.shift_id, signup.member_id, member.display_name as member_name, signup.created_at
-    from app.shift_signups as signup
-    join app.members as member on member.id = signup.member_id
-    where signup.shift_id = ${shift.id}
-    order by signup.created_at, signup.id`);
+  const signups = await tx.query<ShiftSignupDto>(signupsOf(shift.id));
   return { ...shift, signups };
 }
+
+/** The signups of a shift, in their order. */
+const signupsOf = (shiftId: string): Statement => sql`
+  select signup.id, signup.shift_id, signup.member_id, member.display_name as member_name, signup.created_at
+  from app.shift_signups as signup
+  join app.members as member on member.id = signup.member_id
+  where signup.shift_id = ${shiftId}
+  order by signup.created_at, signup.id`;

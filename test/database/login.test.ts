@@ -65,19 +65,25 @@ t.test('the runtime login is admitted', async (t) => {
   await database.close();
 });
 
-t.test('a session plans a statement once, for all values; behind a pooler nothing is set', async (t) => {
+t.test('a session plans a statement once and reads by default; behind a pooler nothing is set', async (t) => {
   const entry = {
     statement: sql`select ''`,
     isEcho: () => true,
     accept: () => {},
   };
-  for (const [prepare, mode] of [
-    [true, 'force_generic_plan'],
-    [false, 'auto'],
+  for (const [prepare, settings] of [
+    [true, { planCacheMode: 'force_generic_plan', isolation: 'repeatable read', readOnly: 'on' }],
+    [false, { planCacheMode: 'auto', isolation: 'read committed', readOnly: 'off' }],
   ] as const) {
     const database = new Database({ url: db.url, slots: 1, prepare });
-    const rows = await database.transaction('read only', entry, (tx) => tx.query(sql`show plan_cache_mode`));
-    t.same(rows, [{ planCacheMode: mode }], `prepared statements ${prepare ? 'on' : 'off'}`);
+    const rows = await database.transaction('read write', entry, (tx) =>
+      tx.query(sql`
+        select
+          current_setting('plan_cache_mode') as plan_cache_mode,
+          current_setting('default_transaction_isolation') as isolation,
+          current_setting('default_transaction_read_only') as read_only`),
+    );
+    t.same(rows, [settings], `prepared statements ${prepare ? 'on' : 'off'}`);
     await database.close();
   }
 });

@@ -1,8 +1,11 @@
 import t, { type Test } from 'tap';
+import type { Entry } from '../../src/database/entry.js';
 import { isStatementError } from '../../src/database/failures.js';
+import { admit } from '../../src/database/login.js';
+import { look } from '../../src/database/look.js';
 import { Session } from '../../src/database/session.js';
 import { type Statement, sql } from '../../src/database/sql.js';
-import { type Entry, type Mode, runTransaction } from '../../src/database/transaction.js';
+import { runTransaction, type Transaction } from '../../src/database/transaction.js';
 import { Problem } from '../../src/problems/problem.js';
 import { message } from '../setup/protocol.js';
 import { startProxy } from '../setup/proxy.js';
@@ -12,14 +15,14 @@ const { db, club, insert, titles } = await makeWork(t);
 const ENTER = sql`select * from app.enter(${club}, 'anna', 'Admin', 'anna', null, null)`;
 
 /** What a session and the server say to each other in a transaction, once its statements are prepared. */
-async function talkOf(t: Test, mode: Mode, statement: Statement): Promise<string[]> {
+async function talkOf(t: Test, run: (session: Session) => Promise<unknown>): Promise<string[]> {
   const proxy = await startProxy(t, db.url);
   const session = new Session({ url: proxy.url, prepare: true });
-  const run = () => runTransaction(session, mode, entry(ENTER), (tx) => tx.query(statement));
-  await run();
-  await run();
+  await admit(session);
+  await run(session);
+  await run(session);
   const before = proxy.log.length;
-  await run();
+  await run(session);
   const talk = proxy.log.slice(before).map(({ from, type, text }) => {
     const [word] = /(?<=^\0)[a-z]+/.exec(text) ?? [];
     return from === 'client' ? (word ?? type) : `<${type}`;
@@ -31,7 +34,9 @@ async function talkOf(t: Test, mode: Mode, statement: Statement): Promise<string
 t.test(
   'BEGIN, the entry and the first statement leave behind one Sync, COMMIT after their answers',
   async (t) => {
-    t.same(await talkOf(t, 'read write', insert('flush')), [
+    const write = (session: Session) =>
+      runTransaction(session, 'read write', entry(ENTER), (tx) => tx.query(insert('flush')));
+    t.same(await talkOf(t, write), [
       ...['begin', 'E', 'select', 'E', 'insert', 'E', 'S'],
       ...['<2', '<C', '<2', '<D', '<C', '<2', '<C', '<Z'],
       ...['commit', 'E', 'S', '<2', '<C', '<Z'],
@@ -39,10 +44,12 @@ t.test(
   },
 );
 
-t.test('a reader’s COMMIT leaves with the BEGIN of the next one', async (t) => {
-  t.same(await talkOf(t, 'read only', sql`select 1`), [
-    ...['commit', 'E', 'begin', 'E', 'select', 'E', 'select', 'E', 'S'],
-    ...['<2', '<C', '<2', '<C', '<2', '<D', '<C', '<2', '<D', '<C', '<Z'],
+t.test('who reads once says all of it behind one Sync, without BEGIN and COMMIT', async (t) => {
+  const read = (session: Session) =>
+    look(session, entry(ENTER), (tx) => tx.queryAll(sql`select 1`, sql`select 2`));
+  t.same(await talkOf(t, read), [
+    ...['select', 'E', 'select', 'E', 'select', 'E', 'S'],
+    ...['<2', '<D', '<C', '<2', '<D', '<C', '<2', '<D', '<C', '<Z'],
   ]);
 });
 
@@ -61,10 +68,14 @@ t.test('rows of the first statement are believed only after the echo of the entr
       ...entry(sql`select * from app.enter(${club}, 'anna', 'Admin', null, null, null)`),
       ...doubtful,
     };
-    for (const statement of [sql`select 1 as one`, insert('doubted')]) {
+    for (const [statement, start] of [
+      [sql`select 1 as one`, write],
+      [insert('doubted'), write],
+      [sql`select 1 as one`, look],
+    ] as [Statement, typeof write][]) {
       const session = new Session({ url: db.url, prepare: true });
       let seen: unknown;
-      const run = runTransaction(session, 'read write', enter, async (tx) => {
+      const run = start(session, enter, async (tx) => {
         seen = await tx.query(statement);
       });
       await t.rejects(run);
@@ -94,6 +105,34 @@ t.test('a BEGIN inside of a transaction is doubt: nothing of it is believed', as
   const run = runTransaction(session, 'read write', entry(sql`select 1`), (tx) => tx.query(sql`select 1`));
   await t.rejects(run, { name: 'Unavailable' });
   t.ok(session.lost);
+});
+
+t.test('who reads once in a transaction that somebody left open is doubt', async (t) => {
+  const session = new Session({ url: db.url, prepare: true });
+  await session.send(sql`begin`);
+  let seen: unknown;
+  const run = look(session, entry(ENTER), async (tx) => {
+    seen = await tx.query(sql`select 1`);
+  });
+  await t.rejects(run, { name: 'Unavailable', cause: { message: /did not end/ } });
+  t.equal(seen, undefined);
+  t.ok(session.lost);
+});
+
+t.test('who reads once leaves no context behind, and writes nothing', async (t) => {
+  const session = new Session({ url: db.url, prepare: true });
+  await admit(session);
+  t.same(await look(session, entry(ENTER), (tx) => tx.query(sql`select app.tenant_id()`)), [
+    { tenantId: club },
+  ]);
+  await t.rejects(session.send(sql`select app.tenant_id()`), { code: 'TN001' });
+  await t.rejects(
+    look(session, entry(ENTER), (tx) => tx.query(insert('read'))),
+    { code: '25006' },
+  );
+  t.same(await titles('read'), []);
+  t.notOk(session.lost);
+  await session.close();
 });
 
 t.test('a failure that only the server knows of makes COMMIT fail', async (t) => {
@@ -129,4 +168,12 @@ t.test(
 
 function entry(statement: Statement): Entry<unknown> {
   return { statement, isEcho: () => true, accept: () => {} };
+}
+
+function write<Result>(
+  session: Session,
+  enter: Entry<unknown>,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return runTransaction(session, 'read write', enter, work);
 }

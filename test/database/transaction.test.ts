@@ -2,7 +2,7 @@ import t from 'tap';
 import { inClub } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
 import { sql, type Value } from '../../src/database/sql.js';
-import type { Mode, Transaction } from '../../src/database/transaction.js';
+import type { Transaction } from '../../src/database/transaction.js';
 import { Problem } from '../../src/problems/problem.js';
 import { callerOf } from '../setup/caller.js';
 import { makeWork, sqlstate } from '../setup/work.js';
@@ -74,37 +74,6 @@ t.test('nothing is kept of work that throws, whatever it throws and whenever', a
   t.same(database.load, { lent: 0, waiting: 0 });
 });
 
-t.test('READ ONLY refuses every write, and READ WRITE does not', async (t) => {
-  for (const [mode, expected] of [
-    ['read only', '25006'],
-    ['read write', undefined],
-  ] as [Mode, unknown][]) {
-    for (const statement of [
-      insert(mode),
-      sql`update app.tasks set title = title`,
-      sql`delete from app.tasks where title = 'x'`,
-    ]) {
-      const outcome = await inClub(database, anna, mode, (tx) => tx.query(statement)).catch(sqlstate);
-      t.same(typeof outcome === 'string' ? outcome : undefined, expected);
-    }
-  }
-});
-
-t.test('a reader has one snapshot for all its statements; a writer sees what is newest', async (t) => {
-  for (const [mode, seen] of [
-    ['read only', 0],
-    ['read write', 1],
-  ] as [Mode, number][]) {
-    const count = sql`select count(*)::int as count from app.tasks where title = ${`between ${mode}`}`;
-    const after = await inClub(database, anna, mode, async (tx) => {
-      await tx.query(count);
-      await write((other) => other.query(insert(`between ${mode}`)));
-      return tx.query(count);
-    });
-    t.same(after, [{ count: seen }], mode);
-  }
-});
-
 t.test('an undefined parameter is refused before it reaches the driver, and harms nobody', async (t) => {
   const run = write(async (tx) => {
     await tx.query(insert('half'));
@@ -119,7 +88,7 @@ t.test('a new member is there after a GET that stays READ ONLY, also when its wo
   for (const subject of ['berta', 'carl']) {
     const caller = callerOf(club, 'Viewer', subject);
     const seen: unknown[] = [];
-    const run = inClub(database, caller, 'read only', async (tx) => {
+    const run = inClub(database, caller, 'read once', async (tx) => {
       seen.push(await tx.query(sql`show transaction_read_only`), tx.memberId);
       if (subject === 'carl') throw new Problem('shift_not_found');
     });

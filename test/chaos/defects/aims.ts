@@ -74,13 +74,17 @@ export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCom
 /** As a server that has failed without a word. */
 export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
 
-/** BEGIN and the entry become something else, and what left behind them arrives. */
+/**
+ * BEGIN and the entry become something else, and what left behind them arrives. In the place of BEGIN it may write:
+ * left to itself a session of the service would refuse to.
+ */
 export const noBeginning: Aim = {
   name: 'BEGIN and the entry become something else',
   durationMs: DURATION_MS,
   nemesis: async (stage, isOver, random) => {
     const headless = new Set<number>();
-    cutAt(stage, stage.back, isBegin, { bytes: instead('select') }, 0.15, random);
+    const beginning = { bytes: instead('set transaction_read_only = off') };
+    cutAt(stage, stage.back, isBegin, beginning, 0.15, random);
     const judge = stage.back.judge;
     stage.back.judge = (said) => {
       const { connection, from, type } = said;

@@ -121,7 +121,7 @@ export const ofProgram: Defect[] = [
         'plugins/transaction.js',
         'return await inClub(database, caller, mode, work);',
         `const kept = (globalThis.kept ??= new Map()).get(this.url + caller.tenantId);
-        if (mode === 'read only' && kept?.rows && Date.now() - kept.at < 300) return JSON.parse(kept.rows);
+        if (mode === 'read once' && kept?.rows && Date.now() - kept.at < 300) return JSON.parse(kept.rows);
         const rows = await inClub(database, caller, mode, work);
         globalThis.kept.set(this.url + caller.tenantId, { at: Date.now(), rows: JSON.stringify(rows) });
         return rows;`,
