@@ -97,19 +97,37 @@ function enter<Result>(
       caller.memberId = entered.memberId;
     },
   };
-  return database.transaction(mode, entry, (tx) =>
-    work({
-      query: (statement) => tx.query(statement),
-      queryAll: <Rows extends unknown[][]>(...statements: { [Index in keyof Rows]: Statement }) =>
-        tx.queryAll<Rows>(...statements),
-      get memberId() {
-        if (caller.memberId === null) {
-          throw new Error('The member is known once the first statement has been answered.');
-        }
-        return caller.memberId;
-      },
-    }),
-  );
+  return database.transaction(mode, entry, (tx) => work(new InClub(tx, caller)));
+}
+
+/**
+ * A class, and no literal with a getter in it: for each of these V8 makes a shape of its own, which lives until the next
+ * large garbage collection, and with it everything that the getter closes over: the rows of every page.
+ */
+class InClub implements ClubTransaction {
+  readonly #tx: Transaction;
+  readonly #caller: Caller;
+
+  constructor(tx: Transaction, caller: Caller) {
+    this.#tx = tx;
+    this.#caller = caller;
+  }
+
+  query<Row>(statement: Statement): Promise<Row[]> {
+    return this.#tx.query(statement);
+  }
+
+  queryAll<Rows extends unknown[][]>(...statements: { [Index in keyof Rows]: Statement }): Promise<Rows> {
+    return this.#tx.queryAll<Rows>(...statements);
+  }
+
+  get memberId(): string {
+    const { memberId } = this.#caller;
+    if (memberId === null) {
+      throw new Error('The member is known once the first statement has been answered.');
+    }
+    return memberId;
+  }
 }
 
 async function syncMember(database: Database, caller: Caller): Promise<void> {
