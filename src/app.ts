@@ -8,6 +8,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController
 import { clubs } from './clubs/index.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
+import { buildSerializer } from './http/serializer.js';
 import { members } from './members/index.js';
 import { type AuditTimes, audit } from './plugins/audit.js';
 import { authenticate } from './plugins/authenticate.js';
@@ -83,7 +84,7 @@ export async function buildApp(
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,
     clientErrorHandler: refuseBrokenRequests(logger),
-    schemaController: { compilersFactory: { buildValidator } },
+    schemaController: { compilersFactory: { buildSerializer, buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   await app.register(connections, { max: config.maxConnections });
