@@ -13,6 +13,11 @@ import { isDeployed } from './database/readiness.js';
  * by a fault; only SIGKILL takes the last ones along.
  */
 const LOG = { sync: false, minLength: 4_096, periodicFlush: 100 };
+/**
+ * How many may wait to be connected; the system may allow fewer (net.core.somaxconn). Of Node's own 511 a flood leaves
+ * none, and whoever finds no room tries again only after a second, then after three.
+ */
+const BACKLOG = 4_096;
 
 /**
  * Starts the service: checks the login and the release of the database, then listens.
@@ -49,7 +54,7 @@ export async function serve(
     );
   }
 
-  await app.listen({ host: config.host, port: config.port });
+  await app.listen({ host: config.host, port: config.port, backlog: BACKLOG });
   return async (drainMs) => {
     logger.info({ drainMs }, 'stopping');
     app.drain();

@@ -20,6 +20,8 @@ const QUEUE_LENGTH = 1_500;
 const BURST_MS = 5_000;
 /** …this. */
 const STANDING_WAIT_MS = 250;
+/** How long none of a club must have been sent away before it may bring a burst again. */
+const CALM_MS = 1_000;
 /** How long one attempt at a transaction may take altogether, above the server's own statement_timeout. */
 const DEADLINE_MS = 8_000;
 const SESSION_MAX_AGE_MS = 30 * 60_000;
@@ -47,6 +49,7 @@ export class Database {
       queueLength: QUEUE_LENGTH,
       burstMs: BURST_MS,
       standingWaitMs: STANDING_WAIT_MS,
+      calmMs: CALM_MS,
       maxAgeMs: SESSION_MAX_AGE_MS,
       admit,
     });
@@ -56,9 +59,9 @@ export class Database {
     return this.#slots.load;
   }
 
-  /** Whether one more transaction of this group, a club, would be refused at once. */
-  isOverloaded(group: string): boolean {
-    return this.#slots.isOverloaded(group);
+  /** Whether one more transaction of this group, a club, would be refused at once, behind so many that are coming. */
+  isOverloaded(group: string, coming: number): boolean {
+    return this.#slots.isOverloaded(group, coming);
   }
 
   /** How many sessions were opened since the start, and how many of them were lost. */

@@ -8,8 +8,8 @@ export class FairQueue<Item> {
   readonly #length: number;
   #size = 0;
 
-  /** @param length how many items wait at most */
-  constructor(length: number) {
+  /** @param length how many items are enough; without it the queue is never full */
+  constructor(length = Number.POSITIVE_INFINITY) {
     this.#length = length;
   }
 

@@ -46,9 +46,9 @@ export class Slots {
     return { lent: this.#lent.size, waiting: this.#waiting.size };
   }
 
-  /** Whether one more transaction of this group would be refused at once. */
-  isOverloaded(group: string): boolean {
-    return this.#waiting.isOverloaded(group);
+  /** Whether one more transaction of this group would be refused at once, behind so many that are coming. */
+  isOverloaded(group: string, coming: number): boolean {
+    return this.#waiting.isOverloaded(group, coming);
   }
 
   /**

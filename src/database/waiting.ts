@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { OVERLOADED, Unavailable } from './failures.js';
 import { FairQueue } from './fair-queue.js';
+import { Pace } from './pace.js';
 
 export interface WaitingOptions {
   /** How long one waits at most, in milliseconds. */
@@ -10,6 +12,8 @@ export interface WaitingOptions {
   burstMs: number;
   /** How long is long, and what one waits at most when it is no burst, in milliseconds. */
   standingWaitMs: number;
+  /** How long a line that stands must not have been full before its group may bring a burst again, in milliseconds. */
+  calmMs: number;
 }
 
 interface Waiter<Good> {
@@ -26,13 +30,14 @@ interface Line {
   soonAt: number;
   /** Whether the group asks for more than it can have, so that its line is kept short. */
   isStanding: boolean;
+  /** When it was last as long as it may be while it stands. */
+  fullAt: number;
 }
 
 /** A line of so many is no overload, however slowly it moves. */
 const SHORT_LINE = 32;
-/** Over how long it is counted how many are served, in milliseconds; and a guess, as long as nobody has counted. */
-const COUNT_MS = 500;
-const GUESS_PER_MS = 0.5;
+/** Of those whose line is cut so many are told at once. */
+const TOLD_AT_ONCE = 8;
 
 /**
  * Those who wait for something, in groups that take turns, and none of them for long.
@@ -46,9 +51,9 @@ const GUESS_PER_MS = 0.5;
 export class Waiting<Good> {
   readonly #options: WaitingOptions;
   readonly #queue: FairQueue<Waiter<Good>>;
-  /** The groups that have somebody waiting. */
+  /** Of the groups that have somebody waiting, or had more than they may a moment ago. */
   readonly #lines = new Map<string, Line>();
-  readonly #pace = { count: 0, since: 0, perMs: GUESS_PER_MS };
+  readonly #pace = new Pace();
 
   constructor(options: WaitingOptions) {
     this.#options = options;
@@ -59,9 +64,10 @@ export class Waiting<Good> {
     return this.#queue.size;
   }
 
-  /** Whether one more of this group would be sent away. */
-  isOverloaded(group: string): boolean {
-    return this.#lines.get(group)?.isStanding === true && this.#queue.sizeOf(group) >= this.#standingLength();
+  /** Whether one more of this group would be sent away, behind so many that are on their way to the line. */
+  isOverloaded(group: string, coming = 0): boolean {
+    const isStanding = this.#lines.get(group)?.isStanding === true;
+    return isStanding && this.#queue.sizeOf(group) + coming >= this.#standingLength();
   }
 
   /**
@@ -70,6 +76,8 @@ export class Waiting<Good> {
    * @throws OVERLOADED at once, or when the line is cut; Unavailable when the wait runs out
    */
   wait(group: string): Promise<Good> {
+    const since = performance.now();
+    this.#forget(group, since);
     if (this.#queue.isFull) {
       this.#cut();
     }
@@ -79,19 +87,15 @@ export class Waiting<Good> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.remove(group, waiter);
-        this.#forget(group);
+        this.#forget(group, performance.now());
         reject(new Unavailable('No connection to the database became free in time.'));
       }, this.#options.waitMs);
-      const since = performance.now();
       if (this.#queue.size === 0) {
-        this.#pace.count = 0;
-        this.#pace.since = since;
-      }
-      if (!this.#lines.has(group)) {
-        this.#lines.set(group, { soonAt: since, isStanding: false });
+        this.#pace.restart();
       }
       const waiter: Waiter<Good> = { group, since, resolve, reject, timer };
       this.#queue.push(group, waiter);
+      this.#note(group, since);
     });
   }
 
@@ -102,7 +106,7 @@ export class Waiting<Good> {
       return false;
     }
     clearTimeout(waiter.timer);
-    this.#keepPace();
+    this.#pace.count();
     this.#look(waiter);
     waiter.resolve(give(waiter.group));
     return true;
@@ -126,16 +130,28 @@ export class Waiting<Good> {
     );
   }
 
+  /** Notes that somebody has come. */
+  #note(group: string, now: number): void {
+    const line = this.#lines.get(group);
+    if (line === undefined) {
+      this.#lines.set(group, { soonAt: now, isStanding: false, fullAt: Number.NEGATIVE_INFINITY });
+    } else if (line.isStanding && this.#queue.sizeOf(group) >= this.#standingLength()) {
+      line.fullAt = now;
+    }
+  }
+
   /** The house is full: every line that is too long is cut, and is a standing one from now on. */
   #cut(): void {
-    const length = this.#standingLength();
+    const now = performance.now();
+    const cut: Pick<Waiter<Good>, 'reject' | 'timer'>[] = [];
     for (const group of this.#queue.groups) {
-      for (const waiter of this.#queue.cut(group, length)) {
-        clearTimeout(waiter.timer);
-        waiter.reject(OVERLOADED);
-        (this.#lines.get(group) as Line).isStanding = true;
+      const waiters = this.#queue.cut(group, this.#standingLength());
+      if (waiters.length > 0) {
+        Object.assign(this.#lines.get(group) as Line, { isStanding: true, fullAt: now });
+        cut.push(...waiters);
       }
     }
+    void sendAway(cut);
   }
 
   /** What the wait of somebody who is served says of their line. */
@@ -149,26 +165,32 @@ export class Waiting<Good> {
       line.isStanding = true;
     }
     // A line that is kept short is waited in for a short time, so more than that is asked before it may grow again.
-    if (now - since <= standingWaitMs / 2) {
+    if (now - since <= standingWaitMs / 2 && this.#isCalm(line, now)) {
       line.isStanding = false;
     }
-    this.#forget(group);
+    this.#forget(group, now);
   }
 
-  /** A group of whom nobody waits has no line. */
-  #forget(group: string): void {
-    if (this.#queue.sizeOf(group) === 0) {
+  /** A group of whom nobody waits has no line, once it is calm. */
+  #forget(group: string, now: number): void {
+    const line = this.#lines.get(group);
+    if (line && this.#queue.sizeOf(group) === 0 && this.#isCalm(line, now)) {
       this.#lines.delete(group);
     }
   }
 
-  #keepPace(): void {
-    const now = performance.now();
-    this.#pace.count += 1;
-    if (now - this.#pace.since >= COUNT_MS) {
-      this.#pace.perMs = this.#pace.count / (now - this.#pace.since);
-      this.#pace.count = 0;
-      this.#pace.since = now;
+  #isCalm({ fullAt }: Line, now: number): boolean {
+    return now - fullAt >= this.#options.calmMs;
+  }
+}
+
+/** Some at a time: to tell a thousand at once takes a tenth of a second, in which nobody is served. */
+async function sendAway(waiters: Pick<Waiter<never>, 'reject' | 'timer'>[]): Promise<void> {
+  while (waiters.length > 0) {
+    for (const { reject, timer } of waiters.splice(0, TOLD_AT_ONCE)) {
+      clearTimeout(timer);
+      reject(OVERLOADED);
     }
+    await setImmediate();
   }
 }

@@ -1,20 +1,15 @@
-/** How long a turn is, in milliseconds, and how late it may come before fewer fit into the next. */
+/** A turn begins this often, in milliseconds, and so much of that time it takes. */
 const TURN_MS = 20;
-const LATE_MS = 10;
-const FEWEST = 20;
-const MOST = 200;
-const MORE = 20;
+const SPENT_MS = 4;
 
 /**
- * Does what is small but can come in floods in turns, so that it leaves time for everything else. A turn that comes late
- * says that there is too much to do: half as many fit into the next one. One that comes in time lets some more in.
+ * Does what is small but can come in floods in turns, so that most of the time is left for everything else. What does
+ * not fit into a turn waits for a later one; where the process is busy, turns come later, and so fewer of them.
  */
 export class Turns {
   readonly #line: (() => void)[] = [];
   readonly #longestLine: number;
-  #size = MOST;
-  #left = MOST;
-  #dueAt = 0;
+  #leftMs = SPENT_MS;
   #isUnderWay = false;
 
   /** @param longestLine how many may wait for their turn */
@@ -27,9 +22,8 @@ export class Turns {
     if (!this.#isUnderWay) {
       this.#begin();
     }
-    if (this.#left > 0) {
-      this.#left -= 1;
-      task();
+    if (this.#leftMs > 0) {
+      this.#do(task);
       return true;
     }
     return this.#line.length < this.#longestLine && this.#line.push(task) > 0;
@@ -37,21 +31,27 @@ export class Turns {
 
   #begin(): void {
     this.#isUnderWay = true;
-    this.#left = this.#size;
-    this.#dueAt = performance.now() + TURN_MS;
+    this.#leftMs = SPENT_MS;
     setTimeout(() => this.#end(), TURN_MS);
   }
 
   #end(): void {
-    const isLate = performance.now() - this.#dueAt > LATE_MS;
-    this.#size = isLate ? Math.max(FEWEST, this.#size >> 1) : Math.min(MOST, this.#size + MORE);
     this.#isUnderWay = false;
-    if (this.#line.length > 0) {
-      this.#begin();
-      for (const task of this.#line.splice(0, this.#left)) {
-        this.#left -= 1;
-        task();
-      }
+    if (this.#line.length === 0) {
+      return;
     }
+    this.#begin();
+    let done = 0;
+    while (this.#leftMs > 0 && done < this.#line.length) {
+      this.#do(this.#line[done] as () => void);
+      done += 1;
+    }
+    this.#line.splice(0, done);
+  }
+
+  #do(task: () => void): void {
+    const began = performance.now();
+    task();
+    this.#leftMs -= performance.now() - began;
   }
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerRespo
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
 import { OVERLOADED } from '../database/failures.js';
+import { Rounds } from '../http/rounds.js';
 import { Turns } from '../http/turns.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import type { Problem } from '../problems/problem.js';
@@ -50,34 +51,63 @@ export const overload = plugin<{ database: Database }>(
       }
     });
 
+    // Whoever is let in stands in the line a little later. Until then the door has to count them, or lets in a crowd for
+    // one place.
+    const coming = new Map<string, number>();
+    const letIn = (club: string) => {
+      if (coming.size === 0) {
+        setImmediate(() => coming.clear());
+      }
+      coming.set(club, (coming.get(club) ?? 0) + 1);
+    };
+    const isOverloaded = (club: string) => database.isOverloaded(club, coming.get(club) ?? 0);
     const isTold = ({ url, headers }: IncomingMessage) =>
       told.size > 0 &&
       url?.startsWith('/api/') &&
       headers.origin === undefined &&
       !app.isDraining &&
       told.has(callerOf(headers)) &&
-      database.isOverloaded(clubOf(headers));
-    // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else.
-    const turns = new Turns(LONGEST_LINE);
-    const [handle] = app.server.listeners('request') as [RequestListener];
-    app.server.removeListener('request', handle).on('request', (request, response) => {
-      if (!isTold(request)) {
-        handle(request, response);
-        return;
-      }
-      if (!turns.take(() => refuse(response))) {
-        response.destroy();
-      }
+      isOverloaded(clubOf(headers));
+    const count = ({ headers }: IncomingMessage) => {
       turnedAway += 1;
       untold += 1;
       if (performance.now() - toldAt >= TELL_EVERY_MS) {
-        app.log.warn(
-          { refused: untold, tenant: clubOf(request.headers) },
-          'overload: requests refused at the door',
-        );
+        app.log.warn({ refused: untold, tenant: clubOf(headers) }, 'overload: requests refused at the door');
         untold = 0;
         toldAt = performance.now();
       }
+    };
+
+    // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else,
+    // and is let in if there is room once it is their turn.
+    const turns = new Turns(LONGEST_LINE);
+    const rounds = new Rounds();
+    const [handle] = app.server.listeners('request') as [RequestListener];
+    const answer: RequestListener = (request, response) => {
+      if (response.destroyed) {
+        return;
+      }
+      if (isTold(request)) {
+        refuse(response);
+        count(request);
+      } else {
+        // Nobody stands at the door before somebody was told.
+        if (told.size > 0) {
+          letIn(clubOf(request.headers));
+        }
+        handle(request, response);
+      }
+    };
+    const receive: RequestListener = (request, response) => {
+      if (!isTold(request)) {
+        answer(request, response);
+      } else if (!turns.take(() => answer(request, response))) {
+        response.destroy();
+      }
+    };
+    app.server.on('connection', () => rounds.arrive());
+    app.server.removeListener('request', handle).on('request', (request, response) => {
+      rounds.take(clubOf(request.headers), () => receive(request, response));
     });
   },
   { name: 'overload', dependencies: ['problems', 'drain'] },

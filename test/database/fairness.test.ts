@@ -64,6 +64,7 @@ async function makeSlots(t: Test, slots: number): Promise<Slots> {
     queueLength: 1_000,
     burstMs: 20_000,
     standingWaitMs: 20_000,
+    calmMs: 0,
     maxAgeMs: 60_000,
     admit,
   });

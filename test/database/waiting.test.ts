@@ -1,17 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { OVERLOADED } from '../../src/database/failures.js';
-import { Waiting } from '../../src/database/waiting.js';
+import { Waiting, type WaitingOptions } from '../../src/database/waiting.js';
 
 const LONG_MS = 20_000;
 const all = () => true;
 
-const makeWaiting = (options: { queueLength?: number; burstMs?: number; standingWaitMs?: number } = {}) =>
+const makeWaiting = (options: Partial<WaitingOptions> = {}) =>
   new Waiting<string>({
     waitMs: LONG_MS,
     queueLength: 1_000,
     burstMs: LONG_MS,
     standingWaitMs: 20,
+    calmMs: 0,
     ...options,
   });
 
@@ -142,4 +143,58 @@ t.test('a full house of short lines takes nobody more', async (t) => {
   t.equal(await wait(waiting, 'east'), 'sent away');
   while (waiting.serve(all, (group) => group)) {}
   t.same(await Promise.all(clubs), ['north', 'south', 'west']);
+});
+
+t.test('a line that was full a moment ago is kept short, also when it has been empty since', async (t) => {
+  const waiting = makeWaiting({ queueLength: 100, calmMs: 100 });
+  const flood = () => Array.from({ length: 60 }, () => wait(waiting, 'north'));
+  const first = [...flood(), ...flood()];
+  while (waiting.serve(all, () => 'served')) {}
+  const served = async (ends: Promise<string>[]) =>
+    (await Promise.all(ends)).filter((end) => end === 'served').length;
+  t.ok((await served(first)) < 60);
+  const second = flood();
+  t.equal(waiting.isOverloaded('north'), true);
+  while (waiting.serve(all, () => 'served')) {}
+  t.ok((await served(second)) < 40, 'no second burst');
+  const other = wait(waiting, 'south');
+  await sleep(120);
+  const third = flood();
+  t.equal(waiting.isOverloaded('north'), false);
+  while (waiting.serve(all, () => 'served')) {}
+  t.equal(await served(third), 60, 'and one when it has been calm, whoever else is waiting');
+  t.equal(await other, 'served');
+});
+
+t.test('who is on the way to the line counts as if they stood in it', async (t) => {
+  const waiting = makeWaiting({ burstMs: 50, standingWaitMs: 40 });
+  const ends = Array.from({ length: 31 }, () => wait(waiting, 'north'));
+  await sleep(60);
+  waiting.serve(all, () => 'served');
+  t.equal(waiting.isOverloaded('north'), false);
+  t.equal(waiting.isOverloaded('north', 1), false);
+  t.equal(waiting.isOverloaded('north', 2), true);
+  t.equal(waiting.isOverloaded('south', 1_000), false, 'of another club');
+  while (waiting.serve(all, () => 'served')) {}
+  await Promise.all(ends);
+});
+
+t.test('of a crowd that is sent away a few are told at a time', async (t) => {
+  const waiting = makeWaiting({ queueLength: 1_000 });
+  let told = 0;
+  const crowd = Array.from({ length: 1_001 }, () =>
+    wait(waiting, 'north').then((end) => {
+      told += end === 'sent away' ? 1 : 0;
+    }),
+  );
+  let most = 0;
+  for (let rounds = 0; rounds < 1_000 && told < 900; rounds += 1) {
+    const before = told;
+    await setImmediate();
+    most = Math.max(most, told - before);
+  }
+  t.ok(told >= 900, `${told}`);
+  t.ok(most <= 50, `${most} between two rounds of the event loop`);
+  while (waiting.serve(all, () => 'served')) {}
+  await Promise.all(crowd);
 });
