@@ -105,16 +105,18 @@ t.test('another club’s ids are not told from nobody’s by the time it takes t
 );
 
 t.test('what takes longer is told apart: rows that may be read, and a twentieth of the time', async (t) => {
-  for (let count = 0; count < 50; count += 1) {
+  // As many as fit into a page: reading a few takes less than what a busy machine adds.
+  for (let count = 0; count < 200; count += 1) {
     await admin.north.post('/api/tasks', { title: 'Mow', assigneeId: anna });
   }
-  const path = (id: string) => `/api/tasks?assigneeId=${id}`;
+  const path = (id: string) => `/api/tasks?limit=200&assigneeId=${id}`;
   const door: Door = { title: '', method: 'GET', ids: [anna], path, code: '' };
   // A hundred samples are too few for so little.
   const samples = Math.max(SAMPLES, 500);
   const { there, missing } = await measure(door, samples, () => {});
   const read = apart(there, missing);
-  t.not(read.by, 0, `own tasks and nobody’s: ${read.said}`);
+  t.comment(`own tasks: ${read.said}`);
+  t.ok(read.by > 0, `own tasks and nobody’s: ${read.said}`);
   const median = [...missing].sort((one, other) => one - other)[samples / 2] as number;
   const delay = isWhole ? median / 20 : median;
   const [even, odd] = [0, 1].map((rest) => missing.filter((_, at) => at % 2 === rest)) as [
