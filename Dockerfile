@@ -20,4 +20,4 @@ EXPOSE 3000
 # Alive, not ready: a database that is down is no reason to restart the process.
 HEALTHCHECK --interval=10s --timeout=3s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # A deploy is the same image with another command: node dist/migrate.js
-CMD ["node", "--enable-source-maps", "dist/server.js"]
+CMD ["node", "--enable-source-maps", "--max-semi-space-size=64", "dist/server.js"]

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startFlags } from '../src/development/start.js';
 import { root } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';
 import { Wire } from './wire.js';
@@ -64,7 +65,10 @@ function rival(name: string, pool: number, variant?: string): Program {
   };
 }
 
-/** Starts a program on a free port and waits until it answers. Its log goes nowhere, its complaints are shown. */
+/**
+ * Starts a program on a free port and waits until it answers. Its log goes nowhere, its complaints are shown. What
+ * `npm start` tells V8 of the memory is told to all, so that it makes no difference between them.
+ */
 export async function startContender(
   { name, file, settings, pool = '-', flags = [] }: Program,
   stage: Stage,
@@ -73,7 +77,7 @@ export async function startContender(
   const port = await freePort();
   const nowhere = openSync('/dev/null', 'w');
   const started = performance.now();
-  const child = spawn(process.execPath, [...flags, join(root, file)], {
+  const child = spawn(process.execPath, [...startFlags(root), ...flags, join(root, file)], {
     cwd: root,
     env: {
       PATH: process.env.PATH,

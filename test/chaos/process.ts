@@ -5,6 +5,8 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { startFlags } from '../../src/development/start.js';
+import { root } from '../setup/source.js';
 
 /** The service as it ships: a process of its own, to be killed, frozen and started again. */
 export interface ServiceProcess {
@@ -33,6 +35,7 @@ export async function prepareService(
 ): Promise<ServiceProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  const flags = startFlags(root);
   const crashes: string[] = [];
   const bugs: string[] = [];
   let child: ChildProcess | undefined;
@@ -53,7 +56,7 @@ export async function prepareService(
 
   const start = async () => {
     isWanted = true;
-    const process_ = spawn(process.execPath, [program], {
+    const process_ = spawn(process.execPath, [...flags, program], {
       env: { ...environment, PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) },
       stdio: ['ignore', isLogRead ? 'pipe' : 'ignore', 'pipe'],
     });
