@@ -58,10 +58,24 @@ export class Generator {
     });
   }
 
+  /** Connects until no more connections may be open, each of which has been accepted and carried this request. */
+  async connect(request: Request): Promise<void> {
+    const alive = this.#idle.filter(({ isBroken }) => !isBroken);
+    this.#open -= this.#idle.length - alive.length;
+    this.#idle.splice(0, this.#idle.length, ...alive);
+    const missing = Array.from({ length: MOST_CONNECTIONS - this.#open }, () => new Connection(this.#port));
+    this.#open += missing.length;
+    await Promise.all(
+      missing.map((connection) => new Promise<number>((heard) => connection.send(request, heard))),
+    );
+    this.#idle.unshift(...missing);
+  }
+
   /** Closes what is open. */
   close(): void {
     for (const connection of this.#idle.splice(0)) {
       connection.end();
+      this.#open -= 1;
     }
   }
 

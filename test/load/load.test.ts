@@ -10,6 +10,8 @@ import { witness } from './witness.js';
 // `make load` measures. In `make test`, where nothing is timed, the same load has to be answered without a fault.
 const isWhole = process.env.LOAD === 'whole';
 t.setTimeout(900_000);
+/** How long a rate is driven that is judged. */
+const SECONDS = 15;
 
 const ground = await layGround(t);
 const { url } = ground.service;
@@ -53,31 +55,44 @@ if (!isWhole) {
 } else {
   let knee = 0;
   t.test('there is a rate that it keeps up with', async (t) => {
-    knee = await findKnee(trial(5));
+    knee = await findKnee(trial(SECONDS));
     sentences.push(`knee ${Math.round(knee)}/s`);
     t.ok(knee > 0);
   });
 
-  for (const [times, least] of [
-    [2, 0.8],
-    [5, 0.5],
-    [10, 0],
+  // Node.js accepts one connection in each round of its event loop, so in a flood who connects waits for that, whatever
+  // becomes of the request. That is a trial of its own.
+  for (const [times, least, who] of [
+    [2, 0.8, 'who is connected'],
+    [5, 0.5, 'who is connected'],
+    [10, 0, 'who is connected'],
+    [5, 0, 'who connects first'],
   ] as const) {
     t.test(
-      `at ${times} times the knee at least ${least * 100} % of it are answered, and the others hear so at once`,
+      `at ${times} times the knee at least ${least * 100} % of it are answered, and ${who} hears so`,
       async (t) => {
-        const [sums, health] = await Promise.all([drive(trial(15), knee * times), watchHealth(url, 15)]);
+        if (who === 'who is connected') {
+          await generator.connect(ofAnyClub());
+        } else {
+          generator.close();
+        }
+        const [sums, health] = await Promise.all([
+          drive(trial(SECONDS), knee * times),
+          watchHealth(url, SECONDS),
+        ]);
         const { offered, goodput, refusedP99Ms, faults, unanswered, unsent, p99Ms, lastMs } = sums;
         const normalMs = lastMs + (await untilNormal(trial(1)));
         const share = goodput / knee;
-        sentences.push(`${times}x ${Math.round(share * 100)} %`);
+        sentences.push(
+          `${times}x${who === 'who is connected' ? '' : ' connecting first'} ${Math.round(share * 100)} %`,
+        );
         t.comment(
-          `${times}x: offered ${offered}, unsent ${unsent}, goodput ${Math.round(goodput)}/s, p99 ${Math.round(p99Ms)} ms, refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
+          `${times}x, ${who}: offered ${offered}, unsent ${unsent}, goodput ${Math.round(goodput)}/s, p99 ${Math.round(p99Ms)} ms, refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
             `health ${health.asked} times within ${Math.round(health.worstMs)} ms, normal after ${Math.round(normalMs)} ms`,
         );
         t.ok(share >= least, `goodput ${share}`);
         t.ok(normalMs <= 2_000, `normal after ${normalMs} ms`);
-        t.ok(refusedP99Ms <= 1_000, `refused within ${refusedP99Ms} ms`);
+        t.ok(who === 'who connects first' || refusedP99Ms <= 1_000, `refused within ${refusedP99Ms} ms`);
         t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
         t.same(ground.service.crashes, []);
       },
