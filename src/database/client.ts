@@ -64,13 +64,17 @@ function readRows(
       if (next > bytes.length) {
         break;
       }
-      if (bytes[at] === DATA_ROW && connection.rowReader !== undefined) {
+      if (bytes[at] === DATA_ROW) {
+        // First what is before it, which may be the end of what is under way.
         if (others < at) {
           onOthers(bytes.subarray(others, at));
+          others = at;
         }
-        piece ??= new Piece(bytes);
-        connection.rowReader.readRow(piece, at + HEADER_LENGTH);
-        others = next;
+        if (connection.rowReader !== undefined) {
+          piece ??= new Piece(bytes);
+          connection.rowReader.readRow(piece, at + HEADER_LENGTH);
+          others = next;
+        }
       }
       at = next;
     }

@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import pg from 'pg';
 import t from 'tap';
 import { Session } from '../../src/database/session.js';
 import { type Statement, sql } from '../../src/database/sql.js';
 import { makeDatabase } from '../setup/database.js';
+import { startProxy } from '../setup/proxy.js';
 
 const db = await makeDatabase(t);
 const session = new Session({ url: db.url, prepare: true });
@@ -58,4 +60,18 @@ t.test('a row that cannot be read loses the session, and nobody sees a row of it
     cause: { message: /not in UTC/ },
   });
   t.ok(doubtful.lost);
+});
+
+t.test('a row behind the end of what was asked for loses the session, and nothing else', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  const doubtful = new Session({ url: proxy.url, prepare: true });
+  await doubtful.send(sql`select 1 as one`);
+  const end = Buffer.from('Z\0\0\0\x05I', 'latin1');
+  const row = Buffer.from('D\0\0\0\x0b\0\x01\0\0\0\x012', 'latin1');
+  proxy.judge = ({ from, type }) =>
+    from === 'server' && type === 'Z' ? { bytes: Buffer.concat([end, row]) } : 'pass';
+  t.same((await doubtful.send(sql`select 1 as one`)).rows, [{ one: 1 }]);
+  while (!doubtful.lost) {
+    await setImmediate();
+  }
 });
