@@ -66,6 +66,7 @@ export class Waiting<Good> {
 
   /** Whether one more of this group would be sent away, behind so many that are on their way to the line. */
   isOverloaded(group: string, coming = 0): boolean {
+    this.#forget(group, performance.now());
     const isStanding = this.#lines.get(group)?.isStanding === true;
     return isStanding && this.#queue.sizeOf(group) + coming >= this.#standingLength();
   }
@@ -77,7 +78,6 @@ export class Waiting<Good> {
    */
   wait(group: string): Promise<Good> {
     const since = performance.now();
-    this.#forget(group, since);
     if (this.#queue.isFull) {
       this.#cut();
     }
