@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import pg from 'pg';
 import t from 'tap';
@@ -95,3 +96,22 @@ t.test('who floods their club is refused cheaply, and nobody else is', async (t)
   t.equal((await knock()).status, 200, 'as soon as it is over');
   t.equal((await other.get('/api/tasks')).status, 200);
 });
+
+t.test(
+  'who sends thousands of requests and waits for no answer is cut off, and nobody else is',
+  async (t) => {
+    const times = 20_000;
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n'.repeat(times));
+    let answers = '';
+    socket.on('data', (chunk) => {
+      answers += chunk;
+    });
+    const another = knock({}, '/livez');
+    await once(socket, 'close');
+    t.ok(answers.split('HTTP/1.1 200 ').length - 1 < times / 2);
+    t.equal((await another).status, 200);
+    t.equal((await knock()).status, 200);
+  },
+);

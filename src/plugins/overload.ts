@@ -22,7 +22,7 @@ const REMEMBERED_CALLERS = 10_000;
 /** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
 const TELL_EVERY_MS = 10_000;
 
-/** As many as there may be connections; whoever sends several requests at once may make the line longer, and is cut off. */
+/** As many as there may be connections; whoever sends many requests at once may make a line longer, and is cut off. */
 const LONGEST_LINE = 5_000;
 
 /**
@@ -107,7 +107,14 @@ export const overload = plugin<{ database: Database }>(
     };
     app.server.on('connection', () => rounds.arrive());
     app.server.removeListener('request', handle).on('request', (request, response) => {
-      rounds.take(clubOf(request.headers), () => receive(request, response));
+      // Without a socket it has to wait for an answer to the one before. Node.js reads on as long as answers are taken, and
+      // would read thousands of requests for each that there is time for.
+      const isBehindAnother = response.socket === null;
+      if (isBehindAnother && rounds.waiting >= LONGEST_LINE) {
+        request.socket.destroy();
+      } else if (!request.socket.destroyed) {
+        rounds.take(clubOf(request.headers), () => receive(request, response));
+      }
     });
   },
   { name: 'overload', dependencies: ['problems', 'drain'] },
