@@ -78,32 +78,27 @@ export const overload = plugin<{ database: Database }>(
       }
     };
 
-    // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else,
-    // and is let in if there is room once it is their turn.
+    // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else.
+    // It is not asked again whether there is room by then: that is for who comes just now, and has not waited twice.
     const turns = new Turns(LONGEST_LINE);
     const rounds = new Rounds();
     const [handle] = app.server.listeners('request') as [RequestListener];
-    const answer: RequestListener = (request, response) => {
+    const receive: RequestListener = (request, response) => {
       if (response.destroyed) {
         return;
       }
       if (isTold(request)) {
-        refuse(response);
         count(request);
-      } else {
-        // Nobody stands at the door before somebody was told.
-        if (told.size > 0) {
-          letIn(clubOf(request.headers));
+        if (!turns.take(() => refuse(response))) {
+          response.destroy();
         }
-        handle(request, response);
+        return;
       }
-    };
-    const receive: RequestListener = (request, response) => {
-      if (!isTold(request)) {
-        answer(request, response);
-      } else if (!turns.take(() => answer(request, response))) {
-        response.destroy();
+      // Nobody stands at the door before somebody was told.
+      if (told.size > 0) {
+        letIn(clubOf(request.headers));
       }
+      handle(request, response);
     };
     app.server.on('connection', () => rounds.arrive());
     app.server.removeListener('request', handle).on('request', (request, response) => {
@@ -139,6 +134,9 @@ const HEADERS = Object.entries({
 }).flat();
 
 function refuse(response: ServerResponse): void {
+  if (response.destroyed) {
+    return;
+  }
   const { url = '' } = response.req;
   const requestId = randomUUID();
   const body = JSON.stringify(TOO_MUCH.toBody(url.split('?', 1)[0] ?? url, requestId));
