@@ -1,6 +1,6 @@
 /** A turn begins this often, in milliseconds, and so much of that time it takes. */
-const TURN_MS = 20;
-const SPENT_MS = 4;
+const TURN_MS = 10;
+const SPENT_MS = 2;
 
 /**
  * Does what is small but can come in floods in turns, so that most of the time is left for everything else. What does
