@@ -10,7 +10,9 @@ export interface WaitingOptions {
   queueLength: number;
   /** How long everybody of a group may wait long before that is no burst any more, in milliseconds. */
   burstMs: number;
-  /** How long is long, and what one waits at most when it is no burst, in milliseconds. */
+  /** How long is long, in milliseconds. */
+  longMs: number;
+  /** What one waits at most when it is no burst, in milliseconds. */
   standingWaitMs: number;
   /** How long a line that stands must not have been full before its group may bring a burst again, in milliseconds. */
   calmMs: number;
@@ -158,8 +160,8 @@ export class Waiting<Good> {
   #look({ group, since }: Waiter<Good>): void {
     const now = performance.now();
     const line = this.#lines.get(group) as Line;
-    const { standingWaitMs, burstMs } = this.#options;
-    if (now - since <= standingWaitMs) {
+    const { longMs, standingWaitMs, burstMs } = this.#options;
+    if (now - since <= longMs) {
       line.soonAt = now;
     } else if (now - line.soonAt > burstMs) {
       line.isStanding = true;

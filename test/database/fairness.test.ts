@@ -63,6 +63,7 @@ async function makeSlots(t: Test, slots: number): Promise<Slots> {
     waitMs: 20_000,
     queueLength: 1_000,
     burstMs: 20_000,
+    longMs: 20_000,
     standingWaitMs: 20_000,
     calmMs: 0,
     maxAgeMs: 60_000,

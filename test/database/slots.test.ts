@@ -14,8 +14,8 @@ const db = await makeDatabase(t);
 
 function makeSlots(t: Test, options: Partial<SlotOptions> = {}): Slots {
   const slots = new Slots({
-    ...{ url: db.url, prepare: true, slots: 2, queueLength: 3, admit },
-    ...{ waitMs: LONG_MS, burstMs: LONG_MS, standingWaitMs: LONG_MS, calmMs: 0, maxAgeMs: LONG_MS },
+    ...{ url: db.url, prepare: true, slots: 2, queueLength: 3, calmMs: 0, admit },
+    ...{ waitMs: LONG_MS, burstMs: LONG_MS, longMs: LONG_MS, standingWaitMs: LONG_MS, maxAgeMs: LONG_MS },
     ...options,
   });
   // Not waited for: a slot that a test has lost fails that test, not all that come after.
