@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { Generator } from './generator.js';
+import { type Arrival, Generator } from './generator.js';
 import { layGround } from './ground.js';
 import { type BusyClub, makeBusyClub } from './habits.js';
 import { rush } from './rush.js';
@@ -104,21 +104,31 @@ if (!isWhole) {
     async (t) => {
       const [quiet, loud] = clubs as [BusyClub, BusyClub];
       const requests = Array.from({ length: 1_000 }, quiet.draw);
-      const p99Beside = async (loudRate: number) => {
+      await generator.connect(loud.draw());
+      const beside = async (loudRate: number) => {
         const [arrivals] = await Promise.all([
-          witness({ url, requests, ratePerSecond: knee / 20, seconds: 20 }),
-          loudRate > 0 && drive(trial(20, loud.draw), loudRate),
+          witness({ url, requests, ratePerSecond: knee / 20, seconds: 10 }),
+          loudRate > 0 && drive(trial(10, loud.draw), loudRate),
         ]);
         await untilNormal(trial(1));
-        const refused = arrivals.filter(({ status }) => status >= 500).length;
-        return { p99: p99Of(arrivals), refused };
+        return arrivals;
       };
-      const alone = await p99Beside(0);
-      const busy = await p99Beside(knee);
-      const flooded = await p99Beside(10 * knee);
-      t.comment(`fairness: p99 alone ${alone.p99}, busy ${busy.p99}, flooded ${flooded.p99}`);
-      t.equal(flooded.refused, 0, 'nobody of the quiet club is refused');
-      const ratio = flooded.p99 / busy.p99;
+      // Three times in turns, because the machine is not equally fast all the time.
+      const heard: Record<'alone' | 'busy' | 'flooded', Arrival[]> = { alone: [], busy: [], flooded: [] };
+      for (const _ of ['once', 'again', 'and again']) {
+        heard.alone.push(...(await beside(0)));
+        heard.busy.push(...(await beside(knee)));
+        heard.flooded.push(...(await beside(10 * knee)));
+      }
+      const [alone, busy, flooded] = [heard.alone, heard.busy, heard.flooded].map(p99Of) as [
+        number,
+        number,
+        number,
+      ];
+      t.comment(`fairness: p99 alone ${alone}, busy ${busy}, flooded ${flooded}`);
+      const refused = heard.flooded.filter(({ status }) => status >= 500);
+      t.equal(refused.length, 0, 'nobody of the quiet club is refused');
+      const ratio = flooded / busy;
       sentences.push(`fairness ${ratio.toFixed(2)}`);
       t.ok(ratio <= 1.5, `${ratio}`);
     },
