@@ -96,7 +96,7 @@ t.test('who waits for a short time again may bring many again', async (t) => {
 });
 
 t.test('a standing line is as long as can be served in the time one may wait', async (t) => {
-  const waiting = makeWaiting({ standingWaitMs: 200 });
+  const waiting = makeWaiting({ standingWaitMs: 200, calmMs: LONG_MS });
   let isOver = false;
   let longest = 0;
   const flood = async () => {
