@@ -11,7 +11,8 @@ const makeWaiting = (options: Partial<WaitingOptions> = {}) =>
     waitMs: LONG_MS,
     queueLength: 1_000,
     burstMs: LONG_MS,
-    ...{ longMs: 20, standingWaitMs: 20 },
+    longMs: 20,
+    standingWaitMs: 20,
     calmMs: 0,
     ...options,
   });
