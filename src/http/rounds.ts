@@ -1,7 +1,7 @@
 import { FairQueue } from '../database/fair-queue.js';
 
 /** What requests may take of one round of the event loop, in milliseconds; and of one in which somebody has connected. */
-const ROUND_MS = 1;
+const ROUND_MS = 0.5;
 const ROUND_OF_ARRIVAL_MS = 0.1;
 
 /**
