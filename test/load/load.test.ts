@@ -69,8 +69,11 @@ if (!isWhole) {
     [5, 0, 'who connects first'],
   ] as const) {
     t.test(
-      `at ${times} times the knee at least ${least * 100} % of it are answered, and ${who} hears so`,
+      `at ${times} times the knee at least ${least * 100} % of what it bears are answered, and ${who} hears so`,
       async (t) => {
+        // Before and after, because the machine is not equally fast all the time.
+        const bear = async () => (await drive(trial(SECONDS / 2), knee)).goodput;
+        const before = await bear();
         if (who === 'who is connected') {
           await generator.connect(ofAnyClub());
         } else {
@@ -82,12 +85,13 @@ if (!isWhole) {
         ]);
         const { offered, goodput, refusedP99Ms, faults, unanswered, unsent, p99Ms, lastMs } = sums;
         const normalMs = lastMs + (await untilNormal(trial(1)));
-        const share = goodput / knee;
+        const after = await bear();
+        const share = goodput / ((before + after) / 2);
         sentences.push(
           `${times}x${who === 'who is connected' ? '' : ' connecting first'} ${Math.round(share * 100)} %`,
         );
         t.comment(
-          `${times}x, ${who}: offered ${offered}, unsent ${unsent}, goodput ${Math.round(goodput)}/s, p99 ${Math.round(p99Ms)} ms, refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
+          `${times}x, ${who}: offered ${offered}, unsent ${unsent}, goodput ${Math.round(goodput)}/s (${Math.round(before)} and ${Math.round(after)} at the knee), p99 ${Math.round(p99Ms)} ms, refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
             `health ${health.asked} times within ${Math.round(health.worstMs)} ms, normal after ${Math.round(normalMs)} ms`,
         );
         t.ok(share >= least, `goodput ${share}`);
