@@ -1,21 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { OVERLOADED, Unavailable } from './failures.js';
 import { FairQueue } from './fair-queue.js';
+import { Line, type LineOptions } from './line.js';
 import { Pace } from './pace.js';
 
-export interface WaitingOptions {
+export interface WaitingOptions extends LineOptions {
   /** How long one waits at most, in milliseconds. */
   waitMs: number;
   /** How many wait at most; when there are more, every line is cut to what it may be when it stands. */
   queueLength: number;
-  /** How long everybody of a group may wait long before that is no burst any more, in milliseconds. */
-  burstMs: number;
-  /** How long is long, in milliseconds. */
-  longMs: number;
-  /** What one waits at most when it is no burst, in milliseconds. */
-  standingWaitMs: number;
-  /** How long a line that stands must not have been full before its group may bring a burst again, in milliseconds. */
-  calmMs: number;
 }
 
 interface Waiter<Good> {
@@ -24,16 +17,6 @@ interface Waiter<Good> {
   resolve: (good: Good) => void;
   reject: (reason: Error) => void;
   timer: NodeJS.Timeout;
-}
-
-/** What is known of a group that waits. */
-interface Line {
-  /** When somebody of it last waited for a short time only. */
-  soonAt: number;
-  /** Whether the group asks for more than it can have, so that its line is kept short. */
-  isStanding: boolean;
-  /** When it was last as long as it may be while it stands. */
-  fullAt: number;
 }
 
 /** A line of so many is no overload, however slowly it moves. */
@@ -66,11 +49,15 @@ export class Waiting<Good> {
     return this.#queue.size;
   }
 
+  /** Whether this group asks for more than it can have. */
+  isStanding(group: string): boolean {
+    this.#forget(group, performance.now());
+    return this.#lines.get(group)?.isStanding === true;
+  }
+
   /** Whether one more of this group would be sent away, behind so many that are on their way to the line. */
   isOverloaded(group: string, coming = 0): boolean {
-    this.#forget(group, performance.now());
-    const isStanding = this.#lines.get(group)?.isStanding === true;
-    return isStanding && this.#queue.sizeOf(group) + coming >= this.#standingLength();
+    return this.isStanding(group) && this.#queue.sizeOf(group) + coming >= this.#standingLength();
   }
 
   /**
@@ -109,7 +96,9 @@ export class Waiting<Good> {
     }
     clearTimeout(waiter.timer);
     this.#pace.count();
-    this.#look(waiter);
+    const now = performance.now();
+    this.#lines.get(waiter.group)?.look(now - waiter.since, now);
+    this.#forget(waiter.group, now);
     waiter.resolve(give(waiter.group));
     return true;
   }
@@ -136,9 +125,9 @@ export class Waiting<Good> {
   #note(group: string, now: number): void {
     const line = this.#lines.get(group);
     if (line === undefined) {
-      this.#lines.set(group, { soonAt: now, isStanding: false, fullAt: Number.NEGATIVE_INFINITY });
+      this.#lines.set(group, new Line(this.#options, now));
     } else if (line.isStanding && this.#queue.sizeOf(group) >= this.#standingLength()) {
-      line.fullAt = now;
+      line.stand(now);
     }
   }
 
@@ -149,40 +138,19 @@ export class Waiting<Good> {
     for (const group of this.#queue.groups) {
       const waiters = this.#queue.cut(group, this.#standingLength());
       if (waiters.length > 0) {
-        Object.assign(this.#lines.get(group) as Line, { isStanding: true, fullAt: now });
+        this.#lines.get(group)?.stand(now);
         cut.push(...waiters);
       }
     }
     void sendAway(cut);
   }
 
-  /** What the wait of somebody who is served says of their line. */
-  #look({ group, since }: Waiter<Good>): void {
-    const now = performance.now();
-    const line = this.#lines.get(group) as Line;
-    const { longMs, standingWaitMs, burstMs } = this.#options;
-    if (now - since <= longMs) {
-      line.soonAt = now;
-    } else if (now - line.soonAt > burstMs) {
-      line.isStanding = true;
-    }
-    // A line that is kept short is waited in for a short time, so more than that is asked before it may grow again.
-    if (now - since <= standingWaitMs / 2 && this.#isCalm(line, now)) {
-      line.isStanding = false;
-    }
-    this.#forget(group, now);
-  }
-
   /** A group of whom nobody waits has no line, once it is calm. */
   #forget(group: string, now: number): void {
     const line = this.#lines.get(group);
-    if (line && this.#queue.sizeOf(group) === 0 && this.#isCalm(line, now)) {
+    if (line && this.#queue.sizeOf(group) === 0 && line.isCalm(now)) {
       this.#lines.delete(group);
     }
-  }
-
-  #isCalm({ fullAt }: Line, now: number): boolean {
-    return now - fullAt >= this.#options.calmMs;
   }
 }
 
