@@ -13,12 +13,15 @@ export interface SlotOptions extends SessionOptions, WaitingOptions {
 
 /** Whoever belongs to no group: what the service does for itself. */
 const NO_GROUP = '';
+/** How long a group is not alone after another has asked, in milliseconds. */
+const BESIDE_MS = 1_000;
 
 /**
  * A bounded number of sessions, each lent to one transaction at a time.
  *
  * Borrowers come in groups, the clubs. Groups that wait take turns, and one slot is always left to the others, so
- * a club that sends a thousand requests, or slow ones, delays itself.
+ * a club that sends a thousand requests, or slow ones, delays itself. Whoever asks for more than they can have leaves
+ * half of the slots to the others, as long as others ask.
  *
  * A session that is lost, at home or away, only frees its slot; the next borrower gets a new one.
  */
@@ -30,6 +33,9 @@ export class Slots {
   /** How many sessions each group has. */
   readonly #shares = new Map<string, number>();
   readonly #waiting: Waiting<Session>;
+  /** Which group borrowed last, and when that was another than the one before. */
+  #last: string | undefined;
+  #changedAt = Number.NEGATIVE_INFINITY;
   /** How many sessions were opened since the start, and how many of them were lost. */
   readonly sessions = { opened: 0, lost: 0 };
   #closed: Promise<void> | undefined;
@@ -58,6 +64,7 @@ export class Slots {
    * @throws OVERLOADED when too many are waiting; Unavailable when the wait runs out or no session can be opened
    */
   async borrow(group = NO_GROUP): Promise<Session> {
+    this.#meet(group);
     const session = (this.#mayTake(group) && this.#take(group)) || (await this.#wait(group));
     if (session.isNew) {
       const timer = setTimeout(
@@ -112,9 +119,30 @@ export class Slots {
     while (!this.#closed && this.#hasRoom() && this.#waiting.serve(mayTake, take)) {}
   }
 
+  /** Notes who borrows, so that it is known whether groups ask beside each other. */
+  #meet(group: string): void {
+    if (group === NO_GROUP || group === this.#last) {
+      return;
+    }
+    if (this.#last !== undefined) {
+      this.#changedAt = performance.now();
+    }
+    this.#last = group;
+  }
+
   #mayTake(group: string): boolean {
-    const most = group === NO_GROUP ? this.#options.slots : Math.max(1, this.#options.slots - 1);
-    return (this.#shares.get(group) ?? 0) < most;
+    return (this.#shares.get(group) ?? 0) < this.#mostOf(group);
+  }
+
+  /** How many sessions a group may have. */
+  #mostOf(group: string): number {
+    const { slots } = this.#options;
+    if (group === NO_GROUP) {
+      return slots;
+    }
+    const isBesideOthers = performance.now() - this.#changedAt < BESIDE_MS;
+    const most = isBesideOthers && this.#waiting.isStanding(group) ? Math.floor(slots / 2) : slots - 1;
+    return Math.max(1, most);
   }
 
   #hasRoom(): boolean {

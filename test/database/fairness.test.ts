@@ -1,9 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { FairQueue } from '../../src/database/fair-queue.js';
 import { admit } from '../../src/database/login.js';
-import { Slots } from '../../src/database/slots.js';
+import type { Session } from '../../src/database/session.js';
+import { type SlotOptions, Slots } from '../../src/database/slots.js';
 import { sql } from '../../src/database/sql.js';
+import { until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
 
 const all = () => true;
@@ -54,7 +56,7 @@ t.test('a queue says when it is full, and a group is cut from its end, down to o
   t.equal(queue.size, 0);
 });
 
-async function makeSlots(t: Test, slots: number): Promise<Slots> {
+async function makeSlots(t: Test, slots: number, options: Partial<SlotOptions> = {}): Promise<Slots> {
   const { url } = await makeDatabase(t);
   const made = new Slots({
     url,
@@ -68,6 +70,7 @@ async function makeSlots(t: Test, slots: number): Promise<Slots> {
     calmMs: 0,
     maxAgeMs: 60_000,
     admit,
+    ...options,
   });
   t.teardown(() => void made.close());
   return made;
@@ -104,3 +107,49 @@ t.test('a club that brings ten times as much as all others delays itself', async
   t.ok(overtaken > 150, `${overtaken} of the flood were still to come when the others were done`);
   await Promise.all(flood);
 });
+
+t.test(
+  'a club that asks for more than it can have leaves half of the slots to others, while others ask',
+  async (t) => {
+    const slots = await makeSlots(t, 4, { queueLength: 40, standingWaitMs: 20, calmMs: 20_000 });
+    const own: Session[] = [];
+    const north = async () => {
+      own.push(await slots.borrow('north'));
+    };
+    const held = (count: number) =>
+      until(
+        () => own.length,
+        (length) => length === count,
+      );
+    const giveBack = () => slots.giveBack(own.shift() as Session);
+    const flood = Array.from({ length: 100 }, north);
+    const refused = Promise.allSettled(flood);
+    await held(3);
+    giveBack();
+    await held(3);
+    t.equal(slots.load.lent, 3, 'nobody else is here');
+
+    slots.giveBack(await slots.borrow('south'));
+    giveBack();
+    giveBack();
+    await held(2);
+    t.equal(slots.load.lent, 2);
+    const both = await Promise.all([slots.borrow('south'), slots.borrow('west')]);
+    t.equal(slots.load.lent, 4, 'others need not wait');
+    for (const session of both) {
+      slots.giveBack(session);
+    }
+    t.equal(slots.load.lent, 2);
+
+    await sleep(1_100);
+    giveBack();
+    await held(3);
+    t.equal(slots.load.lent, 3, 'the others have gone');
+    while (own.length > 0) {
+      giveBack();
+      await setImmediate();
+    }
+    const sentAway = (await refused).filter(({ status }) => status === 'rejected');
+    t.equal(sentAway.length, 100 - 3 - 32, 'whoever did not fit into a short line');
+  },
+);
