@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import t from 'tap';
 import { SECURITY_HEADERS } from '../src/plugins/security-headers.js';
+import { openWire } from './chaos/wire.js';
 import { startService } from './setup/service.js';
 import { tally } from './setup/shifts.js';
 
@@ -77,6 +78,24 @@ t.test('who floods their club is refused cheaply, and nobody else is', async (t)
   t.equal(service.app.turnedAway(), before + 1, 'a page goes the long way, to be able to read the answer');
   t.equal(await knockAtOnce(CROWD), CROWD, 'who comes beyond a turn is refused in a later one');
   t.equal(service.app.turnedAway(), before + 1 + CROWD);
+  const order: string[] = [];
+  const askAgain = async (name: string, before: string[]) => {
+    const { ask, close } = openWire(origin, 30_000);
+    for (const path of [...before, '/api/tasks', '/api/tasks']) {
+      await ask('GET', path, {
+        authorization: `Bearer ${token}`,
+        'x-tenant-id': path === '/livez' ? '' : north,
+      });
+    }
+    order.push(name);
+    close();
+  };
+  await Promise.all([askAgain('alone', []), askAgain('beside a probe', ['/livez'])]);
+  t.same(
+    order,
+    ['beside a probe', 'alone'],
+    'who asks again at once is not read at once, if nobody else is concerned',
+  );
   const { status } = await service.send('GET', '/api/tasks', { headers: { 'x-tenant-id': north } });
   t.equal(status, 401, 'somebody without a token learns nothing of it');
   const foreign = await neighbour.get('/api/tasks', { 'x-tenant-id': north });

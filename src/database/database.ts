@@ -67,6 +67,11 @@ export class Database {
     return this.#slots.isOverloaded(group, coming);
   }
 
+  /** Whether this group, a club, asks for more than it can have, and not only for a moment. */
+  isStanding(group: string): boolean {
+    return this.#slots.isStanding(group);
+  }
+
   /** How many sessions were opened since the start, and how many of them were lost. */
   get sessions(): { opened: number; lost: number } {
     return this.#slots.sessions;

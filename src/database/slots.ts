@@ -57,6 +57,11 @@ export class Slots {
     return this.#waiting.isOverloaded(group, coming);
   }
 
+  /** Whether this group asks for more than it can have, and not only for a moment. */
+  isStanding(group: string): boolean {
+    return this.#waiting.isStanding(group);
+  }
+
   /**
    * Lends a session.
    *
@@ -141,7 +146,7 @@ export class Slots {
       return slots;
     }
     const isBesideOthers = performance.now() - this.#changedAt < BESIDE_MS;
-    const most = isBesideOthers && this.#waiting.isStanding(group) ? Math.floor(slots / 2) : slots - 1;
+    const most = isBesideOthers && this.isStanding(group) ? Math.floor(slots / 2) : slots - 1;
     return Math.max(1, most);
   }
 

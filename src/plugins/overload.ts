@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerRespo
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
 import { OVERLOADED } from '../database/failures.js';
+import { Holds } from '../http/holds.js';
 import { Rounds } from '../http/rounds.js';
 import { Turns } from '../http/turns.js';
 import { problemFromDatabase } from '../problems/from-database.js';
@@ -82,6 +83,10 @@ export const overload = plugin<{ database: Database }>(
     // It is not asked again whether there is room by then: that is for who comes just now, and has not waited twice.
     const turns = new Turns(LONGEST_LINE);
     const rounds = new Rounds();
+    const holds = new Holds({
+      mayWait: (club) => database.isStanding(club),
+      hasRoom: (club) => !isOverloaded(club),
+    });
     const [handle] = app.server.listeners('request') as [RequestListener];
     const receive: RequestListener = (request, response) => {
       if (response.destroyed) {
@@ -89,6 +94,7 @@ export const overload = plugin<{ database: Database }>(
       }
       if (isTold(request)) {
         count(request);
+        response.once('finish', () => holds.hold(request, clubOf(request.headers)));
         if (!turns.take(() => refuse(response))) {
           response.destroy();
         }
@@ -108,7 +114,9 @@ export const overload = plugin<{ database: Database }>(
       if (isBehindAnother && rounds.waiting >= LONGEST_LINE) {
         request.socket.destroy();
       } else if (!request.socket.destroyed) {
-        rounds.take(clubOf(request.headers), () => receive(request, response));
+        const club = clubOf(request.headers);
+        holds.note(request, club);
+        rounds.take(club, () => receive(request, response));
       }
     });
   },
