@@ -1,15 +1,8 @@
+import { type Arrival, Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';
 
 /** A request as it goes over the wire. */
 export type Request = Uint8Array;
-
-/** One request: when it was to leave, and after how long which answer was there, in milliseconds. */
-export interface Arrival {
-  intendedMs: number;
-  latencyMs: number;
-  /** 0 for a connection that broke, or no answer within the patience; UNSENT for want of a connection. */
-  status: number;
-}
 
 export interface Drive {
   ratePerSecond: number;
@@ -80,14 +73,14 @@ export class Generator {
   }
 
   #run(draw: () => { leaveMs: number; request: Request } | undefined): Promise<Arrival[]> {
-    const arrivals: Arrival[] = [];
+    const arrivals = new Arrivals();
     const began = performance.now();
     let under = 0;
     let next = draw();
     return new Promise((resolve) => {
       const resolveWhenOver = () => {
         if (next === undefined && under === 0) {
-          resolve(arrivals);
+          resolve(arrivals.list());
         }
       };
       const leave = () => {
@@ -95,7 +88,7 @@ export class Generator {
           const { request, leaveMs: intendedMs } = next;
           under += 1;
           this.#send(request, (status) => {
-            arrivals.push({ intendedMs, latencyMs: performance.now() - began - intendedMs, status });
+            arrivals.note(intendedMs, performance.now() - began - intendedMs, status);
             under -= 1;
             resolveWhenOver();
           });

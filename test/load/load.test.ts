@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { type Arrival, Generator } from './generator.js';
+import type { Arrival } from './arrivals.js';
+import { Generator } from './generator.js';
 import { layGround } from './ground.js';
 import { type BusyClub, makeBusyClub } from './habits.js';
 import { rush } from './rush.js';

@@ -1,4 +1,5 @@
-import { type Arrival, UNSENT } from './generator.js';
+import type { Arrival } from './arrivals.js';
+import { UNSENT } from './generator.js';
 
 /** What became of the requests of a drive. */
 export interface Sums {

@@ -1,4 +1,5 @@
-import type { Arrival, Generator, Request } from './generator.js';
+import type { Arrival } from './arrivals.js';
+import type { Generator, Request } from './generator.js';
 import { quantile, type Sums, sumUp } from './sums.js';
 import { witness } from './witness.js';
 

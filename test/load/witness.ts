@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type Arrival, Generator, type Request } from './generator.js';
+import type { Arrival } from './arrivals.js';
+import { Generator, type Request } from './generator.js';
 
 /** What a witness asks, how often, and for how long. */
 export interface Watch {
