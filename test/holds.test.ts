@@ -39,7 +39,8 @@ async function race(clients: Record<string, Promise<void>>): Promise<string[]> {
   return order;
 }
 
-const REFUSED = ['/refused/loud', '/refused/loud'];
+/** The first is forgiven, so the last is the one that waits. */
+const REFUSED = ['/refused/loud', '/refused/loud', '/refused/loud'];
 
 t.test(
   'who may wait is read again after a while, and whoever may share their connection at once',
@@ -47,13 +48,14 @@ t.test(
     const began = performance.now();
     const order = await race({
       'who may wait': client(REFUSED),
-      'who may not': client(['/refused/quiet', '/refused/quiet']),
+      'who may not': client(['/refused/quiet', '/refused/quiet', '/refused/quiet']),
+      'who was refused once': client(['/refused/loud', '/served/loud', '/refused/loud', '/served/loud']),
       'beside one who may not': client(['/served/quiet', ...REFUSED]),
       'through a proxy': client(REFUSED, { 'x-forwarded-for': '203.0.113.7' }),
       'through a proxy that keeps to RFC 7239': client(REFUSED, { forwarded: 'for=203.0.113.7' }),
       'through a proxy that says no more than that': client(REFUSED, { via: '1.1 proxy' }),
     });
-    t.equal(order.length, 6);
+    t.equal(order.length, 7);
     t.equal(order.at(-1), 'who may wait', order.join());
     const passedMs = performance.now() - began;
     t.ok(passedMs >= 500, `after ${passedMs} ms`);
@@ -74,7 +76,7 @@ t.test(
 
 t.test('each is held for a time of their own, and whoever left is forgotten', async (t) => {
   const order = await race({
-    left: client(['/refused/loud']),
+    left: client(['/refused/loud', '/refused/loud']),
     first: client(REFUSED),
     late: sleep(300).then(() => client(REFUSED)),
   });
@@ -84,7 +86,7 @@ t.test('each is held for a time of their own, and whoever left is forgotten', as
 t.test('whoever is held is read as soon as there is room for them', async (t) => {
   const order = await race({
     'no room': client(REFUSED),
-    room: client(['/refused/loud-with-room', '/refused/loud-with-room']),
+    room: client(Array.from({ length: 3 }, () => '/refused/loud-with-room')),
   });
   t.same(order, ['room', 'no room']);
 });

@@ -18,18 +18,26 @@ export interface HoldOptions {
   hasRoom: (group: string) => boolean;
 }
 
+/** What is known of a connection. */
+interface Carrier {
+  /** Whose requests it has carried. */
+  groups: Set<string>;
+  /** How many it has carried, and how many it had when one was refused last. */
+  requests: number;
+  refusedAt: number;
+}
+
 /**
- * Leaves connections unread, for a while, on which requests were refused: until there is room, but not for long. What
- * is sent on them waits in the kernel. Read and kept here it would be copied by every garbage collection, for which
- * everybody waits.
+ * Leaves connections unread for a while on which one request after the other is refused: until there is room, but not
+ * for long. What is sent on them waits in the kernel. Read and kept here it would be copied by every garbage collection,
+ * for which everybody waits.
  *
  * Groups can share a connection, above all behind a proxy. So one is held only if all that it has carried may wait, and
  * no proxy has put its name to the request.
  */
 export class Holds {
   readonly #options: HoldOptions;
-  /** The groups whose requests each connection has carried. */
-  readonly #groups = new WeakMap<Socket, Set<string>>();
+  readonly #carriers = new WeakMap<Socket, Carrier>();
   /** Of each held connection who was refused, and when it is read again at the latest; the longest held comes first. */
   readonly #held = new Map<Socket, { group: string; until: number }>();
 
@@ -39,19 +47,27 @@ export class Holds {
 
   /** Notes that this request is one of this group. */
   note({ socket }: IncomingMessage, group: string): void {
-    const groups = this.#groups.get(socket);
-    if (groups === undefined) {
-      this.#groups.set(socket, new Set([group]));
-    } else if (groups.size <= MOST_GROUPS) {
-      groups.add(group);
+    let carrier = this.#carriers.get(socket);
+    if (carrier === undefined) {
+      carrier = { groups: new Set(), requests: 0, refusedAt: -1 };
+      this.#carriers.set(socket, carrier);
+    }
+    carrier.requests += 1;
+    if (carrier.groups.size <= MOST_GROUPS) {
+      carrier.groups.add(group);
     }
   }
 
-  /** Holds the connection of this request, which was refused, if nobody is on it who may not wait. */
+  /** Holds the connection of this request, which was refused like the one before, if nobody is on it who may not wait. */
   hold({ socket, headers }: IncomingMessage, group: string): void {
-    const groups = [...(this.#groups.get(socket) ?? [])];
-    const isShared = groups.length > MOST_GROUPS || PROXY_HEADERS.some((name) => name in headers);
-    if (isShared || !groups.every(this.#options.mayWait) || this.#held.has(socket)) {
+    const carrier = this.#carriers.get(socket);
+    if (carrier === undefined || this.#held.has(socket)) {
+      return;
+    }
+    const isFirst = carrier.refusedAt !== carrier.requests - 1;
+    carrier.refusedAt = carrier.requests;
+    const isShared = carrier.groups.size > MOST_GROUPS || PROXY_HEADERS.some((name) => name in headers);
+    if (isFirst || isShared || ![...carrier.groups].every(this.#options.mayWait)) {
       return;
     }
     if (this.#held.size === 0) {
