@@ -3,18 +3,18 @@ import type { Socket } from 'node:net';
 
 /** How long a connection is held at most, in milliseconds: less than whoever is refused is asked to wait (Retry-After). */
 const HOLD_MS = 600;
-/** How often it is looked whose hold may end, in milliseconds, and at how many of those who have been held longest. */
+/** How often it is looked whose hold may end, in milliseconds, and how many of a group that has room are released. */
 const LOOK_EVERY_MS = 5;
-const LOOK_AT = 16;
+const RELEASED_AT_ONCE = 4;
 /** A connection that carries more groups than this is taken for a proxy's. */
 const MOST_GROUPS = 16;
 /** A request that came through a proxy has one of these. */
 const PROXY_HEADERS = ['x-forwarded-for', 'forwarded', 'via'];
 
 export interface HoldOptions {
-  /** Whether it is right to let a group wait that is refused nothing at this moment. */
+  /** Whether the group asks for so much that its requests may be delayed, even such as would not be refused. */
   mayWait: (group: string) => boolean;
-  /** Whether a request of the group would not be refused. */
+  /** Whether a request of the group would not be refused at this moment. */
   hasRoom: (group: string) => boolean;
 }
 
@@ -25,31 +25,33 @@ interface Carrier {
   /** How many it has carried, and how many it had when one was refused last. */
   requests: number;
   refusedAt: number;
+  /** When it is read again at the latest, while it is held. */
+  heldUntil: number | undefined;
 }
 
 /**
  * Leaves connections unread for a while on which one request after the other is refused: until there is room, but not
  * for long. What is sent on them waits in the kernel. Read and kept here it would be copied by every garbage collection,
- * for which everybody waits.
+ * for which everybody waits. It saves work and keeps nobody out: who sends several requests at once is not held.
  *
- * Groups can share a connection, above all behind a proxy. So one is held only if all that it has carried may wait, and
- * no proxy has put its name to the request.
+ * Groups can share a connection, above all behind a proxy, and whose request comes next is not known. So one is held
+ * only if all that it has carried may wait, and no proxy has put its name to the request.
  */
 export class Holds {
   readonly #options: HoldOptions;
   readonly #carriers = new WeakMap<Socket, Carrier>();
-  /** Of each held connection who was refused, and when it is read again at the latest; the longest held comes first. */
-  readonly #held = new Map<Socket, { group: string; until: number }>();
+  /** What is held, by the group that was refused; the longest held comes first. */
+  readonly #held = new Map<string, Map<Socket, Carrier>>();
 
   constructor(options: HoldOptions) {
     this.#options = options;
   }
 
-  /** Notes that this request is one of this group. */
+  /** Notes that this request is one of this group. The group's name is kept, so it must not be any text of any length. */
   note({ socket }: IncomingMessage, group: string): void {
     let carrier = this.#carriers.get(socket);
     if (carrier === undefined) {
-      carrier = { groups: new Set(), requests: 0, refusedAt: -1 };
+      carrier = { groups: new Set(), requests: 0, refusedAt: -1, heldUntil: undefined };
       this.#carriers.set(socket, carrier);
     }
     carrier.requests += 1;
@@ -61,7 +63,7 @@ export class Holds {
   /** Holds the connection of this request, which was refused like the one before, if nobody is on it who may not wait. */
   hold({ socket, headers }: IncomingMessage, group: string): void {
     const carrier = this.#carriers.get(socket);
-    if (carrier === undefined || this.#held.has(socket)) {
+    if (carrier === undefined || carrier.heldUntil !== undefined) {
       return;
     }
     const isFirst = carrier.refusedAt !== carrier.requests - 1;
@@ -73,7 +75,9 @@ export class Holds {
     if (this.#held.size === 0) {
       this.#plan();
     }
-    this.#held.set(socket, { group, until: performance.now() + HOLD_MS });
+    const own = this.#held.get(group) ?? new Map<Socket, Carrier>();
+    this.#held.set(group, own.set(socket, carrier));
+    carrier.heldUntil = performance.now() + HOLD_MS;
     socket.pause();
   }
 
@@ -83,19 +87,22 @@ export class Holds {
 
   #look(): void {
     const now = performance.now();
-    let looks = 0;
-    for (const [socket, { group, until }] of this.#held) {
-      if (until > now) {
-        looks += 1;
-        if (looks > LOOK_AT) {
-          break;
+    for (const [group, own] of this.#held) {
+      let early = this.#options.hasRoom(group) ? RELEASED_AT_ONCE : 0;
+      for (const [socket, carrier] of own) {
+        if ((carrier.heldUntil ?? 0) > now) {
+          if (early === 0) {
+            break;
+          }
+          early -= 1;
         }
-        if (!this.#options.hasRoom(group)) {
-          continue;
-        }
+        own.delete(socket);
+        carrier.heldUntil = undefined;
+        socket.resume();
       }
-      this.#held.delete(socket);
-      socket.resume();
+      if (own.size === 0) {
+        this.#held.delete(group);
+      }
     }
     if (this.#held.size > 0) {
       this.#plan();
