@@ -8,6 +8,7 @@ import { Rounds } from '../http/rounds.js';
 import { Turns } from '../http/turns.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import type { Problem } from '../problems/problem.js';
+import { isUuid } from '../validation/uuid.js';
 import { RETRY_AFTER_S } from './problems.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -123,8 +124,9 @@ export const overload = plugin<{ database: Database }>(
   { name: 'overload', dependencies: ['problems', 'drain'] },
 );
 
-function clubOf(headers: IncomingHttpHeaders): string {
-  return String(headers['x-tenant-id']).toLowerCase();
+/** Whatever is no club's id is one name, because names are remembered that nobody has looked at. */
+function clubOf({ 'x-tenant-id': id }: IncomingHttpHeaders): string {
+  return typeof id === 'string' && isUuid(id) ? id.toLowerCase() : 'none';
 }
 
 function callerOf(headers: IncomingHttpHeaders): string {
