@@ -97,7 +97,7 @@ export async function buildApp(
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);
-  await app.register(overload, { database });
+  await app.register(overload, { database, isDirect: config.trustProxy === undefined });
   await app.register(messages);
   await app.register(query);
   await app.register(body);

@@ -35,9 +35,11 @@ const LONGEST_LINE = 5_000;
  * Only ever a refusal is remembered, and only for the very token and club that it was given to: nobody gets in by
  * it, and nobody learns of a club that they have no role in. A page in a browser goes the long way, where the headers
  * are that let it read the answer.
+ *
+ * @param isDirect whether clients connect to the service themselves, as far as is known, and not to a proxy
  */
-export const overload = plugin<{ database: Database }>(
-  async (app, { database }) => {
+export const overload = plugin<{ database: Database; isDirect: boolean }>(
+  async (app, { database, isDirect }) => {
     const told = new Set<string>();
     let turnedAway = 0;
     let untold = 0;
@@ -95,8 +97,11 @@ export const overload = plugin<{ database: Database }>(
       }
       if (isTold(request)) {
         count(request);
-        response.once('finish', () => holds.hold(request, clubOf(request.headers)));
-        if (!turns.take(() => refuse(response))) {
+        const refuseAndHold = () => {
+          response.once('finish', () => isDirect && holds.hold(request, clubOf(request.headers)));
+          refuse(response);
+        };
+        if (!turns.take(refuseAndHold)) {
           response.destroy();
         }
         return;

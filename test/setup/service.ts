@@ -62,7 +62,7 @@ const straight = async ({ url }: TestDatabase) => ({ url, slots: 4, prepare: tru
 export async function startService(
   t: Test,
   settings: Partial<
-    Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins' | 'metrics'>
+    Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins' | 'metrics' | 'trustProxy'>
   > = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
   log?: DestinationStream,
