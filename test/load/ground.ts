@@ -15,8 +15,8 @@ const AUDIENCE = 'club-management-service';
 export interface Ground {
   service: ServiceProcess;
   makeClub(slug: string): Promise<string>;
-  /** Somebody with a role in the club, who can word requests. */
-  join(club: string, subject: string, role: string): Promise<Member>;
+  /** Somebody with a role in the club, who can word requests; what a proxy adds to them comes as lines of the header. */
+  join(club: string, subject: string, role: string, added?: string): Promise<Member>;
   look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
 }
 
@@ -40,14 +40,20 @@ export async function layGround(t: Test): Promise<Ground> {
   return {
     service,
     makeClub: (slug) => provisionClub(migration, { name: slug, slug, timeZone: 'Europe/Berlin' }),
-    join: (club, subject, role) => wording(issuer, club, subject, role),
+    join: (club, subject, role, added = '') => wording(issuer, club, subject, role, added),
     look: (sql, values) => victim.look(database, sql, values),
   };
 }
 
-async function wording(issuer: Issuer, club: string, subject: string, role: string): Promise<Member> {
+async function wording(
+  issuer: Issuer,
+  club: string,
+  subject: string,
+  role: string,
+  added: string,
+): Promise<Member> {
   const token = await signToken(issuer, AUDIENCE, { sub: subject, name: subject, clubs: { [club]: role } });
-  const who = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
+  const who = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n${added}`;
   return (method, path, body) => {
     const text = body === undefined ? '' : JSON.stringify(body);
     const type =

@@ -12,11 +12,16 @@ export interface BusyClub {
   draw: () => Request;
 }
 
-/** Makes a club with so many members, tasks and shifts. */
-export async function makeBusyClub(ground: Ground, slug: string, size: number): Promise<BusyClub> {
+/** Makes a club with so many members, and with tasks and shifts. */
+export async function makeBusyClub(
+  ground: Ground,
+  slug: string,
+  size: number,
+  added?: string,
+): Promise<BusyClub> {
   const id = await ground.makeClub(slug);
   const members = await Promise.all(
-    Array.from({ length: size }, (_, place) => ground.join(id, `${slug}-${place}`, 'Manager')),
+    Array.from({ length: size }, (_, place) => ground.join(id, `${slug}-${place}`, 'Manager', added)),
   );
   const [tasks, shifts] = await Promise.all([
     ground.look(

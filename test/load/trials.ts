@@ -1,4 +1,3 @@
-import type { Arrival } from './arrivals.js';
 import type { Generator, Request } from './generator.js';
 import { quantile, type Sums, sumUp } from './sums.js';
 import { witness } from './witness.js';
@@ -82,12 +81,4 @@ export async function watchHealth(url: string, seconds: number): Promise<{ asked
     throw new Error(`/livez or /readyz answered ${other.status} under load`);
   }
   return { asked: arrivals.length, worstMs: quantile(arrivals, 1) };
-}
-
-/** The 99th percentile of what callers waited for an answer, in milliseconds. */
-export function p99Of(arrivals: Arrival[]): number {
-  return quantile(
-    arrivals.filter(({ status }) => status > 0 && status < 500),
-    0.99,
-  );
 }

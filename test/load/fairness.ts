@@ -1,0 +1,58 @@
+import type { Arrival } from './arrivals.js';
+import type { BusyClub } from './habits.js';
+import { quantile } from './sums.js';
+import { drive, type Trial, untilNormal } from './trials.js';
+import { witness } from './witness.js';
+
+/** The loud club and how long it is driven at a time, the quiet club beside it, and the knee in requests a second. */
+export interface Comparison extends Trial {
+  url: string;
+  quiet: BusyClub;
+  knee: number;
+}
+
+/** The 99th percentile of what the quiet club waits for an answer, in milliseconds, and how many of it were refused. */
+export interface Heard {
+  alone: number;
+  /** Beside the loud club at the knee. */
+  busy: number;
+  /** Beside the loud club at ten times the knee. */
+  flooded: number;
+  refused: number;
+}
+
+/** Which part of the knee the quiet club asks for. */
+const QUIET_PART = 1 / 20;
+
+/** How quick a club is beside another that asks for nothing, for all that can be had, and for ten times that. */
+export async function compare({ url, quiet, knee, ...loud }: Comparison): Promise<Heard> {
+  const requests = Array.from({ length: 1_000 }, quiet.draw);
+  const beside = async (loudRate: number) => {
+    const [arrivals] = await Promise.all([
+      witness({ url, requests, ratePerSecond: knee * QUIET_PART, seconds: loud.seconds }),
+      loudRate > 0 && drive(loud, loudRate),
+    ]);
+    await untilNormal(loud);
+    return arrivals;
+  };
+  const heard: Record<'alone' | 'busy' | 'flooded', Arrival[]> = { alone: [], busy: [], flooded: [] };
+  // Three times in turns, because the machine is not equally fast all the time.
+  for (const _ of ['once', 'again', 'and again']) {
+    heard.alone.push(...(await beside(0)));
+    heard.busy.push(...(await beside(knee)));
+    heard.flooded.push(...(await beside(10 * knee)));
+  }
+  return {
+    alone: p99Of(heard.alone),
+    busy: p99Of(heard.busy),
+    flooded: p99Of(heard.flooded),
+    refused: heard.flooded.filter(({ status }) => status >= 500).length,
+  };
+}
+
+function p99Of(arrivals: Arrival[]): number {
+  return quantile(
+    arrivals.filter(({ status }) => status > 0 && status < 500),
+    0.99,
+  );
+}
