@@ -19,8 +19,8 @@ interface Waiter<Good> {
   timer: NodeJS.Timeout;
 }
 
-/** A line of so many is no overload, however slowly it moves. */
-const SHORT_LINE = 32;
+/** A line of so many is no overload, however slowly it moves; but ten clubs with such lines wait for each other's. */
+const SHORT_LINE = 16;
 /** Of those whose line is cut so many are told at once. */
 const TOLD_AT_ONCE = 8;
 

@@ -150,6 +150,6 @@ t.test(
       await setImmediate();
     }
     const sentAway = (await refused).filter(({ status }) => status === 'rejected');
-    t.equal(sentAway.length, 100 - 3 - 32, 'whoever did not fit into a short line');
+    t.equal(sentAway.length, 100 - 3 - 16, 'whoever did not fit into a short line');
   },
 );
