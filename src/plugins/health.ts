@@ -27,8 +27,27 @@ const Ready = Type.Object(
   },
 );
 
+/** How long probes that come later wait for the answer to a question that is under way, in milliseconds. */
+const SHARED_FOR_MS = 250;
+
 /** For whatever watches the process: no token, no club. */
 export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
+  // In a flood probes come all at once, and so many questions would be refused as too much. One that is not answered
+  // soon is asked again: it may be its connection that hangs.
+  let asked: { at: number; answer: Promise<boolean> } | undefined;
+  const isCurrent = () => {
+    const now = performance.now();
+    if (asked === undefined || now - asked.at > SHARED_FOR_MS) {
+      const answer = isDeployed(database).finally(() => {
+        if (asked?.answer === answer) {
+          asked = undefined;
+        }
+      });
+      asked = { at: now, answer };
+    }
+    return asked.answer;
+  };
+
   app.get(
     '/livez',
     {
@@ -63,7 +82,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
       if (app.isDraining) {
         throw new Problem('service_unavailable', { detail: 'The process is about to stop.' });
       }
-      if (!(await isDeployed(database))) {
+      if (!(await isCurrent())) {
         throw new Problem('service_unavailable', {
           detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
         });

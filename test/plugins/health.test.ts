@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import t from 'tap';
+import { until } from '../setup/caller.js';
+import { startService } from '../setup/service.js';
+
+/** Longer than a question is shared. */
+const LATER_MS = 400;
+
+const service = await startService(t);
+await service.app.audit.run();
+const probe = () => service.app.inject('/readyz').then(({ statusCode }) => statusCode);
+
+t.test('however many probes come at once, the database is asked once, and all hear its answer', async (t) => {
+  t.equal(await probe(), 200);
+  const holder = new pg.Client(service.db.adminUrl);
+  await holder.connect();
+  await holder.query('begin; lock table deploy.releases in access exclusive mode');
+  const probes = Array.from({ length: 100 }, probe);
+  const asking = () =>
+    service.db.look(
+      `select from pg_stat_activity
+       where datname = current_database() and usename = 'club_api' and wait_event_type = 'Lock'`,
+    );
+  await until(asking, ({ length }) => length > 0);
+  t.same(service.database.load, { lent: 1, waiting: 0 });
+  await sleep(LATER_MS);
+  probes.push(probe());
+  await until(asking, ({ length }) => length > 1);
+  t.same(service.database.load, { lent: 2, waiting: 0 }, 'and again when it takes long');
+  await holder.query('commit');
+  await holder.end();
+  t.same(await Promise.all(probes), Array(101).fill(200));
+});
+
+t.test('an answer is not kept', async (t) => {
+  const releases = await service.db.look('delete from deploy.releases returning fingerprint');
+  t.ok(releases.length > 0);
+  t.equal(await probe(), 503);
+});
