@@ -7,7 +7,10 @@ import { Pace } from './pace.js';
 export interface WaitingOptions extends LineOptions {
   /** How long one waits at most, in milliseconds. */
   waitMs: number;
-  /** How many wait at most; when there are more, every line is cut to what it may be when it stands. */
+  /**
+   * How many wait at most, beside the first of each group; when there are more, every line is cut to what it may be when
+   * it stands.
+   */
   queueLength: number;
 }
 
@@ -70,7 +73,8 @@ export class Waiting<Good> {
     if (this.#queue.isFull) {
       this.#cut();
     }
-    if (this.#queue.isFull || this.isOverloaded(group)) {
+    const isFirst = this.#queue.sizeOf(group) === 0;
+    if ((this.#queue.isFull && !isFirst) || this.isOverloaded(group)) {
       throw OVERLOADED;
     }
     return new Promise((resolve, reject) => {
