@@ -23,7 +23,9 @@ export class Arrivals {
       numbers.set(this.#numbers);
       this.#numbers = numbers;
     }
-    this.#numbers.set([intendedMs, latencyMs, status], this.#length);
+    this.#numbers[this.#length] = intendedMs;
+    this.#numbers[this.#length + 1] = latencyMs;
+    this.#numbers[this.#length + 2] = status;
     this.#length += WIDTH;
   }
 

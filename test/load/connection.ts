@@ -3,7 +3,11 @@ import { connect, type Socket } from 'node:net';
 /** What became of a request: a status, or 0 when the connection broke or patience ran out. */
 type Heard = (status: number) => void;
 
+/** Whoever waits longer for an answer has gone, in milliseconds. */
+const PATIENCE_MS = 10_000;
 const NOTHING = Buffer.alloc(0);
+/** What comes is read into this, by whichever connection, and looked at before the next is read. */
+const READ = Buffer.alloc(65_536);
 
 /**
  * A keep-alive connection that carries one request at a time and reads of an answer no more than it must, because
@@ -18,8 +22,17 @@ export class Connection {
   #head: Buffer = NOTHING;
 
   constructor(port: number) {
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    this.#socket.on('data', (chunk) => this.#read(chunk));
+    const read = (bytes: number) => {
+      this.#read(READ.subarray(0, bytes));
+      return true;
+    };
+    this.#socket = connect({
+      port,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: READ, callback: read },
+    });
+    this.#socket.setTimeout(PATIENCE_MS, () => this.#heard && this.end());
     this.#socket.on('error', () => {});
     this.#socket.on('close', () => this.#finish(0));
   }
@@ -45,7 +58,7 @@ export class Connection {
       const bytes = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
       const end = bytes.indexOf('\r\n\r\n');
       if (end < 0) {
-        this.#head = bytes;
+        this.#head = Buffer.from(bytes);
         return;
       }
       const head = bytes.toString('latin1', 0, end);

@@ -1,6 +1,6 @@
 import type { Arrival } from './arrivals.js';
 import type { BusyClub } from './habits.js';
-import { quantile } from './sums.js';
+import { latenciesOf, quantile } from './sums.js';
 import { drive, type Trial, untilNormal } from './trials.js';
 import { witness } from './witness.js';
 
@@ -51,8 +51,5 @@ export async function compare({ url, quiet, knee, ...loud }: Comparison): Promis
 }
 
 function p99Of(arrivals: Arrival[]): number {
-  return quantile(
-    arrivals.filter(({ status }) => status > 0 && status < 500),
-    0.99,
-  );
+  return quantile(latenciesOf(arrivals.filter(({ status }) => status > 0 && status < 500)), 0.99);
 }

@@ -10,8 +10,6 @@ export interface Drive {
   next: () => Request;
 }
 
-/** Whoever waits longer for an answer has gone, in milliseconds. */
-const PATIENCE_MS = 10_000;
 /** The status of a request that was not sent, because all connections were waiting for answers. */
 export const UNSENT = -1;
 /** Fewer than the service takes by default. */
@@ -109,9 +107,7 @@ export class Generator {
       heard(UNSENT);
       return;
     }
-    const patience = setTimeout(() => connection.end(), PATIENCE_MS);
     connection.send(request, (status) => {
-      clearTimeout(patience);
       if (connection.isBroken) {
         this.#open -= 1;
       } else {

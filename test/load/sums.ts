@@ -6,7 +6,6 @@ export interface Sums {
   offered: number;
   /** Requests a second that were answered, and in time. */
   goodput: number;
-  refused: number;
   /** Without an answer: a connection that broke, or patience that ran out. */
   unanswered: number;
   unsent: number;
@@ -16,8 +15,8 @@ export interface Sums {
   p99Ms: number;
   /** When the last answer was there, after the last request was to leave. */
   lastMs: number;
-  /** How long refused callers waited for that word. */
-  refusedP99Ms: number;
+  /** How long each who was refused waited for that word. */
+  refusedMs: number[];
 }
 
 /** An answer that comes later is of no use to a person, in milliseconds. */
@@ -25,26 +24,32 @@ const IN_TIME_MS = 2_000;
 
 /** Sums up a drive of so many seconds. A refusal of the domain, such as 409, is an answer; 429 and 503 are not. */
 export function sumUp(arrivals: Arrival[], seconds: number): Sums {
-  const refused = arrivals.filter(({ status }) => status === 503 || status === 429);
   const answered = arrivals.filter(({ status }) => status >= 200 && status < 500 && status !== 429);
   return {
     offered: arrivals.length,
     goodput: answered.filter(({ latencyMs }) => latencyMs <= IN_TIME_MS).length / seconds,
-    refused: refused.length,
     unanswered: arrivals.filter(({ status }) => status === 0).length,
     unsent: arrivals.filter(({ status }) => status === UNSENT).length,
     faults: arrivals.filter(({ status }) => status >= 500 && status !== 503).length,
-    p50Ms: quantile(answered, 0.5),
-    p99Ms: quantile(answered, 0.99),
+    p50Ms: quantile(latenciesOf(answered), 0.5),
+    p99Ms: quantile(latenciesOf(answered), 0.99),
     lastMs:
       Math.max(0, ...arrivals.slice(-5_000).map(({ intendedMs, latencyMs }) => intendedMs + latencyMs)) -
       seconds * 1_000,
-    refusedP99Ms: quantile(refused, 0.99),
+    refusedMs: latenciesOf(arrivals.filter(({ status }) => status === 503 || status === 429)),
   };
 }
 
-/** The latency that this share of the arrivals stays within; 0 of none. */
-export function quantile(arrivals: Arrival[], share: number): number {
-  const sorted = arrivals.map(({ latencyMs }) => latencyMs).sort((one, other) => one - other);
+export function latenciesOf(arrivals: Arrival[]): number[] {
+  return arrivals.map(({ latencyMs }) => latencyMs);
+}
+
+/** What this share of the numbers stays within; 0 of none. */
+export function quantile(numbers: number[], share: number): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+export function mean(numbers: number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 }

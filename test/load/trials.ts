@@ -1,5 +1,5 @@
 import type { Generator, Request } from './generator.js';
-import { quantile, type Sums, sumUp } from './sums.js';
+import { latenciesOf, type Sums, sumUp } from './sums.js';
 import { witness } from './witness.js';
 
 /** What is put on the service, and for how long. */
@@ -17,18 +17,19 @@ export async function drive({ generator, next, seconds }: Trial, ratePerSecond: 
 /** A service that keeps up answers nearly everybody, and most of them at once. */
 const KEEPS_UP = { share: 0.99, p50Ms: 50 };
 const STEP = 1.2;
-const START_PER_S = 200;
+const START_PER_S = 500;
 
-/** Whether the service keeps up with a rate; what fails is tried once more, because the machine has other things to do. */
+async function keptUp(trial: Trial, rate: number): Promise<boolean> {
+  const { goodput, offered, p50Ms } = await drive(trial, rate);
+  await untilNormal(trial);
+  return goodput * trial.seconds >= offered * KEEPS_UP.share && p50Ms <= KEEPS_UP.p50Ms;
+}
+
+/** Whether the service keeps up with a rate, in two drives of three: a single one says as much of the machine's mood. */
 async function keepsUp(trial: Trial, rate: number): Promise<boolean> {
-  for (const _ of ['once', 'again']) {
-    const { goodput, offered, p50Ms } = await drive(trial, rate);
-    await untilNormal(trial);
-    if (goodput * trial.seconds >= offered * KEEPS_UP.share && p50Ms <= KEEPS_UP.p50Ms) {
-      return true;
-    }
-  }
-  return false;
+  const once = await keptUp(trial, rate);
+  const again = await keptUp(trial, rate);
+  return once === again ? once : keptUp(trial, rate);
 }
 
 /**
@@ -74,11 +75,11 @@ const HEALTH = ['/livez', '/readyz'].map((path) => Buffer.from(`GET ${path} HTTP
 const HEALTH_PER_S = 20;
 
 /** Asks /livez and /readyz for so long; how late the answers are at worst, in milliseconds. Throws when one is not 200. */
-export async function watchHealth(url: string, seconds: number): Promise<{ asked: number; worstMs: number }> {
+export async function watchHealth(url: string, seconds: number): Promise<number> {
   const arrivals = await witness({ url, requests: HEALTH, ratePerSecond: HEALTH_PER_S, seconds });
   const other = arrivals.find(({ status }) => status !== 200);
   if (other !== undefined) {
     throw new Error(`/livez or /readyz answered ${other.status} under load`);
   }
-  return { asked: arrivals.length, worstMs: quantile(arrivals, 1) };
+  return Math.max(...latenciesOf(arrivals));
 }
