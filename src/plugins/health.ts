@@ -27,7 +27,7 @@ const Ready = Type.Object(
   },
 );
 
-/** How long probes that come later wait for the answer to a question that is under way, in milliseconds. */
+/** How old a question that is under way may be for later probes to wait for its answer, in milliseconds. */
 const SHARED_FOR_MS = 250;
 
 /** For whatever watches the process: no token, no club. */
