@@ -15,9 +15,10 @@ export interface RowReader {
 
 /** What the types of the driver leave out. */
 interface Inside {
-  connection: Connection & { attachListeners(stream: Pick<Duplex, 'on'>): void };
+  connection: Connection & { attachListeners(stream: Stream): void };
   getStartupConf(): object;
 }
+type Stream = Pick<Duplex, 'on' | 'destroy'>;
 const driver = pg.Client.prototype as unknown as Inside;
 
 const DATA_ROW = 'D'.charCodeAt(0);
@@ -48,13 +49,9 @@ export class Client extends pg.Client {
 }
 
 /** Hands rows to whoever reads them, and all that is between them to the driver, in order. */
-function readRows(
-  stream: Pick<Duplex, 'on'>,
-  connection: Connection,
-  onOthers: (messages: Buffer) => void,
-): void {
+function readRows(stream: Stream, connection: Connection, onOthers: (messages: Buffer) => void): void {
   let rest: Buffer = NOTHING;
-  stream.on('data', (received: Buffer) => {
+  const read = (received: Buffer) => {
     const bytes = rest.length === 0 ? received : Buffer.concat([rest, received]);
     let piece: Piece | undefined;
     let others = 0;
@@ -82,5 +79,13 @@ function readRows(
       onOthers(bytes.subarray(others, at));
     }
     rest = at === bytes.length ? NOTHING : bytes.subarray(at);
+  };
+  stream.on('data', (received: Buffer) => {
+    try {
+      read(received);
+    } catch (error) {
+      // The driver throws at what it does not know, such as a way to authenticate. Nobody else would catch that.
+      stream.destroy(error as Error);
+    }
   });
 }

@@ -6,7 +6,7 @@ import { Unavailable } from '../../src/database/failures.js';
 import { sql } from '../../src/database/sql.js';
 import { callerOf, until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
-import { asksFor } from '../setup/protocol.js';
+import { asksFor, message } from '../setup/protocol.js';
 import { type Message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
 
 const HANGS_MS = 15_000;
@@ -133,6 +133,18 @@ t.test(
     t.equal(await write(database, 'afterwards'), 'kept');
   },
 );
+
+t.test('what the driver cannot read is a lost connection, and not the end of the process', async (t) => {
+  const { proxy, database } = await makeRoute(t);
+  const GSS = '\0\0\0\x07';
+  for (const bytes of [message('R', GSS), message('R', '\0\0\0\x63'), message('D', '\x7f\x7f')]) {
+    proxy.judge = ({ from, type }) => (from === 'server' && type === 'R' ? { bytes } : 'pass');
+    t.equal(await write(database, 'unreadable'), 'nothing');
+    proxy.judge = () => 'pass';
+    t.equal(await write(database, 'readable'), 'kept');
+    proxy.cut();
+  }
+});
 
 t.test('a slow network only takes its time', async (t) => {
   const { proxy, database } = await makeRoute(t);
