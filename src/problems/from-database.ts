@@ -20,6 +20,12 @@ const bySqlState: Record<string, Code> = {
   '42703': 'service_unavailable', // nor such a column
   '42883': 'service_unavailable', // nor such a function
   '42P01': 'service_unavailable', // nor such a table
+  '42704': 'service_unavailable', // nor such a type, or another object
+  '42725': 'service_unavailable', // several such functions
+  '42804': 'service_unavailable', // a column of another type
+  '42809': 'service_unavailable', // an object of another kind
+  '428C9': 'service_unavailable', // a column that has become a generated one
+  '42P10': 'service_unavailable', // the unique index of ON CONFLICT is gone
   '25006': 'service_unavailable', // read-only: a standby, or a primary that is being moved
   '26000': 'service_unavailable', // a prepared statement is gone: a pooler in transaction mode needs DATABASE_PREPARE=off
   '40001': 'service_unavailable', // serialization failure, after the second attempt
@@ -28,9 +34,15 @@ const bySqlState: Record<string, Code> = {
   '57014': 'service_unavailable', // statement_timeout
 };
 
-/** Whole classes: no resources left, operator intervention, system errors, corrupt data. */
+/**
+ * Whole classes: not supported, as with a rule that somebody made; no resources left; a limit of PostgreSQL, as when
+ * transaction ids have run out; not in the state for it; operator intervention; system errors; corrupt data.
+ */
 const byClass: Record<string, Code> = {
+  '0A': 'service_unavailable',
   '53': 'service_unavailable',
+  '54': 'service_unavailable',
+  '55': 'service_unavailable',
   '57': 'service_unavailable',
   '58': 'service_unavailable',
   XX: 'service_unavailable',
