@@ -15,11 +15,6 @@ export class Rounds {
   #isUnderWay = false;
   #hasArrival = false;
 
-  /** How many do not fit into this round. */
-  get waiting(): number {
-    return this.#line.size;
-  }
-
   /** Somebody has connected, and more may be waiting for it. */
   arrive(): void {
     this.#hasArrival = true;

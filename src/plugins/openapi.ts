@@ -76,7 +76,12 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
       transformObject: (source) =>
         complete(('openapiObject' in source ? source.openapiObject : {}) as Document, operations) as object,
     });
-    app.get('/openapi.json', { schema: { hide: true, querystring: NoQuery } }, async () => app.swagger());
+    // The same bytes for everybody: made anew for each, they would fill the memory for those who do not read them.
+    let bytes: Buffer | undefined;
+    app.get('/openapi.json', { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) => {
+      bytes ??= Buffer.from(JSON.stringify(app.swagger()));
+      return reply.type('application/json; charset=utf-8').send(bytes);
+    });
   },
   { name: 'openapi', dependencies: ['problems'] },
 );

@@ -4,6 +4,7 @@ import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
 import { OVERLOADED } from '../database/failures.js';
 import { Holds } from '../http/holds.js';
+import { Pipelines } from '../http/pipelines.js';
 import { Rounds } from '../http/rounds.js';
 import { Turns } from '../http/turns.js';
 import { problemFromDatabase } from '../problems/from-database.js';
@@ -24,7 +25,7 @@ const REMEMBERED_CALLERS = 10_000;
 /** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
 const TELL_EVERY_MS = 10_000;
 
-/** As many as there may be connections; whoever sends many requests at once may make a line longer, and is cut off. */
+/** As many as there may be connections; whoever sends many requests at once waits in a line of their own, as long as this. */
 const LONGEST_LINE = 5_000;
 
 /**
@@ -113,18 +114,14 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       handle(request, response);
     };
     app.server.on('connection', () => rounds.arrive());
-    app.server.removeListener('request', handle).on('request', (request, response) => {
-      // Without a socket it has to wait for an answer to the one before. Node.js reads on as long as answers are taken, and
-      // would read thousands of requests for each that there is time for.
-      const isBehindAnother = response.socket === null;
-      if (isBehindAnother && rounds.waiting >= LONGEST_LINE) {
-        request.socket.destroy();
-      } else if (!request.socket.destroyed) {
+    const pipelines = new Pipelines(LONGEST_LINE);
+    app.server.removeListener('request', handle).on('request', (request, response) =>
+      pipelines.take(request, response, () => {
         const club = clubOf(request.headers);
         holds.note(request, club);
         rounds.take(club, () => receive(request, response));
-      }
-    });
+      }),
+    );
   },
   { name: 'overload', dependencies: ['problems', 'drain'] },
 );
