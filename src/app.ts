@@ -78,6 +78,8 @@ export async function buildApp(
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Who connects in the last moment of a stop is answered like everybody else; by itself Fastify says 503 in its own words.
+    return503OnClosing: false,
     // The header Host is asked for by plugins/messages.ts, in words.
     http: { connectionsCheckingInterval: REQUEST_CHECK_MS, requireHostHeader: false },
     // A path parameter of any length is a parameter; whether it is a UUID is said in words.

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { freePort } from './setup/free-port.js';
@@ -110,4 +111,19 @@ t.test('a second signal does not wait', async (t) => {
   child.kill('SIGTERM');
   const [, signal] = await once(child, 'exit');
   t.equal(signal, 'SIGTERM');
+});
+
+t.test('who has connected in time is answered, however late they ask', async (t) => {
+  const own = await startService(t);
+  await own.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = own.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  await once(own.app.server, 'connection');
+  const closed = own.app.close();
+  await sleep(50);
+  socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n');
+  const answer = Buffer.concat(await socket.toArray()).toString();
+  t.match(answer, /^HTTP\/1\.1 200 /);
+  t.match(answer, /connection: close/i);
+  await closed;
 });
