@@ -1,18 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyPluginAsync } from 'fastify';
-import { pino } from 'pino';
 import { buildApp } from './app.js';
 import type { ServerConfig } from './config.js';
 import { Database } from './database/database.js';
 import { UnsafeRole } from './database/failures.js';
 import { isDeployed } from './database/readiness.js';
+import { openLog } from './log.js';
 
-/**
- * Lines are written together, when there is a page of them or a tenth of a second has passed: a system call for each
- * took a sixth of the processor time of a request. At the end of the process they are all written, also when it ends
- * by a fault; only SIGKILL takes the last ones along.
- */
-const LOG = { sync: false, minLength: 4_096, periodicFlush: 100 };
 /**
  * How many may wait to be connected; the system may allow fewer (net.core.somaxconn). Of Node's own 511 a flood leaves
  * none, and whoever finds no room tries again only after a second, then after three.
@@ -28,14 +22,14 @@ const BACKLOG = 4_096;
  * @param addition what `make run` adds to /docs
  * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
  *   its answer, so that load balancers and clients go elsewhere; then running requests finish, and the connections
- *   to the database close.
+ *   to the database close, and the log is written.
  * @throws UnsafeRole when row-level security would not hold for the login
  */
 export async function serve(
   config: ServerConfig,
   addition: FastifyPluginAsync | null = null,
 ): Promise<(drainMs: number) => Promise<void>> {
-  const logger = pino({ level: config.logLevel }, pino.destination(LOG));
+  const { logger, flush } = openLog(config.logLevel);
   const database = new Database(config.database);
   const app = await buildApp(config, database, logger, undefined, addition);
 
@@ -61,5 +55,6 @@ export async function serve(
     await sleep(drainMs);
     await app.close();
     await database.close();
+    await flush();
   };
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open } from 'node:fs/promises';
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,12 +11,14 @@ import { AUDIENCE, startService } from './setup/service.js';
 // The issuer and the database of this service serve a second one: the process as it ships.
 const service = await startService(t);
 const club = await service.db.makeClub();
+const PROGRAM: [string, ...string[]] = [process.execPath, 'dist/server.js'];
 
 async function startProcess(
   t: Test,
   port: number,
   metricsPort: number,
   [file, ...args]: [string, ...string[]],
+  log: number | 'ignore' | 'pipe' = 'ignore',
 ): Promise<ChildProcess> {
   const child = spawn(file, args, {
     // A group of its own, so that a failed test leaves none of it behind.
@@ -29,7 +32,7 @@ async function startProcess(
       AUTH_ISSUER: service.issuer.url,
       AUTH_AUDIENCE: AUDIENCE,
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', log, log === 'ignore' ? 'inherit' : 'pipe'],
   });
   t.teardown(() => {
     try {
@@ -103,14 +106,16 @@ t.test(
   },
 );
 
-t.test('a second signal does not wait', async (t) => {
-  const port = await freePort();
-  const child = await startProcess(t, port, await freePort(), [process.execPath, 'dist/server.js']);
-  child.kill('SIGTERM');
-  await sleep(100);
-  child.kill('SIGTERM');
-  const [, signal] = await once(child, 'exit');
-  t.equal(signal, 'SIGTERM');
+t.test('a second signal does not wait, of whichever kind', async (t) => {
+  for (const second of ['SIGTERM', 'SIGINT'] as const) {
+    const port = await freePort();
+    const child = await startProcess(t, port, await freePort(), PROGRAM);
+    child.kill('SIGTERM');
+    await sleep(100);
+    child.kill(second);
+    const [, signal] = await once(child, 'exit');
+    t.equal(signal, second);
+  }
 });
 
 t.test('who has connected in time is answered, however late they ask', async (t) => {
@@ -127,3 +132,41 @@ t.test('who has connected in time is answered, however late they ask', async (t)
   t.match(answer, /connection: close/i);
   await closed;
 });
+
+/** Makes lines for the log: more than a pipe holds. */
+async function askOften(t: Test, port: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+  t.teardown(() => agent.destroy());
+  const answers = await Promise.all(
+    Array.from({ length: 1_000 }, () => request(port, '/api/tasks', agent, {})),
+  );
+  t.ok(answers.every(({ status }) => status === 401));
+}
+
+t.test(
+  'a full disk under the log keeps nobody from being answered, nor the process from its end',
+  async (t) => {
+    const [port, full] = [await freePort(), await open('/dev/full', 'w')];
+    t.teardown(() => full.close());
+    const child = await startProcess(t, port, await freePort(), PROGRAM, full.fd);
+    await askOften(t, port);
+    child.kill('SIGTERM');
+    const [[code], told] = await Promise.all([once(child, 'exit'), child.stderr?.toArray()]);
+    t.equal(code, 0);
+    t.match(String(told), /The log cannot be written: ENOSPC/);
+  },
+);
+
+t.test(
+  'a log that nobody reads keeps nobody from being answered, nor the process from its end',
+  async (t) => {
+    const port = await freePort();
+    const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
+    await askOften(t, port);
+    const stopped = Date.now();
+    child.kill('SIGTERM');
+    const [, signal] = await once(child, 'exit');
+    t.equal(signal, 'SIGKILL');
+    t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
+  },
+);
