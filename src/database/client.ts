@@ -51,7 +51,7 @@ export class Client extends pg.Client {
 /** Hands rows to whoever reads them, and all that is between them to the driver, in order. */
 function readRows(stream: Stream, connection: Connection, onOthers: (messages: Buffer) => void): void {
   let rest: Buffer = NOTHING;
-  const read = (received: Buffer) => {
+  const split = (received: Buffer) => {
     const bytes = rest.length === 0 ? received : Buffer.concat([rest, received]);
     let piece: Piece | undefined;
     let others = 0;
@@ -82,7 +82,7 @@ function readRows(stream: Stream, connection: Connection, onOthers: (messages: B
   };
   stream.on('data', (received: Buffer) => {
     try {
-      read(received);
+      split(received);
     } catch (error) {
       // The driver throws at what it does not know, such as a way to authenticate. Nobody else would catch that.
       stream.destroy(error as Error);

@@ -32,7 +32,8 @@ interface Carrier {
 /**
  * Leaves connections unread for a while on which one request after the other is refused: until there is room, but not
  * for long. What is sent on them waits in the kernel. Read and kept here it would be copied by every garbage collection,
- * for which everybody waits. It saves work and keeps nobody out: who sends several requests at once is not held.
+ * for which everybody waits. It saves work and keeps nobody out: what has been read of several requests at once is
+ * answered meanwhile.
  *
  * Groups can share a connection, above all behind a proxy, and whose request comes next is not known. So one is held
  * only if all that it has carried may wait, and no proxy has put its name to the request.
