@@ -13,6 +13,8 @@ export interface SessionOptions {
 
 /** Warnings that mean our picture of the transaction is wrong: BEGIN inside one, COMMIT outside of one. */
 const DOUBTFUL_NOTICES = ['25001', '25P01'];
+/** Where PostgreSQL warns that a COMMIT waits no longer for its synchronous standby. Only its name tells that in any language. */
+const UNREPLICATED = 'SyncRepWaitForLSN';
 /** An unreachable database is found out this quickly; a longer time only lengthens the recovery. */
 const CONNECT_TIMEOUT_MS = 1_000;
 /** How long an idle session may take to end the polite way. */
@@ -135,8 +137,8 @@ export class Session {
     });
     client.on('error', (error) => this.lose(this.#refusal() ?? error));
     client.on('end', () => this.lose(new Error('the connection closed')));
-    client.on('notice', ({ code }) => {
-      if (code !== undefined && DOUBTFUL_NOTICES.includes(code)) {
+    client.on('notice', ({ code = '', routine }) => {
+      if (DOUBTFUL_NOTICES.includes(code) || routine === UNREPLICATED) {
         this.lose(new Error(`the server warned with ${code}`));
       }
     });
