@@ -32,6 +32,7 @@ import { query } from './plugins/query.js';
 import { rateLimit } from './plugins/rate-limit.js';
 import { responses } from './plugins/responses.js';
 import { securityHeaders } from './plugins/security-headers.js';
+import { slowReaders } from './plugins/slow-readers.js';
 import { tenant } from './plugins/tenant.js';
 import { testUser } from './plugins/test-user.js';
 import { transaction } from './plugins/transaction.js';
@@ -48,6 +49,9 @@ const REQUEST_CHECK_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 60_000;
 /** Longer than the idle time-outs of usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** Answers that are not read yet, of all connections together. */
+const UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** An audit costs some tenths of a second of the database; what it would find was not there a minute ago. */
 const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
@@ -95,6 +99,7 @@ export async function buildApp(
   await app.register(metrics, { database, listen: config.metrics });
   await app.register(methods);
   await app.register(responses);
+  await app.register(slowReaders, { mostBytes: UNREAD_BYTES });
   await app.register(securityHeaders);
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
