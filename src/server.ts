@@ -1,8 +1,8 @@
 /**
  * The process: reads the configuration, serves, and closes on a signal.
  */
-import { ConfigurationError, readServerConfig } from './config.js';
-import { UnsafeRole } from './database/failures.js';
+import { readServerConfig } from './config.js';
+import { explain } from './explain.js';
 import { serve } from './serve.js';
 
 /** How long the process answers on after a signal, while load balancers and clients go elsewhere. */
@@ -26,10 +26,6 @@ try {
     process.on(signal, stop);
   }
 } catch (error) {
-  const expected = error instanceof ConfigurationError || error instanceof UnsafeRole;
-  const { code, port } = error as { code?: string; port?: number };
-  const message =
-    code === 'EADDRINUSE' ? `The port ${port} is taken. Stop what listens there, or choose another.` : error;
-  console.error(expected ? (error as Error).message : message);
+  console.error(explain(error));
   process.exit(1);
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -93,17 +94,51 @@ t.test('production fetches keys over https, or from this very machine', async (t
   t.same(faultyIn(keysElsewhere), [], 'it is the keys that must not be replaced');
 });
 
+/** What a process says that does not start. */
+async function start(program: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [program], { cwd: root, env });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, out, err };
+}
+
 t.test('a process that cannot be configured says why and ends with 1', async (t) => {
   for (const [program, fault] of Object.entries({
     'dist/server.js': 'DATABASE_URL must be set in production.\n  AUTH_ISSUER must be set in production.',
     'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
   })) {
-    const child = spawn(process.execPath, [program], { cwd: root, env: {} });
-    const [out, err, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit'),
-    ]);
-    t.same([code, out, err], [1, '', `The configuration is unusable:\n  ${fault}\n`], program);
+    const err = `The configuration is unusable:\n  ${fault}\n`;
+    t.same(await start(program), { code: 1, out: '', err }, program);
+  }
+});
+
+t.test('a process that cannot listen says where it tried and ends with 1', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  for (const [variables, said] of [
+    [{ PORT: String(port) }, `^The port ${port} is taken: .+ choose another port\\.\n$`],
+    [
+      { HOST: '300.1.1.1' },
+      '^The service cannot listen \\(getaddrinfo .+ 300\\.1\\.1\\.1\\): HOST, .+\\.\n$',
+    ],
+    [
+      { HOST: '192.0.2.1' },
+      '^The service cannot listen \\(listen .+ 192\\.0\\.2\\.1:3000\\): HOST, .+\\.\n$',
+    ],
+    [
+      { PORT: '0', METRICS_HOST: '192.0.2.1', METRICS_PORT: '9' },
+      '^The service cannot listen .+:9\\): .+\n$',
+    ],
+  ] as [Record<string, string>, string][]) {
+    const { code, err } = await start('dist/server.js', {
+      ...production,
+      // Nothing is there, which keeps no service from starting.
+      DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
+      LOG_LEVEL: 'silent',
+      ...variables,
+    });
+    t.equal(code, 1);
+    t.match(err, new RegExp(said));
   }
 });
