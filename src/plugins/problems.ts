@@ -17,14 +17,19 @@ declare module 'fastify' {
 /** When whoever was refused for a while may come again, in seconds. */
 export const RETRY_AFTER_S = '1';
 
-/** Fastify's own refusals. */
-const byFastifyCode: Record<string, Code> = {
+/** Fastify's own refusals, and those of the system: no file descriptor is left to open a file of /docs with. */
+const byErrorCode: Record<string, Code> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_json',
   FST_ERR_CTP_INVALID_JSON_BODY: 'malformed_json',
   FST_ERR_BAD_URL: 'invalid_parameter',
+  EMFILE: 'service_unavailable',
+  ENFILE: 'service_unavailable',
 };
+
+/** What was said already of an answer that could not be given after all, such as a file of /docs that cannot be read. */
+const OF_ANOTHER_ANSWER = ['etag', 'last-modified', 'accept-ranges'];
 
 /** Other refusals of Fastify and its plugins, which have a status and no code of ours. */
 const byStatus: Record<number, Code> = {
@@ -86,7 +91,7 @@ function problemOf(error: FastifyError): Problem {
   if (error.validation !== undefined) {
     return problemFromValidation(error.validation, error.validationContext ?? 'body');
   }
-  const code = byFastifyCode[error.code] ?? byStatus[error.statusCode ?? 500];
+  const code = byErrorCode[error.code] ?? byStatus[error.statusCode ?? 500];
   return problemFromDatabase(error) ?? new Problem(code ?? 'internal_error');
 }
 
@@ -104,6 +109,10 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
   request.problem = problem;
+  for (const name of OF_ANOTHER_ANSWER) {
+    reply.removeHeader(name);
+  }
+  reply.header('cache-control', 'private, no-cache');
   if (problem.code === 'service_unavailable') {
     reply.header('retry-after', RETRY_AFTER_S);
   }

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { until } from './setup/caller.js';
+import { freePort } from './setup/free-port.js';
+import { AUDIENCE, startService } from './setup/service.js';
+
+/** Few, although enough to load the program. */
+const DESCRIPTORS = 300;
+const FILE = '/docs/static/swagger-ui-bundle.js';
+
+const service = await startService(t);
+const club = await service.db.makeClub();
+const headers = {
+  authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Member' } })}`,
+  'x-tenant-id': club,
+};
+const port = await freePort();
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** The process as it ships, with few descriptors. */
+function startProcess(t: Test): ChildProcess {
+  const child = spawn('sh', ['-c', `ulimit -n ${DESCRIPTORS} && exec ${process.execPath} dist/server.js`], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(port),
+      LOG_LEVEL: 'silent',
+      DATABASE_URL: service.db.url,
+      AUTH_ISSUER: service.issuer.url,
+      AUTH_AUDIENCE: AUDIENCE,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  t.teardown(async () => {
+    agent.destroy();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+  return child;
+}
+
+interface Answer {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  code: unknown;
+}
+
+/** Asks on the one connection that is kept. */
+const ask = (path: string) =>
+  new Promise<Answer>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, agent, headers }, async (response) => {
+      const isJson = response.headers['content-type']?.includes('json');
+      const body = isJson ? await json(response) : response.resume();
+      resolve({
+        status: response.statusCode,
+        headers: response.headers,
+        code: (body as { code?: unknown }).code,
+      });
+    }).once('error', reject);
+  });
+const statusOf = (path: string) =>
+  ask(path).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+
+t.test('without a file descriptor what needs none is answered, and what needs one is a 503', async (t) => {
+  const child = startProcess(t);
+  t.equal(
+    await until(
+      () => statusOf('/readyz'),
+      (status) => status === 200,
+    ),
+    200,
+  );
+  t.equal(await statusOf('/api/tasks'), 200);
+  t.equal(await statusOf(FILE), 200);
+
+  const clients: Socket[] = [];
+  const refused = await until(
+    async () => {
+      clients.push(
+        ...Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {})),
+      );
+      await sleep(200);
+      return ask(FILE);
+    },
+    ({ status }) => status !== 200,
+  );
+  t.match(refused, { status: 503, code: 'service_unavailable', headers: { 'retry-after': '1' } });
+  t.equal(refused.headers['cache-control'], 'private, no-cache');
+  t.equal(refused.headers.etag, undefined, 'nothing of the file is said');
+  t.equal(await statusOf('/api/tasks'), 200);
+  for (const client of clients) {
+    client.destroy();
+  }
+  t.equal(
+    await until(
+      () => statusOf(FILE),
+      (status) => status === 200,
+    ),
+    200,
+    'and then all is well',
+  );
+  t.equal(child.exitCode, null);
+});
