@@ -17,15 +17,10 @@ export const slowReaders = plugin<{ mostBytes: number }>(
       bytes -= unread.get(reply) ?? 0;
       unread.delete(reply);
     };
-
-    app.addHook('onSend', (_request, reply, payload, done) => {
-      const length = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
-      // Of who has left already nothing more is heard.
-      if (length >= LONG_BYTES && !reply.raw.destroyed) {
-        unread.set(reply, length);
-        bytes += length;
-        reply.raw.once('close', () => forget(reply));
-      }
+    const keep = (reply: FastifyReply, length: number) => {
+      unread.set(reply, length);
+      bytes += length;
+      reply.raw.once('close', () => forget(reply));
       for (const [slowest] of unread) {
         if (bytes <= mostBytes) {
           break;
@@ -33,6 +28,14 @@ export const slowReaders = plugin<{ mostBytes: number }>(
         slowest.log.warn({ ip: slowest.request.ip, unread: bytes }, 'a slow reader was cut off');
         forget(slowest);
         slowest.raw.destroy();
+      }
+    };
+
+    app.addHook('onSend', (_request, reply, payload, done) => {
+      const length = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
+      // Of who has left already nothing more is heard.
+      if (length >= LONG_BYTES && !reply.raw.destroyed) {
+        keep(reply, length);
       }
       done();
     });
