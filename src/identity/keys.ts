@@ -52,7 +52,7 @@ export class IssuerKeys {
   async find({ alg, kid }: JWTHeaderParameters): Promise<string> {
     const wanted = kid === undefined ? { alg } : { alg, kid };
     const key = await this.#lookUp(wanted);
-    const ageMs = Date.now() - (this.#known?.at ?? Number.NEGATIVE_INFINITY);
+    const ageMs = elapsedMs(this.#known?.at ?? Number.NEGATIVE_INFINITY);
     if (key !== undefined && ageMs < MAX_AGE_MS) {
       return key;
     }
@@ -85,7 +85,7 @@ export class IssuerKeys {
 
   /** Fetches the keys, unless that was tried a moment ago; what fails leaves those that are known. */
   #ask(): Promise<void> {
-    if (this.#known !== undefined && Date.now() - this.#askedAt < COOLDOWN_MS) {
+    if (this.#known !== undefined && elapsedMs(this.#askedAt) < COOLDOWN_MS) {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()
@@ -119,6 +119,14 @@ export class IssuerKeys {
     }
     return document.jwks_uri;
   }
+}
+
+/**
+ * How long ago it was. A clock that is set back by an hour makes it an hour: by a moment that is still to come, keys would
+ * stay fresh and new ones unknown until then.
+ */
+function elapsedMs(since: number): number {
+  return Math.abs(Date.now() - since);
 }
 
 /** What is wrong with the issuer, in words of our own. */

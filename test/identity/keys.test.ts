@@ -123,6 +123,20 @@ t.test('a key that the issuer adds is believed, and one that it withdraws no lon
   t.equal(await gate.code(old), 'invalid_token');
 });
 
+t.test('a clock that is set back keeps no key from being learned, nor an old one believed', async (t) => {
+  const provider = await startProvider(t);
+  const gate = await openGate(t, { issuer: provider.url });
+  t.equal(await gate.code(provider.sign({ sub: 'anna' })), BELIEVED);
+
+  const added = newKey('ES256');
+  provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
+  const realNow = Date.now;
+  t.intercept(Date, 'now', { value: () => realNow() - 2 * 3_600_000 });
+  t.equal(await gate.code(provider.sign({ sub: 'ben' })), 'invalid_token', 'the keys are fetched anew');
+  const fresh = provider.sign({}, { key: added.privateKey, header: { kid: 'added' } });
+  t.equal(await gate.code(fresh), BELIEVED);
+});
+
 t.test('a key that the issuer has withdrawn is not believed again when the issuer goes down', async (t) => {
   const provider = await startProvider(t);
   const gate = await openGate(t, { issuer: provider.url });
