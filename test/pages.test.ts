@@ -90,6 +90,17 @@ t.test('a cursor stays within its filters, order, club, list and caller; the lim
   }
 });
 
+t.test('what stands behind a second question mark leads on to the next page, too', async (t) => {
+  for (const title of ['why? one', 'why? two']) {
+    await anna.post('/api/tasks', { title });
+  }
+  const rows = await walk(t, anna, '/api/tasks?q=why?&state=Open&limit=1&sort=title');
+  t.same(
+    rows.map(({ title }) => title),
+    ['why? one', 'why? two'],
+  );
+});
+
 t.test(
   'limit is 1 to 500; a time filter is exclusive; % and _ are literal; an unknown value is refused',
   async (t) => {

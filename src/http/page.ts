@@ -124,8 +124,9 @@ export function answerPage<Row>(
   const answered = rows.slice(0, limit);
   const last = answered.at(-1);
   if (rows.length > limit && last !== undefined) {
-    const [path, query] = request.url.split('?', 2);
-    const parameters = new URLSearchParams(query);
+    // Behind the first question mark another is a letter like any (RFC 3986, 3.4).
+    const [path, ...query] = request.url.split('?');
+    const parameters = new URLSearchParams(query.join('?'));
     const key = last[(order.field ?? 'sortKey') as 'sortKey'] as string;
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${path}?${parameters}>; rel="next"`);
