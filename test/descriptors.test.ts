@@ -11,7 +11,13 @@ import { AUDIENCE, startService } from './setup/service.js';
 
 /** Few, although enough to load the program. */
 const DESCRIPTORS = 300;
-const FILE = '/docs/static/swagger-ui-bundle.js';
+const FILES = [
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'index.css',
+  'favicon-16x16.png',
+  'favicon-32x32.png',
+].map((name) => `/docs/static/${name}`);
 
 const service = await startService(t);
 const club = await service.db.makeClub();
@@ -24,21 +30,26 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 /** The process as it ships, with few descriptors. */
 function startProcess(t: Test): ChildProcess {
-  const child = spawn('sh', ['-c', `ulimit -n ${DESCRIPTORS} && exec ${process.execPath} dist/server.js`], {
-    env: {
-      PATH: process.env.PATH,
-      PORT: String(port),
-      LOG_LEVEL: 'silent',
-      DATABASE_URL: service.db.url,
-      AUTH_ISSUER: service.issuer.url,
-      AUTH_AUDIENCE: AUDIENCE,
+  const child = spawn(
+    'sh',
+    ['-c', `ulimit -n ${DESCRIPTORS} && exec "$0" dist/server.js`, process.execPath],
+    {
+      env: {
+        PATH: process.env.PATH,
+        PORT: String(port),
+        LOG_LEVEL: 'silent',
+        DATABASE_URL: service.db.url,
+        AUTH_ISSUER: service.issuer.url,
+        AUTH_AUDIENCE: AUDIENCE,
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  );
   t.teardown(async () => {
     agent.destroy();
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    if (child.kill('SIGKILL')) {
+      await once(child, 'exit');
+    }
   });
   return child;
 }
@@ -70,41 +81,38 @@ const statusOf = (path: string) =>
 
 t.test('without a file descriptor what needs none is answered, and what needs one is a 503', async (t) => {
   const child = startProcess(t);
-  t.equal(
-    await until(
-      () => statusOf('/readyz'),
-      (status) => status === 200,
-    ),
-    200,
-  );
+  for (let tries = 0; tries < 200 && (await statusOf('/readyz')) !== 200; tries += 1) {
+    await sleep(50);
+  }
   t.equal(await statusOf('/api/tasks'), 200);
-  t.equal(await statusOf(FILE), 200);
+  const [known = '', ...others] = FILES;
+  t.equal(await statusOf(known), 200);
 
   const clients: Socket[] = [];
-  const refused = await until(
-    async () => {
-      clients.push(
-        ...Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {})),
-      );
-      await sleep(200);
-      return ask(FILE);
-    },
-    ({ status }) => status !== 200,
-  );
+  let refused: Answer | undefined;
+  for (const file of others) {
+    clients.push(
+      ...Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {})),
+    );
+    await sleep(200);
+    refused = await ask(file);
+    if (refused.status !== 200) {
+      break;
+    }
+  }
   t.match(refused, { status: 503, code: 'service_unavailable', headers: { 'retry-after': '1' } });
-  t.equal(refused.headers['cache-control'], 'private, no-cache');
-  t.equal(refused.headers.etag, undefined, 'nothing of the file is said');
+  t.equal(refused?.headers['cache-control'], 'private, no-cache');
+  t.equal(refused?.headers.etag, undefined, 'nothing of the file is said');
   t.equal(await statusOf('/api/tasks'), 200);
   for (const client of clients) {
     client.destroy();
   }
-  t.equal(
-    await until(
-      () => statusOf(FILE),
-      (status) => status === 200,
-    ),
-    200,
-    'and then all is well',
-  );
+  for (const file of FILES) {
+    const status = await until(
+      () => statusOf(file),
+      (seen) => seen === 200,
+    );
+    t.equal(status, 200, 'and then all is well');
+  }
   t.equal(child.exitCode, null);
 });

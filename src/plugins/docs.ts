@@ -1,3 +1,5 @@
+import { ReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyPluginAsync } from 'fastify';
 import plugin from 'fastify-plugin';
@@ -18,6 +20,27 @@ const STYLE = `
 `;
 
 /**
+ * The files of the page, by their paths: the same bytes for everybody. An open file for each reader is a descriptor and
+ * a piece of memory for whoever does not read.
+ */
+const files = new Map<string, Promise<Buffer>>();
+
+/** What a file holds that was to be read for one answer. @throws the system's error where it cannot be opened */
+function readOnce(file: ReadStream): Promise<Buffer> {
+  // It may not even be open yet, and fail at that.
+  file.on('error', () => {}).destroy();
+  const path = String(file.path);
+  const bytes =
+    files.get(path) ??
+    readFile(path).catch((error) => {
+      files.delete(path);
+      throw error;
+    });
+  files.set(path, bytes);
+  return bytes;
+}
+
+/**
  * The page of the document, at /docs: Swagger UI with its own files, fit for phones, light or dark as the reader's
  * system is.
  *
@@ -30,6 +53,9 @@ export const docs = plugin<{ addition: FastifyPluginAsync | null }>(
       page.addHook('onRequest', async ({ headers }) => {
         delete headers.range;
       });
+      page.addHook('onSend', async (_request, _reply, payload) =>
+        payload instanceof ReadStream ? readOnce(payload) : payload,
+      );
       // The package does not say that its page is fit for phones, so they would show it as small print.
       page.addHook('onSend', async (_request, _reply, payload) =>
         typeof payload === 'string' ? payload.replace('<head>', `<head>${VIEWPORT}`) : payload,
