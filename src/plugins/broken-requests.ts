@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger } from 'fastify';
 import { Problem } from '../problems/problem.js';
+import { SECURITY_HEADERS } from './security-headers.js';
 
 const MALFORMED = [
   400,
@@ -64,7 +65,7 @@ function answer(status: number, detail: string, requestId: string): string {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: private, no-cache',
     'Vary: Authorization, X-Tenant-Id',
-    'X-Content-Type-Options: nosniff',
+    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
     `X-Request-Id: ${requestId}`,
     'Connection: close',
     '',

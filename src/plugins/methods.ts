@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { pathOf } from '../http/target.js';
 import { PREFLIGHT_URL } from './cors.js';
 
 declare module 'fastify' {
@@ -34,7 +35,7 @@ export const methods = plugin(
     });
 
     app.decorate('methodsOf', (url: string) => {
-      const segments = (url.split(/[?#]/, 1)[0] ?? url).split('/').map(decodeURIComponent);
+      const segments = pathOf(url).split('/').map(decodeURIComponent);
       const found = [...patterns.values()].filter(
         (pattern) =>
           (pattern.segments.length === segments.length ||

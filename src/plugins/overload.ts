@@ -6,6 +6,7 @@ import { OVERLOADED } from '../database/failures.js';
 import { Holds } from '../http/holds.js';
 import { Pipelines } from '../http/pipelines.js';
 import { Rounds } from '../http/rounds.js';
+import { pathOf } from '../http/target.js';
 import { Turns } from '../http/turns.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import type { Problem } from '../problems/problem.js';
@@ -25,7 +26,7 @@ const REMEMBERED_CALLERS = 10_000;
 /** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
 const TELL_EVERY_MS = 10_000;
 
-/** As many as there may be connections; whoever sends many requests at once waits in a line of their own, as long as this. */
+/** How many wait for their refusal at most, of all clients; and how many for the answers before theirs. */
 const LONGEST_LINE = 5_000;
 
 /**
@@ -68,11 +69,11 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
     const isOverloaded = (club: string) => database.isOverloaded(club, coming.get(club) ?? 0);
     const isTold = ({ url, headers }: IncomingMessage) =>
       told.size > 0 &&
-      url?.startsWith('/api/') &&
       headers.origin === undefined &&
       !app.isDraining &&
       told.has(callerOf(headers)) &&
-      isOverloaded(clubOf(headers));
+      isOverloaded(clubOf(headers)) &&
+      pathOf(url ?? '').startsWith('/api/');
     const count = ({ headers }: IncomingMessage) => {
       turnedAway += 1;
       untold += 1;
@@ -153,6 +154,6 @@ function refuse(response: ServerResponse): void {
   const requestId = randomUUID();
   // As bytes: beside text, Node.js leaves the head in the dozens of pieces that it was put together from, and a response
   // that has waited until V8 thinks it old keeps them until the next large collection.
-  const body = Buffer.from(JSON.stringify(TOO_MUCH.toBody(url.split('?', 1)[0] ?? url, requestId)));
+  const body = Buffer.from(JSON.stringify(TOO_MUCH.toBody(pathOf(url), requestId)));
   response.writeHead(503, [...HEADERS, 'x-request-id', requestId, 'content-length', body.length]).end(body);
 }

@@ -1,11 +1,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, OVERLOADED } from '../database/failures.js';
+import { pathOf } from '../http/target.js';
 import type { Code } from '../problems/codes.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import { problemFromValidation } from '../problems/from-validation.js';
 import { Problem } from '../problems/problem.js';
 import { PREFLIGHT_URL } from './cors.js';
+import { SECURITY_HEADERS } from './security-headers.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -97,12 +99,11 @@ function problemOf(error: FastifyError): Problem {
 
 /** A request so broken that it reaches no route, such as a path that cannot be decoded. */
 export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({
-    'x-request-id': request.id,
-    'cache-control': 'private, no-cache',
-    vary: 'Authorization, X-Tenant-Id',
-    'x-content-type-options': 'nosniff',
-  });
+  // No hook runs for it.
+  reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id, vary: 'Authorization, X-Tenant-Id' });
+  if (request.server.isDraining) {
+    reply.header('connection', 'close');
+  }
   request.log.info({ method: request.method, route: null, status: 400, ip: request.ip }, 'request');
   send(problemOf(error), request, reply);
 }
@@ -112,6 +113,7 @@ function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
   for (const name of OF_ANOTHER_ANSWER) {
     reply.removeHeader(name);
   }
+  // A file says that anybody may keep it.
   reply.header('cache-control', 'private, no-cache');
   if (problem.code === 'service_unavailable') {
     reply.header('retry-after', RETRY_AFTER_S);
@@ -122,10 +124,6 @@ function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
     .type('application/problem+json')
     .serializer((body: unknown) => JSON.stringify(body))
     .send(problem.toBody(pathOf(request.url), request.id));
-}
-
-function pathOf(url: string): string {
-  return url.split('?', 1)[0] ?? url;
 }
 
 /** Enough to find the cause; the messages of PostgreSQL can hold values of a request, so only its codes. */

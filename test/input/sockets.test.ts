@@ -73,6 +73,7 @@ for (const [what, [bytes, status = 400]] of Object.entries(broken)) {
       const problem = JSON.parse(body);
       const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'];
       t.same(Object.keys(problem), members);
+      t.match(headers, { 'x-frame-options': 'DENY', 'strict-transport-security': /^max-age/ });
       t.match(problem, { status, code: 'invalid_parameter', requestId: headers['x-request-id'] });
       t.notMatch(text, /HPE_|parse error|llhttp|node|fastify|\n\s+at /i);
       t.equal((await served()).length, before);
@@ -88,6 +89,7 @@ const strange: Record<string, [bytes: string, allowed: string[]]> = {
   'the same X-Tenant-Id twice': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\nx-tenant-id: ${north}\r\n\r\n`, ['400']],
   'an absolute URI': [`GET http://a/api/tasks HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['200', '400', '404']],
   'an absolute URI of somewhere else': [`GET http://169.254.169.254/latest HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404']],
+  'a method that an absolute URI has not': [`PUT http://a/api/tasks?b HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['405']],
   'an asterisk': [`OPTIONS * HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404', '405']],
   'an asterisk to get': [`GET * HTTP/1.1\r\n${asAnna}\r\n\r\n`, ['400', '404']],
   'a tunnel': ['CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', ['', '400', '404', '405']],
