@@ -5,6 +5,7 @@ import type { ServerConfig } from './config.js';
 import { Database } from './database/database.js';
 import { UnsafeRole } from './database/failures.js';
 import { isDeployed } from './database/readiness.js';
+import { CannotListen } from './listening.js';
 import { openLog } from './log.js';
 
 /**
@@ -23,7 +24,7 @@ const BACKLOG = 4_096;
  * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
  *   its answer, so that load balancers and clients go elsewhere; then running requests finish, and the connections
  *   to the database close, and the log is written.
- * @throws UnsafeRole when row-level security would not hold for the login
+ * @throws UnsafeRole when row-level security would not hold for the login; CannotListen
  */
 export async function serve(
   config: ServerConfig,
@@ -48,7 +49,11 @@ export async function serve(
     );
   }
 
-  await app.listen({ host: config.host, port: config.port, backlog: BACKLOG });
+  try {
+    await app.listen({ host: config.host, port: config.port, backlog: BACKLOG });
+  } catch (error) {
+    throw new CannotListen(error as Error);
+  }
   return async (drainMs) => {
     logger.info({ drainMs }, 'stopping');
     app.drain();

@@ -11,6 +11,7 @@ import {
   readDevelopmentConfig,
   readServerConfig,
 } from '../config.js';
+import { CannotListen } from '../listening.js';
 import { serve } from '../serve.js';
 import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
@@ -51,7 +52,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
 function requireFreePort({ HOST, PORT }: DevelopmentConfig): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', reject);
+    probe.once('error', (error) => reject(new CannotListen(error)));
     probe.listen(PORT, HOST, () => probe.close(() => resolve()));
   });
 }
