@@ -139,7 +139,7 @@ export class Session {
     client.on('end', () => this.lose(new Error('the connection closed')));
     client.on('notice', ({ code = '', routine }) => {
       if (DOUBTFUL_NOTICES.includes(code) || routine === UNREPLICATED) {
-        this.lose(new Error(`the server warned with ${code}`));
+        this.lose(new Error(`the server warned with ${code} in ${routine}`));
       }
     });
     client.connect().catch((error) => this.lose(error));

@@ -122,8 +122,8 @@ export class IssuerKeys {
 }
 
 /**
- * How long ago it was. A clock that is set back by an hour makes it an hour: by a moment that is still to come, keys would
- * stay fresh and new ones unknown until then.
+ * How long ago it was, by the clock, which goes on while the machine sleeps. Of a moment that lies ahead, because the clock
+ * was set back, the distance counts: keys would stay fresh, and new ones unknown, until the clock is there again.
  */
 function elapsedMs(since: number): number {
   return Math.abs(Date.now() - since);

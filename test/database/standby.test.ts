@@ -7,7 +7,7 @@ import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/failures.js';
 import { sql } from '../../src/database/sql.js';
 import { startVictim } from '../chaos/postgres.js';
-import { callerOf } from '../setup/caller.js';
+import { callerOf, until } from '../setup/caller.js';
 
 // A server of its own: what a COMMIT waits for is a setting of all its databases.
 const victim = await startVictim(t);
@@ -34,30 +34,39 @@ const isThere = async (title: string) =>
 const waitFor = async (standby: string) => {
   await look(`alter system set synchronous_standby_names = '${standby}'`);
   await look('select pg_reload_conf()');
-  await sleep(200);
 };
-const untilItWaits = async (howOften = 100): Promise<number | undefined> => {
-  const [waiting] = await look<{ pid: number }>(
-    `select pid from pg_stat_activity where wait_event = 'SyncRep'`,
-  );
-  if (waiting !== undefined || howOften === 0) {
-    return waiting?.pid;
-  }
-  await sleep(50);
-  return untilItWaits(howOften - 1);
+/** The process that waits for the standby, once there is one. */
+const waiting = async (): Promise<number> => {
+  const [row] = await look<{ pid: number }>(`select pid from pg_stat_activity where wait_event = 'SyncRep'`);
+  return row?.pid ?? sleep(50).then(waiting);
+};
+let count = 0;
+/** Writes until a COMMIT waits: the setting takes its time. */
+const writeAndWait = async (): Promise<{ title: string; told: Promise<unknown>; pid: number }> => {
+  count += 1;
+  const title = `write ${count}`;
+  const told = write(title);
+  const pid = await Promise.race([waiting(), told]);
+  return typeof pid === 'number' ? { title, told, pid } : writeAndWait();
 };
 
 t.test('a COMMIT that waits no longer for its standby is no promise', async (t) => {
   t.equal(await write('before'), 'kept');
   await waitFor('nobody');
   for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) {
-    const told = write(end);
-    await look(`select ${end}(${await untilItWaits()})`);
+    const { title, told, pid } = await writeAndWait();
+    await look(`select ${end}(${pid})`);
     t.equal(await told, 'unknown', end);
-    t.ok(await isThere(end), 'kept here, and nowhere else');
+    t.ok(await isThere(title), 'kept here, and nowhere else');
   }
   t.equal(await write('late'), 'unknown', 'who waits for too long');
   await waitFor('');
-  t.equal(await write('after'), 'kept');
+  t.equal(
+    await until(
+      () => write('after'),
+      (told) => told === 'kept',
+    ),
+    'kept',
+  );
   t.same(database.load, { lent: 0, waiting: 0 });
 });
