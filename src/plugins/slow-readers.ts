@@ -19,20 +19,21 @@ export const slowReaders = plugin<{ mostBytes: number }>(
     let cut = 0;
     let toldAt = Number.NEGATIVE_INFINITY;
     const cutOff = (reply: FastifyReply) => {
-      reply.raw.destroy();
       cut += 1;
       if (performance.now() - toldAt >= TELL_EVERY_MS) {
         app.log.warn({ cut, ip: reply.request.ip }, 'readers cut off: too much is not read yet');
         cut = 0;
         toldAt = performance.now();
       }
+      reply.raw.destroy();
     };
 
-    app.addHook('onSend', ({ identity, ip }, reply, payload, done) => {
+    app.addHook('onSend', (request, reply, payload, done) => {
       // Of who has left already nothing more is heard.
       if (typeof payload === 'string' && payload.length >= LONG_BYTES && !reply.raw.destroyed) {
         reply.raw.once('close', () => unread.remove(reply));
-        unread.add(reply, identity?.subject ?? ip, Buffer.byteLength(payload)).forEach(cutOff);
+        const reader = request.identity?.subject ?? request.ip;
+        unread.add(reply, reader, Buffer.byteLength(payload)).forEach(cutOff);
       }
       done();
     });
