@@ -1,7 +1,6 @@
+import type { DropArgument } from 'node:net';
 import plugin from 'fastify-plugin';
-
-/** Dropped connections are counted and told this often, so that a flood of them does not flood the log. */
-const TELL_EVERY_MS = 10_000;
+import { tellSometimes } from '../log.js';
 
 /**
  * How many clients at once: one beyond the limit is dropped before it is read, because each takes memory and a file
@@ -9,20 +8,14 @@ const TELL_EVERY_MS = 10_000;
  */
 export const connections = plugin<{ max: number }>(
   async (app, { max }) => {
-    let dropped = 0;
-    let toldAt = Number.NEGATIVE_INFINITY;
     app.server.maxConnections = max;
-    app.server.on('drop', (peer) => {
-      dropped += 1;
-      if (performance.now() - toldAt >= TELL_EVERY_MS) {
-        app.log.warn(
-          { dropped, max, ip: peer?.remoteAddress },
-          'connections dropped: MAX_CONNECTIONS is reached',
-        );
-        dropped = 0;
-        toldAt = performance.now();
-      }
-    });
+    const tell = tellSometimes<DropArgument | undefined>((dropped, peer) =>
+      app.log.warn(
+        { dropped, max, ip: peer?.remoteAddress },
+        'connections dropped: MAX_CONNECTIONS is reached',
+      ),
+    );
+    app.server.on('drop', tell);
   },
   { name: 'connections' },
 );

@@ -8,6 +8,7 @@ import { Pipelines } from '../http/pipelines.js';
 import { Rounds } from '../http/rounds.js';
 import { pathOf } from '../http/target.js';
 import { Turns } from '../http/turns.js';
+import { tellSometimes } from '../log.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import type { Problem } from '../problems/problem.js';
 import { isUuid } from '../validation/uuid.js';
@@ -23,8 +24,6 @@ declare module 'fastify' {
 
 /** How many callers are remembered at once; beyond that all are forgotten, and looked at once more. */
 const REMEMBERED_CALLERS = 10_000;
-/** Who is turned away is counted and told this often: a line for each would be a part of the overload. */
-const TELL_EVERY_MS = 10_000;
 
 /** How many wait for their refusal at most, of all clients; and how many for the answers before theirs. */
 const LONGEST_LINE = 5_000;
@@ -44,8 +43,6 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
   async (app, { database, isDirect }) => {
     const told = new Set<string>();
     let turnedAway = 0;
-    let untold = 0;
-    let toldAt = Number.NEGATIVE_INFINITY;
     app.decorate('turnedAway', () => turnedAway);
 
     app.addHook('onError', async ({ headers }, _reply, error) => {
@@ -74,15 +71,10 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       told.has(callerOf(headers)) &&
       isOverloaded(clubOf(headers)) &&
       pathOf(url ?? '').startsWith('/api/');
-    const count = ({ headers }: IncomingMessage) => {
-      turnedAway += 1;
-      untold += 1;
-      if (performance.now() - toldAt >= TELL_EVERY_MS) {
-        app.log.warn({ refused: untold, tenant: clubOf(headers) }, 'overload: requests refused at the door');
-        untold = 0;
-        toldAt = performance.now();
-      }
-    };
+    // A line for each would be a part of the overload.
+    const tell = tellSometimes<IncomingMessage>((refused, { headers }) =>
+      app.log.warn({ refused, tenant: clubOf(headers) }, 'overload: requests refused at the door'),
+    );
 
     // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else.
     // It is not asked again whether there is room by then: that is for who comes just now, and has not waited twice.
@@ -98,7 +90,8 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
         return;
       }
       if (isTold(request)) {
-        count(request);
+        turnedAway += 1;
+        tell(request);
         const refuseAndHold = () => {
           response.once('finish', () => isDirect && holds.hold(request, clubOf(request.headers)));
           refuse(response);

@@ -1,11 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Unread } from '../http/unread.js';
+import { tellSometimes } from '../log.js';
 
 /** Of shorter answers, as many as there are connections fit into the memory: 80 MiB for the 5,000 that are usual. */
 const LONG_BYTES = 16 * 1024;
-/** Who is cut off is counted and told this often: whoever asks for it must not write the log. */
-const TELL_EVERY_MS = 10_000;
 
 /**
  * An answer stays in memory until its reader has taken it, and that of one large shift is megabytes: some hundred readers
@@ -16,15 +15,11 @@ const TELL_EVERY_MS = 10_000;
 export const slowReaders = plugin<{ mostBytes: number }>(
   async (app, { mostBytes }) => {
     const unread = new Unread<FastifyReply>(mostBytes);
-    let cut = 0;
-    let toldAt = Number.NEGATIVE_INFINITY;
+    const tell = tellSometimes<FastifyReply>((cut, { request }) =>
+      app.log.warn({ cut, ip: request.ip }, 'readers cut off: too much is not read yet'),
+    );
     const cutOff = (reply: FastifyReply) => {
-      cut += 1;
-      if (performance.now() - toldAt >= TELL_EVERY_MS) {
-        app.log.warn({ cut, ip: reply.request.ip }, 'readers cut off: too much is not read yet');
-        cut = 0;
-        toldAt = performance.now();
-      }
+      tell(reply);
       reply.raw.destroy();
     };
 
