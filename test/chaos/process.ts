@@ -11,6 +11,8 @@ import { root } from '../setup/source.js';
 /** The service as it ships: a process of its own, to be killed, frozen and started again. */
 export interface ServiceProcess {
   url: string;
+  /** Of the process that was started last; 0 before. */
+  readonly pid: number;
   /** Ends and errors that nobody asked for. */
   readonly crashes: string[];
   /** What the log says of answers 500. */
@@ -90,6 +92,9 @@ export async function prepareService(
   t.teardown(kill);
   return {
     url,
+    get pid() {
+      return child?.pid ?? 0;
+    },
     crashes,
     bugs,
     start,

@@ -14,6 +14,7 @@ export interface Drive {
 export const UNSENT = -1;
 /** Fewer than the service takes by default. */
 const MOST_CONNECTIONS = 4_500;
+const CONNECTED_AT_ONCE = 500;
 
 /**
  * An open-loop generator: requests leave on a schedule, whether or not earlier ones have been answered, and their
@@ -49,17 +50,21 @@ export class Generator {
     });
   }
 
-  /** Connects until no more connections may be open, each of which has been accepted and carried this request. */
+  /**
+   * Connects anew, as often as may be, by connections each of which has been accepted and carried this request. What was
+   * idle for longer than the service keeps it open would be closed under a request; and of more than wait to be accepted
+   * at a time the system drops some.
+   */
   async connect(request: Request): Promise<void> {
-    const alive = this.#idle.filter(({ isBroken }) => !isBroken);
-    this.#open -= this.#idle.length - alive.length;
-    this.#idle.splice(0, this.#idle.length, ...alive);
-    const missing = Array.from({ length: MOST_CONNECTIONS - this.#open }, () => new Connection(this.#port));
-    this.#open += missing.length;
-    await Promise.all(
-      missing.map((connection) => new Promise<number>((heard) => connection.send(request, heard))),
-    );
-    this.#idle.unshift(...missing);
+    this.close();
+    while (this.#open < MOST_CONNECTIONS) {
+      const some = Array.from({ length: CONNECTED_AT_ONCE }, () => new Connection(this.#port));
+      this.#open += some.length;
+      await Promise.all(
+        some.map((connection) => new Promise<number>((heard) => connection.send(request, heard))),
+      );
+      this.#idle.push(...some);
+    }
   }
 
   /** Closes what is open. */

@@ -5,6 +5,7 @@ import { flood } from './flood.js';
 import { Generator } from './generator.js';
 import { layGround } from './ground.js';
 import { type BusyClub, makeBusyClub } from './habits.js';
+import { canPlace, placeOnFirst, placeOnOthers } from './processors.js';
 import { rush } from './rush.js';
 import { mean } from './sums.js';
 import { drive, findKnee, type Trial, untilNormal, watchHealth } from './trials.js';
@@ -17,7 +18,15 @@ const SECONDS = 15;
 /** How many members a club has. */
 const MEMBERS = isWhole ? 200 : 20;
 
+// The service has a processor to itself, and PostgreSQL shares the others with the generator.
+const isApart = isWhole && canPlace;
+if (isApart) {
+  placeOnOthers(process.pid);
+}
 const ground = await layGround(t);
+if (isApart) {
+  placeOnFirst(ground.service.pid);
+}
 const { url } = ground.service;
 const clubs: BusyClub[] = [];
 for (let number = 0; number < (isWhole ? 10 : 3); number += 1) {
@@ -31,7 +40,7 @@ await generator.send(visits, visits.length / 200);
 
 const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as BusyClub).draw();
 const trial = (seconds: number, next = ofAnyClub): Trial => ({ generator, next, seconds });
-const sentences: string[] = [];
+const sentences: string[] = [isApart ? 'service on a processor of its own' : 'all on the same processors'];
 
 t.test(
   'of a thousand members at a shift of fifty places in one second, fifty are in and all others hear why not',
