@@ -54,7 +54,7 @@ export class Waiting<Good> {
 
   /** Whether this group asks for more than it can have. */
   isStanding(group: string): boolean {
-    this.#forget(group, performance.now());
+    this.#forget(group);
     return this.#lines.get(group)?.isStanding === true;
   }
 
@@ -80,7 +80,7 @@ export class Waiting<Good> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#queue.remove(group, waiter);
-        this.#forget(group, performance.now());
+        this.#forget(group);
         reject(new Unavailable('No connection to the database became free in time.'));
       }, this.#options.waitMs);
       if (this.#queue.size === 0) {
@@ -102,7 +102,7 @@ export class Waiting<Good> {
     this.#pace.count();
     const now = performance.now();
     this.#lines.get(waiter.group)?.look(now - waiter.since, now);
-    this.#forget(waiter.group, now);
+    this.#forget(waiter.group);
     waiter.resolve(give(waiter.group));
     return true;
   }
@@ -150,9 +150,9 @@ export class Waiting<Good> {
   }
 
   /** A group of whom nobody waits has no line, once it is calm. */
-  #forget(group: string, now: number): void {
+  #forget(group: string): void {
     const line = this.#lines.get(group);
-    if (line && this.#queue.sizeOf(group) === 0 && line.isCalm(now)) {
+    if (line && this.#queue.sizeOf(group) === 0 && line.isCalm(performance.now())) {
       this.#lines.delete(group);
     }
   }

@@ -65,9 +65,9 @@ export class Turns {
     }
   }
 
-  /** Something else that holds the process up meanwhile costs one turn at most. */
+  /** Follows a count, or another task; something else that holds the process up meanwhile costs one turn at most. */
   #do(task: () => void): void {
-    const began = performance.now();
+    const began = this.#countedAt;
     task();
     this.#countedAt = performance.now();
     this.#leftMs = Math.max(-TURN_MS, this.#leftMs - (this.#countedAt - began));

@@ -50,7 +50,7 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
         if (told.size >= REMEMBERED_CALLERS) {
           told.clear();
         }
-        told.add(callerOf(headers));
+        told.add(callerOf(headers, clubOf(headers)));
       }
     });
 
@@ -64,16 +64,16 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       coming.set(club, (coming.get(club) ?? 0) + 1);
     };
     const isOverloaded = (club: string) => database.isOverloaded(club, coming.get(club) ?? 0);
-    const isTold = ({ url, headers }: IncomingMessage) =>
+    const isTold = ({ url, headers }: IncomingMessage, club: string) =>
       told.size > 0 &&
+      isOverloaded(club) &&
       headers.origin === undefined &&
       !app.isDraining &&
-      told.has(callerOf(headers)) &&
-      isOverloaded(clubOf(headers)) &&
-      pathOf(url ?? '').startsWith('/api/');
+      pathOf(url ?? '').startsWith('/api/') &&
+      told.has(callerOf(headers, club));
     // A line for each would be a part of the overload.
-    const tell = tellSometimes<IncomingMessage>((refused, { headers }) =>
-      app.log.warn({ refused, tenant: clubOf(headers) }, 'overload: requests refused at the door'),
+    const tell = tellSometimes<string>((refused, tenant) =>
+      app.log.warn({ refused, tenant }, 'overload: requests refused at the door'),
     );
 
     // Refusing takes time as well, and a flood can ask for all of it. Whoever waits for their refusal sends nothing else.
@@ -85,15 +85,15 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       hasRoom: (club) => !isOverloaded(club),
     });
     const [handle] = app.server.listeners('request') as [RequestListener];
-    const receive: RequestListener = (request, response) => {
+    const receive = (request: IncomingMessage, response: ServerResponse, club: string) => {
       if (response.destroyed) {
         return;
       }
-      if (isTold(request)) {
+      if (isTold(request, club)) {
         turnedAway += 1;
-        tell(request);
+        tell(club);
         const refuseAndHold = () => {
-          response.once('finish', () => isDirect && holds.hold(request, clubOf(request.headers)));
+          response.once('finish', () => isDirect && holds.hold(request, club));
           refuse(response);
         };
         if (!turns.take(refuseAndHold)) {
@@ -103,7 +103,7 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       }
       // Nobody stands at the door before somebody was told.
       if (told.size > 0) {
-        letIn(clubOf(request.headers));
+        letIn(club);
       }
       handle(request, response);
     };
@@ -113,7 +113,7 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       pipelines.take(request, response, () => {
         const club = clubOf(request.headers);
         holds.note(request, club);
-        rounds.take(club, () => receive(request, response));
+        rounds.take(club, () => receive(request, response, club));
       }),
     );
   },
@@ -125,8 +125,8 @@ function clubOf({ 'x-tenant-id': id }: IncomingHttpHeaders): string {
   return typeof id === 'string' && isUuid(id) ? id.toLowerCase() : 'none';
 }
 
-function callerOf(headers: IncomingHttpHeaders): string {
-  return `${clubOf(headers)} ${headers.authorization}`;
+function callerOf({ authorization }: IncomingHttpHeaders, club: string): string {
+  return `${club} ${authorization}`;
 }
 
 const TOO_MUCH = problemFromDatabase(OVERLOADED) as Problem;
