@@ -59,7 +59,7 @@ t.test('who leaves without reading leaves nothing behind', async (t) => {
   t.notOk(await isMade('never'));
 });
 
-t.test('so many may wait; whoever sends one more is cut off, and who was cut off makes room', async (t) => {
+t.test('so many may wait; for one more, the connection with the most is cut off', async (t) => {
   const pipelines = new Pipelines(2);
   let begun = 0;
   const server = createServer((request, response) =>
@@ -76,13 +76,20 @@ t.test('so many may wait; whoever sends one more is cut off, and who was cut off
     await sleep(100);
     return socket;
   };
-  for (const round of [1, 2]) {
-    const enough = await sendTimes(3);
-    t.notOk(enough.closed, 'one is begun, and two wait');
-    const beyond = await sendTimes(2);
-    t.ok(beyond.closed, 'two are enough');
-    t.equal(begun, 2 * round);
-    enough.destroy();
-    await sleep(100);
-  }
+  const greedy = await sendTimes(3);
+  t.notOk(greedy.closed, 'one is begun, and two wait');
+  const modest = await sendTimes(2);
+  t.ok(greedy.closed, 'two are enough');
+  t.notOk(modest.closed, 'and not whoever comes after them pays for it');
+  const another = await sendTimes(2);
+  t.notOk(another.closed, 'who was cut off has made room');
+  const late = await sendTimes(2);
+  t.ok(late.closed, 'where nobody has more, it is who comes last');
+  t.notOk(modest.closed || another.closed);
+  modest.destroy();
+  const next = await sendTimes(2);
+  t.notOk(next.closed, 'who leaves makes room too');
+  t.equal(begun, 5);
+  another.destroy();
+  next.destroy();
 });

@@ -12,7 +12,7 @@ export class Pipelines {
   #waiting = 0;
   readonly #behind = new Map<Socket, number>();
 
-  /** @param most how many may wait, of all connections; whoever sends one more is cut off */
+  /** @param most how many may wait, of all connections; for one more, the connection with the most is cut off */
   constructor(most: number) {
     this.#most = most;
   }
@@ -25,27 +25,45 @@ export class Pipelines {
     // An answer has the socket when none is before it.
     if (response.socket !== null) {
       task();
-    } else if (this.#waiting >= this.#most) {
-      socket.destroy();
-    } else {
-      this.#count(socket, 1);
-      response.once('socket', () => {
-        this.#count(socket, -1);
-        // The answer is not to be written while Node.js hands it the socket.
-        queueMicrotask(task);
-      });
+      return;
+    }
+    this.#count(socket, 1);
+    response.once('socket', () => {
+      this.#count(socket, -1);
+      // The answer is not to be written while Node.js hands it the socket.
+      queueMicrotask(task);
+    });
+    if (this.#waiting > this.#most) {
+      const longest = this.#longest(socket);
+      this.#forget(longest);
+      longest.destroy();
     }
   }
 
   #count(socket: Socket, change: number): void {
     const before = this.#behind.get(socket);
     if (before === undefined) {
-      socket.once('close', () => {
-        this.#waiting -= this.#behind.get(socket) ?? 0;
-        this.#behind.delete(socket);
-      });
+      socket.once('close', () => this.#forget(socket));
     }
     this.#behind.set(socket, (before ?? 0) + change);
     this.#waiting += change;
+  }
+
+  #forget(socket: Socket): void {
+    this.#waiting -= this.#behind.get(socket) ?? 0;
+    this.#behind.delete(socket);
+  }
+
+  /** The connection on which the most wait; of several, this one. */
+  #longest(socket: Socket): Socket {
+    let longest = socket;
+    let most = this.#behind.get(socket) ?? 0;
+    for (const [other, waiting] of this.#behind) {
+      if (waiting > most) {
+        longest = other;
+        most = waiting;
+      }
+    }
+    return longest;
   }
 }
