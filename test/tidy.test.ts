@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import t from 'tap';
-import { list, readModule, root } from './setup/source.js';
+import { list, readModule } from './setup/source.js';
 
-const { basename, dirname, join } = posix;
+const { basename, dirname } = posix;
 
 const src = await list('src');
 const test = await list('test');
@@ -122,16 +121,6 @@ t.test('no module imports itself, however long the way round', async (t) => {
     follow(path, []);
   }
   t.same([...cycles], []);
-});
-
-t.test('a file has at most 200 lines: a longer one misses a noun', async (t) => {
-  const files = [...src.files, ...test.files, ...sql.files, ...bench.files, ...client].filter((path) =>
-    /\.(ts|sql)$/.test(path),
-  );
-  for (const path of files) {
-    const lines = (await readFile(join(root, path), 'utf8')).trimEnd().split('\n').length;
-    t.ok(lines <= 200, `${path} has ${lines}`);
-  }
 });
 
 t.test('names are nouns of the domain, not words for anything', async (t) => {
