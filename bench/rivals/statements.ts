@@ -1,6 +1,6 @@
 /**
- * The SQL of the rivals: what the service's own statements do, by the names that JSON has, so that no row has to be
- * renamed. Each is prepared under its name.
+ * The SQL of the rivals: the statements of src/tasks/queries.ts and src/shifts/queries.ts, with the names that JSON has
+ * as aliases, so that no row has to be renamed. Each is prepared under its name.
  */
 import type { Caller } from './caller.js';
 import type { PageQuery, TaskPatch, Window } from './input.js';
@@ -22,13 +22,17 @@ export interface TaskRow {
   title: string;
   description: string | null;
   dueAt: string | null;
+  assigneeId: string | null;
+  state: string;
   version: number;
 }
 
-const listedTask = `task.id, task.title, task.state, task.assignee_id as "assigneeId", assignee.display_name as "assigneeName",
+const assigneeName = `(
+    select assignee.display_name from app.members as assignee
+    where assignee.tenant_id = task.tenant_id and assignee.id = task.assignee_id
+  )`;
+const listedTask = `task.id, task.title, task.state, task.assignee_id as "assigneeId", ${assigneeName} as "assigneeName",
   task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
-const withAssignee =
-  'left join app.members as assignee on assignee.tenant_id = task.tenant_id and assignee.id = task.assignee_id';
 const detailedTask = `${listedTask}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
   task.completed_at as "completedAt", app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"`;
 
@@ -58,7 +62,7 @@ export function tasksPage({ limit, after }: PageQuery): Statement {
     : ['page', '', [limit + 1]];
   return {
     name: `tasks-${name}`,
-    text: `select ${listedTask} from app.tasks as task ${withAssignee} ${where}
+    text: `select ${listedTask} from app.tasks as task ${where}
       order by task.created_at desc, task.id desc limit $1`,
     values,
   };
@@ -68,7 +72,7 @@ export function tasksPage({ limit, after }: PageQuery): Statement {
 export function task(id: string): Statement {
   return {
     name: 'task',
-    text: `select ${detailedTask} from app.tasks as task ${withAssignee} where task.id = $1`,
+    text: `select ${detailedTask} from app.tasks as task where task.id = $1`,
     values: [id],
   };
 }
@@ -78,14 +82,19 @@ export function updateTask(read: TaskRow, { title, description, dueAt }: TaskPat
   return {
     name: 'update-task',
     text: `with updated as (
-        update app.tasks set title = $3, description = $4, due_at = $5 where id = $1 and version = $2 returning *
-      ) select ${detailedTask} from updated as task ${withAssignee}`,
+        update app.tasks
+        set title = $3, description = $4, due_at = $5, assignee_id = $6, state = $7
+        where id = $1 and version = $2
+        returning *
+      ) select ${detailedTask} from updated as task`,
     values: [
       read.id,
       read.version,
       title ?? read.title,
       description === undefined ? read.description : description,
       dueAt === undefined ? read.dueAt : dueAt,
+      read.assigneeId,
+      read.state,
     ],
   };
 }
@@ -100,7 +109,8 @@ export function shiftsWindow({ from, to, limit, after }: Window): Statement {
           select from app.shift_signups as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
         ) as "isSignedUp", shift.version
       from app.shifts as shift
-      where shift.ends_at > $1 and shift.starts_at < $2 ${after ? 'and (shift.starts_at, shift.id) > ($4, $5)' : ''}
+      where shift.ends_at > $1 and shift.starts_at > $1::timestamptz - interval '31 days' and shift.starts_at < $2
+        ${after ? 'and (shift.starts_at, shift.id) > ($4, $5)' : ''}
       order by shift.starts_at, shift.id limit $3`,
     values: [from, to, limit + 1, ...(after ? [after.key, after.id] : [])],
   };
