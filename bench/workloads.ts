@@ -58,17 +58,27 @@ const shiftsWindow = (caller: Caller, query: string): Ask => ({
 });
 
 function taskPatch(caller: Caller, turn: number): Ask {
-  const id = caller.taskIds[turn % caller.taskIds.length];
-  const body = `{"title":"Task ${turn} of ${caller.mark}"}`;
+  const id = caller.taskIds[turn % caller.taskIds.length] as string;
+  titles += 1;
+  const title = `"title":"Title ${titles} of ${caller.mark}"`;
+  const body = `{${title}}`;
   return {
     request:
       `PATCH /api/tasks/${id} HTTP/1.1\r\n${caller.head}` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     status: 200,
-    isRight: (answer) =>
-      answer.body.includes(`"title":"Task ${turn} of ${caller.mark}"`) && isOf(caller)(answer),
+    isRight: (answer) => {
+      const before = versions.get(id) ?? 1;
+      const version = Number(/"version":(\d+)/.exec(answer.body)?.[1]);
+      versions.set(id, version);
+      return version > before && answer.body.includes(title) && isOf(caller)(answer);
+    },
   };
 }
+/** One counter for all contenders: the title that a task already has would change nothing, and might not be written. */
+let titles = 0;
+/** The last version of each task, by which a patch that changed nothing is found. */
+const versions = new Map<string, number>();
 
 const signupCancel = (caller: Caller): Ask => ({
   request: `POST /api/shifts/${caller.shiftId}/signup HTTP/1.1\r\n${caller.head}Content-Length: 0\r\n\r\n`,
