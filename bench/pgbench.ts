@@ -76,6 +76,7 @@ export async function runPgbench(
     postgresUs: used('postgres') / (runs * requests),
     generatorUs: 0,
     p50Ms: Number.NaN,
+    p95Ms: Number.NaN,
     p99Ms: Number.NaN,
     requests: runs * requests,
     errors: 0,

@@ -1,11 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Result } from './entrants.js';
 import { plan, root } from './plan.js';
 import { processorCount, processorName } from './processors.js';
-import { lineOf, median, type Ratio } from './rounds.js';
+import { type Figures, figuresOf, lineOf, median, type Ratio } from './rounds.js';
 import { disturbances, type Slice } from './slice.js';
-import { SETTINGS } from './stage.js';
+import { ROLE_SETTINGS, SETTINGS } from './stage.js';
 
 /** What a report is made of. */
 export interface Findings {
@@ -26,19 +27,23 @@ export function reportOf(findings: Findings): string {
 ${conditions(findings).join('\n')}
 
 A ratio is the service's requests per second over the other's, in the same round: the median of the rounds, with the
-lowest and the highest. Above 1 the service is faster. Those of growth are times over times: below 1 is better.
+lowest and the highest. Above 1 the service is faster. The lines of growth, start, memory and the rush are times over
+times, or bytes over bytes: below 1 is better.
 
-| Workload | Against | Ratio | Lowest | Highest |
+Beside each ratio are the absolute figures, medians of the rounds: the service's before the slash, the other's after it. In
+the lines of growth both are the service's, of the two cases that the line names, in that order. There are no percentiles of
+pgbench, because it has fewer requests waiting at once.
+
+| Workload | Against | Ratio | Lowest–highest | requests/s | p50 ms | p95 ms | p99 ms |
+|---|---|--:|--:|--:|--:|--:|--:|
+${ratios.map(rowOf).join('\n')}
+
+What a request costs, in microseconds of the processors (medians of the rounds): of the contender's process (of pgbench
+itself for pgbench), and of all of PostgreSQL. The generator shares the processors with both.
+
+| Workload | Contender | requests/s | Node µs | PostgreSQL µs |
 |---|---|--:|--:|--:|
-${ratios.map(({ workload, against, median: middle, min, max }) => `| ${workload} | ${against} | ${[middle, min, max].map(two).join(' | ')} |`).join('\n')}
-
-The figures behind them belong to this machine: medians of the rounds. µs are microseconds of the processors per
-request, of the contender's process (of pgbench itself for pgbench) and of all of PostgreSQL. The generator shares the
-processors with both.
-
-| Workload | Contender | requests/s | Node µs | PostgreSQL µs | p50 ms | p99 ms |
-|---|---|--:|--:|--:|--:|--:|
-${results.flatMap(rowsOf).join('\n')}
+${results.flatMap(costsOf).join('\n')}
 
 Connections to the database: ${contenders.map(({ name, pool }) => `${name} ${pool}`).join('; ')}.
 
@@ -54,36 +59,72 @@ export function conditions({ postgresVersion, pgbench, minutes }: Findings): str
   const versions = ['express', 'pg', '@nestjs/core', 'typeorm', 'fastify', 'postgres'];
   const { repeated, slices, kept } = disturbances;
   return [
+    `- ${new Date().toISOString().slice(0, 10)}; the last commit to src or sql is ${serviceCommit()}.`,
     `- ${processorName()}, ${processorCount()} processors; Node.js ${process.version}; PostgreSQL ${postgresVersion}.`,
     `- ${versions.map((name) => `${name} ${dependencies[name]}`).join(', ')}; pgbench: ${pgbench ?? 'not installed, so what it would show is missing'}.`,
     `- ${plan.tasks} tasks and ${plan.shifts} shifts in ${plan.clubs} clubs, and as many in one; ${plan.callers} distinct tokens.`,
     `- ${plan.rounds} rounds of ${plan.sliceMs / 1000} s for each contender and workload, over ${plan.connections} connections; ${minutes.toFixed(0)} minutes${plan.isQuick ? ', a quick run' : ''}.`,
     `- Slices in which others had more than ${plan.disturbedShare * 100} % of the processors: ${repeated} measured again, ${kept} of ${slices} kept for want of better ones.`,
-    `- PostgreSQL with ${Object.entries(SETTINGS)
-      .map(([name, value]) => `${name}=${value}`)
-      .join(' ')}.`,
+    `- PostgreSQL with ${listOf(SETTINGS)}.`,
+    `- The role of the service, the rivals and pgbench with ${listOf(ROLE_SETTINGS)}, beside what sql/roles.sql sets.`,
   ];
 }
 
-function rowsOf({ workload, rounds }: Result): string[] {
+const listOf = (settings: Record<string, string>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+
+/** Names the code that was measured; commits to the bench alone do not change it. */
+function serviceCommit(): string {
+  try {
+    return execFileSync('git', ['log', '-1', '--format=%h', '--', 'src', 'sql'], {
+      cwd: root,
+      encoding: 'utf8',
+    }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+function rowOf({ workload, against, median: middle, min, max, figures }: Ratio): string {
+  const pair = (name: keyof Figures, format: (figure: number) => string) =>
+    figures === undefined ? missing : figures.map((side) => format(side[name])).join(' / ');
+  return `| ${[
+    workload,
+    against,
+    two(middle),
+    `${two(min)}–${two(max)}`,
+    pair('perSecond', whole),
+    pair('p50Ms', one),
+    pair('p95Ms', one),
+    pair('p99Ms', one),
+  ].join(' | ')} |`;
+}
+
+function costsOf({ workload, rounds }: Result): string[] {
   return [...rounds].map(([name, slices]) => {
-    const middle = (figure: (slice: Slice) => number) => median(slices.map(figure));
+    const middle = (figure: (slice: Slice) => number) => whole(median(slices.map(figure)));
     return `| ${[
       workload,
       name,
-      whole(middle(({ perSecond }) => perSecond)),
-      whole(middle(({ nodeUs }) => nodeUs)),
-      whole(middle(({ postgresUs }) => postgresUs)),
-      two(middle(({ p50Ms }) => p50Ms)),
-      two(middle(({ p99Ms }) => p99Ms)),
+      middle(({ perSecond }) => perSecond),
+      middle(({ nodeUs }) => nodeUs),
+      middle(({ postgresUs }) => postgresUs),
     ].join(' | ')} |`;
   });
 }
 
 /** A result in few words, while the run goes on. */
-export function linesOf(result: Result): string[] {
-  return rowsOf(result).map((row) => row.replaceAll('|', '').replaceAll(/ +/g, ' ').trim());
+export function linesOf({ workload, rounds }: Result): string[] {
+  return [...rounds].map(([name, slices]) => {
+    const { perSecond, p50Ms, p95Ms, p99Ms } = figuresOf(slices);
+    const times = [p50Ms, p95Ms, p99Ms].map(one).join(' / ');
+    return `${workload} ${name}: ${whole(perSecond)} requests/s, p50 / p95 / p99 ${times} ms`;
+  });
 }
 
-const two = (figure: number): string => (Number.isNaN(figure) ? '–' : figure.toFixed(2));
+const missing = '–';
+const two = (figure: number): string => (Number.isNaN(figure) ? missing : figure.toFixed(2));
+const one = (figure: number): string => (Number.isNaN(figure) ? missing : figure.toFixed(1));
 const whole = (figure: number): string => figure.toFixed(0);

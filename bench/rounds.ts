@@ -15,6 +15,9 @@ export interface Entrant {
 /** The slices of all rounds, by the entrant's name. */
 export type Rounds = Map<string, Slice[]>;
 
+/** Absolute figures of one side of a ratio: medians of its rounds. */
+export type Figures = Pick<Slice, 'perSecond' | 'p50Ms' | 'p95Ms' | 'p99Ms'>;
+
 /** A ratio over the rounds: each round's slices stood side by side, so each round has one. */
 export interface Ratio {
   workload: string;
@@ -22,6 +25,8 @@ export interface Ratio {
   median: number;
   min: number;
   max: number;
+  /** Of the dividend and of the divisor, where requests were measured. */
+  figures?: [Figures, Figures];
 }
 
 /** Warms everybody up, then measures all in each round, the next round in the opposite order. */
@@ -53,9 +58,21 @@ export function ratioOf(
   [workload, against]: [string, string],
   figure: (slice: Slice) => number,
 ): Ratio {
+  const slices = rounds.get(one) ?? [];
   const others = rounds.get(other) ?? [];
-  const all = (rounds.get(one) ?? []).map((slice, round) => figure(slice) / figure(others[round] as Slice));
-  return { workload, against, ...spreadOf(all) };
+  const all = slices.map((slice, round) => figure(slice) / figure(others[round] as Slice));
+  return { workload, against, ...spreadOf(all), figures: [figuresOf(slices), figuresOf(others)] };
+}
+
+/** The medians of some slices. */
+export function figuresOf(slices: Slice[]): Figures {
+  const middle = (name: keyof Figures) => median(slices.map((slice) => slice[name]));
+  return {
+    perSecond: middle('perSecond'),
+    p50Ms: middle('p50Ms'),
+    p95Ms: middle('p95Ms'),
+    p99Ms: middle('p99Ms'),
+  };
 }
 
 /** The middle and the ends of some figures. */

@@ -5,7 +5,7 @@ import { faults } from './entrants.js';
 import { clubId } from './filling.js';
 import { runPgbench } from './pgbench.js';
 import { plan } from './plan.js';
-import { type Ratio, spreadOf } from './rounds.js';
+import { median, type Ratio, spreadOf } from './rounds.js';
 import type { Stage } from './stage.js';
 import { Wire } from './wire.js';
 
@@ -39,7 +39,7 @@ export async function measureRush(
 ): Promise<Ratio | undefined> {
   await stage.look('many', TRY_SIGN_UP);
   const heads = Array.from({ length: CALLERS }, (_, index) => signer.head(`caller-${index + 1}`, CLUB));
-  const ratios: number[] = [];
+  const rounds: { ours: number; theirs: number }[] = [];
   for (let round = 0; round < plan.rounds + 1; round += 1) {
     const ours = await rushService(stage, port, heads);
     if (pgbench !== undefined) {
@@ -52,13 +52,24 @@ export async function measureRush(
       await requireFull(stage, shift, 'pgbench');
       // The first round warms both up.
       if (round > 0) {
-        ratios.push(ours / (1_000 / perSecond));
+        rounds.push({ ours, theirs: 1_000 / perSecond });
       }
     }
   }
-  return ratios.length === 0
+  const figures = (side: 'ours' | 'theirs') => ({
+    perSecond: 1_000 / median(rounds.map((round) => round[side])),
+    p50Ms: Number.NaN,
+    p95Ms: Number.NaN,
+    p99Ms: Number.NaN,
+  });
+  return rounds.length === 0
     ? undefined
-    : { workload: 'signup-rush', against: 'pgbench-same-function', ...spreadOf(ratios) };
+    : {
+        workload: 'signup-rush',
+        against: 'pgbench-same-function',
+        ...spreadOf(rounds.map(({ ours, theirs }) => ours / theirs)),
+        figures: [figures('ours'), figures('theirs')],
+      };
 }
 
 /** Milliseconds per signup, from the first request to the last answer, refusals among them. */

@@ -12,6 +12,7 @@ export interface Slice {
   postgresUs: number;
   generatorUs: number;
   p50Ms: number;
+  p95Ms: number;
   p99Ms: number;
   requests: number;
   errors: number;
@@ -91,6 +92,7 @@ export async function runSlice(target: Target, workload: Workload, durationMs: n
     postgresUs: used('postgres') / requests,
     generatorUs: used('generator') / requests,
     p50Ms: quantile(times, 0.5),
+    p95Ms: quantile(times, 0.95),
     p99Ms: quantile(times, 0.99),
     requests,
     errors,
