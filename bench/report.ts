@@ -39,10 +39,11 @@ pgbench, because it has fewer requests waiting at once.
 ${ratios.map(rowOf).join('\n')}
 
 What a request costs, in microseconds of the processors (medians of the rounds): of the contender's process (of pgbench
-itself for pgbench), and of all of PostgreSQL. The generator shares the processors with both.
+itself for pgbench), and of all of PostgreSQL. The generator shares the processors with both. "Others" is the share of the
+processors that everything else on the machine had meanwhile: where it is high, the row says little.
 
-| Workload | Contender | requests/s | Node µs | PostgreSQL µs |
-|---|---|--:|--:|--:|
+| Workload | Contender | requests/s | Node µs | PostgreSQL µs | Others % |
+|---|---|--:|--:|--:|--:|
 ${results.flatMap(costsOf).join('\n')}
 
 Connections to the database: ${contenders.map(({ name, pool }) => `${name} ${pool}`).join('; ')}.
@@ -111,6 +112,7 @@ function costsOf({ workload, rounds }: Result): string[] {
       middle(({ perSecond }) => perSecond),
       middle(({ nodeUs }) => nodeUs),
       middle(({ postgresUs }) => postgresUs),
+      middle(({ foreignShare }) => foreignShare * 100),
     ].join(' | ')} |`;
   });
 }
