@@ -1,9 +1,15 @@
+import { plan } from './plan.js';
 import type { Ratio } from './rounds.js';
 
 const LEFT = 130;
 const WIDTH = 640;
 const ROW = 15;
 const COLORS: Record<string, string> = { express: '#7a869a', nest: '#b0707a', awaited: '#5b8c85' };
+
+const CAPTION = [
+  `Requests per second, service over rival: median of ${plan.rounds} rounds, lowest to highest${plan.isQuick ? ' (quick run)' : ''}.`,
+  'Rivals have the same database, role settings and SELECTs as the service.',
+];
 
 /** The ratios to the rivals as a picture: a bar each with its spread, and a line where both would be alike. */
 export function chartOf(ratios: Ratio[]): string {
@@ -32,12 +38,18 @@ export function chartOf(ratios: Ratio[]): string {
       ([name, color], place) => `<text x="${LEFT + place * 90}" y="16" fill="${color}">over ${name}</text>`,
     )
     .join('');
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y + 12}" font-family="sans-serif" font-size="11">
-<title>Requests per second of the service over those of its rivals</title>
-<rect width="${WIDTH}" height="${y + 12}" fill="#fff"/>
+  const bottom = y + 4;
+  const caption = CAPTION.map(
+    (line, place) => `<text x="12" y="${bottom + 20 + place * ROW}" fill="#444">${line}</text>`,
+  );
+  const height = bottom + 12 + (CAPTION.length + 0.5) * ROW;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="11">
+<title>${CAPTION.join(' ')}</title>
+<rect width="${WIDTH}" height="${height}" fill="#fff"/>
 ${legend}
 ${parts.join('\n')}
-<path d="M${x(1)} 26V${y + 4}" stroke="#222" stroke-dasharray="3 3"/>
+<path d="M${x(1)} 26V${bottom}" stroke="#222" stroke-dasharray="3 3"/>
+${caption.join('\n')}
 </svg>
 `;
 }
