@@ -48,6 +48,8 @@ ${results.flatMap(costsOf).join('\n')}
 
 Connections to the database: ${contenders.map(({ name, pool }) => `${name} ${pool}`).join('; ')}.
 
+[BASELINE.md](BASELINE.md) keeps runs of the same bench with the service's database layer on node-postgres.
+
     ${ratios.map(lineOf).join('\n    ')}
 `;
 }
