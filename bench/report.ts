@@ -6,7 +6,7 @@ import { plan, root } from './plan.js';
 import { processorCount, processorName } from './processors.js';
 import { type Figures, figuresOf, lineOf, median, type Ratio } from './rounds.js';
 import { disturbances, type Slice } from './slice.js';
-import { ROLE_SETTINGS, SETTINGS } from './stage.js';
+import { SETTINGS } from './stage.js';
 
 /** What a report is made of. */
 export interface Findings {
@@ -69,7 +69,7 @@ export function conditions({ postgresVersion, pgbench, minutes }: Findings): str
     `- ${plan.rounds} rounds of ${plan.sliceMs / 1000} s for each contender and workload, over ${plan.connections} connections; ${minutes.toFixed(0)} minutes${plan.isQuick ? ', a quick run' : ''}.`,
     `- Slices in which others had more than ${plan.disturbedShare * 100} % of the processors: ${repeated} measured again, ${kept} of ${slices} kept for want of better ones.`,
     `- PostgreSQL with ${listOf(SETTINGS)}.`,
-    `- The role of the service, the rivals and pgbench with ${listOf(ROLE_SETTINGS)}, beside what sql/roles.sql sets.`,
+    '- The service, the rivals and pgbench use one login, with the settings of sql/roles.sql.',
   ];
 }
 

@@ -26,12 +26,6 @@ export const SETTINGS = {
   max_connections: '200',
 };
 
-/**
- * What the service sets in each of its sessions, set on its login instead: rivals and pgbench use the same login, so
- * they get the same.
- */
-export const ROLE_SETTINGS = { plan_cache_mode: 'force_generic_plan' };
-
 /** The databases: many clubs, one club with as many rows, and one club with a hundredth of them. */
 const sizes: Record<DatabaseName, Size> = {
   many: plan,
@@ -109,9 +103,6 @@ async function deploy(server: EmbeddedPostgres, database: string): Promise<void>
     await client.query(await readFile(join(root, 'sql/roles.sql'), 'utf8'));
     for (const login of ['club_api', 'club_migrator']) {
       await client.query(`alter role ${login} password ${client.escapeLiteral(server.password)}`);
-    }
-    for (const [name, value] of Object.entries(ROLE_SETTINGS)) {
-      await client.query(`alter role club_api set ${name} = ${client.escapeLiteral(value)}`);
     }
   });
   await promisify(execFile)(process.execPath, [join(root, 'dist/migrate.js')], {

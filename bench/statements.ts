@@ -1,7 +1,12 @@
-import { type Caller, type ClubTransaction, inClub } from '../src/database/context.js';
 import type { Database } from '../src/database/database.js';
-import type { Entry } from '../src/database/entry.js';
-import type { Statement } from '../src/database/sql.js';
+import { type Entry, type ReadOptions, readStatement } from '../src/database/read.js';
+import { type Query, type Statement, sql } from '../src/database/sql.js';
+import {
+  type Caller,
+  readInTenant,
+  type TenantTransaction,
+  writeInTenant,
+} from '../src/database/tenant-context.js';
 import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
 import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
 import { rowId } from './filling.js';
@@ -25,52 +30,62 @@ const expressions: Record<string, string> = {
 };
 
 const caller: Caller = {
-  identity: { subject: SUBJECT, displayName: null, email: null, issuedAt: null, roles: new Map() },
   tenantId: CLUB,
   role: 'Member',
+  subject: SUBJECT,
+  displayName: null,
+  email: null,
+  issuedAt: null,
   testMemberId: null,
-  memberId: null,
 };
 
-const BEGIN = {
-  'read once': 'begin isolation level repeatable read, read only',
-  'read write': 'begin isolation level read committed, read write',
-};
+const ENTERED = { enteredTenantId: CLUB, clubExists: true, memberId: TASK, memberIsCurrent: true };
 
-/**
- * Work of the service as pgbench can send it: the entry and the service's own statements between BEGIN and COMMIT,
- * which a reader in one flush does without, as the service does.
- */
-async function script(
-  mode: keyof typeof BEGIN,
-  work: (tx: ClubTransaction) => Promise<unknown>,
-  isPipelined: boolean,
-): Promise<string[]> {
+/** A read of the service as pgbench can send it: its one statement. */
+async function read(query: Query<unknown>): Promise<string[]> {
   const lines: string[] = [];
-  const ask = async <Row>(statement: Statement): Promise<Row[]> => {
-    lines.push(textOf(statement));
-    return [];
-  };
   const database = {
-    transaction: async (_mode: string, { statement, accept }: Entry<object>, run: typeof work) => {
-      await ask(statement);
-      accept({ clubExists: true, memberId: TASK, memberIsCurrent: true });
-      await run({ query: ask, queryAll: ask, memberId: TASK } as unknown as ClubTransaction);
+    read: async (entry: Entry<object>, asked: Query<unknown>, options: ReadOptions) => {
+      lines.push(textOf(readStatement('1', entry as Entry<never>, asked, options)));
+      return { context: ENTERED, rows: [] };
     },
-  } as unknown as Database;
-  await inClub(database, { ...caller }, mode, work);
-  const all = mode === 'read once' && isPipelined ? lines : [BEGIN[mode], ...lines, 'commit'];
-  const each = all.map((line) => `${line.replaceAll(/\s+/g, ' ').trim()};`);
-  return isPipelined ? ['\\startpipeline', ...each, '\\endpipeline'] : each;
+  };
+  await readInTenant(database as unknown as Database, caller, 'read', 'shared', query);
+  return lines;
+}
+
+/** A write of the service: the entry and its statements between BEGIN and COMMIT. */
+async function write(work: (tx: TenantTransaction) => Promise<unknown>): Promise<string[]> {
+  const lines = ['begin isolation level read committed, read write;'];
+  const database = {
+    transaction: async (
+      _mode: string,
+      _name: string,
+      { columns }: Entry<object>,
+      accept: (context: object) => void,
+      run: typeof work,
+    ) => {
+      lines.push(textOf(sql`select ${columns}`));
+      accept(ENTERED);
+      const query = async (statement: Statement) => {
+        lines.push(textOf(statement));
+        return [];
+      };
+      await run({ query, memberId: TASK } as unknown as TenantTransaction);
+    },
+  };
+  await writeInTenant(database as unknown as Database, caller, 'write', work);
+  return [...lines, 'commit;'];
 }
 
 /** A statement with its values in it: those that vary by a variable of pgbench. */
 function textOf({ strings, values }: Statement): string {
-  return strings.reduce((text, string, index) => {
+  const text = strings.reduce((text, string, index) => {
     const value = values[index - 1] ?? null;
     const literal = typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
     return `${text}${expressions[String(value)] ?? literal}${string}`;
   });
+  return `${text.replaceAll(/\s+/g, ' ').trim()};`;
 }
 
 /** The variables that the statements are made with. */
@@ -89,15 +104,14 @@ const VARIABLES = [
 export async function serviceScripts(isPipelined: boolean): Promise<Record<string, string>> {
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const window = { order: shiftOrders.startsAt, descending: false, limit: 50, after: undefined, scope: '' };
+  const flush = (lines: string[]) => (isPipelined ? ['\\startpipeline', ...lines, '\\endpipeline'] : lines);
   const transactions = {
-    'tasks-page': [await script('read once', (tx) => listTasks(tx, {}, page), isPipelined)],
-    'task-one': [await script('read once', (tx) => findTask(tx, TASK), isPipelined)],
-    'shifts-window': [
-      await script('read once', (tx) => listShifts(tx, { from: FROM, to: TO }, window), isPipelined),
-    ],
+    'tasks-page': [await read(listTasks({}, page))],
+    'task-one': [await read(findTask(TASK))],
+    'shifts-window': [await read(listShifts({ from: FROM, to: TO }, window))],
     'signup-cancel': [
-      await script('read write', (tx) => signUp(tx, SHIFT), isPipelined),
-      await script('read write', (tx) => cancelSignUp(tx, SHIFT), isPipelined),
+      flush(await write((tx) => signUp(tx, SHIFT))),
+      flush(await write((tx) => cancelSignUp(tx, SHIFT))),
     ],
   };
   return Object.fromEntries(

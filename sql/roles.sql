@@ -50,6 +50,9 @@ alter role club_api set idle_in_transaction_session_timeout = '10s';
 alter role club_api set client_connection_check_interval = '500ms';
 -- Requests read a page at a time: compiling their plans costs more than it saves.
 alter role club_api set jit = off;
+-- One plan for all values of a prepared statement: by itself PostgreSQL plans each page anew, which takes longer than
+-- reading it, and no plan could know the club, which the policies read from the context.
+alter role club_api set plan_cache_mode = force_generic_plan;
 
 alter role club_auditor set search_path = pg_catalog;
 alter role club_auditor set default_transaction_read_only = on;

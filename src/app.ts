@@ -8,9 +8,10 @@ import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController
 import { clubs } from './clubs/index.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
+import { requestTransaction } from './http/request-transaction.js';
 import { buildSerializer } from './http/serializer.js';
 import { members } from './members/index.js';
-import { type AuditTimes, audit } from './plugins/audit.js';
+import { type AuditTimes, audit } from './ops/isolation-audit.js';
 import { authenticate } from './plugins/authenticate.js';
 import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
@@ -35,7 +36,6 @@ import { securityHeaders } from './plugins/security-headers.js';
 import { slowReaders } from './plugins/slow-readers.js';
 import { tenant } from './plugins/tenant.js';
 import { testUser } from './plugins/test-user.js';
-import { transaction } from './plugins/transaction.js';
 import { shifts } from './shifts/index.js';
 import { tasks } from './tasks/index.js';
 import { buildValidator } from './validation/compiler.js';
@@ -104,7 +104,7 @@ export async function buildApp(
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);
-  await app.register(overload, { database, isDirect: config.trustProxy === undefined });
+  await app.register(overload, { database });
   await app.register(messages);
   await app.register(query);
   await app.register(body);
@@ -125,7 +125,7 @@ export async function buildApp(
       await api.register(testUser, { enabled: config.testUserHeader });
       // Known and allowed, so counted; the body and the database are still untouched.
       await api.register(rateLimit, { perMinute: config.rateLimitPerMinute });
-      await api.register(transaction, { database });
+      await api.register(requestTransaction, { database });
       await api.register(idempotency);
 
       await api.register(clubs);

@@ -6,9 +6,11 @@
  */
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import type { DatabaseOptions } from './database/database.js';
+import { parseDatabaseUrl } from './database/socket.js';
 import { type AuthSettings, forms, readAuthSettings } from './identity/settings.js';
 import { isNetwork } from './validation/network.js';
-import { isLoopback, isOneServer, isOrigin } from './validation/url.js';
+import { isLoopback, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
 
 export type DevelopmentConfig = Variables;
@@ -59,10 +61,11 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
     }
   }
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
-    if (variables[name] !== undefined && !isOneServer(variables[name])) {
+    const fault = variables[name] && faultOf(variables[name]);
+    if (fault) {
       faults.set(
         name,
-        `${name} must be the URL of one server, with %, / and @ in the password percent-encoded.`,
+        `${name} must be the URL of one server, with %, / and @ in the password percent-encoded (${fault}).`,
       );
     }
   }
@@ -84,6 +87,16 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
   return variables;
 }
 
+/** Why the service cannot connect to a database URL, such as an unknown sslmode; undefined when it can. */
+function faultOf(url: string): string | undefined {
+  try {
+    parseDatabaseUrl(url);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** What is convenient on a developer's machine and a hole in production. */
 function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   if (variables.TEST_USER_HEADER === 'on') {
@@ -102,6 +115,9 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   }
 }
 
+/** How many reads a connection has in flight at most; 1 gives each a connection of its own. */
+const READS_PER_CONNECTION = 8;
+
 /** What the service needs. */
 export interface ServerConfig {
   host: string;
@@ -113,7 +129,7 @@ export interface ServerConfig {
   /** Where the metrics are; undefined for nowhere. */
   metrics: { host: string; port: number } | undefined;
   logLevel: string;
-  database: { url: string; slots: number; prepare: boolean };
+  database: DatabaseOptions;
   auth: AuthSettings;
   /** Proxies whose X-Forwarded-For is believed, for the address in the log; undefined for none. */
   trustProxy: string | undefined;
@@ -146,8 +162,9 @@ export function readServerConfig(
     logLevel: variables.LOG_LEVEL,
     database: {
       url: variables.DATABASE_URL,
-      slots: variables.DATABASE_POOL_SIZE,
+      size: variables.DATABASE_POOL_SIZE,
       prepare: variables.DATABASE_PREPARE === 'on',
+      readsPerConnection: READS_PER_CONNECTION,
     },
     auth: readAuthSettings(variables),
     trustProxy: variables.TRUST_PROXY,

@@ -3,7 +3,7 @@
  */
 import { readServerConfig } from './config.js';
 import { explain } from './explain.js';
-import { serve } from './serve.js';
+import { start } from './start.js';
 
 /** How long the process answers on after a signal, while load balancers and clients go elsewhere. */
 const DRAIN_MS = 3_000;
@@ -12,7 +12,7 @@ const STOP_TIMEOUT_MS = 9_500;
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 try {
-  const close = await serve(readServerConfig());
+  const close = await start(readServerConfig());
   const stop = () => {
     // The second one, whichever it is, does what it does by itself: it ends the process.
     for (const signal of SIGNALS) {

@@ -35,7 +35,7 @@ t.test('every setting arrives, and what a command provides stands over the envir
     trustProxy: '10.0.0.0/8',
     corsOrigins: ['https://app.example.org', 'http://localhost:5173'],
     logLevel: 'silent',
-    database: { url: production.DATABASE_URL, slots: 100, prepare: false },
+    database: { url: production.DATABASE_URL, size: 100, readsPerConnection: 8, prepare: false },
     auth: {
       issuer: 'https://other.example.org',
       audiences: ['clubs-api', 'clubs-app'],

@@ -1,11 +1,12 @@
 import t from 'tap';
-import type { ClubTransaction } from '../src/database/context.js';
-import type { Statement } from '../src/database/sql.js';
+import type { Query } from '../src/database/sql.js';
 import type { Order, Page } from '../src/http/page.js';
 import { listMembers, memberOrders } from '../src/members/queries.js';
 import { listShifts, shiftOrders } from '../src/shifts/queries.js';
 import { listTasks, taskOrders } from '../src/tasks/queries.js';
+import { callerOf } from './setup/caller.js';
 import { makeDatabase } from './setup/database.js';
+import { prepared, readStatementOf } from './setup/read-statement.js';
 import { connectAsRuntime } from './setup/runtime.js';
 
 // What PostgreSQL makes of the service's own statements, as the service's own role, in one club of a million tasks. Small
@@ -71,34 +72,22 @@ interface Plan {
   'Relation Name'?: string;
   'Index Name'?: string;
   'Actual Rows'?: number;
+  'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
   Plans?: Plan[];
 }
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** What was done to answer a statement of the service, by the plan that a session keeps for any values. */
-async function planOf(list: (tx: ClubTransaction) => unknown): Promise<Plan[]> {
-  let asked: Statement | undefined;
-  const query = async (statement: Statement) => {
-    asked = statement;
-    return [];
-  };
-  await list({ query, memberId: anna } as unknown as ClubTransaction);
-  const { strings, values } = asked as unknown as Statement;
-  const text = strings.reduce((all, piece, place) => `${all}$${place}${piece}`);
-  return runtime.inside(caller, async () => {
-    // EXPLAIN of a statement with parameters plans it for their values, which a session of the service does not.
-    await runtime.client.query(`prepare list as ${text}`);
-    const list = values.length === 0 ? 'list' : `list (${values.map(literalOf).join(', ')})`;
-    const { rows } = await runtime.client.query(`explain (analyze, format json) execute ${list}`);
-    await runtime.client.query('deallocate list');
-    return nodesOf(rows[0]['QUERY PLAN'][0].Plan);
-  });
+/** What was done to answer a read of the service, in its one statement, by the plan that a session keeps for any values. */
+async function planOf(query: Query<unknown>): Promise<Plan[]> {
+  const { text, literals } = prepared(await readStatementOf(callerOf(club, 'Manager', 'anna'), query));
+  // EXPLAIN of a statement with parameters plans it for their values, which a session of the service does not.
+  await runtime.client.query(`prepare list as ${text}`);
+  const { rows } = await runtime.client.query(`explain (analyze, format json) execute list ${literals}`);
+  await runtime.client.query('deallocate list');
+  return nodesOf(rows[0]['QUERY PLAN'][0].Plan);
 }
-
-const literalOf = (value: Statement['values'][number]) =>
-  typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value);
 
 const pageOf = (order: Order, descending: boolean, after?: Page['after']): Page => ({
   order,
@@ -116,6 +105,9 @@ const faultsOf = (nodes: Plan[], most = 100) => [
   ...nodes
     .filter((node) => /Seq Scan|Sort|Bitmap|Hash|Material|Gather/.test(node['Node Type']))
     .map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`),
+  ...(nodes.some((node) => node['Node Type'] === 'Limit' && node['Actual Loops'] === 1)
+    ? []
+    : ['not evaluated']),
   ...(thrownAway(nodes) > most ? [`${thrownAway(nodes)} rows thrown away`] : []),
 ];
 
@@ -140,7 +132,7 @@ for (const [name, { orders, list, middle }] of Object.entries(LISTS)) {
     for (const [sort, order] of Object.entries(orders)) {
       for (const descending of [false, true]) {
         for (const after of [undefined, { key: middle[order.kind], id: anna }]) {
-          const nodes = await planOf((tx) => list(tx, {}, pageOf(order, descending, after)));
+          const nodes = await planOf(list({}, pageOf(order, descending, after)));
           t.same(
             faultsOf(nodes),
             [],
@@ -160,7 +152,7 @@ t.test('tasks of a state or of somebody, in the usual order, are read from an in
     { assigneeId: anna },
     { assigneeId: 'none' },
   ]) {
-    const nodes = await planOf((tx) => listTasks(tx, filter as never, pageOf(taskOrders.createdAt, true)));
+    const nodes = await planOf(listTasks(filter as never, pageOf(taskOrders.createdAt, true)));
     t.same(faultsOf(nodes), [], JSON.stringify(filter));
   }
 });
@@ -170,7 +162,7 @@ t.test('a window of shifts is read from an index, wherever it lies', async (t) =
   const at = (hours: number) => new Date(Date.now() + hours * hour).toISOString();
   for (const start of [-SHIFTS / 2, 0, SHIFTS / 2 - 200]) {
     const window = { from: at(start), to: at(start + 168) };
-    const nodes = await planOf((tx) => listShifts(tx, window, pageOf(shiftOrders.startsAt, false)));
+    const nodes = await planOf(listShifts(window, pageOf(shiftOrders.startsAt, false)));
     // A shift may last 31 days, so those that began within as many before the window are looked at.
     t.same(faultsOf(nodes, 31 * 24), [], `from hour ${start}`);
   }

@@ -81,22 +81,30 @@ t.test(
     const isOperator = (path: string) =>
       /^src\/(deploy|development)\/|^src\/clubs\/provision\.ts$/.test(path);
     t.same(
-      importersOf(
-        (name) => name.startsWith('pg'),
-        (path) => isService(path) || isOperator(path),
-      ),
+      importersOf((name) => name === 'postgres', isService),
       [],
     );
     t.same(
-      importersOf((name) => name === 'node-pg-migrate', isOperator),
+      importersOf((name) => name === 'pg' || name === 'node-pg-migrate', isOperator),
       [],
     );
+    const isPart = (name: string) => /^pg[-/]|^postgres\//.test(name);
     t.same(
-      importersOf((name) => name.startsWith('pg-protocol'), isService),
+      importersOf(isPart, () => false),
       [],
+      'nobody uses the inner parts of a driver',
     );
   },
 );
+
+t.test('src/database imports nothing of src outside itself', async (t) => {
+  const isOutside = (imported: string) =>
+    imported.startsWith('src/') && !imported.startsWith('src/database/');
+  t.same(
+    importersOf(isOutside, (path) => !path.startsWith('src/database/')),
+    [],
+  );
+});
 
 t.test('the service does not know the folder of the development commands, nor the bench', async (t) => {
   const isDevelopment = (path: string) => /^(src\/development|bench)\//.test(path);

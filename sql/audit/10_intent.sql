@@ -30,11 +30,12 @@ comment on column audit.intended_memberships.why is 'What for.';
 create view audit.intended_settings (role, name, value, why) with (security_invoker) as values
   ('club_api'::name, 'search_path', 'app, pg_temp', 'Names mean the service''s own objects before anybody''s temporary ones.'),
   ('club_api', 'timezone', 'UTC', 'Times are printed in UTC.'),
-  ('club_api', 'statement_timeout', '5s', 'A slow statement gives its slot back.'),
+  ('club_api', 'statement_timeout', '5s', 'A slow statement frees its connection.'),
   ('club_api', 'lock_timeout', '3s', 'So does one that waits for a lock.'),
   ('club_api', 'idle_in_transaction_session_timeout', '10s', 'An abandoned transaction lets its locks go.'),
   ('club_api', 'client_connection_check_interval', '500ms', 'So does a statement whose client has gone.'),
   ('club_api', 'jit', 'off', 'Compiling the plan of a page costs more than it saves.'),
+  ('club_api', 'plan_cache_mode', 'force_generic_plan', 'Planning a page anew takes longer than reading it.'),
   ('club_auditor', 'search_path', 'pg_catalog', 'The auditor runs nothing that somebody put in its way.'),
   ('club_auditor', 'default_transaction_read_only', 'on', 'The auditor changes nothing.'),
   ('club_auditor', 'statement_timeout', '60s', 'An audit disturbs nobody for long.'),

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Role } from '../identity/roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
-import { findCurrentClub, listMyClubs } from './queries.js';
+import { type ClubRow, findCurrentClub, listMyClubs } from './queries.js';
 import { ClubDto } from './schemas.js';
 
 export const clubs: FastifyPluginAsyncTypebox = async (app) => {
@@ -23,7 +23,7 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      const found = await request.directory(listMyClubs);
+      const found = await request.readDirectory(listMyClubs());
       return found.map((club) => ({ ...club, role: request.identity.roles.get(club.id) as Role }));
     },
   );
@@ -42,8 +42,8 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      const club = await request.transaction(findCurrentClub);
-      return { ...club, role: request.tenant?.role as Role };
+      const [club] = await request.read(findCurrentClub(), 'shared');
+      return { ...(club as ClubRow), role: request.tenant?.role as Role };
     },
   );
 };

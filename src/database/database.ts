@@ -1,139 +1,141 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Entry } from './entry.js';
-import { isStatementError, Unavailable } from './failures.js';
-import { admit } from './login.js';
-import { look } from './look.js';
-import { Slots } from './slots.js';
+import { isStatementError, Unavailable } from './errors.js';
+import { Pool, type PoolOptions } from './pool.js';
+import { type Answer, type Entry, type ReadOptions, read } from './read.js';
+import type { Query } from './sql.js';
 import { type Mode, runTransaction, type Transaction } from './transaction.js';
 
-export interface DatabaseOptions {
-  url: string;
-  slots: number;
-  prepare: boolean;
-}
+export type DatabaseOptions = PoolOptions;
 
-/** How long a request waits for a slot before it is told to come back. */
-const SLOT_WAIT_MS = 5_000;
-/** How many requests wait: a thousand members at one shift, and then some. */
-const QUEUE_LENGTH = 1_500;
-/** A thousand members at one shift are served within this. */
-const BURST_MS = 5_000;
-/** Where everybody of a club waits longer than this, and longer than with a burst, more is asked for than can be had… */
-const LONG_MS = 250;
-/** …and one waits no more than this: as many are served, and V8 has fewer of them to copy. */
-const STANDING_WAIT_MS = 100;
-/** How long none of a club must have been sent away before it may bring a burst again. */
-const CALM_MS = 1_000;
-/** How long one attempt at a transaction may take altogether, above the server's own statement_timeout. */
+/** A transaction with both attempts, from its first lease on; above the statement_timeout of the role (5 s). */
 const DEADLINE_MS = 8_000;
-const SESSION_MAX_AGE_MS = 30 * 60_000;
+const RETRY_PAUSE_MS = 10;
 
 /** A serialization failure or a deadlock: nothing was kept, and the same work may well succeed now. */
 const TRANSIENT = ['40001', '40P01'];
 const TRANSIENT_ATTEMPTS = 2;
-/** A prepared statement's columns changed under a deploy. Each session can meet it, so a fresh one tries again. */
-const STALE_PLAN = { code: '0A000', routine: 'RevalidateCachedQuery' };
+/**
+ * DDL changed the columns that a prepared statement answers with, or those of a row in a PL/pgSQL function; by SQLSTATE,
+ * the routine that finds out. The function does not recover in its session, so the connection is destroyed: each
+ * connection meets this once.
+ */
+const STALE_PLANS: Record<string, string> = {
+  '0A000': 'RevalidateCachedQuery',
+  '42804': 'plpgsql_param_eval_recfield',
+};
 
-/** The database as the service sees it: transactions, and nothing outside of them. */
+/** The database as the service sees it: reads and transactions, and nothing outside of them. */
 export class Database {
-  readonly #slots: Slots;
-  readonly #attempts: number;
-  /** How many sessions there are at most. */
-  readonly size: number;
+  readonly #pool: Pool;
+  readonly #readsShare: boolean;
+  readonly #staleAttempts: number;
 
-  /** Opens nothing yet: sessions connect when they are first borrowed. */
+  /** Opens nothing yet. */
   constructor(options: DatabaseOptions) {
-    this.size = options.slots;
-    this.#attempts = options.slots + 1;
-    this.#slots = new Slots({
-      ...options,
-      waitMs: SLOT_WAIT_MS,
-      queueLength: QUEUE_LENGTH,
-      burstMs: BURST_MS,
-      longMs: LONG_MS,
-      standingWaitMs: STANDING_WAIT_MS,
-      calmMs: CALM_MS,
-      maxAgeMs: SESSION_MAX_AGE_MS,
-      admit,
-    });
+    this.#pool = new Pool(options);
+    this.#readsShare = options.prepare && options.readsPerConnection > 1;
+    this.#staleAttempts = options.size + 1;
   }
 
-  get load(): { lent: number; waiting: number } {
-    return this.#slots.load;
+  /** How many connections there are at most. */
+  get size(): number {
+    return this.#pool.size;
   }
 
-  /** Whether one more transaction of this group, a club, would be refused at once, behind so many that are coming. */
-  isOverloaded(group: string, coming: number): boolean {
-    return this.#slots.isOverloaded(group, coming);
+  /** Connections in use and requests in the queue. */
+  get load(): { inUse: number; queued: number } {
+    return this.#pool.load;
   }
 
-  /** Whether this group, a club, asks for more than it can have, and not only for a moment. */
-  isStanding(group: string): boolean {
-    return this.#slots.isStanding(group);
+  /** Connections opened and destroyed since the start. */
+  get connections(): { opened: number; lost: number } {
+    return this.#pool.counts;
   }
 
-  /** How many sessions were opened since the start, and how many of them were lost. */
-  get sessions(): { opened: number; lost: number } {
-    return this.#slots.sessions;
+  /** Whether one more request of the tenant would be rejected at once. */
+  isFull(tenant: string): boolean {
+    return this.#pool.isFull(tenant);
   }
 
   /**
-   * Runs work in one transaction, on a slot of its own.
+   * Reads with one statement.
    *
-   * The work runs again from its beginning when the database asks for it (2 attempts in all for a serialization
-   * failure or a deadlock), so it does nothing but query and decide.
-   *
-   * @throws Unavailable when there is no database to be had, or no answer within the deadline
-   * @throws whatever the work, the entry or one of its statements threw
+   * @param options.lease `shared` only for a query that an index bounds
+   * @throws what `read` throws
    */
-  async transaction<Result, Row>(
+  read<Context, Row>(
+    entry: Entry<Context>,
+    query: Query<Row>,
+    options: ReadOptions,
+  ): Promise<Answer<Context, Row>> {
+    const lease = this.#readsShare ? options.lease : 'exclusive';
+    return this.#retry(() => read(this.#pool, entry, query, { ...options, lease }));
+  }
+
+  /**
+   * Runs work in one transaction on a connection of its own.
+   *
+   * The work runs again from its beginning after a serialization failure or a deadlock (two attempts in all) and after
+   * a deploy changed a prepared statement, so it does nothing but query and decide.
+   *
+   * @param name of the operation, for the comment that each statement begins with
+   * @throws Unavailable; UnsafeDatabase; what the work, `accept` or a statement threw
+   */
+  transaction<Context, Result>(
     mode: Mode,
-    entry: Entry<Row>,
+    name: string,
+    entry: Entry<Context>,
+    accept: (context: Context) => void,
     work: (tx: Transaction) => Promise<Result>,
   ): Promise<Result> {
-    for (let attempt = 1; ; attempt += 1) {
+    let deadline: number | undefined;
+    return this.#retry(async () => {
+      const lease = await this.#pool.acquire('exclusive', entry.tenant);
+      const { connection } = lease;
+      deadline ??= lease.since + DEADLINE_MS;
+      const leftMs = deadline - performance.now();
+      const overdue = new Unavailable('The transaction took too long.');
+      const timer = setTimeout(() => connection.destroy(overdue), leftMs);
       try {
-        return await this.#attempt(mode, entry, work);
+        if (leftMs <= 0) {
+          throw overdue;
+        }
+        return await runTransaction(connection, mode, name, entry, accept, work);
       } catch (error) {
-        const limit = isStalePlan(error) ? this.#attempts : isTransient(error) ? TRANSIENT_ATTEMPTS : 1;
-        if (attempt >= limit) {
+        if (isStalePlan(error)) {
+          connection.destroy(error);
+        }
+        throw error;
+      } finally {
+        clearTimeout(timer);
+        this.#pool.release(lease);
+      }
+    });
+  }
+
+  /** Refuses new work, lets the work in progress finish, closes every connection. */
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  async #retry<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const limit = isStalePlan(error) ? this.#staleAttempts : isTransient(error) ? TRANSIENT_ATTEMPTS : 1;
+        if (attempts >= limit) {
           throw error;
         }
-        await sleep(Math.random() * 10);
+        await sleep(Math.random() * RETRY_PAUSE_MS);
       }
-    }
-  }
-
-  /** Refuses new transactions and ends idle sessions; those at work finish first. */
-  async close(): Promise<void> {
-    await this.#slots.close();
-  }
-
-  async #attempt<Result, Row>(
-    mode: Mode,
-    entry: Entry<Row>,
-    work: (tx: Transaction) => Promise<Result>,
-  ): Promise<Result> {
-    const session = await this.#slots.borrow(entry.group);
-    const deadline = setTimeout(() => session.lose(new Unavailable('The deadline passed.')), DEADLINE_MS);
-    try {
-      return mode === 'read once' && session.ownsBackend
-        ? await look(session, entry, work)
-        : await runTransaction(session, mode, entry, work);
-    } catch (error) {
-      if (isStalePlan(error)) {
-        session.lose(error);
-      }
-      throw error;
-    } finally {
-      clearTimeout(deadline);
-      this.#slots.giveBack(session);
     }
   }
 }
 
 function isStalePlan(error: unknown): error is Error {
-  return isStatementError(error) && error.code === STALE_PLAN.code && error.routine === STALE_PLAN.routine;
+  const routine = isStatementError(error) ? STALE_PLANS[error.code] : undefined;
+  return routine !== undefined && routine === (error as { routine?: string }).routine;
 }
 
 function isTransient(error: unknown): boolean {

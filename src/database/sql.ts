@@ -5,10 +5,16 @@
 
 export type Value = string | number | boolean | null;
 
-/** SQL text in pieces, with the parameters that stand between them. */
+/** SQL text in pieces, with the parameters between them. */
 export interface Statement {
   readonly strings: TemplateStringsArray;
   readonly values: readonly Value[];
+}
+
+/** A statement that answers with rows of this shape: nothing runs it but a read or a transaction. */
+export interface Query<Row> extends Statement {
+  /** Exists for the compiler only. */
+  readonly row?: Row;
 }
 
 /**
@@ -42,6 +48,26 @@ export function sql(strings: TemplateStringsArray, ...parts: (Value | Statement)
   }
   found.template ??= compose(strings, parts);
   return { strings: found.template, values };
+}
+
+const operations = new Map<string, Statement>();
+
+/**
+ * The comment that a statement begins with, so that pg_stat_statements and pg_stat_activity tell operations apart.
+ *
+ * @param name an identifier, such as `listTasks`
+ */
+export function operation(name: string): Statement {
+  let comment = operations.get(name);
+  if (comment === undefined) {
+    if (!/^\w+$/.test(name)) {
+      throw new TypeError(`${name} is no identifier`);
+    }
+    const pieces = [`/* ${name} */`];
+    comment = { strings: Object.assign(pieces, { raw: pieces }), values: [] };
+    operations.set(name, comment);
+  }
+  return comment;
 }
 
 /** Joins statements: conditions with `and`, columns with a comma. */

@@ -1,58 +1,51 @@
-import { acceptEntry, doubt, type Entry } from './entry.js';
-import type { Answer, Outcome } from './exchange.js';
-import { Unavailable } from './failures.js';
-import type { Session } from './session.js';
-import { type Statement, sql } from './sql.js';
-import { Statements } from './statements.js';
+import type { Connection, Result } from './connection.js';
+import { isStatementError, Unavailable } from './errors.js';
+import type { Entry } from './read.js';
+import { operation, type Query, type Statement, sql } from './sql.js';
 
 /**
- * What queries need, and all they get: a transaction that has entered its context.
- *
- * Only `runTransaction` and `look` make one, so a query outside of a transaction does not compile.
+ * What queries of a write need, and all they get: a transaction that has entered its context.
  */
 export interface Transaction {
   /**
-   * Runs a statement after all earlier ones of this transaction.
+   * Runs a statement behind all earlier ones of this transaction.
    *
-   * @throws pg.DatabaseError when the server refuses it; every later statement then fails the same way
+   * @throws postgres.PostgresError when the server refuses it; every later statement then fails the same way
    * @throws Unavailable when the connection is lost
    */
-  query<Row>(statement: Statement): Promise<Row[]>;
-  /** Runs statements in a row, none of which needs the answer to another: they leave in one piece. Throws alike. */
-  queryAll<Rows extends unknown[][]>(...statements: { [Index in keyof Rows]: Statement }): Promise<Rows>;
+  query<Row>(query: Query<Row>): Promise<Row[]>;
 }
 
-/** One snapshot for all statements of a reader, so that what they answer agrees; writers see what is newest. */
-const READ_ONLY = sql`begin isolation level repeatable read, read only`;
-const BEGIN = {
-  'read once': READ_ONLY,
-  'read only': READ_ONLY,
+export type Mode = 'read only' | 'read write';
+
+/** One snapshot for all statements of a reader, so that their answers agree; writers see what is newest. */
+const BEGIN: Record<Mode, Statement> = {
+  'read only': sql`begin isolation level repeatable read, read only`,
   'read write': sql`begin isolation level read committed, read write`,
 };
-const END = { COMMIT: sql`commit`, ROLLBACK: sql`rollback` } as const;
-
-/** What a transaction may do. One that reads once asks `query` or `queryAll` once. */
-export type Mode = keyof typeof BEGIN;
+const COMMIT = sql`commit`;
+const ROLLBACK = sql`rollback`;
 
 /**
  * Runs work inside one transaction: BEGIN, the entry, the work's statements, COMMIT.
  *
- * The work's first statement leaves in one exchange with BEGIN and the entry: the server runs none of them behind one
- * that fails, and the answers are checked before the work sees a row. Every other statement leaves when the one
- * before it has been answered, and COMMIT when all of them have, so a write is never half kept. A failure is sticky:
- * work that swallows one cannot commit.
+ * BEGIN, the entry and the first statement leave together, and no row is believed before the answers of the first two
+ * are checked. Every later statement leaves when the one before it was answered, and COMMIT when all of them were. A
+ * failure is sticky: work that swallows one cannot commit. When this returns or throws, the server has said COMMIT or
+ * ROLLBACK, or the connection is destroyed.
  *
- * The session may be used again only if it is not lost afterwards.
- *
- * @throws what the work or the entry threw, after ROLLBACK; Unavailable when the connection was lost
+ * @param accept looks at the context; throws to refuse the transaction
+ * @throws what the work, `accept` or a statement threw, after ROLLBACK; Unavailable when the connection was lost
  */
-export async function runTransaction<Result, Row>(
-  session: Session,
+export async function runTransaction<Context, Result>(
+  connection: Connection,
   mode: Mode,
-  entry: Entry<Row>,
+  name: string,
+  entry: Entry<Context>,
+  accept: (context: Context) => void,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const statements = new Statements(session, (first) => begin(session, mode, entry, first));
+  const statements = new Statements(connection, mode, name, entry, accept);
   let result: Result;
   try {
     result = await work(statements);
@@ -61,63 +54,148 @@ export async function runTransaction<Result, Row>(
     await statements.settled().catch(() => {});
     // Why the entry was refused comes before what the work made of having no rows.
     const refusal = await statements.refusal();
-    await finish(session, 'ROLLBACK').catch(() => {});
+    await rollBack(connection, connection.query(ROLLBACK));
     throw refusal ?? error;
   }
-  await finish(session, 'COMMIT');
+  await commit(connection);
   return result;
 }
 
-/**
- * Begins, enters and runs the first statements, if there are any.
- *
- * @returns what the server made of the first statements
- * @throws why the transaction was not entered
- */
-async function begin<Row>(
-  session: Session,
-  mode: Mode,
-  entry: Entry<Row>,
-  first: Statement[],
-): Promise<Outcome> {
-  const { answers, failure } = await session.exchange(BEGIN[mode], entry.statement, ...first);
-  const [begun, entered, ...others] = answers;
-  if (begun === undefined) {
-    // As a standby refuses to begin a write.
-    session.lose(failure as Error);
-    throw new Unavailable('The server did not begin a transaction.', 'nothing', { cause: failure });
+/** The statements of a transaction, one after another. */
+class Statements implements Transaction {
+  readonly #connection: Connection;
+  readonly #name: Statement;
+  readonly #entered: Promise<void>;
+  /** Resolves when every statement so far was answered. */
+  #last: Promise<unknown> | undefined;
+  #isOver = false;
+
+  constructor(
+    connection: Connection,
+    mode: Mode,
+    name: string,
+    entry: Entry<never>,
+    accept: (context: never) => void,
+  ) {
+    this.#connection = connection;
+    this.#name = operation(name);
+    this.#entered = handled(enter(connection, mode, this.#name, entry, accept));
   }
-  if (begun.tag !== 'BEGIN') {
-    doubt(session, `BEGIN was answered with ${begun.tag}`);
+
+  query<Row>(query: Query<Row>): Promise<Row[]> {
+    if (this.#isOver) {
+      return Promise.reject(new Error('The transaction is over; its work must await every query.'));
+    }
+    const statement = sql`${this.#name} ${query}`;
+    const rows =
+      this.#last === undefined ? this.#first<Row>(statement) : this.#next<Row>(this.#last, statement);
+    this.#last = handled(rows);
+    return rows;
   }
-  if (entered === undefined) {
-    throw failure;
+
+  /** Resolves when every statement was answered; rejects with the first failure. No query after this. */
+  async settled(): Promise<void> {
+    this.#isOver = true;
+    await this.#entered;
+    await this.#last;
   }
-  acceptEntry(session, entry, entered);
-  return { answers: others, failure };
+
+  /** Why the transaction was not entered, if it was not. */
+  async refusal(): Promise<unknown> {
+    return this.#entered.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+  }
+
+  async #first<Row>(statement: Statement): Promise<Row[]> {
+    const rows = handled(this.#connection.query<Row>(statement));
+    await this.#entered;
+    return rows;
+  }
+
+  async #next<Row>(last: Promise<unknown>, statement: Statement): Promise<Row[]> {
+    await last;
+    return this.#connection.query<Row>(statement);
+  }
 }
 
-/** Ends the transaction by the server's own word; anything else loses the session. */
-async function finish(session: Session, command: keyof typeof END): Promise<void> {
-  const wasLost = session.lost;
-  let answer: Answer;
+async function enter<Context>(
+  connection: Connection,
+  mode: Mode,
+  name: Statement,
+  entry: Entry<Context>,
+  accept: (context: Context) => void,
+): Promise<void> {
+  const begun = handled(connection.query(BEGIN[mode]));
+  const entered = handled(connection.query<Context>(sql`${name} select ${entry.columns}`));
   try {
-    answer = await session.send(END[command]);
+    expectTag(connection, await begun, 'BEGIN');
   } catch (error) {
-    if (error instanceof Unavailable) {
-      throw command === 'COMMIT' && !wasLost
-        ? new Unavailable('The connection was lost during COMMIT.', 'unknown', { cause: error })
-        : error;
+    if (isStatementError(error)) {
+      // As a standby refuses to begin a write. What left behind BEGIN found no context, so it did nothing.
+      connection.destroy(error);
+      throw new Unavailable('The server did not begin a transaction.', 'no', { cause: error });
     }
-    // COMMIT was refused, as a deferred constraint would: nothing was kept.
-    session.lose(error as Error);
     throw error;
   }
-  if (answer.tag === 'ROLLBACK' && command === 'COMMIT') {
-    // The server had seen a failure that we had not.
+  const [context] = await entered;
+  if (context === undefined || !entry.verify(context)) {
+    throw violation(connection, 'the entry was answered with another one');
+  }
+  accept(context);
+}
+
+async function commit(connection: Connection): Promise<void> {
+  if (connection.isDestroyed) {
+    throw new Unavailable('The connection was lost before COMMIT.');
+  }
+  let result: Result;
+  try {
+    result = await connection.query(COMMIT);
+  } catch (error) {
+    if (!isStatementError(error)) {
+      throw new Unavailable('The connection was lost during COMMIT.', 'unknown', { cause: error });
+    }
+    // A deferred constraint refused, and nothing was kept. The tag of a ROLLBACK is the server's word for it.
+    await rollBack(connection, connection.rollbackAfterFailedCommit(ROLLBACK));
+    throw error;
+  }
+  if (result.command === 'ROLLBACK') {
     throw new Unavailable('The transaction was rolled back by the server.');
   }
-  if (answer.tag !== command) {
-    doubt(session, `${command} was answered with ${answer.tag}`);
+  expectTag(connection, result, 'COMMIT', 'unknown');
+}
+
+/** Destroys the connection unless the server says ROLLBACK: it may still be inside the transaction. */
+async function rollBack(connection: Connection, sent: Promise<Result>): Promise<void> {
+  try {
+    expectTag(connection, await sent, 'ROLLBACK');
+  } catch (error) {
+    connection.destroy(error as Error);
   }
+}
+
+function expectTag(
+  connection: Connection,
+  { command }: Result,
+  tag: string,
+  committed: 'no' | 'unknown' = 'no',
+): void {
+  if (command !== tag) {
+    throw violation(connection, `${tag} was answered with ${command}`, committed);
+  }
+}
+
+/** Destroys a connection whose state is unknown. */
+function violation(connection: Connection, reason: string, committed: 'no' | 'unknown' = 'no'): Unavailable {
+  const cause = new Error(reason);
+  connection.destroy(cause);
+  return new Unavailable('The connection to the database answered out of turn.', committed, { cause });
+}
+
+/** Marks a promise as handled; `settled` reports its rejection. */
+function handled<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {});
+  return promise;
 }

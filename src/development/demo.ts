@@ -1,6 +1,6 @@
 import { ClubRefused, provisionClub } from '../clubs/provision.js';
-import { type ClubTransaction, inClub } from '../database/context.js';
 import { Database } from '../database/database.js';
+import { type TenantTransaction, writeInTenant } from '../database/tenant-context.js';
 import type { Role } from '../identity/roles.js';
 import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../shifts/queries.js';
 import type { CreateShiftRequest } from '../shifts/schemas.js';
@@ -27,10 +27,10 @@ type DemoShift = keyof typeof demoShifts;
  */
 export async function loadDemo(urls: { url: string; migrationUrl: string }): Promise<void> {
   const isNew = await provisionClubs(urls.migrationUrl);
-  const database = new Database({ url: urls.url, slots: 1, prepare: true });
+  const database = new Database({ url: urls.url, size: 1, prepare: true, readsPerConnection: 1 });
   const as: As = (subject, club, work) => {
     const { id } = demoClubs[club];
-    return inClub(database, demoCaller(subject, id, demoRoles(subject)[id] as Role), 'read write', work);
+    return writeInTenant(database, demoCaller(subject, id, demoRoles(subject)[id] as Role), 'loadDemo', work);
   };
   try {
     if (isNew) {
@@ -48,7 +48,7 @@ export async function loadDemo(urls: { url: string; migrationUrl: string }): Pro
 type As = <Result>(
   subject: string,
   club: DemoClub,
-  work: (tx: ClubTransaction) => Promise<Result>,
+  work: (tx: TenantTransaction) => Promise<Result>,
 ) => Promise<Result>;
 
 async function provisionClubs(migrationUrl: string): Promise<boolean> {
@@ -109,7 +109,7 @@ function shiftOf(title: DemoShift, inDays: number): CreateShiftRequest {
 async function moveShiftsOn(as: As): Promise<void> {
   await as('dora', 'north', async (tx) => {
     const page = { order: shiftOrders.startsAt, descending: true, limit: 500, after: undefined, scope: '' };
-    for (const shift of await listShifts(tx, {}, page)) {
+    for (const shift of await tx.query(listShifts({}, page))) {
       const title = shift.title as DemoShift;
       const inDays = demoShifts[title]?.inDays ?? 0;
       if (inDays > 0 && Date.parse(shift.startsAt) < Date.now() + DAY_MS) {
@@ -134,7 +134,7 @@ async function makeTasks(as: As): Promise<void> {
     );
     for (const state of TASK_STATES.slice(1, position + 1)) {
       await as('ben', 'north', async (tx) => {
-        const read = await findTask(tx, task.id);
+        const [read] = await tx.query(findTask(task.id));
         return read && updateTask(tx, read, { ...read, state, assigneeId: tx.memberId });
       });
     }

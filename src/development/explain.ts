@@ -1,11 +1,11 @@
 import { ClubRefused } from '../clubs/provision.js';
-import { NoEntry } from '../database/failures.js';
+import { TenantNotFound } from '../database/errors.js';
 import { DeployError } from '../deploy/deploy.js';
 import { explain as explainStart } from '../explain.js';
 
 /** What a command says of a failure: one sentence where the user can do something, the whole error where not. */
 export function explain(error: unknown): unknown {
-  if (error instanceof NoEntry) {
+  if (error instanceof TenantNotFound) {
     return 'There is no such club in this database. make run loads the demo clubs.';
   }
   return error instanceof DeployError || error instanceof ClubRefused ? error.message : explainStart(error);

@@ -1,4 +1,4 @@
-import type { Caller } from '../database/context.js';
+import type { Caller } from '../database/tenant-context.js';
 import { plainClubsClaim } from '../identity/clubs-claim.js';
 import { type Identity, readIdentity } from '../identity/identity.js';
 import type { Role } from '../identity/roles.js';
@@ -60,9 +60,9 @@ export function demoRoles(subject: string): Record<string, Role> {
 
 /** A person as a request would bring them into a club. */
 export function demoCaller(subject: string, tenantId: string, role: Role): Caller {
-  const identity = readIdentity(
+  const { displayName, email, issuedAt } = readIdentity(
     claimsOf(subject, { [tenantId]: role }),
     plainClubsClaim('clubs'),
   ) as Identity;
-  return { identity, tenantId, role, testMemberId: null, memberId: null };
+  return { tenantId, role, subject, displayName, email, issuedAt, testMemberId: null };
 }

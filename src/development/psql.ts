@@ -4,8 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { readDevelopmentConfig } from '../config.js';
-import { inClub } from '../database/context.js';
 import { Database } from '../database/database.js';
+import { sql } from '../database/sql.js';
+import { readInTenant } from '../database/tenant-context.js';
 import { ROLES } from '../identity/roles.js';
 import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
@@ -25,7 +26,7 @@ if (club === undefined || role === undefined) {
 }
 
 /** Runs psql inside the club and answers with its exit code. */
-async function runPsql(url: string, memberId: string | null): Promise<number> {
+async function runPsql(url: string, memberId: string): Promise<number> {
   const settings = { tenant_id: club.id, user_id: person, role, member_id: memberId };
   const options = Object.entries(settings).map(([name, value]) => `-c app.${name}=${value}`);
   const target = new URL(url);
@@ -53,13 +54,14 @@ try {
   }
   // Entering once gives the person a member row, whose id the session needs.
   const caller = demoCaller(person, club.id, role);
-  const pool = new Database({ url: database.url, slots: 1, prepare: true });
+  const pool = new Database({ url: database.url, size: 1, prepare: true, readsPerConnection: 1 });
+  let memberId: string;
   try {
-    await inClub(pool, caller, 'read once', async () => {});
+    ({ memberId } = await readInTenant(pool, caller, 'enter', 'exclusive', sql`select`));
   } finally {
     await pool.close();
   }
-  process.exitCode = await runPsql(database.url, caller.memberId);
+  process.exitCode = await runPsql(database.url, memberId);
 } catch (error) {
   console.error(explain(error));
   process.exitCode = 1;

@@ -12,7 +12,7 @@ import {
   readServerConfig,
 } from '../config.js';
 import { CannotListen } from '../listening.js';
-import { serve } from '../serve.js';
+import { start } from '../start.js';
 import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
 import { demoDocs } from './docs/people.js';
@@ -43,7 +43,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
 
   const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }) };
   const people = issuer && demoDocs(issuer, config.AUTH_AUDIENCE.split(','));
-  const close = await serve(readServerConfig(provided), people);
+  const close = await start(readServerConfig(provided), people);
   stops.unshift(() => close(0));
   console.log(await welcome(config, issuer));
 }

@@ -4,6 +4,7 @@ import { join, type Statement, sql } from '../database/sql.js';
 import { CURSOR } from '../openapi/examples.js';
 import { OneOf, Strict } from '../validation/schemas.js';
 import { decodeCursor, encodeCursor, type KeyKind, type Position } from './cursor.js';
+import { toUtc } from './utc-times.js';
 
 /** One way to sort a list: the column, or the expression that an index holds. */
 export interface Order {
@@ -89,7 +90,7 @@ function scopeOf(request: FastifyRequest, sort: string, filters: Record<string, 
 
 /** The sort key as one more column of a list's statement, where the row does not have it. */
 export function sortKey({ order }: Page): Statement {
-  return order.field === undefined ? sql`, ${order.column} as sort_key` : sql``;
+  return order.field === undefined ? sql`, ${order.column} as "sortKey"` : sql``;
 }
 
 /**
@@ -127,7 +128,8 @@ export function answerPage<Row>(
     // Behind the first question mark another is a letter like any (RFC 3986, 3.4).
     const [path, ...query] = request.url.split('?');
     const parameters = new URLSearchParams(query.join('?'));
-    const key = last[(order.field ?? 'sortKey') as 'sortKey'] as string;
+    const value = last[(order.field ?? 'sortKey') as 'sortKey'] as string;
+    const key = order.kind === 'instant' ? toUtc(value) : value;
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${path}?${parameters}>; rel="next"`);
   }

@@ -1,4 +1,4 @@
-import { FairQueue } from '../database/fair-queue.js';
+import { RoundRobinQueue } from '../database/round-robin-queue.js';
 
 /** What requests may take of one round of the event loop, in milliseconds; and of one in which somebody has connected. */
 const ROUND_MS = 0.5;
@@ -10,7 +10,7 @@ const ROUND_OF_ARRIVAL_MS = 0.1;
  * What does not fit into a round waits in groups that take turns, so that who asks now and then is not behind a flood.
  */
 export class Rounds {
-  readonly #line = new FairQueue<() => void>();
+  readonly #line = new RoundRobinQueue<() => void>();
   #leftMs = ROUND_MS;
   #isUnderWay = false;
   #hasArrival = false;
@@ -43,7 +43,10 @@ export class Rounds {
     this.#leftMs = this.#hasArrival ? ROUND_OF_ARRIVAL_MS : ROUND_MS;
     this.#hasArrival = false;
     while (this.#leftMs > 0 && this.#line.size > 0) {
-      this.#do(this.#line.shift(() => true) as () => void);
+      this.#line.shift((task) => {
+        this.#do(task);
+        return true;
+      });
     }
     if (this.#line.size > 0) {
       this.#begin();

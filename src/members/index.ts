@@ -25,7 +25,9 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const page = readPage(request, memberOrders, 'displayName');
-      const rows = await request.transaction((tx) => listMembers(tx, request.query, page));
+      const { q, role } = request.query;
+      const isIndexed = q === undefined && role === undefined;
+      const rows = await request.read(listMembers(request.query, page), isIndexed ? 'shared' : 'exclusive');
       return answerPage(request, reply, page, rows);
     },
   );
@@ -43,7 +45,10 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Named(MemberDto) },
       },
     },
-    (request) => request.transaction(findMyself),
+    async (request) => {
+      const [myself] = await request.read(findMyself(), 'shared');
+      return myself as MemberDto;
+    },
   );
 
   app.get(
@@ -61,13 +66,12 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Named(MemberDto) },
       },
     },
-    (request) =>
-      request.transaction(async (tx) => {
-        const member = await findMember(tx, request.params.id);
-        if (member === undefined) {
-          throw new Problem('member_not_found');
-        }
-        return member;
-      }),
+    async (request) => {
+      const [member] = await request.read(findMember(request.params.id), 'shared');
+      if (member === undefined) {
+        throw new Problem('member_not_found');
+      }
+      return member;
+    },
   );
 };

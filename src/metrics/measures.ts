@@ -35,15 +35,23 @@ export class Measures {
   /** @param turnedAway how many requests were refused at the door, of which nothing else here knows */
   constructor(database: Database, turnedAway: () => number) {
     collectDefaultMetrics({ register: this.#registry });
-    this.#gauge('club_database_slots', 'Sessions there may be.', () => database.size);
-    this.#gauge('club_database_slots_in_use', 'Sessions lent to a transaction.', () => database.load.lent);
+    this.#gauge('club_database_pool_size', 'Connections there may be.', () => database.size);
+    this.#gauge('club_database_pool_in_use', 'Connections in use.', () => database.load.inUse);
     this.#gauge(
-      'club_database_waiting_requests',
-      'Transactions that wait for one.',
-      () => database.load.waiting,
+      'club_database_queue_length',
+      'Requests that wait for a connection.',
+      () => database.load.queued,
     );
-    this.#total('club_database_sessions_opened_total', 'Sessions opened.', () => database.sessions.opened);
-    this.#total('club_database_sessions_lost_total', 'Sessions given up.', () => database.sessions.lost);
+    this.#total(
+      'club_database_connections_opened_total',
+      'Connections opened.',
+      () => database.connections.opened,
+    );
+    this.#total(
+      'club_database_connections_lost_total',
+      'Connections destroyed.',
+      () => database.connections.lost,
+    );
     this.#total('club_http_turned_away_total', 'Requests refused at the door in an overload.', turnedAway);
     // So that a rate can be taken from the first one on.
     this.#refusals.inc({ code: 'rate_limited' }, 0);

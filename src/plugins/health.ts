@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
-import { isDeployed } from '../database/readiness.js';
+import { isDeployed } from '../ops/schema-version.js';
 import { Problem } from '../problems/problem.js';
 import { NoQuery } from '../validation/schemas.js';
 

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import plugin from 'fastify-plugin';
-import type { ClubTransaction } from '../database/context.js';
-import { isStatementError } from '../database/failures.js';
+import { isStatementError } from '../database/errors.js';
+import type { TenantTransaction } from '../database/tenant-context.js';
 import { type Answer, claimKey, keepAnswer } from '../idempotency/answers.js';
 import { fingerprintOf, readKey } from '../idempotency/key.js';
 import { Problem } from '../problems/problem.js';
@@ -21,7 +21,7 @@ declare module 'fastify' {
      *
      * @throws Problem idempotency_key_invalid, idempotency_in_progress, and what the work or a statement throws
      */
-    create<Body>(make: (tx: ClubTransaction) => Promise<Made<Body>>): Promise<Body>;
+    create<Body>(make: (tx: TenantTransaction) => Promise<Made<Body>>): Promise<Body>;
   }
 }
 
@@ -61,7 +61,7 @@ export const idempotency = plugin(
       return this.code(answer.status).type('application/json; charset=utf-8').send(answer.body) as never;
     });
   },
-  { name: 'idempotency', dependencies: ['transaction'] },
+  { name: 'idempotency', dependencies: ['request-transaction'] },
 );
 
 function announce(reply: FastifyReply, { location, etag }: Pick<Answer, 'location' | 'etag'>): void {

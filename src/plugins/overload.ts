@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
-import { OVERLOADED } from '../database/failures.js';
-import { Holds } from '../http/holds.js';
+import { QUEUE_FULL } from '../database/errors.js';
 import { Pipelines } from '../http/pipelines.js';
 import { Rounds } from '../http/rounds.js';
 import { pathOf } from '../http/target.js';
@@ -36,17 +35,15 @@ const LONGEST_LINE = 5_000;
  * Only ever a refusal is remembered, and only for the very token and club that it was given to: nobody gets in by
  * it, and nobody learns of a club that they have no role in. A page in a browser goes the long way, where the headers
  * are that let it read the answer.
- *
- * @param isDirect whether clients connect to the service themselves, as far as is known, and not to a proxy
  */
-export const overload = plugin<{ database: Database; isDirect: boolean }>(
-  async (app, { database, isDirect }) => {
+export const overload = plugin<{ database: Database }>(
+  async (app, { database }) => {
     const told = new Set<string>();
     let turnedAway = 0;
     app.decorate('turnedAway', () => turnedAway);
 
     app.addHook('onError', async ({ headers }, _reply, error) => {
-      if ((error as Error) === OVERLOADED) {
+      if ((error as Error) === QUEUE_FULL) {
         if (told.size >= REMEMBERED_CALLERS) {
           told.clear();
         }
@@ -54,19 +51,9 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       }
     });
 
-    // Whoever is let in stands in the line a little later. Until then the door has to count them, or lets in a crowd for
-    // one place.
-    const coming = new Map<string, number>();
-    const letIn = (club: string) => {
-      if (coming.size === 0) {
-        setImmediate(() => coming.clear());
-      }
-      coming.set(club, (coming.get(club) ?? 0) + 1);
-    };
-    const isOverloaded = (club: string) => database.isOverloaded(club, coming.get(club) ?? 0);
     const isTold = ({ url, headers }: IncomingMessage, club: string) =>
       told.size > 0 &&
-      isOverloaded(club) &&
+      database.isFull(club) &&
       headers.origin === undefined &&
       !app.isDraining &&
       pathOf(url ?? '').startsWith('/api/') &&
@@ -80,10 +67,6 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
     // It is not asked again whether there is room by then: that is for who comes just now, and has not waited twice.
     const turns = new Turns(LONGEST_LINE);
     const rounds = new Rounds();
-    const holds = new Holds({
-      mayWait: (club) => database.isStanding(club),
-      hasRoom: (club) => !isOverloaded(club),
-    });
     const [handle] = app.server.listeners('request') as [RequestListener];
     const receive = (request: IncomingMessage, response: ServerResponse, club: string) => {
       if (response.destroyed) {
@@ -92,18 +75,10 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
       if (isTold(request, club)) {
         turnedAway += 1;
         tell(club);
-        const refuseAndHold = () => {
-          response.once('finish', () => isDirect && holds.hold(request, club));
-          refuse(response);
-        };
-        if (!turns.take(refuseAndHold)) {
+        if (!turns.take(() => refuse(response))) {
           response.destroy();
         }
         return;
-      }
-      // Nobody stands at the door before somebody was told.
-      if (told.size > 0) {
-        letIn(club);
       }
       handle(request, response);
     };
@@ -112,7 +87,6 @@ export const overload = plugin<{ database: Database; isDirect: boolean }>(
     app.server.removeListener('request', handle).on('request', (request, response) =>
       pipelines.take(request, response, () => {
         const club = clubOf(request.headers);
-        holds.note(request, club);
         rounds.take(club, () => receive(request, response, club));
       }),
     );
@@ -129,7 +103,7 @@ function callerOf({ authorization }: IncomingHttpHeaders, club: string): string 
   return `${club} ${authorization}`;
 }
 
-const TOO_MUCH = problemFromDatabase(OVERLOADED) as Problem;
+const TOO_MUCH = problemFromDatabase(QUEUE_FULL) as Problem;
 // Names and values in one list, which is written as it stands: of an object Node.js would make one for each refusal.
 const HEADERS = Object.entries({
   ...SECURITY_HEADERS,

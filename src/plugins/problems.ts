@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { isStatementError, OVERLOADED } from '../database/failures.js';
+import { isStatementError, QUEUE_FULL } from '../database/errors.js';
 import { pathOf } from '../http/target.js';
 import type { Code } from '../problems/codes.js';
 import { problemFromDatabase } from '../problems/from-database.js';
@@ -58,7 +58,7 @@ export const problems = plugin(
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemOf(error);
       // An overload is no fault to look for; the line of the request says it, and a second one would add to it.
-      if (problem.status >= 500 && (error as Error) !== OVERLOADED) {
+      if (problem.status >= 500 && (error as Error) !== QUEUE_FULL) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
       return send(problem, request, reply);
@@ -129,8 +129,8 @@ function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
 /** Enough to find the cause; the messages of PostgreSQL can hold values of a request, so only its codes. */
 function logged(error: Error): Record<string, unknown> {
   if (isStatementError(error)) {
-    const { code, routine, where, constraint, table } = error;
-    return { sqlstate: code, routine, constraint, table, where };
+    const { code, routine, where, constraint_name, table_name } = error;
+    return { sqlstate: code, routine, constraint: constraint_name, table: table_name, where };
   }
   return { error: error.name, message: error.message, cause: messageOf(error.cause), stack: error.stack };
 }

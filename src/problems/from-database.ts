@@ -1,4 +1,10 @@
-import { isStatementError, NoEntry, OVERLOADED, Unavailable, UnsafeRole } from '../database/failures.js';
+import {
+  isStatementError,
+  QUEUE_FULL,
+  TenantNotFound,
+  Unavailable,
+  UnsafeDatabase,
+} from '../database/errors.js';
 import type { Code } from './codes.js';
 import { Problem } from './problem.js';
 
@@ -72,13 +78,13 @@ const TOO_MUCH = new Problem('service_unavailable', {
  * The database's own message, detail and hint never reach a caller.
  */
 export function problemFromDatabase(error: unknown): Problem | undefined {
-  if (error instanceof NoEntry) {
+  if (error instanceof TenantNotFound) {
     return new Problem('tenant_forbidden');
   }
-  if (error === OVERLOADED) {
+  if (error === QUEUE_FULL) {
     return TOO_MUCH;
   }
-  if (error instanceof Unavailable || error instanceof UnsafeRole) {
+  if (error instanceof Unavailable || error instanceof UnsafeDatabase) {
     return new Problem('service_unavailable');
   }
   if (!isStatementError(error)) {
@@ -88,6 +94,6 @@ export function problemFromDatabase(error: unknown): Problem | undefined {
     return new Problem('service_unavailable');
   }
   const code =
-    bySqlState[error.code] ?? byConstraint[error.constraint ?? ''] ?? byClass[error.code.slice(0, 2)];
+    bySqlState[error.code] ?? byConstraint[error.constraint_name ?? ''] ?? byClass[error.code.slice(0, 2)];
   return code && new Problem(code);
 }

@@ -8,6 +8,7 @@ import {
   deleteShift,
   findShift,
   insertShift,
+  isIndexed,
   listShifts,
   lockShift,
   shiftOrders,
@@ -53,7 +54,8 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       requireWindow(request.query);
       const page = readPage(request, shiftOrders, 'startsAt');
-      const rows = await request.transaction((tx) => listShifts(tx, request.query, page));
+      const lease = isIndexed(request.query) ? 'shared' : 'exclusive';
+      const rows = await request.read(listShifts(request.query, page), lease);
       return answerPage(request, reply, page, rows);
     },
   );
@@ -73,7 +75,8 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const shift = await request.transaction((tx) => findShift(tx, request.params.id));
+      // A connection of its own: a shift may have thousands of signups.
+      const [shift] = await request.read(findShift(request.params.id));
       if (shift === undefined) {
         throw new Problem('shift_not_found');
       }

@@ -1,4 +1,4 @@
-import { containing, type Statement, sql } from '../database/sql.js';
+import { containing, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/page.js';
 import type {
@@ -10,22 +10,32 @@ import type {
   ShiftSignupDto,
 } from './schemas.js';
 
+const signupColumns: Statement = sql`
+  signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
+  signup.created_at as "createdAt"`;
+
 const isSignedUp: Statement = sql`exists (
     select from app.shift_signups as own
     where own.shift_id = shift.id and own.member_id = (select app.member_id())
   )`;
 
 const listed: Statement = sql`
-  shift.id, shift.title, shift.location, shift.starts_at, shift.ends_at, shift.capacity, shift.signup_count,
-  shift.capacity - shift.signup_count as free_slots,
-  ${isSignedUp} as is_signed_up,
+  shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
+  shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
+  ${isSignedUp} as "isSignedUp",
   shift.version`;
 
-/** Shifts in full but for the signups, from app.shifts or from what a statement has just written. */
-const detailed = (source: Statement): Statement => sql`
-  select
-    ${listed}, shift.tenant_id as club_id, shift.description, shift.created_by_id, shift.created_at, shift.updated_at
-  from ${source} as shift`;
+const detail: Statement = sql`
+  ${listed}, shift.tenant_id as "clubId", shift.description, shift.created_by_id as "createdById",
+  shift.created_at as "createdAt", shift.updated_at as "updatedAt"`;
+
+/** The signups of a shift, in their order. */
+const signupsOf = (shiftId: Statement): Statement => sql`
+  select ${signupColumns}
+  from app.shift_signups as signup
+  join app.members as member on member.id = signup.member_id
+  where signup.shift_id = ${shiftId}
+  order by signup.created_at, signup.id`;
 
 /** The ways to sort shifts. */
 export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
@@ -35,15 +45,19 @@ export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
 };
 
 /** A page of the club's shifts. */
-export function listShifts(
-  tx: Transaction,
-  query: ShiftListQuery,
-  page: Page,
-): Promise<Listed<ShiftListDto>[]> {
-  return tx.query(sql`
+export function listShifts(query: ShiftListQuery, page: Page): Query<Listed<ShiftListDto>> {
+  return sql`
     select ${listed}${sortKey(page)} from app.shifts as shift
-    ${pageClause(page, sql`shift.id`, conditions(query))}`);
+    ${pageClause(page, sql`shift.id`, conditions(query))}`;
 }
+
+/** Whether an index bounds what a list reads: without filters in any order, a window in the default one. */
+export function isIndexed({ from, to, signedUp, hasFreeSlots, q, sort }: ShiftListQuery): boolean {
+  const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
+  return [signedUp, hasFreeSlots, q].every(isUndefined) && (isDefaultOrder || [from, to].every(isUndefined));
+}
+
+const isUndefined = (value: unknown) => value === undefined;
 
 function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): Statement[] {
   const all: Statement[] = [];
@@ -68,12 +82,11 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
 }
 
 /** A shift with its signups. */
-export async function findShift(tx: Transaction, id: string): Promise<ShiftDetailDto | undefined> {
-  const [[shift], signups] = await tx.queryAll<[Omit<ShiftDetailDto, 'signups'>[], ShiftSignupDto[]]>(
-    sql`${detailed(sql`app.shifts`)} where shift.id = ${id}`,
-    signupsOf(id),
-  );
-  return shift && { ...shift, signups };
+export function findShift(id: string): Query<ShiftDetailDto> {
+  return sql`
+    select ${detail},
+      (select coalesce(json_agg(signup), '[]') from (${signupsOf(sql`shift.id`)}) as signup) as signups
+    from app.shifts as shift where shift.id = ${id}`;
 }
 
 /** Makes a shift. */
@@ -86,7 +99,7 @@ export async function insertShift(tx: Transaction, shift: CreateShiftRequest): P
       insert into app.shifts (title, location, description, starts_at, ends_at, capacity)
       values (${title}, ${location}, ${description}, ${startsAt}, ${endsAt}, ${capacity})
       returning *
-    ) ${detailed(sql`created`)}`,
+    ) select ${detail} from created as shift`,
   );
   return created as ShiftDetailDto;
 }
@@ -107,7 +120,7 @@ export async function updateShift(
           starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity}
       where id = ${id}
       returning *
-    ) ${detailed(sql`updated`)}`,
+    ) select ${detail} from updated as shift`,
   );
   return updated as ShiftDetailDto;
 }
@@ -118,7 +131,7 @@ export async function lockShift(
   id: string,
 ): Promise<Pick<ShiftDetailDto, 'version' | 'signupCount'> | undefined> {
   const [shift] = await tx.query<Pick<ShiftDetailDto, 'version' | 'signupCount'>>(sql`
-    select version, signup_count from app.shifts where id = ${id} for update`);
+    select version, signup_count as "signupCount" from app.shifts where id = ${id} for update`);
   return shift;
 }
 
@@ -130,7 +143,7 @@ export async function deleteShift(tx: Transaction, id: string): Promise<void> {
 /** Signs the caller up. Refusals come from app.sign_up, as SQLSTATEs. */
 export async function signUp(tx: Transaction, shiftId: string): Promise<ShiftSignupDto> {
   const [signup] = await tx.query<ShiftSignupDto>(sql`
-    select signup.id, signup.shift_id, signup.member_id, member.display_name as member_name, signup.created_at
+    select ${signupColumns}
     from app.sign_up(${shiftId}) as signup
     join app.members as member on member.id = signup.member_id`);
   return signup as ShiftSignupDto;
@@ -146,14 +159,6 @@ async function withSignups(tx: Transaction, statement: Statement): Promise<Shift
   if (shift === undefined) {
     return undefined;
   }
-  const signups = await tx.query<ShiftSignupDto>(signupsOf(shift.id));
+  const signups = await tx.query<ShiftSignupDto>(signupsOf(sql`${shift.id}`));
   return { ...shift, signups };
 }
-
-/** The signups of a shift, in their order. */
-const signupsOf = (shiftId: string): Statement => sql`
-  select signup.id, signup.shift_id, signup.member_id, member.display_name as member_name, signup.created_at
-  from app.shift_signups as signup
-  join app.members as member on member.id = signup.member_id
-  where signup.shift_id = ${shiftId}
-  order by signup.created_at, signup.id`;

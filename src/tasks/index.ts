@@ -10,6 +10,7 @@ import {
   findTask,
   findVersion,
   insertTask,
+  isIndexed,
   listTasks,
   lockVersion,
   taskOrders,
@@ -46,7 +47,8 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const page = readPage(request, taskOrders, '-createdAt');
-      const rows = await request.transaction((tx) => listTasks(tx, request.query, page));
+      const lease = isIndexed(request.query) ? 'shared' : 'exclusive';
+      const rows = await request.read(listTasks(request.query, page), lease);
       return answerPage(request, reply, page, rows);
     },
   );
@@ -66,7 +68,7 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const task = await request.transaction((tx) => findTask(tx, request.params.id));
+      const [task] = await request.read(findTask(request.params.id), 'shared');
       if (task === undefined) {
         throw new Problem('task_not_found');
       }
@@ -134,7 +136,7 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { params, body, headers } = request;
       const task = await request.transaction(async (tx) => {
-        const read = await findTask(tx, params.id);
+        const [read] = await tx.query(findTask(params.id));
         if (read === undefined) {
           throw new Problem('task_not_found');
         }

@@ -1,4 +1,4 @@
-import { containing, joinValues, type Statement, sql } from '../database/sql.js';
+import { containing, joinValues, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/page.js';
 import type {
@@ -20,14 +20,15 @@ const assigneeName: Statement = sql`(
   )`;
 
 const listed: Statement = sql`
-  task.id, task.title, task.state, task.assignee_id, ${assigneeName} as assignee_name,
-  task.due_at, task.created_at, task.updated_at, task.version`;
+  task.id, task.title, task.state, task.assignee_id as "assigneeId", ${assigneeName} as "assigneeName",
+  task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
 
 /** Tasks in full, from app.tasks or from what a statement has just written. */
 const detailed = (source: Statement): Statement => sql`
   select
-    ${listed}, task.tenant_id as club_id, task.description, task.created_by_id, task.completed_at,
-    app.allowed_transitions(task.state, task.assignee_id) as allowed_transitions
+    ${listed}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
+    task.completed_at as "completedAt",
+    app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"
   from ${source} as task`;
 
 /** The ways to sort tasks. One that is due at no time comes after all that are. */
@@ -40,10 +41,20 @@ export const taskOrders: Record<(typeof TASK_SORTS)[number], Order> = {
 };
 
 /** A page of the club's tasks. */
-export function listTasks(tx: Transaction, query: TaskListQuery, page: Page): Promise<Listed<TaskListDto>[]> {
-  return tx.query(sql`
-    select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`);
+export function listTasks(query: TaskListQuery, page: Page): Query<Listed<TaskListDto>> {
+  return sql`
+    select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`;
 }
+
+/** Whether an index bounds what a list reads: without filters in any order, by state or assignee in the default one. */
+export function isIndexed({ dueBefore, dueAfter, q, state, assigneeId, sort }: TaskListQuery): boolean {
+  const isDefaultOrder = sort === undefined || sort === '-createdAt' || sort === 'createdAt';
+  return (
+    [dueBefore, dueAfter, q].every(isUndefined) && (isDefaultOrder || [state, assigneeId].every(isUndefined))
+  );
+}
+
+const isUndefined = (value: unknown) => value === undefined;
 
 function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery): Statement[] {
   const all: Statement[] = [];
@@ -72,9 +83,8 @@ function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery
 }
 
 /** A task in full, with the states that this caller may set next. */
-export async function findTask(tx: Transaction, id: string): Promise<TaskDetailDto | undefined> {
-  const [task] = await tx.query<TaskDetailDto>(sql`${detailed(sql`app.tasks`)} where task.id = ${id}`);
-  return task;
+export function findTask(id: string): Query<TaskDetailDto> {
+  return sql`${detailed(sql`app.tasks`)} where task.id = ${id}`;
 }
 
 /** The trigger gives the task its state: Assigned when somebody is named, Open otherwise. */

@@ -1,4 +1,4 @@
-import type { ClubTransaction } from '../database/context.js';
+import type { TenantTransaction } from '../database/tenant-context.js';
 import { isAtLeast, type Role } from '../identity/roles.js';
 import { Problem } from '../problems/problem.js';
 import { toInstant } from '../validation/instant.js';
@@ -17,7 +17,7 @@ import type { TaskDetailDto, TaskState, UpdateTaskRequest } from './schemas.js';
  *   `task_already_assigned`
  */
 export async function planUpdate(
-  tx: ClubTransaction,
+  tx: TenantTransaction,
   task: TaskDetailDto,
   patch: UpdateTaskRequest,
   role: Role,

@@ -57,7 +57,11 @@ t.test('no bad token gets anything: not through, no fault, not a word of it back
     }
   });
   t.equal(attacker.knocks(), 0, 'nobody goes where a token says');
-  t.same(target.database.sessions, { opened: 0, lost: 0 }, 'and nothing of all this has asked the database');
+  t.same(
+    target.database.connections,
+    { opened: 0, lost: 0 },
+    'and nothing of all this has asked the database',
+  );
   t.equal(await target.countMembers(), 0);
 });
 

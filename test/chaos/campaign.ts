@@ -100,6 +100,7 @@ export async function runCampaign(stage: Stage, plan: Plan): Promise<History> {
     operations,
     faults: stage.faults,
     crashes: [...stage.service.crashes],
+    failedDeploys: stage.failedDeploys,
     remains,
     recovery,
   };

@@ -3,6 +3,7 @@ import t from 'tap';
 import { runCampaign } from './campaign.js';
 import { check } from './checker/index.js';
 import { isClean, outcomes, sumUp, type Verdict } from './checker/verdict.js';
+import { copyProgram } from './defects/defect.js';
 import { type History, loadHistory, saveHistory } from './history.js';
 import { rage } from './nemesis.js';
 import { startVictim } from './postgres.js';
@@ -34,7 +35,7 @@ if (kept !== undefined) {
 } else {
   t.test('whatever dies, nothing acknowledged is lost, doubled, overfull or foreign', async (t) => {
     t.comment(`chaos seed: ${seed}`);
-    const stage = await setStage(t, await startVictim(t));
+    const stage = await setStage(t, await startVictim(t), { program: await copyProgram('campaign') });
     const history = await runCampaign(stage, { seed, durationMs: seconds * 1_000, nemesis: rage });
     const verdict = judge(history);
     t.comment(`what came of it: ${outcomes(history)}`);

@@ -24,8 +24,8 @@ const victim = await startVictim(t);
 async function judge(t: Test, aim: Aim, habits: Habits, defect?: Defect): Promise<Verdict> {
   const { patches, sql } = defect ?? {};
   const stage = await setStage(t, victim, {
-    ...(patches && { program: await copyProgram(all.indexOf(defect as Defect), patches) }),
-    ...(sql && { prepare: sql }),
+    program: await copyProgram(defect === undefined ? 'sound' : String(all.indexOf(defect)), patches),
+    prepare: [aim.sql, sql].join(';'),
   });
   return check(await runCampaign(stage, { seed: 1, habits, peaceMs: 300, ...aim }));
 }

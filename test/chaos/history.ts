@@ -107,6 +107,8 @@ export interface History {
   faults: Fault[];
   /** Ends of the service's process, and errors in it, that nobody asked for. */
   crashes: string[];
+  /** Deploys that did not come through, in words. */
+  failedDeploys: string[];
   remains: Remains;
   recovery: Recovery;
 }

@@ -27,6 +27,33 @@ const locking =
     });
   };
 
+/** The types that texts may have without a change of what they hold; the last one is theirs. */
+export const COLUMN_TYPES = ['varchar(10000)', 'text'] as const;
+
+/** Gives a text of each table another type: prepared statements that answer with it answer with other columns. */
+export async function changeColumnTypes({ look }: Stage, type: (typeof COLUMN_TYPES)[number]): Promise<void> {
+  await look(`alter table app.tasks alter column description type ${type}`);
+  await look(`alter table app.shifts alter column description type ${type}`);
+}
+
+const DEPLOY_MS = 10_000;
+
+/** Deploys, and notes when that takes too long: the requests keep a lock from it, and it goes on trying. */
+export async function deployInTime({ victim, database, failedDeploys }: Stage): Promise<void> {
+  const began = performance.now();
+  const deploying = deploy(victim.urls(database).migration).then(
+    () => true,
+    (error: Error) => {
+      failedDeploys.push(`a deploy failed: ${error.message}`);
+      return true;
+    },
+  );
+  const isOver = await Promise.race([deploying, sleep(DEPLOY_MS, false, { ref: false })]);
+  if (!isOver) {
+    failedDeploys.push(`no deploy came through in ${Math.round(performance.now() - began)} ms`);
+  }
+}
+
 /** What people do to a database and to the identity provider while the service runs. */
 export const OPERATORS: Record<string, Harm> = {
   'statements cancelled': async ({ look }, random) => {
@@ -78,9 +105,13 @@ export const OPERATORS: Record<string, Harm> = {
     await sleep(100);
     await look('alter table app.tasks drop column colour');
   },
-  'a deploy': async ({ victim, database }) => {
-    await deploy(victim.urls(database).migration);
+  'columns of other types': async (stage) => {
+    for (const type of COLUMN_TYPES) {
+      await changeColumnTypes(stage, type);
+      await sleep(100);
+    }
   },
+  'a deploy': deployInTime,
   'the identity provider away': async ({ issuer }, random) => {
     await issuer.stop();
     await sleep(random() * 1_000);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,8 @@ export interface Stage {
   issuer: { stop(): Promise<void>; start(): Promise<void> };
   clubs: Club[];
   faults: Fault[];
+  /** Deploys that did not come through, in words. */
+  failedDeploys: string[];
   now(): number;
   token(club: Club, subject: string, role: Role): Promise<string>;
   look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
@@ -43,17 +46,13 @@ export interface Stage {
 
 export interface StageOptions {
   /** The file that the process runs, from the root of the project. */
-  program?: string;
+  program: string;
   /** Changes the database before the service starts. */
   prepare?: string;
 }
 
 /** Sets everything up: a database with three clubs, the service on it, proxies on both sides. */
-export async function setStage(
-  t: Test,
-  victim: Victim,
-  { program = 'dist/server.js', prepare }: StageOptions = {},
-): Promise<Stage> {
+export async function setStage(t: Test, victim: Victim, { program, prepare }: StageOptions): Promise<Stage> {
   const database = await victim.makeDatabase();
   const { api, migration } = victim.urls(database);
   const back = await startProxy(t, api);
@@ -66,7 +65,7 @@ export async function setStage(
   });
   const clubs: Club[] = [];
   for (const name of ['north', 'south', 'west']) {
-    const canary = `canary-${name}-${Math.random().toString(16).slice(2, 10)}`;
+    const canary = `canary-${name}-${randomBytes(4).toString('hex')}`;
     const id = await provisionClub(migration, { name: canary, slug: canary, timeZone: 'Europe/Berlin' });
     clubs.push({ id, canary });
   }
@@ -100,6 +99,7 @@ export async function setStage(
     },
     clubs,
     faults: [],
+    failedDeploys: [],
     now: () => Math.round((performance.now() - began) * 1000) / 1000,
     token: ({ id, canary }, subject, role) =>
       signToken(issuer, AUDIENCE, {

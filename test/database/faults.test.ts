@@ -1,47 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type ClubTransaction, inClub } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
-import { Unavailable } from '../../src/database/failures.js';
+import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
+import { type TenantTransaction, writeInTenant } from '../../src/database/tenant-context.js';
 import { callerOf, until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
 import { asksFor, message } from '../setup/protocol.js';
 import { type Message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
 
 const HANGS_MS = 15_000;
-const AT_REST = { lent: 0, waiting: 0 };
+const AT_REST = { inUse: 0, queued: 0 };
 const db = await makeDatabase(t);
 const club = await db.makeClub('north');
 
 const isTag = (text: string) => (message: Message) =>
   message.from === 'server' && message.type === 'C' && message.text.startsWith(text);
 
-/** A database of one slot behind a proxy of its own. */
+/** A database of one connection behind a proxy of its own. */
 async function makeRoute(t: Test): Promise<{ proxy: TestProxy; database: Database }> {
   const proxy = await startProxy(t, db.url);
-  const database = new Database({ url: proxy.url, slots: 1, prepare: true });
+  const database = new Database({ url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 });
   t.teardown(() => database.close());
   return { proxy, database };
 }
 
-type Outcome = 'kept' | Unavailable['kept'] | { unexpected: unknown };
+type Outcome = 'committed' | Unavailable['committed'] | { unexpected: unknown };
 
-/** Writes a task; what became of it as the caller is told. */
+/** Writes a task, and answers with what the caller learns about it: committed, no or unknown. */
 function write(
   database: Database,
   title: string,
-  linger: (tx: ClubTransaction) => Promise<unknown> = async () => {},
+  linger: (tx: TenantTransaction) => Promise<unknown> = async () => {},
 ): Promise<Outcome> {
-  const work = async (tx: ClubTransaction) => {
+  const work = async (tx: TenantTransaction) => {
     await tx.query(sql`insert into app.tasks (title) values (${title})`);
     await linger(tx);
   };
-  const told = inClub(database, callerOf(club), 'read write', work).then(
-    () => 'kept' as const,
-    (error) => (error instanceof Unavailable ? error.kept : { unexpected: error }),
+  const outcome = writeInTenant(database, callerOf(club), 'write', work).then(
+    () => 'committed' as const,
+    (error) => (error instanceof Unavailable ? error.committed : { unexpected: error }),
   );
-  return Promise.race([told, sleep(HANGS_MS, { unexpected: 'it hangs' }, { ref: false })]);
+  return Promise.race([outcome, sleep(HANGS_MS, { unexpected: 'it hangs' }, { ref: false })]);
 }
 
 async function isThere(title: string): Promise<boolean> {
@@ -50,15 +50,15 @@ async function isThere(title: string): Promise<boolean> {
 }
 
 // The member is made before any fault, so that each write is one transaction.
-const healthy = new Database({ url: db.url, slots: 1, prepare: true });
+const healthy = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
 await write(healthy, 'warm');
 await healthy.close();
 
-// What only a deadline ends takes its seconds beside the other tests.
+// What only a deadline ends runs beside the other tests.
 const freezes = {
-  'while the connection is being opened': [(message: Message) => message.type === 'R', 'nothing'],
-  'before the login has been checked': [(message: Message) => message.type === 'P', 'nothing'],
-  'at BEGIN': [asksFor('begin'), 'nothing'],
+  'while the connection is being opened': [(message: Message) => message.type === 'R', 'no'],
+  'before the login has been checked': [(message: Message) => message.type === 'P', 'no'],
+  'at BEGIN': [asksFor('begin'), 'no'],
   'before COMMIT arrives': [asksFor('commit'), 'unknown'],
   'before the answer to COMMIT': [isTag('COMMIT'), 'unknown'],
 } as const;
@@ -71,10 +71,10 @@ const frozen = Object.entries(freezes).map(async ([when, [isMoment, expected]]) 
 });
 
 t.test(
-  'a cut at any message, in either direction, is told truthfully and harms nobody after it',
+  'a write that is cut at any message, in either direction, is reported as what it is, and the next one succeeds',
   async (t) => {
     const counted = await makeRoute(t);
-    t.equal(await write(counted.database, 'counted'), 'kept');
+    t.equal(await write(counted.database, 'counted'), 'committed');
     const talk = counted.proxy.log.length;
     const answers = (log: Message[]) =>
       log.filter(({ from, type }) => from === 'server' && type === 'Z').length;
@@ -94,90 +94,87 @@ t.test(
         const log = proxy.log.splice(0);
         // COMMIT may have been on its way when the connection was cut behind the last answer before it.
         const maySend = isCommitting(log) || (verdict === 'cut after' && answers(log) === beforeCommit);
-        // Who comes before the cut has been noticed is told that nothing was kept, and comes again.
+        // A write that comes before the cut is noticed fails, and nothing of it is kept.
         const recovered = await until(
           () => write(database, `recovered from ${name}`),
-          (again) => again === 'kept',
+          (again) => again === 'committed',
         );
         const there = await isThere(name);
         if (outcome === 'unknown') {
           unknown.add(there);
         }
-        const isTrue = outcome === 'unknown' ? maySend : there === (outcome === 'kept');
-        if (!isTrue || recovered !== 'kept' || database.load.lent > 0) {
+        const isTrue = outcome === 'unknown' ? maySend : there === (outcome === 'committed');
+        if (!isTrue || recovered !== 'committed' || database.load.inUse > 0) {
           t.same({ name, outcome, there, recovered, load: database.load }, {});
         }
         await database.close();
         await proxy.stop();
       }
     }
-    t.same([...unknown].sort(), [false, true], 'COMMIT whose answer is lost may have been kept or not');
+    t.same([...unknown].sort(), [false, true], 'a COMMIT whose answer is lost may have happened or not');
   },
 );
 
 t.test(
-  'a connection that dies before COMMIT is sent kept nothing, whatever the work does then',
+  'a connection that is lost before COMMIT is sent keeps nothing, whatever the work does then',
   async (t) => {
     const { proxy, database } = await makeRoute(t);
     const lingering = await write(database, 'lingering', async () => {
       proxy.cut();
       await sleep(100);
     });
-    t.equal(lingering, 'nothing');
+    t.equal(lingering, 'no');
     const querying = await write(database, 'querying', async (tx) => {
       proxy.cut();
       await tx.query(sql`select 1`).catch(() => {});
     });
-    t.equal(querying, 'nothing');
+    t.equal(querying, 'no');
     t.notOk((await isThere('lingering')) || (await isThere('querying')));
-    t.equal(await write(database, 'afterwards'), 'kept');
+    t.equal(await write(database, 'afterwards'), 'committed');
   },
 );
 
-t.test('what the driver cannot read is a lost connection, and not the end of the process', async (t) => {
+t.test('a message that the driver cannot read costs the connection, and not the process', async (t) => {
   const { proxy, database } = await makeRoute(t);
   const GSS = '\0\0\0\x07';
   for (const bytes of [message('R', GSS), message('R', '\0\0\0\x63'), message('D', '\x7f\x7f')]) {
     proxy.judge = ({ from, type }) => (from === 'server' && type === 'R' ? { bytes } : 'pass');
-    t.equal(await write(database, 'unreadable'), 'nothing');
+    t.equal(await write(database, 'unreadable'), 'no');
     proxy.judge = () => 'pass';
-    t.equal(await write(database, 'readable'), 'kept');
+    t.equal(await write(database, 'readable'), 'committed');
     proxy.cut();
   }
 });
 
-t.test('a slow network only takes its time', async (t) => {
+t.test('a slow network delays a write, and changes nothing else', async (t) => {
   const { proxy, database } = await makeRoute(t);
   proxy.judge = () => ({ delayMs: 1 });
-  t.equal(await write(database, 'slow'), 'kept');
+  t.equal(await write(database, 'slow'), 'committed');
 });
 
 t.test(
-  'a server that hangs up, says nothing or refuses is Unavailable, and used again once it is back',
+  'a server that hangs up, says nothing or refuses connections is Unavailable, and is used again when it is back',
   async (t) => {
     const { proxy, database } = await makeRoute(t);
     for (const greeting of ['hang up', 'say nothing'] as const) {
       proxy.greeting = greeting;
       const before = proxy.accepted;
       const outcomes = await Promise.all([1, 2].map((nth) => write(database, `${greeting} ${nth}`)));
-      t.same(outcomes, ['nothing', 'nothing'], greeting);
-      t.equal(proxy.accepted - before, 2, 'one connection for each transaction, and no storm of them');
+      t.same(outcomes, ['no', 'no'], greeting);
+      t.equal(proxy.accepted - before, 2, 'one connection for each transaction');
     }
     await proxy.stop();
-    t.same(
-      await Promise.all([1, 2, 3].map((nth) => write(database, `refused ${nth}`))),
-      Array(3).fill('nothing'),
-    );
+    t.same(await Promise.all([1, 2, 3].map((nth) => write(database, `refused ${nth}`))), Array(3).fill('no'));
     await proxy.start();
     proxy.greeting = 'connect';
-    t.equal(await write(database, 'back'), 'kept');
+    t.equal(await write(database, 'back'), 'committed');
     t.same(database.load, AT_REST);
   },
 );
 
-t.test('a connection that freezes is given up at a deadline, and its slot serves again', async (t) => {
+t.test('a connection that freezes is destroyed at a deadline, and replaced', async (t) => {
   for (const { when, expected, outcome, after, load } of await Promise.all(frozen)) {
-    t.same({ outcome, after, load }, { outcome: expected, after: 'kept', load: AT_REST }, when);
+    t.same({ outcome, after, load }, { outcome: expected, after: 'committed', load: AT_REST }, when);
   }
   const there = (when: keyof typeof freezes) => isThere(`frozen ${when}`);
   t.notOk(await there('at BEGIN'));

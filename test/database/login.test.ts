@@ -1,16 +1,19 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import net from 'node:net';
 import pg from 'pg';
 import t from 'tap';
 import { environmentWith } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
-import { UnsafeRole } from '../../src/database/failures.js';
-import { isDeployed } from '../../src/database/readiness.js';
+import { ConnectionLost, reasonOf, UnsafeDatabase } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
+import { readOwn } from '../../src/database/tenant-context.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { createDatabase } from '../../src/development/database.js';
 import { urlOf } from '../../src/development/test-cluster.js';
+import { isDeployed } from '../../src/ops/schema-version.js';
+import { freePort } from '../setup/free-port.js';
 import { startServer } from '../setup/server.js';
 
 // Roles belong to a whole server, and dangerous ones would be findings in the databases of other tests.
@@ -39,76 +42,117 @@ const refused = {
   'may become a role that policies do not bind': await login('climber', 'in role bypassing'),
 };
 
+const openDatabase = (url: string, prepare = true) =>
+  new Database({ url, size: 2, prepare, readsPerConnection: 8 });
+
 t.test(
   'a login that the policies do not bind, or that may become one, is refused with its reason',
   async (t) => {
     for (const [reason, url] of Object.entries(refused)) {
-      const database = new Database({ url, slots: 2, prepare: true });
-      const attempt = isDeployed(database);
-      await t.rejects(attempt, UnsafeRole);
-      await t.rejects(attempt, { message: new RegExp(`DATABASE_URL ${reason},`) });
-      t.same(database.load, { lent: 0, waiting: 0 });
-      await database.close();
+      for (const prepare of [true, false]) {
+        const database = openDatabase(url, prepare);
+        const attempt = isDeployed(database);
+        await t.rejects(attempt, UnsafeDatabase);
+        await t.rejects(attempt, { message: new RegExp(`DATABASE_URL ${reason},`) });
+        t.same(database.load, { inUse: 0, queued: 0 });
+        await database.close();
+      }
     }
   },
 );
 
 t.test('a dangerous login stays refused when it calls itself by a harmless role', async (t) => {
-  const database = new Database({ url: `${db.adminUrl}?role=club_api`, slots: 1, prepare: true });
+  const database = openDatabase(`${db.adminUrl}?role=club_api`);
   await t.rejects(isDeployed(database), { message: /is a superuser/ });
   await database.close();
 });
 
 t.test('the runtime login is admitted', async (t) => {
-  const database = new Database({ url: db.url, slots: 1, prepare: true });
+  const database = openDatabase(db.url);
   t.equal(await isDeployed(database), true);
   await database.close();
 });
 
-t.test('a session plans a statement once and reads by default; behind a pooler nothing is set', async (t) => {
-  const entry = {
-    statement: sql`select ''`,
-    isEcho: () => true,
-    accept: () => {},
-  };
-  for (const [prepare, settings] of [
-    [true, { planCacheMode: 'force_generic_plan', isolation: 'repeatable read', readOnly: 'on' }],
-    [false, { planCacheMode: 'auto', isolation: 'read committed', readOnly: 'off' }],
-  ] as const) {
-    const database = new Database({ url: db.url, slots: 1, prepare });
-    const rows = await database.transaction('read write', entry, (tx) =>
-      tx.query(sql`
-        select
-          current_setting('plan_cache_mode') as plan_cache_mode,
-          current_setting('default_transaction_isolation') as isolation,
-          current_setting('default_transaction_read_only') as read_only`),
-    );
-    t.same(rows, [settings], `prepared statements ${prepare ? 'on' : 'off'}`);
-    await database.close();
+t.test(
+  'a session has the settings of its role and of its URL, and UTC and ISO whatever the URL says',
+  async (t) => {
+    const settings = sql`
+    select current_setting('plan_cache_mode') as "planCacheMode", current_setting('statement_timeout') as "statementTimeout",
+      current_setting('work_mem') as "workMem", current_setting('TimeZone') as "timeZone",
+      current_setting('DateStyle') as "dateStyle", current_setting('application_name') as "applicationName"`;
+    for (const [query, workMem, applicationName] of [
+      ['', '4MB', 'club-management-service'],
+      ['?options=-c%20work_mem%3D8MB&TimeZone=Asia/Tokyo&DateStyle=German', '8MB', 'club-management-service'],
+      ['?application_name=second', '4MB', 'second'],
+    ] as const) {
+      const database = openDatabase(`${db.url}${query}`);
+      t.match(await readOwn(database, 'readSettings', settings), [
+        {
+          ...{ planCacheMode: 'force_generic_plan', statementTimeout: '5s' },
+          ...{ workMem, timeZone: 'UTC', dateStyle: /^ISO/, applicationName },
+        },
+      ]);
+      await database.close();
+    }
+  },
+);
+
+// What the process says.
+
+interface Service {
+  process: ChildProcess;
+  /** Everything that it has written. */
+  output: () => string;
+  /** Resolves when it has written something of this form, or has ended. */
+  until: (form: RegExp) => Promise<void>;
+}
+
+function startProcess(url: string): Service {
+  const child = spawn(process.execPath, ['dist/server.js'], {
+    env: environmentWith({
+      ...{ DATABASE_URL: url, AUTH_ISSUER: 'http://127.0.0.1:9', NODE_ENV: 'test' },
+      ...{ PORT: '0', LOG_LEVEL: 'info' },
+    }),
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  let look = () => {};
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text) => {
+      output += text;
+      look();
+    });
   }
-});
+  return {
+    process: child,
+    output: () => output,
+    until: (form) =>
+      new Promise((resolve) => {
+        look = () => form.test(output) && resolve();
+        look();
+        child.once('close', () => resolve());
+      }),
+  };
+}
+
+/** Starts the service and ends it when it listens; answers with its warnings until then. */
+async function warningsOf(url: string): Promise<{ msg: string; reason?: string }[]> {
+  const service = startProcess(url);
+  await service.until(/Server listening/);
+  service.process.kill('SIGKILL');
+  const [started = ''] = service.output().split(/^.*Server listening/m, 1);
+  return started
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ level }) => level === 'warn' || level === 40);
+}
 
 t.test('the service ends with 1 and one sentence when its login is dangerous', async (t) => {
   const ends = [db.adminUrl, refused['may become the owner of the tables']].map(async (url) => {
-    const service = spawn(process.execPath, ['dist/server.js'], {
-      env: environmentWith({
-        ...{
-          DATABASE_URL: url,
-          AUTH_ISSUER: 'http://127.0.0.1:9',
-          NODE_ENV: 'test',
-          PORT: '0',
-          LOG_LEVEL: 'info',
-        },
-      }),
-    });
-    let output = '';
-    for (const stream of [service.stdout, service.stderr]) {
-      stream.on('data', (text) => {
-        output += text;
-      });
-    }
-    const [code] = await once(service, 'close');
-    return { code, output };
+    const service = startProcess(url);
+    const [code] = await once(service.process, 'close');
+    return { code, output: service.output() };
   });
   for (const { code, output } of await Promise.all(ends)) {
     t.equal(code, 1);
@@ -118,4 +162,107 @@ t.test('the service ends with 1 and one sentence when its login is dangerous', a
     );
     t.notMatch(output, password);
   }
+});
+
+t.test('a start says why the database cannot be used, and what to do about it', async (t) => {
+  const port = await freePort();
+  const of = (url: string, change: (url: URL) => void) => {
+    const changed = new URL(url);
+    change(changed);
+    return changed.href;
+  };
+  await admin.query("create role no_connect login password 'secret'");
+  const faults: Record<string, [url: string, reason: RegExp]> = {
+    'wrong password': [
+      of(db.url, (url) => {
+        url.password = 'wrong';
+      }),
+      /password authentication failed for user "club_api"\. .*correct DATABASE_URL/,
+    ],
+    'login missing': [
+      of(db.url, (url) => {
+        url.username = 'nobody';
+      }),
+      /password authentication failed for user "nobody"\. .*run sql\/roles\.sql/,
+    ],
+    'unknown database': [
+      urlOf(db.url, 'nothing', { user: 'club_api', password: server.password }),
+      /database "nothing" does not exist\. .*create the database/,
+    ],
+    'no right to connect': [
+      urlOf(db.url, name, { user: 'no_connect', password: 'secret' }),
+      /permission denied for database "club"\. .*run sql\/roles\.sql/,
+    ],
+    'port closed': [
+      of(db.url, (url) => {
+        url.port = String(port);
+      }),
+      new RegExp(`ECONNREFUSED.*:${port}\\. Nothing listens there: start PostgreSQL`),
+    ],
+    'port closed, of a name with several addresses': [
+      of(db.url, (url) => {
+        url.host = `localhost:${port}`;
+      }),
+      new RegExp(`ECONNREFUSED.*:${port}\\. Nothing listens there: start PostgreSQL`),
+    ],
+    'no such socket': [
+      `postgres://localhost/club?host=/nowhere`,
+      /ENOENT.*\. A file or a socket that DATABASE_URL names does not exist/,
+    ],
+    'TLS that the server lacks': [`${db.url}?sslmode=require`, /the server does not offer TLS/],
+  };
+  const warnings = await Promise.all(
+    Object.entries(faults).map(async ([fault, [url, reason]]) => ({
+      fault,
+      reason,
+      said: await warningsOf(url),
+    })),
+  );
+  for (const { fault, reason, said } of warnings) {
+    t.match(said, [{ reason, msg: 'The database cannot be used: not ready until it can.' }], fault);
+    t.equal(said.length, 1, fault);
+    t.notMatch(JSON.stringify(said), server.password);
+  }
+});
+
+t.test('the reason of a host name with several addresses names each of them', async (t) => {
+  const port = await freePort();
+  const addresses = [
+    { address: '127.0.0.1', family: 4 },
+    { address: '127.0.0.2', family: 4 },
+  ];
+  const socket = net.connect({
+    host: 'database.example',
+    port,
+    lookup: (_, __, found) => found(null, addresses),
+  });
+  const [error] = await once(socket, 'error');
+  t.equal(
+    reasonOf(new ConnectionLost(error)),
+    `connect ECONNREFUSED 127.0.0.1:${port}, connect ECONNREFUSED 127.0.0.2:${port}. ` +
+      'Nothing listens there: start PostgreSQL, or correct host and port in DATABASE_URL.',
+  );
+});
+
+t.test(
+  'a start without the setting plan_cache_mode of roles.sql warns of it; one with it warns of nothing',
+  async (t) => {
+    t.same(await warningsOf(db.url), []);
+    const user = 'unset';
+    const url = await login(user, 'in role club_api');
+    t.match(await warningsOf(url), [
+      {
+        login: user,
+        planCacheMode: 'auto',
+        msg: /plan_cache_mode = force_generic_plan.*run sql\/roles\.sql/,
+      },
+    ]);
+  },
+);
+
+t.test('a start on a database that is not deployed warns of it, and of nothing else', async (t) => {
+  await createDatabase(server, 'empty');
+  const said = await warningsOf(server.url('empty', 'club_api', server.password));
+  t.match(said, [{ msg: /older than this release/ }]);
+  t.equal(said.length, 1);
 });

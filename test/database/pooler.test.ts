@@ -4,7 +4,7 @@ import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
 
 const SERVER_CONNECTIONS = 2;
-const SLOTS = 6;
+const SIZE = 6;
 const CALLERS = 20;
 const CAPACITY = 7;
 const program = await findPgBouncer();
@@ -15,8 +15,9 @@ t.test(
   async (t) => {
     const service = await startService(t, {}, async (db) => ({
       url: await startPooler(t, program as string, db.url, SERVER_CONNECTIONS),
-      slots: SLOTS,
+      size: SIZE,
       prepare: false,
+      readsPerConnection: 8,
     }));
     const clubs = await Promise.all(
       ['north', 'south'].map(async (name) => {
@@ -93,6 +94,6 @@ t.test(
       `select count(*)::int as connections from pg_stat_activity
        where datname = current_database() and application_name = 'club-management-service'`,
     );
-    t.same(used, { connections: SERVER_CONNECTIONS }, `${SLOTS} sessions shared ${SERVER_CONNECTIONS}`);
+    t.same(used, { connections: SERVER_CONNECTIONS }, `${SIZE} connections shared ${SERVER_CONNECTIONS}`);
   },
 );

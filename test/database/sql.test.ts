@@ -1,5 +1,13 @@
 import t from 'tap';
-import { join, type Statement, sql, type Value } from '../../src/database/sql.js';
+import {
+  containing,
+  join,
+  joinValues,
+  operation,
+  type Statement,
+  sql,
+  type Value,
+} from '../../src/database/sql.js';
 
 /** A statement as PostgreSQL is sent it. */
 function sent({ strings, values }: Statement): [string, ...Value[]] {
@@ -32,6 +40,31 @@ t.test('join puts a separator between statements', (t) => {
   const conditions = [sql`a = ${1}`, sql`b is null`, sql`c = ${3}`];
   t.same(sent(join(conditions, sql` and `)), ['a = $1 and b is null and c = $2', 1, 3]);
   t.same(sent(join([sql`only ${1}`], sql`, `)), ['only $1', 1]);
+  t.end();
+});
+
+t.test('joinValues makes each value a parameter of its own', (t) => {
+  t.same(sent(sql`state in (${joinValues(['Open', 'Done'])})`), ['state in ($1, $2)', 'Open', 'Done']);
+  t.same(sent(joinValues([null])), ['$1', null]);
+  t.end();
+});
+
+t.test('a pattern takes its text literally', (t) => {
+  t.equal(containing('100% of_a\\b'), '%100\\% of\\_a\\\\b%');
+  t.equal(containing(''), '%%');
+  t.end();
+});
+
+t.test('an operation is a comment of an identifier, and nothing else can be put into it', (t) => {
+  t.same(sent(sql`${operation('listTasks')}select ${1}`), ['/* listTasks */select $1', 1]);
+  t.equal(
+    operation('listTasks').strings,
+    operation('listTasks').strings,
+    'the same statement is prepared once',
+  );
+  for (const name of ['', 'a b', 'x */ drop table app.tasks; /*', 'a-b', 'naïve', 'a\nb']) {
+    t.throws(() => operation(name), TypeError, JSON.stringify(name));
+  }
   t.end();
 });
 

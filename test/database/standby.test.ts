@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import t from 'tap';
 import { provisionClub } from '../../src/clubs/provision.js';
-import { inClub } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
-import { Unavailable } from '../../src/database/failures.js';
+import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
+import { writeInTenant } from '../../src/database/tenant-context.js';
 import { startVictim } from '../chaos/postgres.js';
 import { callerOf, until } from '../setup/caller.js';
 
@@ -13,7 +13,7 @@ import { callerOf, until } from '../setup/caller.js';
 const victim = await startVictim(t);
 const name = await victim.makeDatabase();
 const look = <Row extends pg.QueryResultRow>(text: string) => victim.look<Row>(name, text);
-const database = new Database({ url: victim.urls(name).api, slots: 1, prepare: true });
+const database = new Database({ url: victim.urls(name).api, size: 1, prepare: true, readsPerConnection: 1 });
 t.teardown(() => database.close());
 const club = await provisionClub(victim.urls(name).migration, {
   name: 'North',
@@ -21,13 +21,13 @@ const club = await provisionClub(victim.urls(name).migration, {
   timeZone: 'Europe/Berlin',
 });
 
-/** What a writer of a task is told. */
+/** Writes a task, and answers with what its caller learns about it. */
 const write = (title: string) =>
-  inClub(database, callerOf(club), 'read write', (tx) =>
+  writeInTenant(database, callerOf(club), 'write', (tx) =>
     tx.query(sql`insert into app.tasks (title) values (${title})`),
   ).then(
-    () => 'kept',
-    (error) => (error instanceof Unavailable ? error.kept : error),
+    () => 'committed',
+    (error) => (error instanceof Unavailable ? error.committed : error),
   );
 const isThere = async (title: string) =>
   (await look(`select from app.tasks where title = '${title}'`)).length === 1;
@@ -42,31 +42,34 @@ const waiting = async (): Promise<number> => {
 };
 let count = 0;
 /** Writes until a COMMIT waits: the setting takes its time. */
-const writeAndWait = async (): Promise<{ title: string; told: Promise<unknown>; pid: number }> => {
+const writeAndWait = async (): Promise<{ title: string; outcome: Promise<unknown>; pid: number }> => {
   count += 1;
   const title = `write ${count}`;
-  const told = write(title);
-  const pid = await Promise.race([waiting(), told]);
-  return typeof pid === 'number' ? { title, told, pid } : writeAndWait();
+  const outcome = write(title);
+  const pid = await Promise.race([waiting(), outcome]);
+  return typeof pid === 'number' ? { title, outcome, pid } : writeAndWait();
 };
 
-t.test('a COMMIT that waits no longer for its standby is no promise', async (t) => {
-  t.equal(await write('before'), 'kept');
-  await waitFor('nobody');
-  for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) {
-    const { title, told, pid } = await writeAndWait();
-    await look(`select ${end}(${pid})`);
-    t.equal(await told, 'unknown', end);
-    t.ok(await isThere(title), 'kept here, and nowhere else');
-  }
-  t.equal(await write('late'), 'unknown', 'who waits for too long');
-  await waitFor('');
-  t.equal(
-    await until(
-      () => write('after'),
-      (told) => told === 'kept',
-    ),
-    'kept',
-  );
-  t.same(database.load, { lent: 0, waiting: 0 });
-});
+t.test(
+  'a COMMIT whose wait for its standby was ended is reported as unknown, and its connection is destroyed',
+  async (t) => {
+    t.equal(await write('before'), 'committed');
+    await waitFor('nobody');
+    for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) {
+      const { title, outcome, pid } = await writeAndWait();
+      await look(`select ${end}(${pid})`);
+      t.equal(await outcome, 'unknown', end);
+      t.ok(await isThere(title), 'committed here, and nowhere else');
+    }
+    t.equal(await write('late'), 'unknown', 'the deadline of the transaction ends the wait');
+    await waitFor('');
+    t.equal(
+      await until(
+        () => write('after'),
+        (outcome) => outcome === 'committed',
+      ),
+      'committed',
+    );
+    t.same(database.load, { inUse: 0, queued: 0 });
+  },
+);

@@ -1,13 +1,61 @@
-import t from 'tap';
-import { inClub } from '../../src/database/context.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { Connection } from '../../src/database/connection.js';
 import { Database } from '../../src/database/database.js';
-import { sql, type Value } from '../../src/database/sql.js';
-import type { Transaction } from '../../src/database/transaction.js';
+import { ConnectionLost, isStatementError } from '../../src/database/errors.js';
+import type { Entry } from '../../src/database/read.js';
+import { type Statement, sql, type Value } from '../../src/database/sql.js';
+import { writeInTenant } from '../../src/database/tenant-context.js';
+import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
 import { Problem } from '../../src/problems/problem.js';
-import { callerOf } from '../setup/caller.js';
+import { callerOf, until } from '../setup/caller.js';
+import { asksFor, message } from '../setup/protocol.js';
+import { type Message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { makeWork, sqlstate } from '../setup/work.js';
 
-const { db, club, database, anna, write, insert, titles } = await makeWork(t);
+const { db, club, database, anna, size, write, insert, titles } = await makeWork(t);
+const pooled = new Database({ url: db.url, size: 1, prepare: false, readsPerConnection: 1 });
+t.teardown(() => pooled.close());
+
+const AT_REST = { inUse: 0, queued: 0 };
+const PID = sql`select pg_backend_pid() as pid`;
+const fails = (code: string): Statement => sql`select app.fail_with(${code})`;
+
+await db.look(`
+  create function app.fail_with(code text) returns void language plpgsql as
+    $$ begin raise exception using errcode = code, message = 'on purpose'; end $$;
+  grant execute on function app.fail_with(text) to club_api;
+  create table app.gates (id int primary key, held int);
+  insert into app.gates values (1, 0), (2, 0);
+  grant select, update on app.gates to club_api;
+  create function app.refuse_at_commit() returns trigger language plpgsql as
+    $$ begin raise exception using errcode = substr(new.title, 8), message = 'on purpose'; end $$;
+  create constraint trigger refuse_at_commit after insert on app.tasks
+    deferrable initially deferred for each row when (new.title like 'commit %') execute function app.refuse_at_commit()`);
+
+/** A connection of the test's own. */
+async function connect(t: Test, url = db.url): Promise<Connection> {
+  const connection = new Connection({ url, prepare: true });
+  t.teardown(() => connection.destroy(new Error('the test is over')));
+  await connection.ready;
+  return connection;
+}
+
+/** What enters the club as Anna. */
+const entry = (change: Partial<Entry<object>> = {}): Entry<object> => ({
+  tenant: club,
+  columns: sql`* from app.enter(${club}, 'anna', 'Admin', 'anna', null, null)`,
+  verify: () => true,
+  ...change,
+});
+const transact = <Result>(
+  connection: Connection,
+  work: (tx: Transaction) => Promise<Result>,
+  enter = entry(),
+  accept: (context: object) => void = () => {},
+) => runTransaction(connection, 'read write', 'write', enter, accept, work);
+
+// What the caller's work may do.
 
 t.test('work that swallows a failed query cannot commit, and later queries fail the same way', async (t) => {
   let later: unknown;
@@ -64,6 +112,7 @@ t.test('nothing is kept of work that throws, whatever it throws and whenever', a
       throw undefined;
     },
   ];
+  const { lost } = database.connections;
   for (const work of works) {
     await write(work).then(
       () => t.fail('must throw'),
@@ -71,10 +120,12 @@ t.test('nothing is kept of work that throws, whatever it throws and whenever', a
     );
   }
   t.same(await titles('thrown'), []);
-  t.same(database.load, { lent: 0, waiting: 0 });
+  t.same(database.load, AT_REST);
+  t.equal(database.connections.lost, lost, 'ROLLBACK ends them, and each connection is used again');
 });
 
-t.test('an undefined parameter is refused before it reaches the driver, and harms nobody', async (t) => {
+t.test('an undefined parameter is refused before the driver sees it, and costs no connection', async (t) => {
+  const { lost } = database.connections;
   const run = write(async (tx) => {
     await tx.query(insert('half'));
     await tx.query(sql`insert into app.tasks (title) values (${undefined as unknown as Value})`);
@@ -82,42 +133,409 @@ t.test('an undefined parameter is refused before it reaches the driver, and harm
   await t.rejects(run, TypeError);
   t.same(await titles('half'), []);
   t.same(await write((tx) => tx.query(sql`select 1 as one`)), [{ one: 1 }]);
+  t.equal(database.connections.lost, lost);
 });
 
-t.test('a new member is there after a GET that stays READ ONLY, also when its work is refused', async (t) => {
+t.test('a new member is kept also when the work is refused, and nothing else is', async (t) => {
   for (const subject of ['berta', 'carl']) {
-    const caller = callerOf(club, 'Viewer', subject);
-    const seen: unknown[] = [];
-    const run = inClub(database, caller, 'read once', async (tx) => {
-      seen.push(await tx.query(sql`show transaction_read_only`), tx.memberId);
+    let memberId: string | undefined;
+    const run = writeInTenant(database, callerOf(club, 'Manager', subject), 'write', async (tx) => {
+      await tx.query(insert(`of ${subject}`));
+      memberId = tx.memberId;
       if (subject === 'carl') throw new Problem('shift_not_found');
     });
     await (subject === 'carl' ? t.rejects(run, { code: 'shift_not_found' }) : run);
     const [member] = await db.look('select id, role from app.members where external_user_id = $1', [subject]);
-    t.same(member?.role, 'Viewer');
-    t.same(seen, [[{ transactionReadOnly: 'on' }], member?.id]);
+    t.same(member, { id: memberId, role: 'Manager' });
+  }
+  t.same(await titles('of %'), ['of berta']);
+});
+
+t.test('a club that does not exist is TenantNotFound, and no row of it is seen or written', async (t) => {
+  const unknown = { ...callerOf(club), tenantId: '99999999-9999-4999-8999-999999999999' };
+  for (const at of [database, pooled]) {
+    let seen: unknown;
+    const run = writeInTenant(at, unknown, 'write', async (tx) => {
+      seen = await tx.query(sql`select title from app.tasks`);
+    });
+    await t.rejects(run, { name: 'TenantNotFound' });
+    t.equal(seen, undefined);
+    const silent = writeInTenant(at, unknown, 'write', async () => 'it asked nothing');
+    await t.rejects(silent, { name: 'TenantNotFound' });
   }
 });
 
 t.test(
-  'instants keep their microseconds, there and back, whatever format the database prefers',
+  'a reader of several statements has one snapshot and cannot write; a writer sees what is newest',
   async (t) => {
-    const [{ name } = { name: '' }] = await db.look<{ name: string }>('select current_database() as name');
-    await db.look(`alter database ${name} set datestyle = 'German'`);
-    const preferring = new Database({ url: db.url, slots: 1, prepare: false });
-    for (const at of [database, preferring]) {
-      for (const instant of [
-        '2026-05-01T18:00:00.123456Z',
-        '1970-01-01T00:00:00.000001Z',
-        '2199-12-31T23:59:59.999999Z',
-        '2026-05-01T18:00:00Z',
-      ]) {
-        const read = inClub(at, anna, 'read only', (tx) =>
-          tx.query(sql`select ${instant}::timestamptz as instant`),
+    for (const [mode, seen, refused] of [
+      ['read only', 0, '25006'],
+      ['read write', 1, undefined],
+    ] as [Mode, number, unknown][]) {
+      for (const at of [database, pooled]) {
+        const title = `between ${mode} ${at === pooled}`;
+        const count = sql`select count(*)::int as count from app.tasks where title = ${title}`;
+        const after = await at.transaction(
+          mode,
+          'several',
+          entry(),
+          () => {},
+          async (tx) => {
+            await tx.query(count);
+            await write((other) => other.query(insert(title)));
+            return tx.query(count);
+          },
         );
-        t.same(await read, [{ instant }]);
+        t.same(after, [{ count: seen }], title);
+        const writing = at.transaction(
+          mode,
+          'several',
+          entry(),
+          () => {},
+          (tx) => tx.query(insert(`by ${mode}`)),
+        );
+        t.equal(await writing.then(() => undefined, sqlstate), refused);
       }
     }
-    await preferring.close();
   },
 );
+
+// Attempts.
+
+t.test('a serialization failure or a deadlock is tried twice in all; another failure once', async (t) => {
+  for (const [code, attempts] of [
+    ['40001', 2],
+    ['40P01', 2],
+    ['55P03', 1],
+    ['57014', 1],
+    ['23505', 1],
+    ['SH004', 1],
+  ] as const) {
+    for (const times of [1, 9]) {
+      let runs = 0;
+      const run = write((tx) => tx.query(++runs > times ? sql`select` : fails(code)));
+      t.equal(await run.then(() => 'kept', sqlstate), times < attempts ? 'kept' : code, `${code} × ${times}`);
+      t.equal(runs, Math.min(attempts, times + 1));
+    }
+  }
+});
+
+t.test('two transactions that deadlock both succeed', async (t) => {
+  let met = 0;
+  const meet = (first: number, second: number) => {
+    let runs = 0;
+    return write(async (tx) => {
+      runs += 1;
+      // The other one needs a moment to go on, or the second attempt meets it again.
+      await (runs > 1 && sleep(500));
+      await tx.query(sql`update app.gates set held = held + 1 where id = ${first}`);
+      met += 1;
+      await until(
+        () => met,
+        (count) => count >= 2,
+      );
+      await tx.query(sql`update app.gates set held = held + 1 where id = ${second}`);
+    });
+  };
+  await Promise.all([meet(1, 2), meet(2, 1)]);
+  t.same(await db.look('select held from app.gates order by id'), [{ held: 2 }, { held: 2 }]);
+});
+
+t.test('after a change of a table’s columns no transaction fails, on any connection', async (t) => {
+  for (const at of ['first', 'second']) {
+    const select = () =>
+      write(async (tx) => {
+        await (at === 'second' && tx.query(sql`select`));
+        return tx.query(sql`select * from app.gates where id = ${1}`);
+      });
+    await Promise.all(Array.from({ length: size }, select));
+    await db.look(`alter table app.gates add column at_${at} text`);
+    for (const rows of await Promise.all(Array.from({ length: size }, select))) {
+      t.match(rows, [{ id: 1, [`at_${at}`]: null }]);
+    }
+  }
+  t.same(database.load, AT_REST);
+});
+
+// How it ends.
+
+t.test('an ERROR at COMMIT surfaces, nothing is kept, and the same connection is used again', async (t) => {
+  const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
+  t.teardown(() => one.close());
+  for (const at of [one, pooled]) {
+    const pid = () => writeInTenant(at, anna, 'write', (tx) => tx.query(PID));
+    const before = await pid();
+    for (const [code, attempts] of [
+      ['23514', 1],
+      ['40001', 2],
+      ['40P01', 2],
+    ] as const) {
+      let runs = 0;
+      const run = writeInTenant(at, anna, 'write', (tx) => {
+        runs += 1;
+        return tx.query(insert(`commit ${code}`));
+      });
+      t.equal(await run.catch(sqlstate), code);
+      t.equal(runs, attempts, `${attempts} attempts of ${code} at COMMIT`);
+      t.same(await pid(), before);
+    }
+    t.equal(at.connections.lost, 0);
+  }
+  t.same(await titles('commit%'), []);
+});
+
+t.test(
+  'a failure that only the server knows makes COMMIT a ROLLBACK: Unavailable, and nothing is kept',
+  async (t) => {
+    const connection = await connect(t);
+    const run = transact(connection, async (tx) => {
+      await tx.query(insert('unknown failure'));
+      await connection.query(sql`select 1 / 0`).catch(() => {});
+    });
+    await t.rejects(run, { name: 'Unavailable', committed: 'no' });
+    t.same(await titles('unknown failure'), []);
+    t.notOk(connection.isDestroyed);
+  },
+);
+
+t.test('a COMMIT outside of a transaction is doubt: unknown, and the connection is destroyed', async (t) => {
+  const connection = await connect(t);
+  const run = transact(connection, async (tx) => {
+    await tx.query(insert('ended'));
+    await tx.query(sql`commit`);
+  });
+  await t.rejects(run, { name: 'Unavailable', committed: 'unknown', cause: { cause: { message: /25P01/ } } });
+  t.ok(connection.isDestroyed);
+});
+
+t.test('a ROLLBACK outside of a transaction is doubt, and the connection is destroyed', async (t) => {
+  const connection = await connect(t);
+  const run = transact(connection, async (tx) => {
+    await tx.query(sql`rollback`);
+    throw new Problem('shift_full');
+  });
+  await t.rejects(run, { code: 'shift_full' });
+  t.ok(connection.isDestroyed);
+});
+
+t.test(
+  'a BEGIN inside of a transaction is doubt: nothing of it is believed, and the connection is destroyed',
+  async (t) => {
+    const connection = await connect(t);
+    await connection.query(sql`begin`);
+    let seen: unknown;
+    const run = transact(connection, async (tx) => {
+      seen = await tx.query(sql`select 1`);
+    });
+    await t.rejects(run, { name: 'ConnectionLost', committed: 'no', cause: { message: /25001/ } });
+    t.equal(seen, undefined);
+    t.ok(connection.isDestroyed);
+  },
+);
+
+t.test('a FATAL error destroys the connection, and the transaction is Unavailable', async (t) => {
+  const connection = await connect(t);
+  const run = transact(connection, async (tx) => {
+    await tx.query(insert('fatal'));
+    await tx.query(sql`select pg_terminate_backend(pg_backend_pid())`);
+  });
+  await t.rejects(run, {
+    name: 'ConnectionLost',
+    committed: 'no',
+    cause: { message: 'the connection closed' },
+  });
+  t.ok(connection.isDestroyed);
+  t.same(await titles('fatal'), []);
+});
+
+t.test('a tag other than the one that was asked for destroys the connection', async (t) => {
+  for (const [tag, committed] of [
+    ['BEGIN', 'no'],
+    ['COMMIT', 'unknown'],
+    ['ROLLBACK', undefined],
+  ] as const) {
+    const proxy = await startProxy(t, db.url);
+    proxy.judge = ({ from, type, text }) =>
+      from === 'server' && type === 'C' && text === `${tag}\0`
+        ? { bytes: message('C', 'PREPARE\0') }
+        : 'pass';
+    const connection = await connect(t, proxy.url);
+    const run = transact(connection, async (tx) => {
+      await tx.query(sql`select`);
+      if (tag === 'ROLLBACK') throw new Problem('shift_full');
+    });
+    await t.rejects(
+      run,
+      committed === undefined ? { code: 'shift_full' } : { name: 'Unavailable', committed },
+    );
+    t.ok(connection.isDestroyed, tag);
+  }
+});
+
+t.test(
+  'a ROLLBACK that the server refuses destroys the connection: it may still be in the transaction',
+  async (t) => {
+    const refusal = message('E', 'SERROR\0VERROR\0C57014\0Mcanceling statement due to user request\0\0');
+    for (const [title, expected] of [
+      ['refused', { code: 'shift_full' }],
+      ['commit 23514', { code: '23514' }],
+    ] as const) {
+      const proxy = await startProxy(t, db.url);
+      proxy.judge = ({ from, type, text }) =>
+        from === 'server' && type === 'C' && text === 'ROLLBACK\0' ? { bytes: refusal } : 'pass';
+      const connection = await connect(t, proxy.url);
+      const run = transact(connection, async (tx) => {
+        await tx.query(insert(title));
+        if (title === 'refused') throw new Problem('shift_full');
+      });
+      await t.rejects(run, expected);
+      t.ok(connection.isDestroyed, title);
+    }
+  },
+);
+
+// What leaves when.
+
+/** Statements and the answers to them, in the order in which they went through the proxy. */
+const talkOf = (log: Message[]) =>
+  log.flatMap(({ from, type, statement }) => {
+    const [word] = /^\w+/.exec(statement?.replace(/^\/\*.*?\*\/\s*/, '') ?? '') ?? [];
+    return from === 'client'
+      ? type === 'P'
+        ? [`prepare ${word}`]
+        : type === 'B'
+          ? [word]
+          : []
+      : type === 'Z'
+        ? ['answer']
+        : [];
+  });
+
+t.test(
+  'BEGIN, the entry and the first statement leave before any answer; every later one after the answer before it',
+  async (t) => {
+    const proxy = await startProxy(t, db.url);
+    const connection = await connect(t, proxy.url);
+    const run = () =>
+      transact(connection, async (tx) => {
+        void tx.query(insert('leaves 1'));
+        void tx.query(sql`update app.tasks set title = ${'leaves 2'} where title = ${'leaves 1'}`);
+        void tx.query(sql`delete from app.tasks where title = ${'leaves 2'}`);
+      });
+    await run();
+    const before = proxy.log.length;
+    await run();
+    t.same(talkOf(proxy.log.slice(before)), [
+      ...['begin', 'select', 'insert', 'answer', 'answer', 'answer'],
+      ...['update', 'answer', 'delete', 'answer', 'commit', 'answer'],
+    ]);
+  },
+);
+
+t.test('without prepared statements nothing leaves behind a statement without an answer', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  const connection = new Connection({ url: proxy.url, prepare: false });
+  t.teardown(() => connection.destroy(new Error('the test is over')));
+  await connection.ready;
+  const before = proxy.log.length;
+  await transact(connection, (tx) => tx.query(insert('unprepared')));
+  t.same(
+    talkOf(proxy.log.slice(before)).filter((word) => !word?.startsWith('prepare')),
+    ['begin', 'answer', 'select', 'answer', 'insert', 'answer', 'commit', 'answer'],
+  );
+});
+
+t.test('a COMMIT leaves when every statement is answered, and none when one has failed', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  const connection = await connect(t, proxy.url);
+  await transact(connection, (tx) => tx.query(insert('sent')));
+  const before = proxy.log.length;
+  const run = transact(connection, async (tx) => {
+    await tx.query(insert('sent'));
+    void tx.query(sql`select 1 / 0`);
+  });
+  t.equal(await run.catch(sqlstate), '22012');
+  t.same(talkOf(proxy.log.slice(before)).slice(-2), ['rollback', 'answer']);
+  t.notOk(proxy.log.slice(before).some(asksFor('commit')));
+});
+
+/** Makes the server refuse each BEGIN, outside of a transaction, as a standby does. */
+const refuseBegin = (proxy: TestProxy) => {
+  proxy.judge = (sent) => {
+    const [, name] = sent.text.split('\0', 2);
+    const noParameters = '\0\0\0\x01\xff\xff\xff\xff\0\0';
+    return asksFor('begin')(sent) ? { bytes: message('B', `\0${name}\0${noParameters}`) } : 'pass';
+  };
+};
+
+t.test(
+  'a BEGIN that the server refuses is Unavailable, its connection is destroyed, and nothing is written',
+  async (t) => {
+    const proxy = await startProxy(t, db.url);
+    const connection = await connect(t, proxy.url);
+    const once = () => transact(connection, (tx) => tx.query(insert('without begin')));
+    await once();
+    t.same(await titles('without begin'), ['without begin']);
+    const before = proxy.log.length;
+    refuseBegin(proxy);
+    await t.rejects(once(), { name: 'Unavailable', committed: 'no', cause: { code: '08P01' } });
+    t.ok(proxy.log.slice(before).some(asksFor('insert')), 'the insert left behind it');
+    t.ok(connection.isDestroyed);
+    t.same(await titles('without begin'), ['without begin']);
+
+    const aborted = await connect(t);
+    await aborted.query(sql`begin`);
+    await aborted.query(sql`select 1 / 0`).catch(() => {});
+    await t.rejects(
+      transact(aborted, (tx) => tx.query(insert('aborted'))),
+      { name: 'Unavailable', cause: { code: '25P02' } },
+    );
+    t.ok(aborted.isDestroyed);
+  },
+);
+
+t.test('rows of the first statement are believed only when the entry is verified and accepted', async (t) => {
+  const refuse = () => {
+    throw new Problem('tenant_forbidden');
+  };
+  const cases: [name: string, enter: Entry<object>, accept: () => void, isDoubt: boolean][] = [
+    ['another context', entry({ verify: () => false }), () => {}, true],
+    ['no context', entry({ columns: sql`1 as one where false` }), () => {}, true],
+    ['an entry that fails', entry({ columns: sql`1 / ${0}::int as one` }), () => {}, false],
+    ['an entry that is refused', entry(), refuse, false],
+  ];
+  for (const [name, enter, accept, isDoubt] of cases) {
+    for (const statement of [sql`select 1 as one`, insert('doubted')]) {
+      const connection = await connect(t);
+      let seen: unknown;
+      const run = transact(
+        connection,
+        async (tx) => {
+          seen = await tx.query(statement);
+        },
+        enter,
+        accept,
+      );
+      const reason = await run.catch((error) => error);
+      t.equal(reason.name === 'Unavailable', isDoubt, name);
+      t.equal(seen, undefined);
+      t.equal(connection.isDestroyed, isDoubt, name);
+      await connection.close();
+    }
+  }
+  t.same(await titles('doubted'), []);
+});
+
+t.test('an error is of one statement by its severity, in whatever language the server says it', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  proxy.judge = ({ from, type, text }) =>
+    from === 'server' && type === 'E' ? { bytes: message('E', text.replace('SERROR', 'SFEHLER')) } : 'pass';
+  const connection = await connect(t, proxy.url);
+  const error = await connection.query(sql`select 1 / 0`).catch((reason) => reason);
+  t.ok(isStatementError(error));
+  t.notOk(connection.isDestroyed);
+  proxy.judge = ({ from, type, text }) =>
+    from === 'server' && type === 'E' ? { bytes: message('E', text.replace('VERROR', 'VFATAL')) } : 'pass';
+  await t.rejects(connection.query(sql`select 1 / 0`), ConnectionLost);
+  t.ok(connection.isDestroyed);
+});

@@ -117,7 +117,7 @@ t.test('no request waits for an audit, and no audit begins before the last one h
       slow.filter((ms) => ms > 500),
       [],
     );
-    t.same([await isWaiting(), database.load.lent], [1, 1], 'the same audit, in one slot');
+    t.same([await isWaiting(), database.load.inUse], [1, 1], 'the same audit, on one connection');
     t.comment(`requests beside an audit: 200, slowest pair: ${Math.max(...slow)} ms`);
   });
 });

@@ -23,11 +23,11 @@ t.test('however many probes come at once, the database is asked once, and all he
        where datname = current_database() and usename = 'club_api' and wait_event_type = 'Lock'`,
     );
   await until(asking, ({ length }) => length > 0);
-  t.same(service.database.load, { lent: 1, waiting: 0 });
+  t.same(service.database.load, { inUse: 1, queued: 0 });
   await sleep(LATER_MS);
   probes.push(probe());
   await until(asking, ({ length }) => length > 1);
-  t.same(service.database.load, { lent: 2, waiting: 0 }, 'and again when it takes long');
+  t.same(service.database.load, { inUse: 2, queued: 0 }, 'and again when it takes long');
   await holder.query('commit');
   await holder.end();
   t.same(await Promise.all(probes), Array(101).fill(200));

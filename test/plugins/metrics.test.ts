@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
-import { inDirectory } from '../../src/database/context.js';
-import { until } from '../setup/caller.js';
+import { writeInTenant } from '../../src/database/tenant-context.js';
+import { callerOf, until } from '../setup/caller.js';
 import { endpoints, MISSING } from '../setup/endpoints.js';
 import { freePort } from '../setup/free-port.js';
 import { startService } from '../setup/service.js';
@@ -118,19 +118,19 @@ t.test('whatever is asked for, only routes make a series, and no label names who
   t.notMatch(series.join('\n'), new RegExp(`${north}|anna|${MISSING}`));
 });
 
-t.test('the sessions of the database: at work, waiting, opened and lost', async (t) => {
+t.test('the connections to the database: in use, queued for, opened and lost', async (t) => {
   const cleo = service.as('cleo', 'Member', north);
   await cleo.get('/api/tasks');
   const before = await scrape();
-  t.equal(before.get('club_database_slots'), service.database.size);
+  t.equal(before.get('club_database_pool_size'), service.database.size);
   const killed = await service.db.look(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where usename = 'club_api' and datname = current_database()`,
   );
-  const lost = (seen: Map<string, number>) => seen.get('club_database_sessions_lost_total') ?? 0;
+  const lost = (seen: Map<string, number>) => seen.get('club_database_connections_lost_total') ?? 0;
   const after = await until(scrape, (seen) => lost(seen) >= lost(before) + killed.length);
   t.same([killed.length > 0, lost(after)], [true, lost(before) + killed.length]);
-  const opened = (seen: Map<string, number>) => seen.get('club_database_sessions_opened_total') ?? 0;
+  const opened = (seen: Map<string, number>) => seen.get('club_database_connections_opened_total') ?? 0;
   t.equal((await cleo.get('/api/tasks')).status, 200);
   t.equal(opened(await scrape()), opened(after) + 1);
 
@@ -139,10 +139,12 @@ t.test('the sessions of the database: at work, waiting, opened and lost', async 
     release = resolve;
   });
   const { size } = service.database;
-  const works = Array.from({ length: size + 1 }, () => inDirectory(service.database, [], () => held));
-  const busy = await until(scrape, (seen) => seen.get('club_database_waiting_requests') === 2);
-  t.equal(busy.get('club_database_slots_in_use'), size - 1, 'one is left to the clubs');
-  t.equal(busy.get('club_database_waiting_requests'), 2);
+  const works = Array.from({ length: size + 1 }, () =>
+    writeInTenant(service.database, callerOf(north), 'held', () => held),
+  );
+  const busy = await until(scrape, (seen) => seen.get('club_database_queue_length') === 2);
+  t.equal(busy.get('club_database_pool_in_use'), size - 1, 'one is left to other clubs');
+  t.equal(busy.get('club_database_queue_length'), 2);
   release();
   await Promise.allSettled(works);
 });

@@ -1,29 +1,25 @@
-import type { Caller } from '../../src/database/context.js';
 import type { Database } from '../../src/database/database.js';
+import type { Caller } from '../../src/database/tenant-context.js';
 import type { Role } from '../../src/identity/roles.js';
 
 /** Somebody with a role in a club, as the plugins hand them to the database. */
 export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {
   return {
-    identity: {
-      subject,
-      displayName: subject,
-      email: null,
-      issuedAt: null,
-      roles: new Map([[tenantId, role]]),
-    },
     tenantId,
     role,
+    subject,
+    displayName: subject,
+    email: null,
+    issuedAt: null,
     testMemberId: null,
-    memberId: null,
   };
 }
 
 /** Waits until no transaction is under way, at most some seconds. */
-export async function untilAtRest(database: Database): Promise<{ lent: number; waiting: number }> {
+export async function untilAtRest(database: Database): Promise<Database['load']> {
   return until(
     () => database.load,
-    ({ lent, waiting }) => lent + waiting === 0,
+    ({ inUse, queued }) => inUse + queued === 0,
   );
 }
 

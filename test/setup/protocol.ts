@@ -1,10 +1,10 @@
 import type { Message } from './proxy.js';
 
-/** Whether the service asks for a statement that begins with the word; its prepared statements are named after theirs. */
-export const asksFor = (word: string) => (message: Message) =>
-  message.from === 'client' &&
-  ((message.type === 'B' && message.text.startsWith(`\0${word}_`)) ||
-    (message.type === 'P' && message.text.startsWith(`\0${word}`)));
+/** Whether the service runs a statement that begins with the word, behind the comment that names its operation. */
+export const asksFor = (word: string) => {
+  const beginning = new RegExp(`^(/\\*.*?\\*/\\s*)?${word}\\b`);
+  return ({ type, statement = '' }: Message) => type === 'B' && beginning.test(statement);
+};
 
 /** A message of PostgreSQL's protocol, of its letter and its body. */
 export function message(type: string, body: string): Buffer {

@@ -10,6 +10,8 @@ export interface Message {
   type: string;
   /** Its body as text: enough to recognise a statement or a command tag. */
   text: string;
+  /** Of Parse and Bind: the SQL that is prepared or run. */
+  statement?: string | undefined;
   /** How many messages went through this connection before it. */
   index: number;
   /** Which connection it is of, counted from 1. */
@@ -68,7 +70,8 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
       client.destroy();
     } else if (proxy.greeting === 'connect') {
       const upstream = keep(net.connect(Number(target.port), target.hostname));
-      const passage: Passage = { connection: accepted, count: 0, frozen: false, over: false };
+      const prepared = new Map<string, string>();
+      const passage: Passage = { connection: accepted, count: 0, prepared, frozen: false, over: false };
       relay('client', client, upstream, passage);
       relay('server', upstream, client, passage);
     }
@@ -151,6 +154,8 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
 interface Passage {
   connection: number;
   count: number;
+  /** The prepared statements of the session, by their names. */
+  prepared: Map<string, string>;
   frozen: boolean;
   over: boolean;
 }
@@ -176,13 +181,25 @@ function splitMessages(from: Message['from']): (chunk: Buffer) => Buffer[] {
   };
 }
 
-function describe(from: Message['from'], bytes: Buffer, { count: index, connection }: Passage): Message {
+function describe(from: Message['from'], bytes: Buffer, passage: Passage): Message {
+  const { count: index, connection, prepared } = passage;
   const isStartup = from === 'client' && index === 0;
-  return {
-    from,
-    type: isStartup ? '' : String.fromCharCode(bytes[0] as number),
-    text: bytes.toString('latin1', isStartup ? 4 : 5),
-    index,
-    connection,
-  };
+  const type = isStartup ? '' : String.fromCharCode(bytes[0] as number);
+  const text = bytes.toString('latin1', isStartup ? 4 : 5);
+  return { from, type, text, statement: statementOf(from, type, text, prepared), index, connection };
+}
+
+/** Parse names a statement and its SQL; Bind names a portal and the statement. */
+function statementOf(
+  from: Message['from'],
+  type: string,
+  text: string,
+  prepared: Map<string, string>,
+): string | undefined {
+  const [first = '', second = ''] = text.split('\0', 2);
+  if (from === 'client' && type === 'P') {
+    prepared.set(first, second);
+    return second;
+  }
+  return from === 'client' && type === 'B' ? prepared.get(second) : undefined;
 }

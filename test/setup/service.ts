@@ -57,7 +57,7 @@ export interface Person {
   memberId(): Promise<string>;
 }
 
-const straight = async ({ url }: TestDatabase) => ({ url, slots: 4, prepare: true });
+const straight = async ({ url }: TestDatabase) => ({ url, size: 4, prepare: true, readsPerConnection: 1 });
 
 export async function startService(
   t: Test,

@@ -1,8 +1,13 @@
 import type { Test } from 'tap';
-import { type Caller, type ClubTransaction, inClub } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
-import { isStatementError } from '../../src/database/failures.js';
-import { type Statement, sql } from '../../src/database/sql.js';
+import { isStatementError } from '../../src/database/errors.js';
+import { type Query, type Statement, sql } from '../../src/database/sql.js';
+import {
+  type Caller,
+  readInTenant,
+  type TenantTransaction,
+  writeInTenant,
+} from '../../src/database/tenant-context.js';
 import { callerOf } from './caller.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 
@@ -11,10 +16,12 @@ export interface Work {
   db: TestDatabase;
   club: string;
   database: Database;
-  slots: number;
+  size: number;
   anna: Caller;
   /** Runs work in a transaction that may write. */
-  write<Result>(work: (tx: ClubTransaction) => Promise<Result>): Promise<Result>;
+  write<Result>(work: (tx: TenantTransaction) => Promise<Result>): Promise<Result>;
+  /** Reads with one statement. */
+  read<Row>(query: Query<Row>): Promise<Row[]>;
   /** Makes a task of this title. */
   insert(title: string): Statement;
   /** The titles of tasks that were kept. */
@@ -22,22 +29,23 @@ export interface Work {
 }
 
 export async function makeWork(t: Test): Promise<Work> {
-  const slots = 3;
+  const size = 3;
   const db = await makeDatabase(t);
   const club = await db.makeClub('north');
-  const database = new Database({ url: db.url, slots, prepare: true });
+  const database = new Database({ url: db.url, size, prepare: true, readsPerConnection: 1 });
   t.teardown(() => database.close());
   const anna = callerOf(club);
-  const write: Work['write'] = (work) => inClub(database, anna, 'read write', work);
+  const write: Work['write'] = (work) => writeInTenant(database, anna, 'write', work);
   // Her member is made here, so that each transaction of the tests is one.
   await write((tx) => tx.query(sql`select`));
   return {
     db,
     club,
     database,
-    slots,
+    size,
     anna,
     write,
+    read: async (query) => (await readInTenant(database, anna, 'read', 'exclusive', query)).rows,
     insert: (title) => sql`insert into app.tasks (title) values (${title})`,
     titles: async (like) => {
       const rows = await db.look<{ title: string }>(

@@ -5,8 +5,8 @@ import { builtStatements } from './statements.js';
 /** Where a text that the compiler does not know goes to PostgreSQL, and why it may. */
 const exceptions: { because: string; calls: string[] }[] = [
   {
-    because: 'It hands over statements, which only the tag sql makes.',
-    calls: ['src/database/session.ts: query(exchange)'],
+    because: 'It takes a statement apart for the driver, and only the tag sql makes statements.',
+    calls: ['src/database/connection.ts: #sql(strings)'],
   },
   {
     because: 'Within readReport alone; whoever calls `read` there is looked at instead.',
@@ -41,11 +41,11 @@ const exceptions: { because: string; calls: string[] }[] = [
 
 const head = `
   import pg from 'pg';
-  import type { Session } from './database/session.js';
+  import type { Connection } from './database/connection.js';
   import { sql } from './database/sql.js';
   import type { Transaction } from './database/transaction.js';
   const TABLE = 'app.tasks';
-  export async function planted(client: pg.Client, tx: Transaction, session: Session, given: string) {
+  export async function planted(client: pg.Client, tx: Transaction, connection: Connection, given: string) {
 `;
 const bad = [
   'client.query(`select ${given}`)',
@@ -62,14 +62,14 @@ const good = [
   'client.query(`drop database ${client.escapeIdentifier(given)}`)',
   "client.query(given === '' ? 'begin' : 'commit')",
   'tx.query(sql`select ${given}`)',
-  'session.send(sql`select ${given}`)',
+  'connection.query(sql`select ${given}`)',
 ];
 const byHand = '{ strings: [given] as never, values: [] }';
 const asFunction = 'sql([`select ${given}`] as never)';
 const found = builtStatements({
   'src/planted-bad.ts': `${head}${bad.map((line) => `await ${line};`).join('\n')}}`,
   'src/planted-good.ts': `${head}${good.map((line) => `await ${line};`).join('\n')}}`,
-  'src/planted-by-hand.ts': `${head} await tx.query(${byHand}); await session.send(${byHand}); await tx.query(${asFunction}); }`,
+  'src/planted-by-hand.ts': `${head} await tx.query(${byHand}); await connection.query(${byHand}); await tx.query(${asFunction}); }`,
 });
 const of = (planted: boolean) => found.filter((line) => line.startsWith('src/planted-') === planted);
 

@@ -1,16 +1,17 @@
 import ts from 'typescript';
 import { root } from '../setup/source.js';
 
-/** The functions that hand a text to PostgreSQL: of the driver, and of our own around it. */
-const SENDING = ['query', 'read', 'sql'];
+/** The functions that hand a text to PostgreSQL: of the drivers, and of our own around them. */
+const SENDING = ['query', 'read', 'sql', '#sql'];
 /** What the driver makes of a name or a value so that it stays one. */
 const QUOTING = ['escapeIdentifier', 'escapeLiteral'];
 
 /**
  * The places where a text that is put together while the program runs is handed to PostgreSQL.
  *
- * A text is safe when the compiler knows it: a literal, or a template of literals. A statement is safe, because only
- * the tag sql makes one, and of that every value becomes a parameter; so the tag must be one, and not be called.
+ * A text is safe when the compiler knows it: a literal, or a template of literals. An object of src/database is safe:
+ * SQL is in it only as a statement, which only the tag sql makes, and of that every value becomes a parameter; so the
+ * tag must be one, and not be called.
  *
  * @param planted modules that exist only for the compiler, by path
  */
@@ -65,9 +66,13 @@ function isKnown(node: ts.Expression, checker: ts.TypeChecker): boolean {
   }
   const type = checker.getTypeAtLocation(node);
   const parts = type.isUnion() ? type.types : [type];
-  return parts.every(
-    (part) => part.isStringLiteral() || part.isNumberLiteral() || part.symbol?.name === 'Statement',
-  );
+  return parts.every((part) => part.isStringLiteral() || part.isNumberLiteral() || isOfDatabase(part.symbol));
+}
+
+function isOfDatabase(symbol: ts.Symbol | undefined): boolean {
+  const declarations = symbol?.declarations ?? [];
+  const isThere = (node: ts.Declaration) => node.getSourceFile().fileName.startsWith(`${root}src/database/`);
+  return declarations.length > 0 && declarations.every(isThere);
 }
 
 function isQuoted(node: ts.Expression): boolean {

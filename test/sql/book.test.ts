@@ -5,6 +5,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { sqlDirectory } from '../../src/deploy/release.js';
+import { listTasks, taskOrders } from '../../src/tasks/queries.js';
+import { callerOf } from '../setup/caller.js';
+import { readStatementOf, textOf } from '../setup/statements.js';
 import { type Block, blocksOf, isAsPrinted, PAGES, readPage } from './book/blocks.js';
 import { startReader } from './book/reader.js';
 
@@ -60,6 +63,24 @@ t.test('what the book says in SQL, done in order, prints what the book prints', 
 t.test('so does what it says to a shell', { skip: !hasPsql && 'psql is not installed' }, async (t) => {
   t.same(surprisesOf(needsPsql), []);
   t.ok(blocks.some(needsPsql));
+});
+
+t.test('the read that the book prepares is the statement of GET /api/tasks', async (t) => {
+  const [, printed = ''] = /prepare list_tasks as\n(.*?);\n/s.exec(readPage('README.md')) ?? [];
+  const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
+  const folded = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').trim();
+  t.equal(
+    folded(printed),
+    folded(
+      textOf(
+        await readStatementOf(
+          callerOf('11111111-1111-4111-8111-111111111111'),
+          'listTasks',
+          listTasks({}, page),
+        ),
+      ),
+    ),
+  );
 });
 
 t.test('the fingerprint of a fresh deploy is that of snapshot.txt', async (t) => {

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { provisionClub } from '../../src/clubs/provision.js';
 import { Database } from '../../src/database/database.js';
-import { isDeployed } from '../../src/database/readiness.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { sqlDirectory } from '../../src/deploy/release.js';
+import { isDeployed } from '../../src/ops/schema-version.js';
 import { startServer } from '../setup/server.js';
 
 t.test('an administrator who is no superuser makes the roles, and then the deploy works', async (t) => {
@@ -30,7 +30,7 @@ t.test('an administrator who is no superuser makes the roles, and then the deplo
   });
   t.equal((await deploy(url('club_migrator'))).applied, true);
   t.match(await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' }), /-/);
-  const database = new Database({ url: url('club_api'), slots: 1, prepare: true });
+  const database = new Database({ url: url('club_api'), size: 1, prepare: true, readsPerConnection: 1 });
   t.teardown(() => database.close());
   t.equal(await isDeployed(database), true);
   await withClient(url('club_auditor'), async (auditor) => {

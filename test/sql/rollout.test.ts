@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Database } from '../../src/database/database.js';
-import { isDeployed } from '../../src/database/readiness.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { type Release, readRelease } from '../../src/deploy/release.js';
+import { isDeployed } from '../../src/ops/schema-version.js';
 import { makeDatabase } from '../setup/database.js';
 import { startService } from '../setup/service.js';
 
@@ -46,7 +46,7 @@ t.test(
   'a database is deployed for this code once its release was applied, whatever came since',
   async (t) => {
     const db = await makeDatabase(t, { empty: true });
-    const database = new Database({ url: db.url, slots: 1, prepare: true });
+    const database = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
     t.teardown(() => database.close());
 
     t.equal(await isDeployed(database), false, 'an empty database');

@@ -30,7 +30,10 @@ const REFUSALS: Record<Kind, string[]> = {
 };
 
 /** Every answer is one that this request can have, in time; a refusal to serve has a fault for its reason. */
-export function checkAnswers({ operations, faults, crashes, recovery }: History, accuse: Accuse): void {
+export function checkAnswers(
+  { operations, faults, crashes, failedDeploys, recovery }: History,
+  accuse: Accuse,
+): void {
   const hadReason = ({ called, returned }: Operation) =>
     faults.some(({ from, to }) => from <= returned && called <= to + GRACE_MS);
   for (const operation of operations) {
@@ -49,6 +52,9 @@ export function checkAnswers({ operations, faults, crashes, recovery }: History,
   }
   for (const crash of crashes) {
     accuse('crashes', crash);
+  }
+  for (const failure of failedDeploys) {
+    accuse('anomalies', failure);
   }
   const { poolSize, sessions, usable, refused, slowestMs } = recovery;
   if (sessions > poolSize) {

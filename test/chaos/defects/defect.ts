@@ -13,36 +13,25 @@ export interface Defect {
   habits: Habits;
   /** What is done to the database under test. */
   sql?: string;
-  /** What is done to a copy of the program: in this file, this text becomes that one. */
-  patches?: [file: string, from: string, to: string][];
+  /** What is done to a copy of the program. */
+  patches?: Patch[];
 }
 
-/** SQL that puts another text in the place of one in a function, which keeps its owner and its rights. */
-export function rewrite(signature: string, ...texts: [from: string, to: string][]): string {
-  const body = texts.map(
-    ([from, to]) => `
-    if position(${quote(from)} in text) = 0 then
-      raise exception '% has another text', ${quote(signature)};
-    end if;
-    text := replace(text, ${quote(from)}, ${quote(to)});`,
-  );
-  return `do $do$
-  declare
-    text text := pg_get_functiondef(${quote(signature)}::regprocedure);
-  begin ${body.join('')}
-    execute text;
-  end $do$;`;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
+/** In this file, this text becomes that one. */
+export type Patch = [file: string, from: string | RegExp, to: string];
 
 const copies = join(root, '.tap/chaos');
 
-/** Copies the program, defect included, and answers with the file to run. The source itself knows no defect. */
-export async function copyProgram(number: number, patches: Defect['patches'] = []): Promise<string> {
-  const directory = join(copies, String(number));
+/** Reads share connections in every run, whatever the program's own number is: what they share may go wrong. */
+const SHARED_READS: Patch = ['config.js', /READS_PER_CONNECTION = \d+;/, 'READS_PER_CONNECTION = 8;'];
+
+/**
+ * Copies the program, defect included, and answers with the file to run. The source itself knows no defect.
+ *
+ * @param name of the copy's folder
+ */
+export async function copyProgram(name: string, patches: Patch[] = []): Promise<string> {
+  const directory = join(copies, name);
   await rm(directory, { recursive: true, force: true });
   await mkdir(copies, { recursive: true });
   // The program reads its release two folders up.
@@ -51,7 +40,7 @@ export async function copyProgram(number: number, patches: Defect['patches'] = [
     recursive: true,
     filter: (path) => !/\/dist\/development|\.map$|tsbuildinfo$/.test(path),
   });
-  for (const [file, from, to] of patches) {
+  for (const [file, from, to] of [SHARED_READS, ...patches]) {
     const path = join(directory, file);
     const text = await readFile(path, 'utf8');
     if (text.split(from).length !== 2) {

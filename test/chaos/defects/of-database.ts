@@ -1,6 +1,7 @@
 import type { Habits } from '../campaign.js';
 import { beforeCommitted, noBeginning, peace } from './aims.js';
-import { type Defect, rewrite } from './defect.js';
+import type { Defect } from './defect.js';
+import { rewrite } from './rewrite.js';
 
 const rush: Habits = { 'sign up': 10, cancel: 6, 'read shift': 2 };
 const SIGN_UP = 'app.sign_up(uuid)';

@@ -94,6 +94,7 @@ export const roles: Mutants = {
     `alter role club_api set statement_timeout = 0`,
     `alter role club_api set lock_timeout = '1h'`,
     `alter role club_api set default_transaction_isolation = 'read uncommitted'`,
+    'alter role club_api set plan_cache_mode = force_custom_plan',
     'alter role club_auditor set default_transaction_read_only = off',
     `alter role club_migrator set statement_timeout = '1s'`,
     `do $$ begin execute format('alter database %I set role = club_owner', current_database()); end $$`,
@@ -101,6 +102,7 @@ export const roles: Mutants = {
   ],
   setting_missing: [
     'alter role club_api reset statement_timeout',
+    'alter role club_api reset plan_cache_mode',
     'alter role club_api reset all',
     'alter role club_auditor reset default_transaction_read_only',
   ],

@@ -1,0 +1,228 @@
+import net from 'node:net';
+import postgres from 'postgres';
+import { ConnectionLost, isStatementError } from './errors.js';
+import { checkSession } from './session-setup.js';
+import { connectSocket, parseDatabaseUrl, type Server } from './socket.js';
+import type { Statement, Value } from './sql.js';
+
+export interface ConnectionOptions {
+  url: string;
+  /** Named prepared statements; off behind a pooler in transaction mode. */
+  prepare: boolean;
+}
+
+/** The rows of a statement and its command tag without the count, such as `COMMIT` or `INSERT`. */
+export interface Result<Row = Record<string, unknown>> extends Array<Row> {
+  command: string;
+}
+
+/** TCP, TLS, authentication and the check of the session together. */
+const CONNECT_TIMEOUT_MS = 2_000;
+const CLOSE_TIMEOUT_S = 1;
+const KEEP_ALIVE_S = 60;
+
+/** Warnings that contradict our picture of the transaction: BEGIN inside one, COMMIT or ROLLBACK outside of one. */
+const TRANSACTION_WARNINGS = ['25001', '25P01'];
+/** The routine that warns that a COMMIT no longer waits for its synchronous standby. The text depends on the language. */
+const UNREPLICATED_COMMIT = 'SyncRepWaitForLSN';
+
+/**
+ * One connection to PostgreSQL.
+ *
+ * It has one socket for life: a connection that came back in place could come back inside another tenant's
+ * transaction. Whatever is no error of a single statement destroys it, and its statements in flight fail at once.
+ */
+export class Connection {
+  readonly openedAt = performance.now();
+  /** Resolves when the session is open and checked; rejects with why it is not. */
+  readonly ready: Promise<void>;
+  readonly #sql: postgres.Sql;
+  readonly #socket = new net.Socket();
+  /** What the driver writes to: the socket, or TLS over it. Destroying only what is below TLS would fail its next write. */
+  #stream = this.#socket;
+  readonly #onDestroyed: () => void;
+  readonly #inFlight = new Set<(reason: Error) => void>();
+  #destroyed: Error | undefined;
+  #expectsNoTransaction = false;
+
+  /** @param onDestroyed called once if the connection is destroyed; not when it is closed */
+  constructor({ url, prepare }: ConnectionOptions, onDestroyed = () => {}) {
+    this.#onDestroyed = onDestroyed;
+    this.#sql = this.#createDriver(parseDatabaseUrl(url), prepare);
+    this.ready = this.#open();
+    this.ready.catch(() => {});
+  }
+
+  get isDestroyed(): boolean {
+    return this.#destroyed !== undefined;
+  }
+
+  /**
+   * Sends a statement behind those that are in flight.
+   *
+   * @throws postgres.PostgresError when the server refused it; ConnectionLost when anything else happened
+   */
+  query<Row = Record<string, unknown>>({ strings, values }: Statement): Promise<Result<Row>> {
+    if (this.#destroyed !== undefined) {
+      return Promise.reject(new ConnectionLost(this.#destroyed));
+    }
+    return new Promise((resolve, reject) => {
+      this.#inFlight.add(reject);
+      this.#sql(strings, ...values.map(toText)).then(
+        (result) => {
+          if (this.#inFlight.delete(reject)) {
+            resolve(result as unknown as Result<Row>);
+          }
+        },
+        (error: Error) => {
+          if (isStatementError(error) && this.#inFlight.delete(reject)) {
+            reject(error);
+          } else {
+            this.destroy(error);
+          }
+        },
+      );
+    });
+  }
+
+  /** Sends ROLLBACK after an ERROR at COMMIT: the transaction has ended already, which is worth a warning otherwise. */
+  async rollbackAfterFailedCommit(rollback: Statement): Promise<Result> {
+    this.#expectsNoTransaction = true;
+    try {
+      return await this.query(rollback);
+    } finally {
+      this.#expectsNoTransaction = false;
+    }
+  }
+
+  /** Gives the connection up: statements in flight fail now, later ones are refused. Repeatable. */
+  destroy(reason: Error): void {
+    if (this.#destroyed !== undefined) {
+      return;
+    }
+    this.#destroyed = reason;
+    this.#onDestroyed();
+    this.#abandon(reason);
+  }
+
+  /** Ends an idle session the polite way. */
+  async close(): Promise<void> {
+    this.#destroyed ??= new Error('the connection was closed');
+    await this.#sql.end({ timeout: CLOSE_TIMEOUT_S }).catch(() => {});
+    // The driver forgets statements that it has not sent.
+    this.#abandon(this.#destroyed);
+  }
+
+  #abandon(reason: Error): void {
+    for (const reject of this.#inFlight) {
+      reject(new ConnectionLost(reason));
+    }
+    this.#inFlight.clear();
+    this.#stream.destroy();
+  }
+
+  async #open(): Promise<void> {
+    const timer = setTimeout(
+      () => this.destroy(new Error('the connection was not ready in time')),
+      CONNECT_TIMEOUT_MS,
+    );
+    try {
+      await checkSession((statement) => this.query(statement));
+    } catch (error) {
+      this.destroy(error as Error);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #createDriver(server: Server, prepare: boolean): postgres.Sql {
+    let sockets = 0;
+    const openSocket = async () => {
+      sockets += 1;
+      if (sockets > 1) {
+        throw new Error('the connection closed');
+      }
+      this.#stream = await connectSocket(this.#socket, server);
+      if (this.#destroyed !== undefined) {
+        this.#stream.destroy();
+      }
+      return this.#stream;
+    };
+    const options = {
+      host: server.host,
+      port: server.port,
+      database: server.database,
+      user: server.user,
+      pass: server.password,
+      max: 1,
+      prepare,
+      // The socket speaks TLS already; the driver's timers would end a session between two statements.
+      ssl: false,
+      socket: openSocket,
+      idle_timeout: 0,
+      max_lifetime: null,
+      connect_timeout: 0,
+      keep_alive: KEEP_ALIVE_S,
+      fetch_types: false,
+      types,
+      connection: {
+        application_name: 'club-management-service',
+        ...server.settings,
+        TimeZone: 'UTC',
+        DateStyle: 'ISO',
+      },
+      onnotice: (notice: postgres.Notice) => this.#onNotice(notice),
+      onclose: () => this.destroy(new Error('the connection closed')),
+    };
+    // The published types leave out `socket`.
+    return postgres(options as postgres.Options<typeof types>) as postgres.Sql;
+  }
+
+  #onNotice({ code = '', routine }: postgres.Notice): void {
+    const isDoubt = TRANSACTION_WARNINGS.includes(code) && !this.#expectsNoTransaction;
+    if (isDoubt || routine === UNREPLICATED_COMMIT) {
+      this.destroy(new Error(`the server warned with ${code} in ${routine}`));
+    }
+  }
+}
+
+/** Parameters are texts: what PostgreSQL reads as the type of the parameter. */
+function toText(value: Value): string | null {
+  return value === null || typeof value === 'string' ? value : String(value);
+}
+
+/**
+ * How values are read and written, by the OID in pg_type. Nothing here throws: an error inside of the driver would
+ * leave its connection between two messages.
+ */
+const asText = (text: string) => text;
+const types = {
+  text: { to: 25, from: [25, 17, 1082, 1114], serialize: asText, parse: asText },
+  unknown: { to: 0, from: [], serialize: asText, parse: asText },
+  boolean: { to: 16, from: [16], serialize: asText, parse: (text: string) => text === 't' },
+  // A bigint stays text: JavaScript's numbers cannot hold it.
+  number: { to: 23, from: [21, 23, 26, 700, 701], serialize: asText, parse: Number },
+  json: { to: 114, from: [114, 3802], serialize: asText, parse: parseJson },
+  // Text: a Date would cut microseconds to milliseconds.
+  instant: { to: 1184, from: [1184], serialize: asText, parse: toRfc3339 },
+  words: { to: 1009, from: [1009], serialize: asText, parse: splitWords },
+};
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`; `infinity` stays. */
+function toRfc3339(text: string): string {
+  return text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text;
+}
+
+/** Only for arrays of plain words, such as states. */
+function splitWords(text: string): string[] {
+  return text === '{}' ? [] : text.slice(1, -1).split(',');
+}

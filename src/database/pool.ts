@@ -1,0 +1,290 @@
+import { Connection, type ConnectionOptions } from './connection.js';
+import { QUEUE_FULL, Unavailable } from './errors.js';
+import { RoundRobinQueue } from './round-robin-queue.js';
+
+export interface PoolOptions extends ConnectionOptions {
+  /** How many connections there are at most. */
+  size: number;
+  /** How many shared reads a connection has in flight at most; 1 gives each read a connection of its own. */
+  readsPerConnection: number;
+}
+
+/** Exclusive: a connection for one transaction. Shared: one of several reads in flight on a connection. */
+export type LeaseKind = 'exclusive' | 'shared';
+
+/** The right to use a connection until it is released. */
+export interface Lease {
+  readonly kind: LeaseKind;
+  readonly tenant: string;
+  readonly connection: Connection;
+  readonly since: number;
+}
+
+interface Waiter {
+  kind: LeaseKind;
+  resolve: (lease: Lease) => void;
+  reject: (reason: Error) => void;
+  timer: NodeJS.Timeout;
+}
+
+/** What the service does for itself belongs to no tenant and has no limit. */
+export const NO_TENANT = '';
+
+const MAX_WAIT_MS = 5_000;
+/** A thousand members at one shift, and then some. */
+const QUEUE_PER_TENANT = 1_500;
+/** Of all tenants together; the first request of a tenant is queued all the same. */
+const QUEUE_LENGTH = 5_000;
+/** A tenant shares the pool for this long after a request of another tenant. */
+const SHARING_WINDOW_MS = 1_000;
+/** A connection whose oldest read takes longer than this is given no more reads. */
+const SLOW_READ_MS = 250;
+/** Reads leave so many connections to everything else. */
+const KEPT_FROM_READS = 2;
+/** A connection is replaced when it is released at this age. */
+const MAX_AGE_MS = 30 * 60_000;
+
+/**
+ * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
+ *
+ * - Tenants take turns (round robin), and each has a bulkhead: all connections but one, half of them while others ask too.
+ * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another, leave
+ *   `KEPT_FROM_READS` to everything else, and take another one only while no exclusive lease waits.
+ */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #idle: Connection[] = [];
+  /** The leases of each connection in use, the oldest first. */
+  readonly #inUse = new Map<Connection, Set<Lease>>();
+  /** Of those in use, the connections with shared reads. */
+  readonly #reading = new Map<Connection, Set<Lease>>();
+  readonly #exclusiveByTenant = new Map<string, number>();
+  readonly #queue = new RoundRobinQueue<Waiter>();
+  #waitingExclusive = 0;
+  #lastTenant: string | undefined;
+  #tenantChangedAt = Number.NEGATIVE_INFINITY;
+  #closed: Promise<void> | undefined;
+  #onReleased = () => {};
+  /** Connections opened and destroyed since the start. */
+  readonly counts = { opened: 0, lost: 0 };
+
+  /** Opens nothing yet: connections are opened when they are first needed. */
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#options.size;
+  }
+
+  /** Connections in use and requests in the queue. */
+  get load(): { inUse: number; queued: number } {
+    return { inUse: this.#inUse.size, queued: this.#queue.size };
+  }
+
+  /** Whether one more request of the tenant would find its queue full. */
+  isFull(tenant: string): boolean {
+    const own = this.#queue.sizeOf(tenant);
+    return own >= QUEUE_PER_TENANT || (own > 0 && this.#queue.size >= QUEUE_LENGTH);
+  }
+
+  /**
+   * Leases a connection that is open and checked.
+   *
+   * @throws QUEUE_FULL; Unavailable when the wait runs out, the pool is closed or no connection can be opened;
+   *   UnsafeDatabase
+   */
+  async acquire(kind: LeaseKind, tenant: string): Promise<Lease> {
+    this.#noteArrival(tenant);
+    const lease = this.#tryLease(kind, tenant) ?? (await this.#wait(kind, tenant));
+    try {
+      await lease.connection.ready;
+    } catch (error) {
+      this.release(lease);
+      throw error;
+    }
+    return lease;
+  }
+
+  /** Gives a lease back; a destroyed connection is forgotten, an old one closed. */
+  release(lease: Lease): void {
+    const { connection, kind, tenant } = lease;
+    const leases = this.#inUse.get(connection);
+    if (!leases?.delete(lease)) {
+      return;
+    }
+    if (kind === 'exclusive') {
+      this.#countExclusive(tenant, -1);
+    }
+    if (leases.size === 0) {
+      this.#inUse.delete(connection);
+      this.#reading.delete(connection);
+      if (this.#closed !== undefined || performance.now() - connection.openedAt > MAX_AGE_MS) {
+        void connection.close().then(() => this.#onReleased());
+      } else if (!connection.isDestroyed) {
+        this.#idle.push(connection);
+      }
+    }
+    this.#serveQueue();
+  }
+
+  /** Refuses new leases, waits for those in use, closes every connection. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    for (const { reject, timer } of this.#queue.clear()) {
+      clearTimeout(timer);
+      reject(stopping());
+    }
+    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
+    while (this.#inUse.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onReleased = resolve;
+      });
+    }
+  }
+
+  #wait(kind: LeaseKind, tenant: string): Promise<Lease> {
+    if (this.isFull(tenant)) {
+      throw QUEUE_FULL;
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#queue.remove(tenant, waiter);
+        this.#countWaiting(kind, -1);
+        reject(new Unavailable('No connection to the database became free in time.'));
+      }, MAX_WAIT_MS);
+      const waiter: Waiter = { kind, resolve, reject, timer };
+      this.#queue.push(tenant, waiter);
+      this.#countWaiting(kind, 1);
+    });
+  }
+
+  #serveQueue(): void {
+    const take = ({ kind, resolve, timer }: Waiter, tenant: string) => {
+      // It waits no longer, so it does not keep itself from a connection.
+      this.#countWaiting(kind, -1);
+      const lease = this.#tryLease(kind, tenant);
+      if (lease === undefined) {
+        this.#countWaiting(kind, 1);
+        return false;
+      }
+      clearTimeout(timer);
+      resolve(lease);
+      return true;
+    };
+    while (this.#closed === undefined && this.#queue.shift(take)) {}
+  }
+
+  #tryLease(kind: LeaseKind, tenant: string): Lease | undefined {
+    if (this.#closed !== undefined) {
+      throw stopping();
+    }
+    const connection = kind === 'shared' ? this.#forRead(tenant) : this.#forExclusive(tenant);
+    if (connection === undefined) {
+      return undefined;
+    }
+    const lease: Lease = { kind, tenant, connection, since: performance.now() };
+    const leases = this.#inUse.get(connection) ?? new Set();
+    leases.add(lease);
+    this.#inUse.set(connection, leases);
+    if (kind === 'shared') {
+      this.#reading.set(connection, leases);
+    } else {
+      this.#countExclusive(tenant, 1);
+    }
+    return lease;
+  }
+
+  #forExclusive(tenant: string): Connection | undefined {
+    const inUse = this.#exclusiveByTenant.get(tenant) ?? 0;
+    return inUse < this.#bulkheadLimit(tenant) ? this.#takeFree() : undefined;
+  }
+
+  /** A connection with reads that has room for one more, or another one if reads may have it. */
+  #forRead(tenant: string): Connection | undefined {
+    const { size, readsPerConnection } = this.#options;
+    const mostReading = Math.max(1, size - KEPT_FROM_READS);
+    if (this.#waitingExclusive > 0 && this.#reading.size >= size) {
+      return undefined;
+    }
+    const now = performance.now();
+    const open = [...this.#reading].filter(([connection, leases]) => isOpen(connection, leases, now));
+    const tenants = open.filter(([, leases]) => has(leases, tenant));
+    const hasRoom = ([, leases]: [Connection, Set<Lease>]) => leases.size < readsPerConnection;
+    const mayTakeAnother = tenants.length < Math.max(1, mostReading - 1);
+    const room = (mayTakeAnother ? open : tenants).find(hasRoom);
+    if (room !== undefined) {
+      return room[0];
+    }
+    const mayGrow = this.#reading.size < mostReading && (open.length === 0 || this.#waitingExclusive === 0);
+    return mayGrow && mayTakeAnother ? this.#takeFree() : undefined;
+  }
+
+  /** The connection that was released last, or a new one while there is room. */
+  #takeFree(): Connection | undefined {
+    let connection = this.#idle.pop();
+    while (connection?.isDestroyed) {
+      connection = this.#idle.pop();
+    }
+    if (connection === undefined && this.#inUse.size + this.#idle.length < this.#options.size) {
+      this.counts.opened += 1;
+      connection = new Connection(this.#options, () => {
+        this.counts.lost += 1;
+      });
+    }
+    return connection;
+  }
+
+  #bulkheadLimit(tenant: string): number {
+    const { size } = this.#options;
+    if (tenant === NO_TENANT) {
+      return size;
+    }
+    const isShared = performance.now() - this.#tenantChangedAt < SHARING_WINDOW_MS;
+    return Math.max(1, isShared ? Math.ceil(size / 2) : size - 1);
+  }
+
+  #noteArrival(tenant: string): void {
+    if (tenant === NO_TENANT || tenant === this.#lastTenant) {
+      return;
+    }
+    if (this.#lastTenant !== undefined) {
+      this.#tenantChangedAt = performance.now();
+    }
+    this.#lastTenant = tenant;
+  }
+
+  #countExclusive(tenant: string, change: number): void {
+    const count = (this.#exclusiveByTenant.get(tenant) ?? 0) + change;
+    if (count > 0) {
+      this.#exclusiveByTenant.set(tenant, count);
+    } else {
+      this.#exclusiveByTenant.delete(tenant);
+    }
+  }
+
+  #countWaiting(kind: LeaseKind, change: number): void {
+    if (kind === 'exclusive') {
+      this.#waitingExclusive += change;
+    }
+  }
+}
+
+/** Whether a connection may be given more reads. */
+function isOpen(connection: Connection, leases: Set<Lease>, now: number): boolean {
+  const [oldest] = leases;
+  const isSlow = oldest !== undefined && now - oldest.since > SLOW_READ_MS;
+  return !isSlow && !connection.isDestroyed && now - connection.openedAt <= MAX_AGE_MS;
+}
+
+function has(leases: Set<Lease>, tenant: string): boolean {
+  return [...leases].some((lease) => lease.tenant === tenant);
+}
+
+function stopping(): Unavailable {
+  return new Unavailable('The service is stopping.');
+}

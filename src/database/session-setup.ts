@@ -1,0 +1,62 @@
+import { UnsafeDatabase } from './errors.js';
+import { type Query, sql } from './sql.js';
+
+/** What a session of the service is like. */
+export interface SessionFacts {
+  login: string;
+  /** Why row-level security would not hold for the login; null when it does. */
+  danger: string | null;
+  hasCitus: boolean;
+}
+
+/**
+ * Checks a new session before its first use: isolation rests on policies, so a login that they do not bind, or that
+ * can become one they do not bind, is refused.
+ *
+ * @param query runs a statement in the session
+ * @throws UnsafeDatabase naming the reason
+ * @throws what `query` throws
+ */
+export async function checkSession(
+  query: (statement: Query<SessionFacts>) => Promise<SessionFacts[]>,
+): Promise<void> {
+  const [facts] = await query(sql`
+    /* checkSession */
+    select
+      role.rolname as login,
+      case
+        when role.rolsuper then 'is a superuser'
+        when role.rolbypassrls then 'has BYPASSRLS'
+        when role.rolcreaterole then 'has CREATEROLE'
+        when exists (
+          select from pg_catalog.pg_roles as other
+          where (other.rolsuper or other.rolbypassrls or other.rolcreaterole)
+            and pg_catalog.pg_has_role(role.oid, other.oid, 'member')
+        ) then 'may become a role that policies do not bind'
+        when exists (
+          select from pg_catalog.pg_class as class
+          where class.relnamespace = pg_catalog.to_regnamespace('app')
+            and pg_catalog.pg_has_role(role.oid, class.relowner, 'member')
+        ) then 'may become the owner of the tables'
+      end as danger,
+      exists (select from pg_catalog.pg_extension where extname = 'citus') as "hasCitus"
+    from pg_catalog.pg_roles as role
+    -- The session's own login too: RESET ROLE leads back to it.
+    where role.rolname in (session_user, current_user)
+    order by danger nulls last
+    limit 1`);
+  if (facts === undefined) {
+    throw new UnsafeDatabase('The login of DATABASE_URL is no role of the server.');
+  }
+  if (facts.danger !== null) {
+    throw new UnsafeDatabase(
+      `The login ${facts.login} of DATABASE_URL ${facts.danger}, so row-level security would not hold for it. ` +
+        'Use club_api, which sql/roles.sql makes.',
+    );
+  }
+  if (facts.hasCitus) {
+    throw new UnsafeDatabase(
+      'The database has the extension citus, whose workers turn restrictive policies into permissive ones. Use one without it.',
+    );
+  }
+}

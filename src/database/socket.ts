@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import tls from 'node:tls';
+
+/** Where a database URL leads, and with which settings a session begins. */
+export interface Server {
+  /** A host name or an address, or the directory of a Unix socket. */
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+  password: string;
+  /** Undefined for a connection without TLS. The files are read at each connection, so they can be replaced. */
+  tls: { isVerified: boolean; files: Record<'ca' | 'cert' | 'key', string | undefined> } | undefined;
+  /** Settings of PostgreSQL, such as `options`, as the URL names them. */
+  settings: Record<string, string>;
+}
+
+const DEFAULT_PORT = 5432;
+/** `require` checks the certificate as `verify-full` does: encryption without a check stops nobody who listens. */
+const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
+const UNVERIFIED = 'no-verify';
+const PLAIN = 'disable';
+
+/**
+ * Reads a database URL (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
+ *
+ * @throws TypeError when it is no URL of one server, or `sslmode` is unknown
+ */
+export function parseDatabaseUrl(url: string): Server {
+  const { hostname, port, pathname, username, password, searchParams } = new URL(url);
+  const {
+    host,
+    sslmode = PLAIN,
+    sslrootcert,
+    sslcert,
+    sslkey,
+    ...settings
+  } = Object.fromEntries(searchParams);
+  const named = host ?? decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1');
+  if (named.includes(',')) {
+    throw new TypeError('the URL names several servers');
+  }
+  if (![...VERIFIED, UNVERIFIED, PLAIN].includes(sslmode)) {
+    throw new TypeError(`sslmode must be one of ${[PLAIN, ...VERIFIED, UNVERIFIED].join(', ')}`);
+  }
+  const user = decodeURIComponent(username);
+  return {
+    host: named || 'localhost',
+    port: port === '' ? DEFAULT_PORT : Number(port),
+    database: decodeURIComponent(pathname.slice(1)) || user,
+    user,
+    password: decodeURIComponent(password),
+    tls:
+      sslmode === PLAIN
+        ? undefined
+        : { isVerified: sslmode !== UNVERIFIED, files: { ca: sslrootcert, cert: sslcert, key: sslkey } },
+    settings,
+  };
+}
+
+/** Asks whether the server speaks TLS (https://www.postgresql.org/docs/current/protocol-flow.html, "SSL Session Encryption"). */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+const ACCEPTED = 'S';
+
+/**
+ * Connects a socket, with TLS where the URL asks for it.
+ *
+ * @returns the socket to speak through
+ * @throws the error of the system, or why TLS was not reached
+ */
+export async function connectSocket(
+  socket: net.Socket,
+  { host, port, tls: mode }: Server,
+): Promise<net.Socket> {
+  socket.setNoDelay(true);
+  socket.connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+  await once(socket, 'connect');
+  if (mode === undefined) {
+    return socket;
+  }
+  socket.write(SSL_REQUEST);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  // Anything behind the one letter would be read as if it had come encrypted (CVE-2021-23222).
+  if (answer.toString('latin1') !== ACCEPTED) {
+    throw new Error('the server does not offer TLS');
+  }
+  const certificates = Object.entries(mode.files).flatMap(([name, path]) =>
+    path === undefined ? [] : [[name, readFileSync(path)]],
+  );
+  const secure = tls.connect({
+    ...Object.fromEntries(certificates),
+    socket,
+    // A name or an address is compared with the certificate; only a name may be sent to the server.
+    host,
+    ...(net.isIP(host) === 0 ? { servername: host } : {}),
+    rejectUnauthorized: mode.isVerified,
+  });
+  await once(secure, 'secureConnect');
+  return secure;
+}

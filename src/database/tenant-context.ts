@@ -1,0 +1,218 @@
+import type { Database } from './database.js';
+import { TenantNotFound, Unavailable } from './errors.js';
+import { type LeaseKind, NO_TENANT } from './pool.js';
+import type { Answer, Entry } from './read.js';
+import { type Query, sql } from './sql.js';
+import type { Transaction } from './transaction.js';
+
+/** Who is asking, and for which club: the tenant context that a read or a transaction enters. */
+export interface Caller {
+  tenantId: string;
+  role: string;
+  /** The token's `sub`. */
+  subject: string;
+  displayName: string | null;
+  email: string | null;
+  /** The token's `iat`, as RFC 3339. */
+  issuedAt: string | null;
+  /** Stands in for the member in test set-ups. */
+  testMemberId: string | null;
+}
+
+/** A transaction inside a club. */
+export interface TenantTransaction extends Transaction {
+  /** The caller's row in app.members; reading it before the first statement was answered throws. */
+  readonly memberId: string;
+  /** The same, or null as long as it is unknown. */
+  readonly enteredMemberId: string | null;
+}
+
+/** What was read, and as which member. */
+export interface TenantRead<Row> {
+  rows: Row[];
+  memberId: string;
+}
+
+interface TenantContext {
+  enteredTenantId: string;
+  clubExists: boolean;
+  memberId: string | null;
+  memberIsCurrent: boolean | null;
+}
+
+/** The caller has no member row yet, or the token says something new about them. */
+class MemberOutdated extends Error {}
+
+/**
+ * Reads inside the caller's club, with one statement.
+ *
+ * When the member is missing, or a newer token brings other values, nothing is read: a short transaction writes the
+ * member and commits, and the read is sent again.
+ *
+ * @param name of the operation
+ * @throws TenantNotFound; what `Database.read` throws
+ */
+export async function readInTenant<Row>(
+  database: Database,
+  caller: Caller,
+  name: string,
+  lease: LeaseKind,
+  query: Query<Row>,
+): Promise<TenantRead<Row>> {
+  const attempt = async (acceptsOutdated: boolean) => {
+    const answer = await database.read(tenantEntry(caller), query, {
+      operation: name,
+      condition: sql`tenant_context."clubExists"
+    and (tenant_context."memberIsCurrent" or ${acceptsOutdated} and tenant_context."memberId" is not null)`,
+      lease,
+    });
+    requireClub(caller, answer.context);
+    return answer;
+  };
+  let { context, rows }: Answer<TenantContext, Row> = await attempt(false);
+  if (rows === undefined) {
+    await syncMember(database, caller);
+    // Two tokens of one second with other names would otherwise take turns for ever.
+    ({ context, rows } = await attempt(true));
+  }
+  if (rows === undefined || context.memberId === null) {
+    throw new Unavailable('The member was removed while the request ran.');
+  }
+  return { rows, memberId: context.memberId };
+}
+
+/**
+ * Runs work in a transaction inside the caller's club; the member is written first when that is needed, in a
+ * transaction of its own: the member stays even when the work is refused.
+ *
+ * @throws TenantNotFound; what `Database.transaction` throws
+ */
+export async function writeInTenant<Result>(
+  database: Database,
+  caller: Caller,
+  name: string,
+  work: (tx: TenantTransaction) => Promise<Result>,
+): Promise<Result> {
+  const attempt = (acceptsOutdated: boolean) => {
+    const member: { id: string | null } = { id: null };
+    const accept = (context: TenantContext) => {
+      requireClub(caller, context);
+      if (context.memberId === null || !(context.memberIsCurrent || acceptsOutdated)) {
+        throw new MemberOutdated('The member row is missing or older than the token.');
+      }
+      member.id = context.memberId;
+    };
+    return database.transaction('read write', name, tenantEntry(caller), accept, (tx) =>
+      work(new InTenant(tx, member)),
+    );
+  };
+  try {
+    return await attempt(false);
+  } catch (error) {
+    if (!(error instanceof MemberOutdated)) {
+      throw error;
+    }
+  }
+  await syncMember(database, caller);
+  try {
+    return await attempt(true);
+  } catch (error) {
+    throw error instanceof MemberOutdated
+      ? new Unavailable('The member was removed while the request ran.')
+      : error;
+  }
+}
+
+/**
+ * Reads what belongs to no single club: the query sees the clubs that the caller's token names.
+ *
+ * @throws what `Database.read` throws
+ */
+export async function readDirectory<Row>(
+  database: Database,
+  clubIds: string[],
+  name: string,
+  query: Query<Row>,
+): Promise<Row[]> {
+  const named = `{${clubIds.join(',')}}`;
+  const entry: Entry<{ entered: string }> = {
+    tenant: 'directory',
+    columns: sql`app.enter_directory(${named}::uuid[]) as entered`,
+    verify: ({ entered }) => entered === named,
+  };
+  const { rows } = await database.read(entry, query, {
+    operation: name,
+    condition: sql`tenant_context.entered is not null`,
+    lease: 'shared',
+  });
+  return rows ?? [];
+}
+
+/**
+ * What the service asks for itself, outside of any club.
+ *
+ * @throws what `Database.read` throws
+ */
+export async function readOwn<Row>(database: Database, name: string, query: Query<Row>): Promise<Row[]> {
+  const entry: Entry<object> = { tenant: NO_TENANT, columns: sql`true as entered`, verify: () => true };
+  const { rows } = await database.read(entry, query, {
+    operation: name,
+    condition: sql`true`,
+    lease: 'exclusive',
+  });
+  return rows ?? [];
+}
+
+/** A class: a literal with a getter would be a new shape for V8 in each request. */
+class InTenant implements TenantTransaction {
+  readonly #tx: Transaction;
+  readonly #member: { readonly id: string | null };
+
+  constructor(tx: Transaction, member: { readonly id: string | null }) {
+    this.#tx = tx;
+    this.#member = member;
+  }
+
+  query<Row>(query: Query<Row>): Promise<Row[]> {
+    return this.#tx.query(query);
+  }
+
+  get enteredMemberId(): string | null {
+    return this.#member.id;
+  }
+
+  get memberId(): string {
+    if (this.#member.id === null) {
+      throw new Error('The member is known once the first statement was answered.');
+    }
+    return this.#member.id;
+  }
+}
+
+function tenantEntry(caller: Caller): Entry<TenantContext> {
+  const { tenantId, subject, role, displayName, email, issuedAt, testMemberId } = caller;
+  return {
+    tenant: tenantId,
+    columns: sql`entry.entered_tenant_id as "enteredTenantId", entry.club_exists as "clubExists",
+    entry.member_id as "memberId", entry.member_is_current as "memberIsCurrent"
+  from app.enter(${tenantId}, ${subject}, ${role}, ${displayName}, ${email}, ${issuedAt}, ${testMemberId}) as entry`,
+    verify: ({ enteredTenantId }) => enteredTenantId === tenantId,
+  };
+}
+
+function requireClub({ testMemberId }: Caller, { clubExists, memberId }: TenantContext): void {
+  if (!clubExists || (memberId === null && testMemberId !== null)) {
+    throw new TenantNotFound('The club cannot be entered.');
+  }
+}
+
+async function syncMember(database: Database, caller: Caller): Promise<void> {
+  const { displayName, email, issuedAt } = caller;
+  await database.transaction(
+    'read write',
+    'syncMember',
+    tenantEntry(caller),
+    (context) => requireClub(caller, context),
+    (tx) => tx.query(sql`select app.sync_member(${displayName}, ${email}, ${issuedAt})`),
+  );
+}

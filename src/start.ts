@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify';
+import { buildApp } from './app.js';
+import type { ServerConfig } from './config.js';
+import { Database } from './database/database.js';
+import { reasonOf, UnsafeDatabase } from './database/errors.js';
+import { sql } from './database/sql.js';
+import { readOwn } from './database/tenant-context.js';
+import { CannotListen } from './listening.js';
+import { openLog } from './log.js';
+import { isDeployed } from './ops/schema-version.js';
+
+/**
+ * Connections that may wait to be accepted; the system may allow fewer (net.core.somaxconn). Of Node's own 511 a flood
+ * leaves none, and a client that finds no room tries again only after a second, then after three.
+ */
+const BACKLOG = 4_096;
+
+/**
+ * Starts the service: checks the login and the release of the database, then listens.
+ *
+ * A database that is down or older than this release does not stop it: the service is not ready until that has changed.
+ *
+ * @param addition what `make run` adds to /docs
+ * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
+ *   its answer, so that load balancers and clients go elsewhere; then running requests finish, the connections
+ *   to the database close, and the log is written.
+ * @throws UnsafeDatabase when row-level security would not hold; CannotListen
+ */
+export async function start(
+  config: ServerConfig,
+  addition: FastifyPluginAsync | null = null,
+): Promise<(drainMs: number) => Promise<void>> {
+  const { logger, flush } = openLog(config.logLevel);
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, logger, undefined, addition);
+
+  try {
+    await checkDatabase(database, logger);
+  } catch (error) {
+    if (error instanceof UnsafeDatabase) {
+      await database.close();
+      throw error;
+    }
+    logger.warn({ reason: reasonOf(error) }, 'The database cannot be used: not ready until it can.');
+  }
+
+  try {
+    await app.listen({ host: config.host, port: config.port, backlog: BACKLOG });
+  } catch (error) {
+    throw new CannotListen(error as Error);
+  }
+  return async (drainMs) => {
+    logger.info({ drainMs }, 'stopping');
+    app.drain();
+    await sleep(drainMs);
+    await app.close();
+    await database.close();
+    await flush();
+  };
+}
+
+/** Logs what an operator should change before the service is ready, or fast. */
+async function checkDatabase(database: Database, logger: FastifyBaseLogger): Promise<void> {
+  if (!(await isDeployed(database))) {
+    logger.warn('The database is older than this release: not ready until it is deployed.');
+    return;
+  }
+  const [settings] = await readOwn<{ login: string; planCacheMode: string }>(
+    database,
+    'readSettings',
+    sql`select session_user as login, current_setting('plan_cache_mode') as "planCacheMode"`,
+  );
+  if (settings?.planCacheMode !== 'force_generic_plan') {
+    logger.warn(
+      { login: settings?.login, planCacheMode: settings?.planCacheMode },
+      'The login lacks the setting plan_cache_mode = force_generic_plan, so PostgreSQL plans each page anew: run sql/roles.sql.',
+    );
+  }
+}

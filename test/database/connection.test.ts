@@ -1,0 +1,402 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { Connection, type ConnectionOptions } from '../../src/database/connection.js';
+import { ConnectionLost, Unavailable } from '../../src/database/errors.js';
+import { type Statement, sql } from '../../src/database/sql.js';
+import { until } from '../setup/caller.js';
+import { makeDatabase } from '../setup/database.js';
+import { asksFor, message } from '../setup/protocol.js';
+import { startProxy } from '../setup/proxy.js';
+
+const db = await makeDatabase(t);
+const SLEEP = sql`select pg_sleep(10)`;
+const PID = sql`select pg_backend_pid() as pid`;
+
+function open(t: Test, options: Partial<ConnectionOptions> = {}, onDestroyed?: () => void): Connection {
+  const connection = new Connection({ url: db.url, prepare: true, ...options }, onDestroyed);
+  t.teardown(() => connection.destroy(new Error('the test is over')));
+  return connection;
+}
+
+const pidOf = async (connection: Connection): Promise<number> =>
+  (await connection.query<{ pid: number }>(PID))[0]?.pid as number;
+const isAlive = async (pid: number) =>
+  (await db.look('select from pg_stat_activity where pid = $1', [pid])).length > 0;
+/** How a statement ends, and after how many milliseconds. */
+async function endOf(statement: Promise<unknown>): Promise<{ end: unknown; ms: number }> {
+  const start = performance.now();
+  const end = await statement.then(
+    () => 'answered',
+    (error) => error,
+  );
+  return { end, ms: performance.now() - start };
+}
+
+t.test(
+  'a connection has one socket for life: once it is lost it fails every statement, and never reconnects',
+  async (t) => {
+    const losses = {
+      'a kill of its backend': async (pid: number) => db.look('select pg_terminate_backend($1)', [pid]),
+      'a cut': async (_: number, cut: () => void) => cut(),
+    };
+    for (const [name, lose] of Object.entries(losses)) {
+      const proxy = await startProxy(t, db.url);
+      let destroyed = 0;
+      const connection = open(t, { url: proxy.url }, () => {
+        destroyed += 1;
+      });
+      await connection.ready;
+      const pid = await pidOf(connection);
+      const inFlight = [
+        endOf(connection.query(SLEEP)),
+        endOf(connection.query(PID)),
+        endOf(connection.query(SLEEP)),
+      ];
+      await sleep(100);
+      await lose(pid, proxy.cut);
+      for (const { end, ms } of await Promise.all(inFlight)) {
+        t.type(end, ConnectionLost, name);
+        t.ok(ms < 2_000, `${name}: ${ms} ms`);
+      }
+      t.ok(connection.isDestroyed);
+      t.equal(destroyed, 1);
+      for (const statement of [PID, sql`begin`, sql`rollback`]) {
+        const { end, ms } = await endOf(connection.query(statement));
+        t.type(end, ConnectionLost, 'a later statement');
+        t.ok(ms < 50, `refused in ${ms} ms`);
+      }
+      await sleep(300);
+      t.equal(proxy.accepted, 1, `${name}: it was accepted once`);
+      t.notOk(
+        await until(
+          () => isAlive(pid),
+          (alive) => !alive,
+        ),
+        'its backend is gone',
+      );
+    }
+  },
+);
+
+t.test('a connection that is lost while it is idle is known to be lost', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  let destroyed = 0;
+  const connection = open(t, { url: proxy.url }, () => {
+    destroyed += 1;
+  });
+  await connection.ready;
+  await db.look('select pg_terminate_backend($1)', [await pidOf(connection)]);
+  t.ok(await until(() => connection.isDestroyed, Boolean));
+  t.equal(destroyed, 1);
+  t.type((await endOf(connection.query(PID))).end, ConnectionLost);
+  await sleep(200);
+  t.equal(proxy.accepted, 1);
+});
+
+t.test(
+  'destroying fails what is in flight at once, whatever the network does, and is repeatable',
+  async (t) => {
+    const proxy = await startProxy(t, db.url);
+    let destroyed = 0;
+    const connection = open(t, { url: proxy.url }, () => {
+      destroyed += 1;
+    });
+    await connection.ready;
+    proxy.judge = () => 'freeze';
+    const inFlight = [endOf(connection.query(SLEEP)), endOf(connection.query(PID))];
+    await sleep(50);
+    const reason = new Unavailable('on purpose');
+    connection.destroy(reason);
+    connection.destroy(new Error('again'));
+    for (const { end, ms } of await Promise.all(inFlight)) {
+      t.match(end, { name: 'ConnectionLost', cause: reason });
+      t.ok(ms < 1_000);
+    }
+    t.equal(destroyed, 1);
+    await sleep(200);
+    t.equal(proxy.accepted, 1);
+  },
+);
+
+t.test('a backend whose connection is destroyed ends, also in the middle of a statement', async (t) => {
+  const connection = open(t);
+  await connection.ready;
+  const pid = await pidOf(connection);
+  const sleeping = endOf(connection.query(SLEEP));
+  await sleep(50);
+  connection.destroy(new Error('on purpose'));
+  await sleeping;
+  t.notOk(
+    await until(
+      () => isAlive(pid),
+      (alive) => !alive,
+    ),
+    'client_connection_check_interval ends it',
+  );
+});
+
+t.test('an error of one statement costs nothing: those beside it and behind it are answered', async (t) => {
+  const connection = open(t);
+  await connection.ready;
+  const pid = await pidOf(connection);
+  const divide = (by: number) => connection.query(sql`select 1 / ${by}::int as one`);
+  await divide(1);
+  const ends = await Promise.allSettled([
+    divide(1),
+    divide(0),
+    connection.query(sql`select nothing`),
+    divide(1),
+  ]);
+  t.match(ends, [
+    { status: 'fulfilled', value: [{ one: 1 }] },
+    { status: 'rejected', reason: { code: '22012', severity: 'ERROR' } },
+    { status: 'rejected', reason: { code: '42703' } },
+    { status: 'fulfilled', value: [{ one: 1 }] },
+  ]);
+  t.equal(await pidOf(connection), pid);
+  t.notOk(connection.isDestroyed);
+});
+
+t.test('closing ends the session politely, and refuses what comes later', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  let destroyed = 0;
+  const connection = open(t, { url: proxy.url }, () => {
+    destroyed += 1;
+  });
+  await connection.ready;
+  await connection.close();
+  t.ok(
+    proxy.log.some(({ from, type }) => from === 'client' && type === 'X'),
+    'Terminate was sent',
+  );
+  t.type((await endOf(connection.query(PID))).end, ConnectionLost);
+  t.equal(destroyed, 0, 'it was closed, not lost');
+  await connection.close();
+});
+
+t.test('closing answers or refuses every statement in flight, and leaves none of them waiting', async (t) => {
+  for (const delay of [0, 1, 5]) {
+    const connection = open(t);
+    await connection.ready;
+    const inFlight = [1, 2, 3].map((n) =>
+      endOf(connection.query(sql`select pg_sleep(0.01), ${n}::int as number`)),
+    );
+    await sleep(delay);
+    await connection.close();
+    for (const { end, ms } of await Promise.all(inFlight)) {
+      t.ok(end === 'answered' || end instanceof ConnectionLost);
+      t.ok(ms < 2_000, `${ms} ms`);
+    }
+  }
+});
+
+t.test('a connection is open and checked within two seconds, or destroyed with the reason', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  const moments = {
+    'when it is accepted': () => {
+      proxy.greeting = 'say nothing';
+    },
+    'at authentication': () => {
+      proxy.judge = ({ from, type }) => (from === 'server' && type === 'R' ? 'freeze' : 'pass');
+    },
+    'at the check of the session': () => {
+      proxy.judge = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
+    },
+  };
+  for (const [name, freeze] of Object.entries(moments)) {
+    freeze();
+    const accepted = proxy.accepted;
+    const { end, ms } = await endOf(open(t, { url: proxy.url }).ready);
+    t.match(end, { name: 'ConnectionLost', cause: { message: /not ready in time/ } }, name);
+    t.ok(ms > 1_900 && ms < 3_500, `${name}: after ${ms} ms`);
+    t.equal(proxy.accepted, accepted + 1);
+    proxy.greeting = 'connect';
+    proxy.judge = () => 'pass';
+  }
+});
+
+t.test(
+  'a warning that contradicts the transaction destroys the connection; other notices do not',
+  async (t) => {
+    const notices: [name: string, statements: Statement[], isDestroyed: boolean][] = [
+      ['25001: BEGIN in a transaction', [sql`begin`, sql`begin`], true],
+      ['25P01: COMMIT outside of a transaction', [sql`commit`], true],
+      ['25P01: ROLLBACK outside of a transaction', [sql`rollback`], true],
+      ['a NOTICE', [sql`do $$ begin raise notice 'hello'; end $$`], false],
+      ['another WARNING', [sql`do $$ begin raise warning 'hello'; end $$`], false],
+      ['no warning', [sql`begin`, sql`commit`, sql`begin`, sql`rollback`], false],
+    ];
+    for (const [name, statements, isDestroyed] of notices) {
+      const connection = open(t);
+      await connection.ready;
+      for (const statement of statements) {
+        await connection.query(statement).catch(() => {});
+      }
+      t.equal(connection.isDestroyed, isDestroyed, name);
+    }
+  },
+);
+
+t.test('a ROLLBACK after a failed COMMIT may find no transaction; the next one may not', async (t) => {
+  const connection = open(t);
+  await connection.ready;
+  t.equal((await connection.rollbackAfterFailedCommit(sql`rollback`)).command, 'ROLLBACK');
+  t.notOk(connection.isDestroyed);
+  await connection.query(sql`rollback`).catch(() => {});
+  t.ok(connection.isDestroyed);
+});
+
+t.test(
+  'a connection that the driver can read no more is destroyed, and nothing of it ends the process',
+  async (t) => {
+    const proxy = await startProxy(t, db.url);
+    for (const bytes of [
+      message('D', '\x7f\x7f'),
+      message('2', ''),
+      Buffer.from('\xff\xff\xff\xff\xff', 'latin1'),
+    ]) {
+      const connection = open(t, { url: proxy.url });
+      await connection.ready;
+      await connection.query(PID);
+      proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes } : 'pass');
+      const end = await Promise.race([
+        endOf(connection.query(PID)),
+        sleep(1_000, { end: 'nothing' }, { ref: false }),
+      ]);
+      proxy.judge = () => 'pass';
+      t.ok(
+        end.end === 'answered' || end.end === 'nothing' || end.end instanceof ConnectionLost,
+        String(end.end),
+      );
+    }
+  },
+);
+
+// Values.
+
+t.test(
+  'values are read by their types: texts, nothing, null, numbers, truth, JSON, lists of words',
+  async (t) => {
+    const connection = open(t);
+    await connection.ready;
+    for (const [statement, row] of [
+      [
+        sql`select 'plain' as text, '' as nothing, null::text as none`,
+        { text: 'plain', nothing: '', none: null },
+      ],
+      [
+        sql`select 42 as number, -7::smallint as small, 1.5::float8 as half`,
+        { number: 42, small: -7, half: 1.5 },
+      ],
+      [
+        sql`select 9007199254740993::bigint as big, 0.1::numeric as exact`,
+        { big: '9007199254740993', exact: '0.1' },
+      ],
+      [
+        sql`select true as yes, false as no, null::boolean as neither`,
+        { yes: true, no: false, neither: null },
+      ],
+      [sql`select '{"a":[1,"é"]}'::json as json, '[]'::jsonb as jsonb`, { json: { a: [1, 'é'] }, jsonb: [] }],
+      [
+        sql`select array['Open','Done'] as words, '{}'::text[] as none`,
+        { words: ['Open', 'Done'], none: [] },
+      ],
+      [
+        sql`select 'Grüße, 北, 🚣‍♀️' as text, repeat('ü', 100000) as long`,
+        { text: 'Grüße, 北, 🚣‍♀️', long: 'ü'.repeat(100_000) },
+      ],
+      [
+        sql`select chr(127) as a, chr(128) as b, chr(255) as c, chr(1114111) as d`,
+        { a: '\x7f', b: '\x80', c: 'ÿ', d: '\u{10ffff}' },
+      ],
+    ] as [Statement, object][]) {
+      t.same([...(await connection.query(statement))], [row]);
+      t.same([...(await connection.query(statement))], [row], 'prepared');
+    }
+    t.same([...(await connection.query(sql`select where false`))], []);
+    t.equal((await connection.query(sql`select from generate_series(1, 3)`)).length, 3);
+  },
+);
+
+t.test('instants keep their microseconds, there and back, and infinity stays', async (t) => {
+  const [{ name } = { name: '' }] = await db.look<{ name: string }>('select current_database() as name');
+  await db.look(`alter database ${name} set datestyle = 'German'`);
+  await db.look(`alter database ${name} set timezone = 'Europe/Berlin'`);
+  for (const prepare of [true, false]) {
+    const connection = open(t, { prepare });
+    await connection.ready;
+    for (const instant of [
+      '2026-05-01T18:00:00.123456Z',
+      '1970-01-01T00:00:00.000001Z',
+      '2199-12-31T23:59:59.999999Z',
+      '2026-05-01T18:00:00Z',
+      'infinity',
+    ]) {
+      const sent = await connection.query(sql`select ${instant}::timestamptz as instant`);
+      t.same([...sent], [{ instant }]);
+    }
+  }
+});
+
+t.test('parameters arrive as what they are, whatever type they are for', async (t) => {
+  const connection = open(t);
+  await connection.ready;
+  const odd = `'; drop table app.tasks; -- "\\ $1 ${'é🚣'.repeat(2_000)}`;
+  const statement = sql`
+    select ${odd}::text as text, ${7}::int as int, ${true}::boolean as truth, ${null}::text as none,
+      ${'{"a": "\\\\"}'}::jsonb ->> 'a' as json, ${'{Open,Done}'}::text[] as words, ${'0.10'}::numeric as exact,
+      ${'\\x00ff'}::bytea = '\\x00ff'::bytea as bytes, ${'2026-05-01'}::date = date '2026-05-01' as day`;
+  for (const _ of ['described', 'prepared']) {
+    t.same(
+      [...(await connection.query(statement))],
+      [
+        {
+          text: odd,
+          int: 7,
+          truth: true,
+          none: null,
+          json: '\\',
+          words: ['Open', 'Done'],
+          exact: '0.10',
+          bytes: true,
+          day: true,
+        },
+      ],
+    );
+  }
+});
+
+t.test('rows are whole wherever the network cuts an answer', async (t) => {
+  const connection = open(t);
+  await connection.ready;
+  const rows = await connection.query<{ number: number; text: string | null }>(sql`
+    select i as number, nullif(repeat('é', i % 4), '') as text from generate_series(1, 200000) as i`);
+  t.equal(rows.length, 200_000);
+  t.equal(rows.command, 'SELECT');
+  const wrong = rows.filter(
+    ({ number, text }, index) => number !== index + 1 || text !== ('é'.repeat((index + 1) % 4) || null),
+  );
+  t.same(wrong, []);
+});
+
+t.test('a statement is prepared once for each connection, and not at all where that is off', async (t) => {
+  for (const [prepare, parses] of [
+    [true, 1],
+    [false, 3],
+  ] as const) {
+    const proxy = await startProxy(t, db.url);
+    const connection = open(t, { url: proxy.url, prepare });
+    await connection.ready;
+    for (const value of ['1', '2', '3']) {
+      await connection.query(sql`select ${value}::text as value`);
+    }
+    const ofStatement = proxy.log.filter(
+      ({ type, statement }) => type === 'P' && statement?.includes('as value'),
+    );
+    t.equal(ofStatement.length, parses);
+    t.equal(
+      proxy.log.filter((sent) => asksFor('select')(sent) && sent.statement?.includes('as value')).length,
+      3,
+    );
+  }
+});

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Database } from '../../src/database/database.js';
+import { sql } from '../../src/database/sql.js';
+import { readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
+import { callerOf } from '../setup/caller.js';
+import { makeDatabase } from '../setup/database.js';
+
+const db = await makeDatabase(t);
+const anna = callerOf(await db.makeClub('north'));
+const bert = callerOf(await db.makeClub('south'), 'Admin', 'bert');
+
+/** Keeps the one connection of a database for so long. */
+async function hold(database: Database, ms: number): Promise<void> {
+  await writeInTenant(database, bert, 'hold', () => sleep(ms));
+}
+
+t.test('the wait in the queue is no part of the time that a read or a transaction may take', async (t) => {
+  const WAIT_MS = 4_500;
+  for (const [name, work] of Object.entries({
+    read: (at: Database) =>
+      readInTenant(at, anna, 'read', 'shared', sql`select pg_sleep(1.5) is null as slept`),
+    transaction: (at: Database) =>
+      writeInTenant(at, anna, 'write', async (tx) => ({
+        rows: await tx.query(sql`select pg_sleep(4.2) is null as slept`),
+      })),
+  })) {
+    const database = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
+    t.teardown(() => database.close());
+    await readInTenant(database, anna, 'read', 'shared', sql`select`);
+    await hold(database, 0);
+    const holding = hold(database, WAIT_MS);
+    await sleep(20);
+    const start = performance.now();
+    const { rows } = (await work(database)) as { rows: unknown[] };
+    t.same(rows, [{ slept: false }], name);
+    t.ok(performance.now() - start > WAIT_MS, 'it waited');
+    await holding;
+    t.equal(database.connections.lost, 0);
+  }
+});
+
+t.test('one connection is enough for everything, with reads that share it and without', async (t) => {
+  const titles = sql`select title from app.tasks`;
+  for (const [prepare, readsPerConnection] of [
+    [true, 1],
+    [true, 8],
+    [false, 8],
+  ] as const) {
+    const database = new Database({ url: db.url, size: 1, prepare, readsPerConnection });
+    const run = async (turn: number): Promise<unknown> => {
+      const caller = turn % 2 === 0 ? anna : bert;
+      switch (turn % 6) {
+        case 0:
+        case 1:
+          return (await readInTenant(database, caller, 'read', 'shared', titles)).rows;
+        case 2:
+          return (await readInTenant(database, caller, 'read', 'exclusive', titles)).rows;
+        case 3:
+          return writeInTenant(database, caller, 'write', (tx) => tx.query(titles));
+        case 4:
+          return (
+            await readInTenant(
+              database,
+              callerOf(caller.tenantId, 'Member', `new ${prepare} ${readsPerConnection} ${turn}`),
+              'read',
+              'shared',
+              titles,
+            )
+          ).rows;
+        default:
+          return readOwn(database, 'own', sql`select where false`);
+      }
+    };
+    t.same(await Promise.all(Array.from({ length: 120 }, (_, turn) => run(turn))), Array(120).fill([]));
+    t.same(database.load, { inUse: 0, queued: 0 });
+    t.same(database.connections, { opened: 1, lost: 0 });
+    await database.close();
+  }
+});
+
+t.test('closing lets the work in progress finish, and refuses new work', async (t) => {
+  const database = new Database({ url: db.url, size: 2, prepare: true, readsPerConnection: 8 });
+  const slow = sql`select pg_sleep(0.5) is null as slept`;
+  await readInTenant(database, anna, 'read', 'shared', sql`select`);
+  const ends = [
+    readInTenant(database, anna, 'read', 'shared', slow).then(({ rows }) => rows),
+    writeInTenant(database, bert, 'write', (tx) => tx.query(slow)),
+  ];
+  await sleep(100);
+  const closing = database.close();
+  const late: Promise<unknown>[] = [
+    readInTenant(database, anna, 'read', 'shared', slow),
+    writeInTenant(database, anna, 'write', (tx) => tx.query(slow)),
+  ];
+  for (const refused of late) {
+    await t.rejects(refused, { name: 'Unavailable', message: /stopping/ });
+  }
+  t.same(await Promise.all(ends), [[{ slept: false }], [{ slept: false }]]);
+  await closing;
+  await database.close();
+  t.same(database.load, { inUse: 0, queued: 0 });
+});

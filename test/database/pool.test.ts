@@ -1,0 +1,576 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { QUEUE_FULL, Unavailable, UnsafeDatabase } from '../../src/database/errors.js';
+import { type Lease, type LeaseKind, NO_TENANT, Pool, type PoolOptions } from '../../src/database/pool.js';
+import { RoundRobinQueue } from '../../src/database/round-robin-queue.js';
+import { sql } from '../../src/database/sql.js';
+import { until } from '../setup/caller.js';
+import { makeDatabase } from '../setup/database.js';
+import { startProxy } from '../setup/proxy.js';
+
+const db = await makeDatabase(t);
+const AT_REST = { inUse: 0, queued: 0 };
+const PID = sql`select pg_backend_pid() as pid`;
+/** As in src/database/pool.ts. */
+const QUEUE_PER_TENANT = 1_500;
+const QUEUE_LENGTH = 5_000;
+const SHARING_WINDOW_MS = 1_000;
+const SLOW_READ_MS = 250;
+const MAX_AGE_MS = 30 * 60_000;
+
+function makePool(t: Test, options: Partial<PoolOptions> = {}): Pool {
+  const pool = new Pool({ url: db.url, prepare: true, size: 3, readsPerConnection: 1, ...options });
+  // Not waited for: a connection that a test has lost fails that test, not all that come after.
+  t.teardown(() => void pool.close());
+  return pool;
+}
+
+const backendOf = async ({ connection }: Lease): Promise<number> =>
+  (await connection.query<{ pid: number }>(PID))[0]?.pid as number;
+const backends = async (): Promise<number[]> => {
+  const rows = await db.look<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name = 'club-management-service'`,
+  );
+  return rows.map(({ pid }) => pid);
+};
+/** Asks for a lease, and keeps what comes of it. */
+function ask(
+  pool: Pool,
+  kind: LeaseKind,
+  tenant: string,
+): { lease?: Lease; error?: unknown; done: Promise<void> } {
+  const asked: { lease?: Lease; error?: unknown; done: Promise<void> } = { done: Promise.resolve() };
+  asked.done = pool.acquire(kind, tenant).then(
+    (lease) => {
+      asked.lease = lease;
+    },
+    (error) => {
+      asked.error = error;
+    },
+  );
+  return asked;
+}
+/** Opens all connections, which takes longer than a read may, and on a busy machine longer than it may itself. */
+async function warm(pool: Pool): Promise<void> {
+  const acquire = (): Promise<Lease> => pool.acquire('exclusive', NO_TENANT).catch(acquire);
+  for (const lease of await Promise.all(Array.from({ length: pool.size }, acquire))) {
+    pool.release(lease);
+  }
+}
+const connectionsOf = (leases: Lease[]) => new Set(leases.map(({ connection }) => connection)).size;
+/** How many of these leases have been granted, a moment later. */
+async function granted(asked: { lease?: Lease }[]): Promise<number> {
+  await sleep(300);
+  return asked.filter(({ lease }) => lease !== undefined).length;
+}
+const message = (error: unknown) => (error instanceof Unavailable ? error.message : error);
+
+// The queue.
+
+t.test('tenants take turns, and each is served in the order in which it came', async (t) => {
+  const queue = new RoundRobinQueue<string>();
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2']) {
+    queue.push(item.charAt(0), item);
+  }
+  t.same([queue.size, queue.sizeOf('a'), queue.sizeOf('d')], [7, 4, 0]);
+  const served: string[] = [];
+  while (queue.shift((item, tenant) => served.push(item) > 0 && item.startsWith(tenant))) {}
+  t.same(served, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  t.equal(queue.size, 0);
+});
+
+t.test('a tenant that is not served keeps its turn, and delays nobody', async (t) => {
+  const queue = new RoundRobinQueue<string>();
+  for (const item of ['a1', 'b1', 'b2']) {
+    queue.push(item.charAt(0), item);
+  }
+  const served: string[] = [];
+  const serve = (may: (tenant: string) => boolean) =>
+    queue.shift((item, tenant) => may(tenant) && served.push(item) > 0);
+  t.equal(
+    serve((tenant) => tenant !== 'a'),
+    true,
+  );
+  t.equal(
+    serve((tenant) => tenant === 'c'),
+    false,
+  );
+  t.equal(
+    serve(() => true),
+    true,
+  );
+  t.same(served, ['b1', 'a1']);
+});
+
+t.test('an item is removed once, and clearing answers with all that are left', async (t) => {
+  const queue = new RoundRobinQueue<string>();
+  for (const item of ['a1', 'a2', 'b1']) {
+    queue.push(item.charAt(0), item);
+  }
+  queue.remove('a', 'a1');
+  queue.remove('a', 'a1');
+  queue.remove('c', 'c1');
+  t.same([queue.size, queue.sizeOf('a')], [2, 1]);
+  t.same(queue.clear(), ['a2', 'b1']);
+  t.same([queue.size, queue.sizeOf('a'), queue.shift(() => true)], [0, 0, false]);
+});
+
+// Connections.
+
+t.test('nothing connects before somebody acquires', async (t) => {
+  const pool = makePool(t);
+  t.same(pool.load, AT_REST);
+  t.same(pool.counts, { opened: 0, lost: 0 });
+  t.same(await backends(), []);
+});
+
+t.test(
+  'there are never more connections than the size, and an exclusive one has one lease at a time',
+  async (t) => {
+    const pool = makePool(t, { size: 2 });
+    const leased = new Set<unknown>();
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, turn) => {
+        const lease = await pool.acquire('exclusive', `club ${turn % 3}`);
+        t.notOk(leased.has(lease.connection));
+        leased.add(lease.connection);
+        most = Math.max(most, leased.size, (await backends()).length);
+        leased.delete(lease.connection);
+        pool.release(lease);
+      }),
+    );
+    t.equal(most, 2);
+    t.same(pool.load, AT_REST);
+    t.same(pool.counts, { opened: 2, lost: 0 });
+  },
+);
+
+t.test('a lease is released once, whoever releases it again', async (t) => {
+  const pool = makePool(t, { size: 2 });
+  const first = await pool.acquire('exclusive', 'north');
+  pool.release(first);
+  const second = await pool.acquire('exclusive', 'north');
+  pool.release(first);
+  t.same(pool.load, { inUse: 1, queued: 0 });
+  pool.release(second);
+  t.same(pool.load, AT_REST);
+});
+
+t.test('a connection that is destroyed, idle or in use, is replaced', async (t) => {
+  const pool = makePool(t, { size: 1 });
+  const inUse = await pool.acquire('exclusive', 'north');
+  const first = await backendOf(inUse);
+  const waiting = pool.acquire('exclusive', 'north');
+  inUse.connection.destroy(new Error('on purpose'));
+  pool.release(inUse);
+  const idle = await waiting;
+  const second = await backendOf(idle);
+  pool.release(idle);
+  await db.look('select pg_terminate_backend($1)', [second]);
+  t.ok(await until(() => idle.connection.isDestroyed, Boolean));
+  const last = await pool.acquire('exclusive', 'north');
+  const third = await backendOf(last);
+  t.equal(new Set([first, second, third]).size, 3);
+  t.same(pool.counts, { opened: 3, lost: 2 });
+  pool.release(last);
+  t.same(await until(backends, (pids) => pids.length === 1), [third]);
+});
+
+t.test('an old connection is replaced when it is released, never under its lease', async (t) => {
+  const pool = makePool(t, { size: 1, readsPerConnection: 2 });
+  for (const kind of ['exclusive', 'shared'] as const) {
+    const lease = await pool.acquire(kind, 'north');
+    const old = await backendOf(lease);
+    const aged = lease.connection as { openedAt: number };
+    aged.openedAt -= MAX_AGE_MS + 1;
+    t.equal(await backendOf(lease), old);
+    pool.release(lease);
+    const next = await pool.acquire(kind, 'north');
+    t.not(await backendOf(next), old, kind);
+    pool.release(next);
+  }
+  t.equal(pool.counts.lost, 0, 'closed, not lost');
+});
+
+t.test('a connection that cannot be opened, or may not be used, gives its place back', async (t) => {
+  const unreachable = new URL(db.url);
+  unreachable.host = '127.0.0.1:1';
+  for (const [url, expected] of [
+    [unreachable.href, { name: 'ConnectionLost', cause: { code: 'ECONNREFUSED' } }],
+    [db.adminUrl, { name: 'UnsafeDatabase' }],
+  ] as const) {
+    for (const kind of ['exclusive', 'shared'] as const) {
+      const pool = makePool(t, { size: 1, url, readsPerConnection: 4 });
+      const start = performance.now();
+      for (const end of await Promise.allSettled(
+        Array.from({ length: 3 }, () => pool.acquire(kind, 'north')),
+      )) {
+        t.match(end, { status: 'rejected', reason: expected });
+      }
+      t.ok(performance.now() - start < 2_000, 'refused quickly');
+      t.same(pool.load, AT_REST);
+    }
+  }
+  t.ok(new UnsafeDatabase() instanceof Error);
+
+  const proxy = await startProxy(t, db.url);
+  proxy.judge = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
+  const frozen = makePool(t, { size: 1, url: proxy.url });
+  t.match(await frozen.acquire('exclusive', 'north').catch(message), /lost/);
+  t.same(frozen.load, AT_REST);
+  proxy.judge = () => 'pass';
+  frozen.release(await frozen.acquire('exclusive', 'north'));
+});
+
+// Waiting.
+
+t.test('a request waits for five seconds at most, and holds nothing then', async (t) => {
+  const pool = makePool(t, { size: 1 });
+  const held = await pool.acquire('exclusive', 'north');
+  const start = performance.now();
+  const waiting = ['exclusive', 'shared'].map((kind) =>
+    pool.acquire(kind as LeaseKind, 'north').catch(message),
+  );
+  t.same(pool.load, { inUse: 1, queued: 2 });
+  t.match(await Promise.all(waiting), [/in time/, /in time/]);
+  const waited = performance.now() - start;
+  t.ok(waited > 4_900 && waited < 6_500, `${waited} ms`);
+  t.same(pool.load, { inUse: 1, queued: 0 });
+  pool.release(held);
+  pool.release(await pool.acquire('shared', 'north'));
+  pool.release(await pool.acquire('exclusive', 'north'));
+});
+
+t.test('a full queue of a tenant refuses its next request at once, and nobody else’s', async (t) => {
+  const pool = makePool(t, { size: 1 });
+  const held = await pool.acquire('exclusive', 'north');
+  const waiting = Array.from({ length: QUEUE_PER_TENANT }, () => ask(pool, 'exclusive', 'north'));
+  t.equal(pool.isFull('north'), true);
+  t.equal(await pool.acquire('exclusive', 'north').catch((error) => error), QUEUE_FULL);
+  t.equal(await pool.acquire('shared', 'north').catch((error) => error), QUEUE_FULL);
+  t.equal(pool.isFull('south'), false);
+  const other = ask(pool, 'exclusive', 'south');
+  t.equal(pool.load.queued, QUEUE_PER_TENANT + 1);
+  pool.release(held);
+  await waiting[0]?.done;
+  pool.release(waiting[0]?.lease as Lease);
+  await other.done;
+  t.ok(other.lease, 'after one of the full queue');
+  const closing = pool.close();
+  pool.release(other.lease as Lease);
+  await closing;
+  await Promise.all(waiting.map(({ done }) => done));
+});
+
+t.test('a full queue of all takes the first request of a tenant, and no second one', async (t) => {
+  const pool = makePool(t, { size: 1 });
+  const held = await pool.acquire('exclusive', 'north');
+  const tenants = Array.from({ length: QUEUE_LENGTH / 1_000 }, (_, number) => `club ${number}`);
+  const waiting = tenants.flatMap((tenant) =>
+    Array.from({ length: 1_000 }, () => ask(pool, 'exclusive', tenant)),
+  );
+  t.equal(pool.load.queued, QUEUE_LENGTH);
+  t.equal(pool.isFull('club 0'), true);
+  t.equal(await pool.acquire('exclusive', 'club 0').catch((error) => error), QUEUE_FULL);
+  t.equal(pool.isFull('south'), false);
+  const first = ask(pool, 'exclusive', 'south');
+  t.equal(pool.load.queued, QUEUE_LENGTH + 1);
+  t.equal(await pool.acquire('exclusive', 'south').catch((error) => error), QUEUE_FULL);
+  const closing = pool.close();
+  pool.release(held);
+  await closing;
+  await Promise.all([first, ...waiting].map(({ done }) => done));
+  t.match(message(first.error), /stopping/);
+});
+
+t.test('closing refuses who waits and who comes, and is over once every lease is released', async (t) => {
+  const pool = makePool(t, { size: 3, readsPerConnection: 2 });
+  const [first, second, read] = [
+    await pool.acquire('exclusive', 'north'),
+    await pool.acquire('exclusive', 'south'),
+    await pool.acquire('shared', 'south'),
+  ];
+  const waiting = pool.acquire('exclusive', 'north').catch(message);
+  let closed = false;
+  const closing = pool.close().then(() => {
+    closed = true;
+  });
+  t.match(await waiting, /stopping/);
+  for (const kind of ['exclusive', 'shared'] as const) {
+    t.match(await pool.acquire(kind, 'north').catch(message), /stopping/);
+  }
+  pool.release(first);
+  t.type(await backendOf(second), 'number', 'work in progress goes on');
+  pool.release(second);
+  t.equal(closed, false);
+  pool.release(read);
+  await closing;
+  t.same(pool.load, AT_REST);
+  t.same(await until(backends, (pids) => pids.length === 0), []);
+});
+
+// Tenants.
+
+t.test('a tenant has all connections but one while nobody else asks', async (t) => {
+  for (const [size, most] of [
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [5, 4],
+  ] as const) {
+    const pool = makePool(t, { size });
+    await warm(pool);
+    const asked = Array.from({ length: size + 1 }, () => ask(pool, 'exclusive', 'north'));
+    t.equal(await granted(asked), most, `of ${size}`);
+    t.equal(pool.load.queued, size + 1 - most);
+    if (size > 1) {
+      const other = await pool.acquire('exclusive', 'south');
+      t.ok(other, 'the last one is for others');
+      pool.release(other);
+    }
+    for (const each of asked) {
+      await each.done;
+      pool.release(each.lease as Lease);
+    }
+    t.same(pool.load, AT_REST);
+  }
+});
+
+t.test('a tenant has half of the connections within a second of a request of another one', async (t) => {
+  const pool = makePool(t, { size: 4 });
+  await warm(pool);
+  pool.release(await pool.acquire('exclusive', 'south'));
+  const asked = Array.from({ length: 8 }, () => ask(pool, 'exclusive', 'north'));
+  t.equal(await granted(asked), 2);
+  const others = await Promise.all([pool.acquire('exclusive', 'south'), pool.acquire('exclusive', 'west')]);
+  t.equal(others.length, 2, 'others need not wait');
+  for (const lease of others) {
+    pool.release(lease);
+  }
+  t.equal(await granted(asked), 2);
+  await sleep(SHARING_WINDOW_MS);
+  pool.release(asked[0]?.lease as Lease);
+  t.equal(await granted(asked), 4, 'three at once, because the others have gone');
+  for (const each of asked.slice(1)) {
+    await each.done;
+    pool.release(each.lease as Lease);
+  }
+  t.same(pool.load, AT_REST);
+});
+
+t.test('what the service does for itself has no bulkhead, and is no other tenant', async (t) => {
+  const pool = makePool(t, { size: 3 });
+  await warm(pool);
+  const own = await Promise.all([1, 2, 3].map(() => pool.acquire('exclusive', NO_TENANT)));
+  t.equal(connectionsOf(own), 3);
+  for (const lease of own) {
+    pool.release(lease);
+  }
+  const asked = [1, 2, 3].map(() => ask(pool, 'exclusive', 'north'));
+  t.equal(await granted(asked), 2);
+  for (const each of asked) {
+    await each.done;
+    pool.release(each.lease as Lease);
+  }
+});
+
+t.test('a tenant that asks ten times as much as all others delays itself', async (t) => {
+  const pool = makePool(t, { size: 3 });
+  await warm(pool);
+  const done: string[] = [];
+  const work = async (tenant: string) => {
+    const lease = await pool.acquire('exclusive', tenant);
+    await lease.connection.query(sql`select pg_sleep(0.002)`);
+    pool.release(lease);
+    done.push(tenant);
+  };
+  const flood = Array.from({ length: 300 }, () => work('north'));
+  await sleep(20);
+  await Promise.all(Array.from({ length: 30 }, (_, number) => work(`south ${number % 3}`)));
+  const overtaken = 300 - done.filter((tenant) => tenant === 'north').length;
+  t.ok(overtaken > 150, `${overtaken} of the flood were still to come when the others were done`);
+  await Promise.all(flood);
+});
+
+// Shared reads.
+
+t.test('reads fill one connection before they take another, and leave two to everything else', async (t) => {
+  for (const [size, most] of [
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [6, 4],
+  ] as const) {
+    const pool = makePool(t, { size, readsPerConnection: 4 });
+    await warm(pool);
+    const leases: Lease[] = [];
+    for (let read = 0; read < 4 * most; read += 1) {
+      leases.push(await pool.acquire('shared', `club ${read}`));
+      t.equal(connectionsOf(leases), Math.ceil(leases.length / 4), `read ${read} of ${size}`);
+    }
+    const next = ask(pool, 'shared', 'east');
+    t.equal(await granted([next]), 0, `reads have ${most} of ${size} connections`);
+    if (size > 2) {
+      const others = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
+      t.equal(connectionsOf([...leases, ...others]), most + 2);
+      for (const lease of others) {
+        pool.release(lease);
+      }
+    }
+    for (const lease of leases) {
+      pool.release(lease);
+    }
+    await next.done;
+    pool.release(next.lease as Lease);
+    t.same(pool.load, AT_REST);
+  }
+});
+
+t.test('one read at a time is given each connection where readsPerConnection is 1', async (t) => {
+  const pool = makePool(t, { size: 4, readsPerConnection: 1 });
+  await warm(pool);
+  const leases = [await pool.acquire('shared', 'north'), await pool.acquire('shared', 'south')];
+  t.equal(connectionsOf(leases), 2);
+  const next = ask(pool, 'shared', 'west');
+  t.equal(await granted([next]), 0);
+  for (const lease of leases) {
+    pool.release(lease);
+  }
+  await next.done;
+  pool.release(next.lease as Lease);
+});
+
+t.test('the reads of a tenant are on all but one of the connections that reads may have', async (t) => {
+  const pool = makePool(t, { size: 6, readsPerConnection: 2 });
+  await warm(pool);
+  const north = Array.from({ length: 9 }, () => ask(pool, 'shared', 'north'));
+  t.equal(await granted(north), 6, 'three connections of four');
+  const others = [await pool.acquire('shared', 'south'), await pool.acquire('shared', 'west')];
+  t.equal(connectionsOf(others), 1, 'the fourth is for others');
+  for (const lease of others) {
+    pool.release(lease);
+  }
+  for (const each of north) {
+    await each.done;
+    pool.release(each.lease as Lease);
+  }
+  t.same(pool.load, AT_REST);
+});
+
+t.test(
+  'a connection whose oldest read is slow is given no more, and the other reads are not moved',
+  async (t) => {
+    const pool = makePool(t, { size: 4, readsPerConnection: 4 });
+    await warm(pool);
+    const slow = await pool.acquire('shared', 'north');
+    const beside = await pool.acquire('shared', 'south');
+    t.equal(connectionsOf([slow, beside]), 1);
+    await sleep(SLOW_READ_MS + 20);
+    const later = await pool.acquire('shared', 'west');
+    t.equal(connectionsOf([slow, later]), 2);
+    pool.release(slow);
+    await sleep(SLOW_READ_MS + 20);
+    const waiting = ask(pool, 'shared', 'east');
+    t.equal(await granted([waiting]), 0, 'both connections of reads are slow');
+    pool.release(beside);
+    await waiting.done;
+    t.ok(waiting.lease, 'a connection without reads is not slow');
+    pool.release(later);
+    pool.release(waiting.lease as Lease);
+    t.same(pool.load, AT_REST);
+  },
+);
+
+t.test('a destroyed connection is given no more reads', async (t) => {
+  const pool = makePool(t, { size: 4, readsPerConnection: 4 });
+  await warm(pool);
+  const first = await pool.acquire('shared', 'north');
+  first.connection.destroy(new Error('on purpose'));
+  const second = await pool.acquire('shared', 'south');
+  t.notOk(second.connection.isDestroyed);
+  pool.release(first);
+  pool.release(second);
+  t.same(pool.load, AT_REST);
+});
+
+t.test('reads take another connection only while no exclusive lease waits', async (t) => {
+  const pool = makePool(t, { size: 4, readsPerConnection: 1 });
+  await warm(pool);
+  const held = await Promise.all(
+    ['north', 'south', 'west'].map((tenant) => pool.acquire('exclusive', tenant)),
+  );
+  const read = await pool.acquire('shared', 'east');
+  const order: string[] = [];
+  const take = async (kind: LeaseKind, tenant: string) => {
+    const lease = await pool.acquire(kind, tenant);
+    order.push(kind);
+    pool.release(lease);
+  };
+  const both = [take('shared', 'north'), take('exclusive', 'east')];
+  pool.release(held[0] as Lease);
+  await Promise.all(both);
+  t.same(order, ['exclusive', 'shared']);
+  for (const lease of [read, ...held.slice(1)]) {
+    pool.release(lease);
+  }
+  t.same(pool.load, AT_REST);
+});
+
+for (const size of [1, 3]) {
+  t.test(`a stream of reads keeps no exclusive lease waiting, of ${size} connections`, async (t) => {
+    const pool = makePool(t, { size, readsPerConnection: 8 });
+    await warm(pool);
+    let isOver = false;
+    let reads = 0;
+    const read = async (tenant: string) => {
+      while (!isOver) {
+        const lease = await pool.acquire('shared', tenant);
+        await sleep(Math.random() * 10);
+        pool.release(lease);
+        reads += 1;
+      }
+    };
+    const stream = Array.from({ length: 40 }, (_, number) => read(`club ${number % 2}`));
+    await sleep(100);
+    let longest = 0;
+    for (let write = 0; write < 20; write += 1) {
+      const start = performance.now();
+      const lease = await pool.acquire('exclusive', `club ${write % 2}`);
+      longest = Math.max(longest, performance.now() - start);
+      await sleep(2);
+      pool.release(lease);
+    }
+    const before = reads;
+    await sleep(100);
+    isOver = true;
+    await Promise.all(stream);
+    t.ok(longest < 500, `${longest} ms`);
+    t.ok(reads > before, 'and the reads go on');
+    t.same(pool.load, AT_REST);
+  });
+}
+
+t.test('a stream of exclusive leases keeps no read waiting, of one connection', async (t) => {
+  const pool = makePool(t, { size: 1, readsPerConnection: 8 });
+  await warm(pool);
+  let isOver = false;
+  const write = async (tenant: string) => {
+    while (!isOver) {
+      const lease = await pool.acquire('exclusive', tenant);
+      await sleep(2);
+      pool.release(lease);
+    }
+  };
+  const stream = ['north', 'north', 'south'].map(write);
+  let longest = 0;
+  for (let read = 0; read < 10; read += 1) {
+    const start = performance.now();
+    pool.release(await pool.acquire('shared', 'north'));
+    longest = Math.max(longest, performance.now() - start);
+  }
+  isOver = true;
+  await Promise.all(stream);
+  t.ok(longest < 500, `${longest} ms`);
+});

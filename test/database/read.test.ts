@@ -1,0 +1,496 @@
+import t, { type Test } from 'tap';
+import { Database, type DatabaseOptions } from '../../src/database/database.js';
+import { ConnectionLost } from '../../src/database/errors.js';
+import { type LeaseKind, Pool } from '../../src/database/pool.js';
+import { type Answer, type Entry, type ReadOptions, read } from '../../src/database/read.js';
+import { type Query, sql, type Value } from '../../src/database/sql.js';
+import {
+  type Caller,
+  readDirectory,
+  readInTenant,
+  readOwn,
+  writeInTenant,
+} from '../../src/database/tenant-context.js';
+import { callerOf, until } from '../setup/caller.js';
+import { asksFor, message } from '../setup/protocol.js';
+import { type Message, startProxy, type TestProxy } from '../setup/proxy.js';
+import { makeWork, sqlstate } from '../setup/work.js';
+
+const { db, club, database, anna, write, insert, titles } = await makeWork(t);
+const south = await db.makeClub('south');
+await write((tx) => tx.query(insert('mine')));
+const UNKNOWN_CLUB = '99999999-9999-4999-8999-999999999999';
+const TITLES = sql`select title from app.tasks order by title`;
+const LEASES: LeaseKind[] = ['exclusive', 'shared'];
+
+await db.look(`
+  create function app.sneak() returns void language sql volatile as
+    $$ insert into app.tasks (title) values ('sneaked') $$;
+  create function app.fail_with(code text) returns void language plpgsql as
+    $$ begin raise exception using errcode = code, message = 'on purpose'; end $$;
+  grant execute on function app.sneak(), app.fail_with(text) to club_api`);
+
+/** A database of one connection, through a proxy. */
+async function openRoute(
+  t: Test,
+  options: Partial<DatabaseOptions> = {},
+): Promise<{ proxy: TestProxy; database: Database }> {
+  const proxy = await startProxy(t, db.url);
+  const database = new Database({
+    url: proxy.url,
+    size: 1,
+    prepare: true,
+    readsPerConnection: 8,
+    ...options,
+  });
+  t.teardown(() => database.close());
+  return { proxy, database };
+}
+
+/** What the service gives to `Database.read` for a caller: the entry, and the condition to go on. */
+async function entryOf(caller: Caller): Promise<{ entry: Entry<unknown>; options: ReadOptions }> {
+  let given: { entry: Entry<unknown>; options: ReadOptions } | undefined;
+  const stub = {
+    read: async (entry: Entry<unknown>, _: Query<unknown>, options: ReadOptions) => {
+      given = { entry, options };
+      return { context: { clubExists: true, memberId: 'x', memberIsCurrent: true }, rows: [] };
+    },
+  };
+  await readInTenant(stub as unknown as Database, caller, 'read', 'shared', sql`select 1`);
+  return given as unknown as { entry: Entry<unknown>; options: ReadOptions };
+}
+
+const readAs = async <Row>(
+  database: Database,
+  query: Query<Row>,
+  caller: Caller = anna,
+  lease: LeaseKind = 'shared',
+) => (await readInTenant<Row>(database, caller, 'listTasks', lease, query)).rows;
+const fromClient = ({ from }: Message) => from === 'client';
+const isRead = (sent: Message) => sent.type === 'B' && sent.statement?.includes('tenant_context') === true;
+
+// One statement.
+
+t.test('a read is one statement: one Bind, no BEGIN and no COMMIT, and it names its operation', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  for (const lease of LEASES) {
+    await readAs(database, TITLES, anna, lease);
+    const before = proxy.log.length;
+    t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
+    const sent = proxy.log.slice(before).filter(fromClient);
+    t.same(
+      sent.map(({ type }) => type),
+      ['B', 'E', 'S'],
+      lease,
+    );
+    t.match(sent[0]?.statement, /^\/\* listTasks \*\/\s+with tenant_context/);
+  }
+  t.equal(proxy.accepted, 1);
+});
+
+t.test('without prepared statements a read is one statement too, on a connection of its own', async (t) => {
+  const { proxy, database } = await openRoute(t, { prepare: false, size: 3 });
+  await readAs(database, TITLES);
+  const before = proxy.log.length;
+  const reads = await Promise.all(Array.from({ length: 6 }, () => readAs(database, TITLES)));
+  t.same(reads, Array(6).fill([{ title: 'mine' }]));
+  const sent = proxy.log.slice(before).filter(fromClient);
+  t.equal(sent.filter(isRead).length, 6);
+  t.notOk(sent.some(asksFor('begin')) || sent.some(asksFor('commit')));
+  for (const connection of [1, 2, 3]) {
+    const talk = proxy.log.slice(before).filter((each) => each.connection === connection);
+    const order = talk.filter((each) => isRead(each) || (each.from === 'server' && each.type === 'Z'));
+    // A new connection begins with the answers to its login and its check.
+    t.ok(
+      order.slice(order.findIndex(isRead)).every((each, index) => isRead(each) === (index % 2 === 0)),
+      'the next one leaves after the answer',
+    );
+  }
+});
+
+t.test('a read answers with (text, json), whatever its query selects', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  for (const query of [TITLES, sql`select 1 as one, now() as at, null as none`, sql`select where false`]) {
+    const before = proxy.log.length;
+    await readAs(database, query);
+    const described = proxy.log
+      .slice(before)
+      .filter(({ from, type, text }) => from === 'server' && type === 'T' && text.includes('tenant_context'));
+    t.equal(described.length, 1);
+    const types = ['tenant_context', 'answer'].map((name) => {
+      const text = described[0]?.text ?? '';
+      // Behind the name stand the table (4 bytes), its column (2) and the type.
+      const at = text.indexOf(`${name}\0`) + name.length + 1 + 6;
+      return [name, Buffer.from(text, 'latin1').readUInt32BE(at)];
+    });
+    t.equal(described[0]?.text.charCodeAt(1), 2, 'two columns');
+    t.same(types, [
+      ['tenant_context', 25],
+      ['answer', 114],
+    ]);
+  }
+});
+
+t.test('a read locks app.members before the tables of its query, as a deploy does', async (t) => {
+  const { database } = await openRoute(t);
+  await readAs(database, TITLES);
+  await db.look('begin; lock table app.members');
+  const reading = readAs(database, TITLES);
+  const waiting = await until(
+    () =>
+      db.look<{ pid: number }>(
+        `select pid from pg_locks where not granted and relation = 'app.members'::regclass`,
+      ),
+    (rows) => rows.length > 0,
+  );
+  const locked = await db.look(
+    `select relation::regclass::text as name from pg_locks
+     where granted and locktype = 'relation' and pid = $1 and relation <> 'app.members'::regclass
+       and relation in (select oid from pg_class where relkind = 'r' and relnamespace = 'app'::regnamespace)`,
+    [waiting[0]?.pid],
+  );
+  await db.look('commit');
+  t.equal(waiting.length, 1);
+  t.same(locked, []);
+  t.same(await reading, [{ title: 'mine' }]);
+});
+
+// What it leaves behind, and what it may do.
+
+t.test('a read leaves no context behind, and the session may write again', async (t) => {
+  const pool = new Pool({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
+  t.teardown(() => pool.close());
+  const { entry, options } = await entryOf(anna);
+  const inside = sql`
+    select app.tenant_id() as tenant, app.user_id() as user, current_setting('transaction_read_only') as "readOnly"`;
+  const settings = sql`
+    select current_setting('app.tenant_id', true) as tenant, current_setting('app.user_id', true) as user,
+      current_setting('app.role', true) as role, current_setting('app.member_id', true) as member,
+      current_setting('transaction_read_only') as "readOnly"`;
+  const nothing = { tenant: '', user: '', role: '', member: '', readOnly: 'off' };
+  for (const query of [inside, sql`select 1 / 0`, sql`select app.fail_with('23514')`]) {
+    const answer = await read(pool, entry, query, options).catch(sqlstate);
+    const lease = await pool.acquire('exclusive', club);
+    t.same([...(await lease.connection.query(settings))], [nothing]);
+    await t.rejects(lease.connection.query(TITLES), { code: 'TN001' }, 'a query without its entry raises');
+    pool.release(lease);
+    if (query === inside) {
+      t.same((answer as Answer<unknown, unknown>).rows, [{ tenant: club, user: 'anna', readOnly: 'on' }]);
+    } else {
+      t.type(answer, 'string');
+    }
+  }
+  t.same(pool.counts, { opened: 1, lost: 0 });
+});
+
+t.test('a read cannot write, nor allow itself to; a write can', async (t) => {
+  for (const lease of LEASES) {
+    for (const [query, code] of [
+      [sql`select app.sneak()`, '25006'],
+      [sql`select app.sync_member('Other', null, null)`, '25006'],
+      [sql`select set_config('transaction_read_only', 'off', true)`, '25001'],
+      [sql`select set_config('transaction_read_only', 'off', true), app.sneak()`, '25001'],
+    ] as const) {
+      t.equal(await readAs(database, query, anna, lease).catch(sqlstate), code);
+    }
+  }
+  t.same(await titles('sneaked'), []);
+  await write((tx) => tx.query(sql`select app.sneak()`));
+  t.same(await titles('sneaked'), ['sneaked']);
+  await write((tx) => tx.query(sql`delete from app.tasks where title = 'sneaked'`));
+});
+
+t.test('an undefined parameter is refused before the driver sees it, and costs no connection', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  await readAs(database, TITLES);
+  const before = proxy.log.length;
+  const missing = undefined as unknown as Value;
+  const reads = [
+    async () => readAs(database, sql`select ${missing} as one`),
+    async () => readAs(database, TITLES, { ...anna, displayName: undefined as unknown as null }),
+  ];
+  for (const refused of reads) {
+    await t.rejects(refused(), TypeError);
+  }
+  t.equal(proxy.log.slice(before).filter(fromClient).length, 0, 'nothing was sent');
+  t.same(await readAs(database, TITLES), [{ title: 'mine' }]);
+  t.equal(database.connections.lost, 0);
+  t.same(database.load, { inUse: 0, queued: 0 });
+});
+
+t.test('an error of one read costs no connection, and a retried one is sent twice in all', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  await readAs(database, TITLES);
+  for (const [code, attempts] of [
+    ['40001', 2],
+    ['40P01', 2],
+    ['22012', 1],
+    ['57014', 1],
+  ] as const) {
+    const before = proxy.log.length;
+    t.equal(await readAs(database, sql`select app.fail_with(${code})`).catch(sqlstate), code);
+    t.equal(proxy.log.slice(before).filter(isRead).length, attempts, code);
+  }
+  t.same(database.connections, { opened: 1, lost: 0 });
+});
+
+// Entering.
+
+t.test(
+  'an unknown club is TenantNotFound, and so is an unknown test member: the query is not evaluated',
+  async (t) => {
+    const { proxy, database } = await openRoute(t);
+    const fails = sql`select app.fail_with('22012')`;
+    const before = proxy.log.length;
+    for (const caller of [
+      { ...anna, tenantId: UNKNOWN_CLUB },
+      { ...anna, testMemberId: UNKNOWN_CLUB },
+    ]) {
+      for (const lease of LEASES) {
+        await t.rejects(readAs(database, fails, caller, lease), { name: 'TenantNotFound' });
+      }
+    }
+    t.equal(proxy.log.slice(before).filter(isRead).length, 4, 'asked once each');
+    t.equal(await readAs(database, fails).catch(sqlstate), '22012', 'a member’s query is');
+  },
+);
+
+t.test('a club that was closed is TenantNotFound from the next read on', async (t) => {
+  const closing = await db.makeClub('closing');
+  const caller = callerOf(closing);
+  t.same(await readAs(database, TITLES, caller), []);
+  await db.look(`update app.clubs set closed_at = now() where id = $1`, [closing]);
+  await t.rejects(readAs(database, TITLES, caller), { name: 'TenantNotFound' });
+});
+
+t.test('a first visit writes the member in a short transaction, and reads again', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  await readAs(database, TITLES);
+  const before = proxy.log.length;
+  const answer = await readInTenant(
+    database,
+    callerOf(club, 'Member', 'berta'),
+    'listTasks',
+    'shared',
+    sql`select app.member_id() as me, title from app.tasks`,
+  );
+  const [member] = await db.look(
+    `select id, role from app.members where external_user_id = 'berta' and tenant_id = $1`,
+    [club],
+  );
+  t.same(member?.role, 'Member');
+  t.same(answer, { memberId: member?.id, rows: [{ me: member?.id, title: 'mine' }] });
+  const words = proxy.log.slice(before).flatMap((sent) => {
+    const [operation] = /\/\* \w+ \*\/|^\w+/.exec(sent.statement ?? '') ?? [];
+    return sent.type === 'B' ? [operation] : [];
+  });
+  t.same(words, [
+    '/* listTasks */',
+    ...['begin', '/* syncMember */', '/* syncMember */', 'commit'],
+    '/* listTasks */',
+  ]);
+});
+
+t.test('a newer token with another name is written once; an older one changes nothing', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  const named = (displayName: string, issuedAt: string) => ({
+    ...callerOf(club, 'Member', 'carl'),
+    displayName,
+    issuedAt,
+  });
+  const me = sql`select display_name as name from app.members where id = (select app.member_id())`;
+  const countOf = async (caller: Caller) => {
+    const before = proxy.log.length;
+    const [row] = await readAs<{ name: string }>(database, me, caller);
+    return [row?.name, proxy.log.slice(before).filter(isRead).length];
+  };
+  t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl', 2]);
+  t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl', 1]);
+  t.same(await countOf(named('Carl II', '2026-01-02T00:00:00Z')), ['Carl II', 2]);
+  t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl II', 1]);
+});
+
+t.test(
+  'two tokens of one second with other names are both answered, and do not take turns for ever',
+  async (t) => {
+    const { proxy, database } = await openRoute(t, { size: 4 });
+    const named = (displayName: string) => ({
+      ...callerOf(club, 'Member', 'dora'),
+      displayName,
+      issuedAt: '2026-01-01T00:00:00Z',
+    });
+    const before = proxy.log.length;
+    const names = Array.from({ length: 20 }, (_, turn) => (turn % 2 === 0 ? 'Dora' : 'Dorothea'));
+    const reads = await Promise.all(names.map((name) => readAs(database, TITLES, named(name))));
+    t.same(reads, Array(20).fill([{ title: 'mine' }]));
+    t.ok(proxy.log.slice(before).filter(isRead).length <= 40, 'two reads each at most');
+    const writes = await Promise.all(
+      names.map((name) => writeInTenant(database, named(name), 'write', (tx) => tx.query(TITLES))),
+    );
+    t.same(writes, reads);
+  },
+);
+
+t.test('the directory shows the clubs that are named, and leaves nothing behind', async (t) => {
+  const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
+  t.teardown(() => one.close());
+  const clubs = sql`select id from app.my_clubs()`;
+  t.same(await readDirectory(one, [club], 'listMyClubs', clubs), [{ id: club }]);
+  const both = await readDirectory<{ id: string }>(one, [club, south, UNKNOWN_CLUB], 'listMyClubs', clubs);
+  t.same(both.map(({ id }) => id).sort(), [club, south].sort());
+  t.same(await readDirectory(one, [], 'listMyClubs', clubs), []);
+  t.equal(await readDirectory(one, [club], 'listMyClubs', TITLES).catch(sqlstate), 'TN001');
+  t.equal(await readOwn(one, 'own', clubs).catch(sqlstate), 'TN001');
+});
+
+t.test('what the service reads for itself is in no club, and cannot write', async (t) => {
+  t.same(await readOwn(database, 'own', sql`select 1 as one`), [{ one: 1 }]);
+  t.equal(await readOwn(database, 'own', TITLES).catch(sqlstate), 'TN001');
+  t.equal(await readOwn(database, 'own', sql`select app.sneak()`).catch(sqlstate), '25006');
+});
+
+// Answers.
+
+t.test('times keep their microseconds, and odd texts are unharmed', async (t) => {
+  const odd = [
+    `'"\\ \\\\ \\n \\u0041 ' " --`,
+    'ends in +00:00',
+    '2026-05-01T18:00:00+00:00',
+    'Grüße 東京 🚣‍♀️ \u{10ffff}',
+    'null',
+    '[]',
+    '{"a": 1}',
+    '\t\r\n\x01\x7f',
+    '$1 $$ %s {x}',
+    'x'.repeat(100_000),
+  ];
+  const answers = await readAs(
+    database,
+    sql`
+      select '2026-05-01 18:00:00.123456Z'::timestamptz as at, null as none, ${odd[0] as string}::text as text,
+        9007199254740991 as big, true as yes, array['Open'] as words, '{"a":[1]}'::jsonb as json, 'infinity'::timestamptz as never`,
+  );
+  t.same(answers, [
+    {
+      ...{
+        at: '2026-05-01T18:00:00.123456+00:00',
+        none: null,
+        text: odd[0],
+        big: 9007199254740991,
+        yes: true,
+      },
+      ...{ words: ['Open'], json: { a: [1] }, never: 'infinity' },
+    },
+  ]);
+  for (const text of odd) {
+    t.same(await readAs(database, sql`select ${text}::text as text`), [{ text }]);
+    t.same(
+      await readAs(database, sql`select ${text}::text as text where true`, { ...anna, displayName: 'anna' }),
+      [{ text }],
+    );
+  }
+  t.same(await readAs(database, sql`select where false`), []);
+  const rows = await readAs<{ n: number }>(
+    database,
+    sql`select n from generate_series(1, 20000) as n order by n`,
+  );
+  t.same([rows.length, rows[0], rows.at(-1)], [20_000, { n: 1 }, { n: 20_000 }]);
+});
+
+/** Puts other bytes of the same length into the rows of the server. */
+const alterRows = (proxy: TestProxy, alter: (text: string) => string) => {
+  proxy.judge = ({ from, type, text }) =>
+    from === 'server' && type === 'D' ? { bytes: message('D', alter(text)) } : 'pass';
+};
+
+t.test(
+  'an answer to another question destroys the connection and is refused: of another number, club or form',
+  async (t) => {
+    const forgeries: Record<string, (text: string) => string> = {
+      'another number': (text) =>
+        text.replace(/"request":"(\d*)\d"/, (_, digits) => `"request":"${digits}x"`),
+      'another club': (text) => text.replace(`"enteredTenantId":"${club}"`, `"enteredTenantId":"${south}"`),
+      'no number': (text) => text.replace('"request"', '"another"'),
+      'no JSON': (text) => text.replace('{"request"', '["request"'),
+    };
+    for (const [name, alter] of Object.entries(forgeries)) {
+      for (const lease of LEASES) {
+        const { proxy, database } = await openRoute(t);
+        await readAs(database, TITLES, anna, lease);
+        const before = proxy.log.length;
+        alterRows(proxy, alter);
+        const error = await readAs(database, TITLES, anna, lease).catch((reason) => reason);
+        t.match(error, { name: 'Unavailable', message: /another question/ }, name);
+        t.equal(proxy.log.slice(before).filter(isRead).length, 1, 'it is not asked again');
+        t.equal(database.connections.lost, 1);
+        proxy.judge = () => 'pass';
+        t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
+        t.equal(proxy.accepted, 2, 'on another connection');
+      }
+    }
+  },
+);
+
+t.test('an answer without a row, or of the directory for other clubs, is refused as well', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  await readAs(database, TITLES);
+  proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');
+  await t.rejects(readAs(database, TITLES), { name: 'Unavailable', message: /another question/ });
+  proxy.judge = () => 'pass';
+  const clubs = sql`select id from app.my_clubs()`;
+  t.same(await readDirectory(database, [club], 'listMyClubs', clubs), [{ id: club }]);
+  alterRows(proxy, (text) => text.replace(`{${club}}`, `{${south}}`));
+  await t.rejects(readDirectory(database, [club], 'listMyClubs', clubs), { message: /another question/ });
+  t.equal(database.connections.lost, 2);
+});
+
+// Losses and limits of time.
+
+t.test('a read whose connection is lost is sent once more, and not a third time', async (t) => {
+  for (const lease of LEASES) {
+    for (const cuts of [1, 2]) {
+      const { proxy, database } = await openRoute(t);
+      await readAs(database, TITLES, anna, lease);
+      const before = proxy.log.length;
+      let left = cuts;
+      proxy.judge = ({ from, type, text }) => {
+        const isCut = from === 'server' && type === 'D' && text.includes('"request"') && left > 0;
+        left -= isCut ? 1 : 0;
+        return isCut ? 'cut before' : 'pass';
+      };
+      const end = await readAs(database, TITLES, anna, lease).catch((error) => error);
+      if (cuts === 1) {
+        t.same(end, [{ title: 'mine' }]);
+      } else {
+        t.type(end, ConnectionLost);
+      }
+      t.equal(proxy.log.slice(before).filter(isRead).length, 2);
+      t.equal(proxy.accepted, 2);
+    }
+  }
+});
+
+t.test('a read that takes too long is refused after 3.5 seconds, and not asked again', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  await readAs(database, TITLES);
+  const before = proxy.log.length;
+  const start = performance.now();
+  const error = await readAs(database, sql`select pg_sleep(4.5)`).catch((reason) => reason);
+  const took = performance.now() - start;
+  t.match(error, { name: 'Unavailable', message: /took too long/ });
+  t.notMatch(error, { name: 'ConnectionLost' });
+  t.ok(took > 3_400 && took < 4_500, `${took} ms`);
+  t.equal(proxy.log.slice(before).filter(isRead).length, 1);
+  t.equal(database.connections.lost, 1);
+  t.same(await readAs(database, TITLES), [{ title: 'mine' }]);
+});
+
+t.test('a lock costs no connection: a read behind one is refused by lock_timeout', async (t) => {
+  const { database } = await openRoute(t);
+  await readAs(database, TITLES);
+  await db.look('begin; lock table app.tasks');
+  const refused = await readAs(database, TITLES).catch(sqlstate);
+  await db.look('commit');
+  t.equal(refused, '55P03');
+  t.same(database.connections, { opened: 1, lost: 0 });
+});

@@ -1,0 +1,507 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import t, { type Test } from 'tap';
+import { Database, type DatabaseOptions } from '../../src/database/database.js';
+import { isStatementError, Unavailable } from '../../src/database/errors.js';
+import type { LeaseKind } from '../../src/database/pool.js';
+import { sql } from '../../src/database/sql.js';
+import { type Caller, readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { callerOf, until } from '../setup/caller.js';
+import { makeDatabase } from '../setup/database.js';
+import { message } from '../setup/protocol.js';
+import { startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+
+const TASKS = 30;
+const HANGS_MS = 15_000;
+const db = await makeDatabase(t);
+
+/** A club whose every row carries its name, so that a foreign one is seen. */
+interface Club {
+  name: string;
+  id: string;
+  caller: Caller;
+}
+
+const clubs: Club[] = [];
+const setUp = new Database({ url: db.url, size: 2, prepare: true, readsPerConnection: 1 });
+for (const name of ['north', 'south']) {
+  const id = await db.makeClub(name);
+  const caller = callerOf(id, 'Admin', `${name}-admin`);
+  await writeInTenant(setUp, caller, 'write', (tx) =>
+    tx.query(
+      sql`insert into app.tasks (title) select ${name} || ' ' || n from generate_series(1, ${TASKS}) as n`,
+    ),
+  );
+  clubs.push({ name, id, caller });
+}
+await setUp.close();
+
+interface Route {
+  proxy: TestProxy;
+  database: Database;
+}
+
+async function openRoute(t: Test, options: Partial<DatabaseOptions> = {}): Promise<Route> {
+  const proxy = await startProxy(t, db.url);
+  const database = new Database({
+    url: proxy.url,
+    size: 4,
+    prepare: true,
+    readsPerConnection: 8,
+    ...options,
+  });
+  t.teardown(() => database.close());
+  return { proxy, database };
+}
+
+/** How reads ended, and everything about them that must not be. */
+interface Tally {
+  answered: number;
+  unavailable: number;
+  /** SQLSTATEs of statements that the server refused. */
+  refused: Map<string, number>;
+  foreign: unknown[];
+  broken: unknown[];
+}
+
+const newTally = (): Tally => ({ answered: 0, unavailable: 0, refused: new Map(), foreign: [], broken: [] });
+
+/** Reads some of the club's rows, and checks each of them. */
+async function readOnce(
+  database: Database,
+  club: Club,
+  tally: Tally,
+  lease: LeaseKind = 'shared',
+): Promise<void> {
+  const first = 1 + Math.floor(Math.random() * TASKS);
+  const reading = readInTenant<{ title: string; club: string; me: string }>(
+    database,
+    club.caller,
+    'listTasks',
+    lease,
+    sql`
+      select title, tenant_id as club, (select app.user_id()) as me from app.tasks
+      where title in (${`north ${first}`}, ${`south ${first}`})`,
+  );
+  const end = await Promise.race([
+    reading.catch((error: unknown) => error as Error),
+    sleep(HANGS_MS, new Error('it hangs'), { ref: false }),
+  ]);
+  if (end instanceof Unavailable) {
+    tally.unavailable += 1;
+  } else if (isStatementError(end)) {
+    tally.refused.set(end.code, (tally.refused.get(end.code) ?? 0) + 1);
+  } else if (end instanceof Error) {
+    tally.broken.push(end);
+  } else {
+    tally.answered += 1;
+    const expected = { title: `${club.name} ${first}`, club: club.id, me: `${club.name}-admin` };
+    if (JSON.stringify(end.rows) !== JSON.stringify([expected])) {
+      tally.foreign.push({ expected, rows: end.rows });
+    }
+  }
+}
+
+/** Reads of both clubs, so many at a time, until the end of the work beside them. */
+async function readWhile(database: Database, work: () => Promise<unknown>, callers = 24): Promise<Tally> {
+  const tally = newTally();
+  let isOver = false;
+  const readers = Array.from({ length: callers }, async (_, number) => {
+    while (!isOver) {
+      await readOnce(database, clubs[number % 2] as Club, tally);
+    }
+  });
+  try {
+    await work();
+  } finally {
+    isOver = true;
+    await Promise.all(readers);
+  }
+  return tally;
+}
+
+const summary = ({ answered, unavailable, refused }: Tally) =>
+  `${answered} answered, ${unavailable} unavailable, refused ${JSON.stringify([...refused])}`;
+
+t.test(
+  'many reads of two clubs share few connections, and each sees rows of its own club only',
+  async (t) => {
+    const { proxy, database } = await openRoute(t, { size: 5 });
+    let most = 0;
+    let unanswered = 0;
+    proxy.judge = ({ from, type, statement, connection }) => {
+      if (connection === 1 && type === 'B' && statement?.includes('tenant_context')) {
+        unanswered += 1;
+        most = Math.max(most, unanswered);
+      } else if (connection === 1 && from === 'server' && type === 'C') {
+        unanswered = Math.max(0, unanswered - 1);
+      }
+      return 'pass';
+    };
+    const tally = await readWhile(database, () => sleep(2_000), 32);
+    t.comment(`${summary(tally)}, at most ${most} in flight on a connection`);
+    t.same(tally.foreign, []);
+    t.same(tally.broken, []);
+    t.same([tally.unavailable, [...tally.refused]], [0, []]);
+    t.ok(tally.answered > 200);
+    t.ok(most > 1, 'they were pipelined');
+    t.ok(most <= 8);
+    t.ok(proxy.accepted > 1 && proxy.accepted <= 3, 'of five connections, two are left to everything else');
+    t.same(database.connections.lost, 0);
+  },
+);
+
+t.test('an error of one shared read leaves its neighbours their answers', async (t) => {
+  const { database } = await openRoute(t);
+  const tally = await readWhile(database, async () => {
+    for (let turn = 0; turn < 50; turn += 1) {
+      const { caller } = clubs[turn % 2] as Club;
+      const failing = readInTenant(
+        database,
+        caller,
+        'fail',
+        'shared',
+        sql`select n, 1 / (n - 20) from generate_series(1, ${40}::int) as n`,
+      );
+      await t.rejects(failing, { code: '22012' });
+    }
+  });
+  t.comment(summary(tally));
+  t.same([tally.foreign, tally.broken, tally.unavailable, [...tally.refused]], [[], [], 0, []]);
+  t.equal(database.connections.lost, 0);
+});
+
+t.test(
+  'kills of shared connections show no foreign row, and cost no read that is sent once more',
+  async (t) => {
+    const { database } = await openRoute(t);
+    let kills = 0;
+    const tally = await readWhile(database, async () => {
+      const end = Date.now() + 4_000;
+      while (Date.now() < end) {
+        const killed = await db.look(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and application_name = 'club-management-service'
+         order by random() limit 1`,
+        );
+        kills += killed.length;
+        await sleep(150);
+      }
+    });
+    t.comment(`${kills} kills: ${summary(tally)}`);
+    t.same([tally.foreign, tally.broken, [...tally.refused]], [[], [], []]);
+    t.ok(kills > 10 && tally.answered > 100);
+    t.ok(tally.unavailable < tally.answered / 20, 'a read is sent once more');
+    t.same(database.load, { inUse: 0, queued: 0 });
+  },
+);
+
+t.test(
+  'a shared connection that is cut at any message shows no foreign row, and no read hangs',
+  async (t) => {
+    const answered = { count: 0 };
+    /** Warm connections, then six reads at once, of which the first connection is cut at a message. */
+    const round = async (verdict: Verdict, index: number): Promise<{ tally: Tally; talk: number }> => {
+      const { proxy, database } = await openRoute(t);
+      const warm = newTally();
+      await readOnce(database, clubs[0] as Club, warm);
+      await readOnce(database, clubs[1] as Club, warm);
+      const start = proxy.log.length;
+      proxy.judge = (message) =>
+        message.connection === 1 && message.index === start + index ? verdict : 'pass';
+      const tally = newTally();
+      await Promise.all(
+        Array.from({ length: 6 }, (_, number) => readOnce(database, clubs[number % 2] as Club, tally)),
+      );
+      const talk = proxy.log.length - start;
+      proxy.judge = () => 'pass';
+      await readOnce(database, clubs[0] as Club, tally);
+      answered.count += tally.answered;
+      t.same(database.load, { inUse: 0, queued: 0 });
+      await database.close();
+      await proxy.stop();
+      return { tally, talk };
+    };
+    const { talk } = await round('pass', 0);
+    t.ok(talk >= 6 * 6, `${talk} messages`);
+    for (const verdict of ['cut before', 'cut after'] satisfies Verdict[]) {
+      for (let index = 0; index < talk; index += 1) {
+        const { tally } = await round(verdict, index);
+        if (tally.foreign.length + tally.broken.length + tally.refused.size + tally.unavailable > 0) {
+          t.same({ verdict, index, ...tally }, {});
+        }
+      }
+    }
+    t.ok(
+      answered.count >= 7 * 2 * talk,
+      'every read was answered, those of the cut connection by another one',
+    );
+  },
+);
+
+t.test(
+  'a shared connection that freezes is destroyed: the overdue read is refused, its neighbours are asked again',
+  async (t) => {
+    const { proxy, database } = await openRoute(t, { size: 6 });
+    await readOnce(database, clubs[0] as Club, newTally());
+    await readOnce(database, clubs[1] as Club, newTally());
+    proxy.judge = ({ connection, from, type }) =>
+      connection === 1 && from === 'server' && type === '2' ? 'freeze' : 'pass';
+    const ends: { ms: number; tally: Tally }[] = [];
+    const start = performance.now();
+    const readLater = async (delay: number, club: Club) => {
+      await sleep(delay);
+      const tally = newTally();
+      await readOnce(database, club, tally);
+      ends.push({ ms: performance.now() - start, tally });
+    };
+    // Those that come later are on the same connection, and are not overdue yet when the first one is.
+    await Promise.all([
+      readLater(0, clubs[0] as Club),
+      ...[100, 120, 140].map((delay, number) => readLater(delay, clubs[number % 2] as Club)),
+    ]);
+    const refused = ends.filter(({ tally }) => tally.unavailable === 1);
+    const answered = ends.filter(({ tally }) => tally.answered === 1);
+    t.equal(refused.length, 1, 'the first one');
+    t.equal(answered.length, 3, 'its neighbours');
+    t.ok(
+      ends.every(({ ms }) => ms > 3_300 && ms < 5_000),
+      JSON.stringify(ends.map(({ ms }) => ms)),
+    );
+    t.same(
+      ends.flatMap(({ tally }) => [...tally.foreign, ...tally.broken]),
+      [],
+    );
+    t.equal(database.connections.lost, 1);
+  },
+);
+
+t.test(
+  'an answer that is swapped for its neighbour’s reaches nobody, be it of the same club or of another',
+  async (t) => {
+    for (const readers of [
+      [0, 1, 0, 1],
+      [0, 0, 0, 0],
+    ]) {
+      const { proxy, database } = await openRoute(t);
+      await readOnce(database, clubs[0] as Club, newTally());
+      await readOnce(database, clubs[1] as Club, newTally());
+      let first: Buffer | undefined;
+      let swaps = 0;
+      // The first row is sent in the place of the second as well.
+      proxy.judge = ({ from, type, text, connection }) => {
+        if (connection !== 1 || from !== 'server' || type !== 'D' || swaps > 0) {
+          return 'pass';
+        }
+        if (first === undefined) {
+          first = message('D', text);
+          return 'pass';
+        }
+        swaps += 1;
+        return { bytes: first };
+      };
+      const tally = newTally();
+      await Promise.all(readers.map((number) => readOnce(database, clubs[number] as Club, tally)));
+      t.equal(swaps, 1);
+      t.same([tally.foreign, tally.broken], [[], []]);
+      t.same([tally.answered, tally.unavailable], [3, 1], 'the one that it was swapped for is refused');
+      t.equal(database.connections.lost, 1);
+    }
+  },
+);
+
+t.test('changes of the tables under shared reads fail none of them, and show no foreign row', async (t) => {
+  const { database } = await openRoute(t);
+  const admin = new pg.Client(db.adminUrl);
+  await admin.connect();
+  t.teardown(() => admin.end());
+  const changes = [
+    'alter table app.tasks add column note text',
+    'alter table app.tasks alter column note type varchar(100)',
+    "alter table app.tasks alter column note set default 'x'",
+    'alter table app.tasks drop column note',
+    'alter table app.tasks add column flag boolean not null default false',
+    'alter table app.tasks drop column flag',
+    'create index tasks_note on app.tasks (tenant_id, title, id); drop index app.tasks_note',
+    'analyze app.tasks; analyze app.members',
+    'alter table app.tasks alter column title type varchar(500); alter table app.tasks alter column title type text',
+  ];
+  let count = 0;
+  const tally = await readWhile(database, async () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (const change of changes) {
+        // As a deploy does: members first, and never waiting for long with readers behind it.
+        await admin.query(`begin; lock table app.members in access exclusive mode; ${change}; commit`);
+        count += 1;
+        await sleep(20);
+      }
+    }
+  });
+  t.comment(`${count} changes: ${summary(tally)}`);
+  t.same([tally.foreign, tally.broken, [...tally.refused], tally.unavailable], [[], [], [], 0]);
+  t.ok(tally.answered > 100);
+  t.equal(database.connections.lost, 0);
+});
+
+t.test('deploys of every policy and function under shared reads fail none of them', async (t) => {
+  const { database } = await openRoute(t);
+  let deploys = 0;
+  const tally = await readWhile(database, async () => {
+    for (; deploys < 3; deploys += 1) {
+      await deploy(db.migrationUrl);
+      await sleep(50);
+    }
+  });
+  t.comment(`${deploys} deploys: ${summary(tally)}`);
+  t.same([tally.foreign, tally.broken, [...tally.refused], tally.unavailable], [[], [], [], 0]);
+  t.ok(tally.answered > 100);
+});
+
+t.test('what a release may not do is at worst refused, and never a hang or a foreign row', async (t) => {
+  const { database } = await openRoute(t);
+  const harms = [
+    [
+      'alter table app.tasks rename column title to name',
+      'alter table app.tasks rename column name to title',
+    ],
+    ['alter table app.tasks rename to jobs', 'alter table app.jobs rename to tasks'],
+    ['revoke select on app.tasks from club_api', 'grant select on app.tasks to club_api'],
+    ['alter function app.enter rename to go_in', 'alter function app.go_in rename to enter'],
+  ] as const;
+  const tally = await readWhile(database, async () => {
+    for (const [harm, cure] of harms) {
+      await db.look(harm);
+      await sleep(100);
+      await db.look(cure);
+      await sleep(100);
+    }
+  });
+  t.comment(summary(tally));
+  t.same([tally.foreign, tally.broken], [[], []]);
+  t.same(
+    [...tally.refused.keys()].filter((code) => !['42703', '42P01', '42501', '42883'].includes(code)),
+    [],
+  );
+  t.ok(tally.refused.size > 0, 'they were harmful');
+  const after = newTally();
+  await Promise.all(
+    Array.from({ length: 16 }, (_, number) => readOnce(database, clubs[number % 2] as Club, after)),
+  );
+  t.equal(after.answered, 16, 'all is well when it is undone');
+  t.equal(database.connections.lost, 0);
+});
+
+/** How long something took, and how it ended. */
+async function timed(reading: Promise<unknown>): Promise<{ end: unknown; ms: number }> {
+  const start = performance.now();
+  const end = await reading.then(
+    () => 'answered',
+    (error) => error,
+  );
+  return { end, ms: performance.now() - start };
+}
+
+/** Locks a table against everybody while the work runs. */
+async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
+  const admin = new pg.Client(db.adminUrl);
+  await admin.connect();
+  try {
+    await admin.query(`begin; lock table ${table} in access exclusive mode`);
+    await work();
+  } finally {
+    await admin.end();
+  }
+}
+
+const DEPLOYED = sql`select exists (select from deploy.releases) as deployed`;
+const MEMBERS = sql`select display_name from app.members`;
+const [north, south] = clubs as [Club, Club];
+
+t.test(
+  'while a table is locked, reads of another table and of the service itself are answered',
+  async (t) => {
+    for (const [size, readers, mostMs] of [
+      // Reads have one connection here: one behind the lock keeps it until lock_timeout (3 s).
+      [3, 1, 3_500],
+      [6, 4, 1_000],
+    ] as const) {
+      const { database } = await openRoute(t, { size });
+      await readOnce(database, north, newTally());
+      const locked = newTally();
+      let waiting: Promise<void>[] = [];
+      await whileLocked('app.tasks', async () => {
+        waiting = Array.from({ length: readers }, () => readOnce(database, north, locked));
+        await sleep(300);
+        const ends = {
+          readiness: [timed(readOwn(database, 'isDeployed', DEPLOYED)), 1_000],
+          'an exclusive read': [
+            timed(readInTenant(database, south.caller, 'list', 'exclusive', MEMBERS)),
+            1_000,
+          ],
+          'a shared read of another club': [
+            timed(readInTenant(database, south.caller, 'list', 'shared', MEMBERS)),
+            mostMs,
+          ],
+          'a shared read of this club': [
+            timed(readInTenant(database, north.caller, 'list', 'shared', MEMBERS)),
+            mostMs,
+          ],
+        } as const;
+        for (const [name, [ending, most]] of Object.entries(ends)) {
+          const { end, ms } = await ending;
+          t.equal(end, 'answered', `${name}, of ${size}`);
+          t.ok(ms < most, `${name}, of ${size}: ${ms} ms`);
+        }
+      });
+      await Promise.all(waiting);
+      t.same([locked.foreign, locked.broken], [[], []]);
+      t.same(
+        [...locked.refused.keys()].filter((code) => code !== '55P03'),
+        [],
+      );
+      t.equal(
+        (
+          await until(
+            () => database.load,
+            ({ inUse }) => inUse === 0,
+          )
+        ).inUse,
+        0,
+      );
+    }
+  },
+);
+
+t.test(
+  'while a table is locked and many read it, each read ends in time, and readiness is answered',
+  async (t) => {
+    const { database } = await openRoute(t, { size: 4 });
+    await readOnce(database, north, newTally());
+    const tally = newTally();
+    const reads: Promise<{ ms: number }>[] = [];
+    await whileLocked('app.tasks', async () => {
+      reads.push(
+        ...Array.from({ length: 60 }, (_, n) => timed(readOnce(database, clubs[n % 2] as Club, tally))),
+      );
+      for (let probe = 0; probe < 10; probe += 1) {
+        const { end, ms } = await timed(readOwn(database, 'isDeployed', DEPLOYED));
+        t.equal(end, 'answered');
+        t.ok(ms < 1_000, `${ms} ms`);
+        await sleep(400);
+      }
+    });
+    const longest = Math.max(...(await Promise.all(reads)).map(({ ms }) => ms));
+    t.comment(`${summary(tally)}, the longest took ${Math.round(longest)} ms`);
+    // A wait in the queue, an attempt, and another wait for the second attempt.
+    t.ok(longest < 14_000, `${longest} ms`);
+    t.same([tally.foreign, tally.broken], [[], []]);
+    t.same(
+      [...tally.refused.keys()].filter((code) => code !== '55P03'),
+      [],
+    );
+    const after = newTally();
+    await Promise.all(Array.from({ length: 16 }, (_, n) => readOnce(database, clubs[n % 2] as Club, after)));
+    t.equal(after.answered, 16);
+  },
+);

@@ -1,0 +1,331 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import net, { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import t, { type Test } from 'tap';
+import { Connection } from '../../src/database/connection.js';
+import { reasonOf } from '../../src/database/errors.js';
+import { parseDatabaseUrl } from '../../src/database/socket.js';
+import { sql } from '../../src/database/sql.js';
+import { createDatabase } from '../../src/development/database.js';
+import { serverAccount } from '../../src/development/postgres/account.js';
+import { startPostgres } from '../../src/development/postgres/index.js';
+import { until } from '../setup/caller.js';
+import { testCluster } from '../setup/database.js';
+import { faultsOf, production } from '../setup/faults.js';
+
+const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
+const run = promisify(execFile);
+const openssl = (options: string[]) => run('openssl', options);
+const isMissing = await openssl(['version']).then(
+  () => false,
+  () => 'openssl is not installed',
+);
+
+/** What a URL leads to: whether the session is encrypted, or why there is none. */
+async function reach(t: Test, url: string): Promise<'encrypted' | 'plain' | string> {
+  const connection = new Connection({ url, prepare: true });
+  t.teardown(() => connection.destroy(new Error('the test is over')));
+  try {
+    await connection.ready;
+    const [session] = await connection.query<{ ssl: boolean }>(
+      sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`,
+    );
+    return session?.ssl ? 'encrypted' : 'plain';
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await connection.close();
+  }
+}
+
+const withQuery = (url: string, query: Record<string, string>, host?: string) => {
+  const changed = new URL(url);
+  changed.hostname = host ?? changed.hostname;
+  for (const [name, value] of Object.entries(query)) {
+    changed.searchParams.set(name, value);
+  }
+  return changed.href;
+};
+
+t.test('sslmode is one of its words, and another one is a fault of the configuration', async (t) => {
+  for (const sslmode of ['disable', ...VERIFIED, 'no-verify']) {
+    const { tls } = parseDatabaseUrl(`postgres://a:b@h/d?sslmode=${sslmode}`);
+    t.equal(tls?.isVerified, sslmode === 'disable' ? undefined : sslmode !== 'no-verify', sslmode);
+    t.same(faultsOf({ ...production, DATABASE_URL: `${production.DATABASE_URL}?sslmode=${sslmode}` }), []);
+  }
+  t.equal(parseDatabaseUrl('postgres://a:b@h/d').tls, undefined, 'without the word there is no TLS');
+  for (const sslmode of ['allow', 'on', 'true', 'REQUIRE', 'verify', '']) {
+    t.throws(() => parseDatabaseUrl(`postgres://a:b@h/d?sslmode=${sslmode}`), TypeError);
+    t.match(faultsOf({ ...production, DATABASE_URL: `${production.DATABASE_URL}?sslmode=${sslmode}` }), [
+      /DATABASE_URL must be .*sslmode must be one of disable, prefer, require,/,
+    ]);
+  }
+});
+
+t.test('a URL is read as libpq reads it', async (t) => {
+  t.match(
+    parseDatabaseUrl('postgres://us%40er:p%2Fw%25@h.example:5433/a%20b?application_name=x&sslmode=disable'),
+    {
+      ...{ host: 'h.example', port: 5433, database: 'a b', user: 'us@er', password: 'p/w%' },
+      settings: { application_name: 'x' },
+    },
+  );
+  t.match(parseDatabaseUrl('postgres://u@localhost/?host=/run/postgresql'), {
+    ...{ host: '/run/postgresql', port: 5432, database: 'u', user: 'u', password: '' },
+  });
+  t.equal(parseDatabaseUrl('postgres://u@[::1]/d').host, '::1');
+  t.throws(() => parseDatabaseUrl('postgres://u@localhost/d?host=a,b'), /several servers/);
+});
+
+t.test('a server without TLS is refused by every sslmode but disable', async (t) => {
+  const { adminUrl, api } = testCluster();
+  const url = new URL(adminUrl);
+  url.username = api.user;
+  url.password = api.password;
+  url.pathname = testCluster().template;
+  t.equal(await reach(t, withQuery(url.href, { sslmode: 'disable' })), 'plain');
+  for (const sslmode of [...VERIFIED, 'no-verify']) {
+    t.equal(await reach(t, withQuery(url.href, { sslmode })), 'the server does not offer TLS', sslmode);
+  }
+});
+
+t.test(
+  'a server that answers the question for TLS in another way is refused, and its words are not read',
+  async (t) => {
+    const answers: [answer: string, reason: RegExp][] = [
+      ['N', /does not offer TLS/],
+      ['E', /does not offer TLS/],
+      ['SR\0\0\0\x08\0\0\0\0', /does not offer TLS/],
+      ['S', /not ready in time/],
+    ];
+    for (const [answer, reason] of answers) {
+      let heard = Buffer.alloc(0);
+      const server = net.createServer((socket) => {
+        socket
+          .on('error', () => {})
+          .on('data', (chunk) => {
+            heard = Buffer.concat([heard, chunk]);
+            socket.write(answer);
+          });
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      const url = `postgres://club_api:secret@127.0.0.1:${port}/club?sslmode=require`;
+      t.match(await reach(t, url), reason, JSON.stringify(answer));
+      t.notMatch(heard.toString('latin1'), /club_api|secret/, 'nothing was sent in clear');
+      server.close();
+    }
+  },
+);
+
+t.test('with TLS', { skip: isMissing }, async (t) => {
+  const account = await serverAccount();
+  const directory = await mkdtemp(join(tmpdir(), 'club-tls-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  await chmod(directory, 0o755);
+  const file = (name: string) => join(directory, name);
+  const forServer = async (name: string) => {
+    await chmod(file(name), 0o600);
+    await chown(file(name), account.uid, account.gid);
+  };
+
+  /** Makes an authority, or a certificate that one has signed. */
+  const makeAuthority = (name: string) =>
+    openssl([
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+      ],
+      ...['-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.crt`)],
+    ]);
+  const makeCertificate = async (name: string, authority: string, extension: string) => {
+    await openssl([
+      ...[
+        'req',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-subj',
+        '/CN=club_api',
+      ],
+      ...['-keyout', file(`${name}.key`), '-out', file(`${name}.csr`)],
+    ]);
+    await writeFile(file(`${name}.ext`), extension);
+    await openssl([
+      ...[
+        'x509',
+        '-req',
+        '-in',
+        file(`${name}.csr`),
+        '-CA',
+        file(`${authority}.crt`),
+        '-CAkey',
+        file(`${authority}.key`),
+      ],
+      ...['-CAcreateserial', '-days', '2', '-extfile', file(`${name}.ext`), '-out', file(`${name}.crt`)],
+    ]);
+  };
+  await makeAuthority('authority');
+  await makeAuthority('stranger');
+  await makeCertificate('by-name', 'authority', 'subjectAltName=DNS:localhost');
+  await makeCertificate('by-address', 'authority', 'subjectAltName=IP:127.0.0.1');
+  await makeCertificate('client', 'authority', 'extendedKeyUsage=clientAuth');
+  const present = async (name: string) => {
+    for (const end of ['crt', 'key']) {
+      await copyFile(file(`${name}.${end}`), file(`server.${end}`));
+      await forServer(`server.${end}`);
+    }
+  };
+  await present('by-name');
+
+  const dataDir = await mkdtemp(join(tmpdir(), 'club-server-'));
+  const settings = {
+    ...{ ssl: 'on', ssl_cert_file: file('server.crt'), ssl_key_file: file('server.key') },
+    ssl_ca_file: file('authority.crt'),
+  };
+  const server = await startPostgres({ dataDir, throwaway: true, bin: testCluster().bin, settings });
+  t.teardown(() => server.stop());
+  await createDatabase(server, 'club');
+  const admin = new pg.Client(server.url('club'));
+  await admin.connect();
+  t.teardown(() => admin.end());
+  const reload = async () => {
+    await admin.query('select pg_reload_conf()');
+    await sleep(500);
+  };
+
+  const url = server.url('club', 'club_api', server.password);
+  const authority = { sslrootcert: file('authority.crt') };
+  const stranger = { sslrootcert: file('stranger.crt') };
+
+  await t.test('disable asks for no TLS, whatever the server offers', async (t) => {
+    t.equal(await reach(t, withQuery(url, { sslmode: 'disable', ...stranger })), 'plain');
+    t.equal(await reach(t, url), 'plain');
+  });
+
+  for (const sslmode of VERIFIED) {
+    await t.test(
+      `${sslmode} accepts the right authority with the right name, and nothing else`,
+      async (t) => {
+        t.equal(await reach(t, withQuery(url, { sslmode, ...authority }, 'localhost')), 'encrypted');
+        t.match(
+          await reach(t, withQuery(url, { sslmode, ...authority }, '127.0.0.1')),
+          /IP: 127\.0\.0\.1 is not in the cert's list/,
+          'a wrong name',
+        );
+        for (const [name, query] of Object.entries({ stranger, none: {} })) {
+          t.match(
+            await reach(t, withQuery(url, { sslmode, ...query }, 'localhost')),
+            /unable to verify|self-signed certificate|unable to get local issuer/,
+            `the authority: ${name}`,
+          );
+        }
+      },
+    );
+  }
+
+  await t.test('no-verify encrypts, and checks neither authority nor name', async (t) => {
+    for (const host of ['localhost', '127.0.0.1']) {
+      for (const query of [authority, stranger, {}]) {
+        t.equal(await reach(t, withQuery(url, { sslmode: 'no-verify', ...query }, host)), 'encrypted');
+      }
+    }
+  });
+
+  await t.test(
+    'an encrypted connection is destroyed or closed at any moment, and nothing else is harmed',
+    async (t) => {
+      const encrypted = withQuery(url, { sslmode: 'verify-full', ...authority }, 'localhost');
+      const open = async () => {
+        const connection = new Connection({ url: encrypted, prepare: true });
+        await connection.ready.catch(() => {});
+        return connection;
+      };
+      const ends: ((connection: Connection) => unknown)[] = [
+        (connection) => connection.destroy(new Error('on purpose')),
+        (connection) => connection.close(),
+        (connection) => {
+          connection.destroy(new Error('on purpose'));
+          return connection.close();
+        },
+      ];
+      for (const [round, end] of Array.from({ length: 10 }, () => ends)
+        .flat()
+        .entries()) {
+        const connection = await open();
+        const queries = Promise.allSettled(
+          Array.from({ length: 3 }, (_, n) =>
+            connection.query(sql`select ${'x'.repeat(n * 700)}::text, pg_sleep(0.002)`),
+          ),
+        );
+        await (round % 5 === 0 ? undefined : sleep(round % 5));
+        await end(connection);
+        void connection.query(sql`select 1`).catch(() => {});
+        await queries;
+        t.ok(connection.isDestroyed);
+      }
+      for (const delay of [0, 1, 2, 4, 8, 16]) {
+        const connection = new Connection({ url: encrypted, prepare: true });
+        await sleep(delay);
+        connection.destroy(new Error('on purpose'));
+        await connection.ready.catch(() => {});
+      }
+      const left = async () =>
+        (await admin.query(`select from pg_stat_activity where usename = 'club_api'`)).rowCount;
+      t.equal(await until(left, (count) => count === 0), 0, 'each backend has ended');
+    },
+  );
+
+  await t.test('a file that does not exist is named, and nothing is sent', async (t) => {
+    const query = { sslmode: 'verify-full', sslrootcert: file('missing.crt') };
+    t.match(
+      await reach(t, withQuery(url, query, 'localhost')),
+      /ENOENT.*missing\.crt.*\. A file or a socket that DATABASE_URL names/,
+    );
+  });
+
+  await t.test(
+    'a certificate for an address is accepted for that address only, and files are read anew',
+    async (t) => {
+      await present('by-address');
+      await reload();
+      t.equal(
+        await reach(t, withQuery(url, { sslmode: 'verify-full', ...authority }, '127.0.0.1')),
+        'encrypted',
+      );
+      t.match(
+        await reach(t, withQuery(url, { sslmode: 'verify-full', ...authority }, 'localhost')),
+        /Host: localhost\. is not|does not match certificate|altnames/,
+      );
+    },
+  );
+
+  await t.test('a server that demands a certificate gets the one of the URL', async (t) => {
+    const { rows } = await admin.query('show hba_file');
+    const rules = await readFile(rows[0].hba_file, 'utf8');
+    await writeFile(
+      rows[0].hba_file,
+      `hostssl all club_api all scram-sha-256 clientcert=verify-ca\n${rules}`,
+    );
+    await reload();
+    const query = { sslmode: 'verify-full', ...authority };
+    t.match(await reach(t, withQuery(url, query, '127.0.0.1')), /valid client certificate/);
+    const own = { sslcert: file('client.crt'), sslkey: file('client.key') };
+    t.equal(await reach(t, withQuery(url, { ...query, ...own }, '127.0.0.1')), 'encrypted');
+  });
+});

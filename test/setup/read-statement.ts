@@ -1,0 +1,28 @@
+import type { Database } from '../../src/database/database.js';
+import { type Entry, type ReadOptions, readStatement } from '../../src/database/read.js';
+import type { Query, Statement } from '../../src/database/sql.js';
+import { type Caller, readDirectory, readInTenant } from '../../src/database/tenant-context.js';
+
+/** The one statement that the service sends for a read: inside a club, or of the directory for a list of clubs. */
+export async function readStatementOf(asker: Caller | string[], query: Query<unknown>): Promise<Statement> {
+  const sent: Statement[] = [];
+  const database = {
+    read: async (entry: Entry<never>, asked: Query<unknown>, options: ReadOptions) => {
+      sent.push(readStatement('1', entry, asked, options));
+      return { context: { clubExists: true, memberId: 'somebody', memberIsCurrent: true }, rows: [] };
+    },
+  } as unknown as Database;
+  await (Array.isArray(asker)
+    ? readDirectory(database, asker, 'list', query)
+    : readInTenant(database, asker, 'list', 'shared', query));
+  return sent[0] as Statement;
+}
+
+/** A statement as PREPARE takes it, and its values as EXECUTE does. */
+export function prepared({ strings, values }: Statement): { text: string; literals: string } {
+  const text = strings.reduce((all, piece, place) => `${all}$${place}${piece}`);
+  const literals = values.map((value) =>
+    typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value),
+  );
+  return { text, literals: literals.length === 0 ? '' : `(${literals.join(', ')})` };
+}
