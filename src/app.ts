@@ -8,32 +8,32 @@ import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController
 import { clubs } from './clubs/index.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
+import { QUEUE_FULL } from './database/errors.js';
+import { answerClientErrors } from './http/client-errors.js';
+import { LoadShedder } from './http/load-shedding.js';
+import { RequestOrder } from './http/request-order.js';
 import { requestTransaction } from './http/request-transaction.js';
-import { buildSerializer } from './http/serializer.js';
+import { securityHeaders } from './http/security-headers.js';
+import { serverFactory } from './http/server.js';
+import { strictRequests } from './http/strict-requests.js';
 import { members } from './members/index.js';
+import { docsPage } from './openapi/docs-page.js';
+import { health } from './ops/health.js';
 import { type AuditTimes, audit } from './ops/isolation-audit.js';
+import { metrics } from './ops/metrics.js';
 import { authenticate } from './plugins/authenticate.js';
 import { authorize } from './plugins/authorize.js';
 import { body } from './plugins/body.js';
-import { refuseBrokenRequests } from './plugins/broken-requests.js';
-import { connections } from './plugins/connections.js';
 import { cors } from './plugins/cors.js';
-import { docs } from './plugins/docs.js';
 import { drain } from './plugins/drain.js';
-import { health } from './plugins/health.js';
 import { idempotency } from './plugins/idempotency.js';
-import { messages } from './plugins/messages.js';
 import { methods } from './plugins/methods.js';
-import { metrics } from './plugins/metrics.js';
 import { openapi } from './plugins/openapi.js';
-import { overload } from './plugins/overload.js';
 import { problemPages } from './plugins/problem-pages.js';
 import { answerBrokenRequest, problems } from './plugins/problems.js';
 import { query } from './plugins/query.js';
 import { rateLimit } from './plugins/rate-limit.js';
 import { responses } from './plugins/responses.js';
-import { securityHeaders } from './plugins/security-headers.js';
-import { slowReaders } from './plugins/slow-readers.js';
 import { tenant } from './plugins/tenant.js';
 import { testUser } from './plugins/test-user.js';
 import { shifts } from './shifts/index.js';
@@ -41,17 +41,6 @@ import { tasks } from './tasks/index.js';
 import { buildValidator } from './validation/compiler.js';
 
 const BODY_LIMIT_BYTES = 128 * 1024;
-/** A whole request, from its first byte: a slow sender must not hold a connection for long. */
-const REQUEST_TIMEOUT_MS = 30_000;
-/** How often Node looks for requests that took longer; by itself twice a minute, which would double the limit. */
-const REQUEST_CHECK_MS = 5_000;
-/** A silent connection; longer than the transaction's deadline, so that no answer is cut off. */
-const CONNECTION_TIMEOUT_MS = 60_000;
-/** Longer than the idle time-outs of usual load balancers (60 s), so that they close first. */
-const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-
-/** Answers that are not read yet, of all connections together. */
-const UNREAD_BYTES = 64 * 1024 * 1024;
 
 /** An audit costs some tenths of a second of the database; what it would find was not there a minute ago. */
 const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
@@ -71,51 +60,55 @@ export async function buildApp(
   auditTimes: AuditTimes | null = AUDIT_TIMES,
   addition: FastifyPluginAsync | null = null,
 ) {
+  const order = new RequestOrder();
+  const shedder = new LoadShedder(database, logger);
   const app = Fastify({
     loggerInstance: logger,
+    serverFactory: serverFactory({ maxConnections: config.maxConnections, logger, order, shedder }),
+    clientErrorHandler: answerClientErrors(logger, order),
     // One line a request, written by plugins/responses.ts.
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.trustProxy?.split(',') ?? false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionTimeout: CONNECTION_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     // Who connects in the last moment of a stop is answered like everybody else; by itself Fastify says 503 in its own words.
     return503OnClosing: false,
-    // The header Host is asked for by plugins/messages.ts, in words.
-    http: { connectionsCheckingInterval: REQUEST_CHECK_MS, requireHostHeader: false },
     // A path parameter of any length is a parameter; whether it is a UUID is said in words.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,
-    clientErrorHandler: refuseBrokenRequests(logger),
-    schemaController: { compilersFactory: { buildSerializer, buildValidator } },
+    schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  await app.register(connections, { max: config.maxConnections });
-  await app.register(drain);
+  await app.register(drain, { onDrain: () => shedder.stop() });
   // Counts what becomes of every request, so before anything that can end one.
-  await app.register(metrics, { database, listen: config.metrics });
+  await app.register(metrics, { database, listen: config.metrics, shed: () => shedder.shed });
   await app.register(methods);
   await app.register(responses);
-  await app.register(slowReaders, { mostBytes: UNREAD_BYTES });
   await app.register(securityHeaders);
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);
-  await app.register(overload, { database });
-  await app.register(messages);
+  await app.register(strictRequests);
+  app.addHook('onError', async (request, _reply, error) => {
+    if ((error as Error) === QUEUE_FULL) {
+      shedder.remember(request);
+    }
+  });
   await app.register(query);
   await app.register(body);
   await app.register(openapi, {
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });
-  await app.register(docs, { addition });
+  await app.register(docsPage, { addition });
   await app.register(problemPages);
   await app.register(audit, { database, times: auditTimes });
-  await app.register(health, { database });
+  await app.register(health, {
+    database,
+    isDraining: () => app.isDraining,
+    lastAudit: () => app.audit.latest(),
+  });
 
   await app.register(
     async (api) => {

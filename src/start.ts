@@ -7,7 +7,7 @@ import { reasonOf, UnsafeDatabase } from './database/errors.js';
 import { sql } from './database/sql.js';
 import { readOwn } from './database/tenant-context.js';
 import { CannotListen } from './listening.js';
-import { openLog } from './log.js';
+import { openLog } from './logger.js';
 import { isDeployed } from './ops/schema-version.js';
 
 /**

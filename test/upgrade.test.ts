@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,13 @@ async function buildPrevious(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'club-previous-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   await run('sh', ['-c', `git archive ${previous} | tar -x -C ${directory}`]);
-  await symlink(resolve('node_modules'), join(directory, 'node_modules'));
+  const locks = [directory, '.'].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8'));
+  const [before, now] = await Promise.all(locks);
+  if (before === now) {
+    await symlink(resolve('node_modules'), join(directory, 'node_modules'));
+  } else {
+    await run('npm', ['ci', '--include=dev', '--no-progress'], { cwd: directory });
+  }
   await run('node_modules/.bin/tsc', ['--project', 'tsconfig.build.json'], { cwd: directory });
   return directory;
 }

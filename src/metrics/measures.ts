@@ -32,8 +32,8 @@ export class Measures {
     registers: [this.#registry],
   });
 
-  /** @param turnedAway how many requests were refused at the door, of which nothing else here knows */
-  constructor(database: Database, turnedAway: () => number) {
+  /** @param shed requests rejected before routing, which no hook sees */
+  constructor(database: Database, shed: () => number) {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge('club_database_pool_size', 'Connections there may be.', () => database.size);
     this.#gauge('club_database_pool_in_use', 'Connections in use.', () => database.load.inUse);
@@ -52,7 +52,7 @@ export class Measures {
       'Connections destroyed.',
       () => database.connections.lost,
     );
-    this.#total('club_http_turned_away_total', 'Requests refused at the door in an overload.', turnedAway);
+    this.#total('club_http_requests_shed_total', 'Requests rejected before routing in an overload.', shed);
     // So that a rate can be taken from the first one on.
     this.#refusals.inc({ code: 'rate_limited' }, 0);
   }

@@ -1,13 +1,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
+import { SECURITY_HEADERS } from '../http/security-headers.js';
 import { pathOf } from '../http/target.js';
 import type { Code } from '../problems/codes.js';
 import { problemFromDatabase } from '../problems/from-database.js';
 import { problemFromValidation } from '../problems/from-validation.js';
 import { Problem } from '../problems/problem.js';
 import { PREFLIGHT_URL } from './cors.js';
-import { SECURITY_HEADERS } from './security-headers.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,25 +19,18 @@ declare module 'fastify' {
 /** When whoever was refused for a while may come again, in seconds. */
 export const RETRY_AFTER_S = '1';
 
-/** Fastify's own refusals, and those of the system: no file descriptor is left to open a file of /docs with. */
+/** Fastify's own refusals. */
 const byErrorCode: Record<string, Code> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_json',
   FST_ERR_CTP_INVALID_JSON_BODY: 'malformed_json',
   FST_ERR_BAD_URL: 'invalid_parameter',
-  EMFILE: 'service_unavailable',
-  ENFILE: 'service_unavailable',
 };
-
-/** What was said already of an answer that could not be given after all, such as a file of /docs that cannot be read. */
-const OF_ANOTHER_ANSWER = ['etag', 'last-modified', 'accept-ranges'];
 
 /** Other refusals of Fastify and its plugins, which have a status and no code of ours. */
 const byStatus: Record<number, Code> = {
   400: 'invalid_parameter',
-  // A path that would lead out of the files of /docs.
-  403: 'route_not_found',
   404: 'route_not_found',
   412: 'precondition_failed',
   413: 'payload_too_large',
@@ -64,7 +57,6 @@ export const problems = plugin(
       return send(problem, request, reply);
     });
 
-    // A file of /docs that does not exist: its path has a route, so it comes here from there.
     app.setNotFoundHandler((request, reply) => send(new Problem('route_not_found'), request, reply));
 
     // Before a body is read: what there is to say of a path or a method does not depend on it.
@@ -100,7 +92,12 @@ function problemOf(error: FastifyError): Problem {
 /** A request so broken that it reaches no route, such as a path that cannot be decoded. */
 export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   // No hook runs for it.
-  reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id, vary: 'Authorization, X-Tenant-Id' });
+  reply.headers({
+    ...SECURITY_HEADERS,
+    'x-request-id': request.id,
+    'cache-control': 'private, no-cache',
+    vary: 'Authorization, X-Tenant-Id',
+  });
   if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
@@ -110,11 +107,6 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
   request.problem = problem;
-  for (const name of OF_ANOTHER_ANSWER) {
-    reply.removeHeader(name);
-  }
-  // A file says that anybody may keep it.
-  reply.header('cache-control', 'private, no-cache');
   if (problem.code === 'service_unavailable') {
     reply.header('retry-after', RETRY_AFTER_S);
   }

@@ -74,7 +74,8 @@ for (const [what, [bytes, status = 400]] of Object.entries(broken)) {
       const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'];
       t.same(Object.keys(problem), members);
       t.match(headers, { 'x-frame-options': 'DENY', 'strict-transport-security': /^max-age/ });
-      t.match(problem, { status, code: 'invalid_parameter', requestId: headers['x-request-id'] });
+      const code = status === 431 ? 'headers_too_large' : 'invalid_parameter';
+      t.match(problem, { status, code, requestId: headers['x-request-id'] });
       t.notMatch(text, /HPE_|parse error|llhttp|node|fastify|\n\s+at /i);
       t.equal((await served()).length, before);
     },

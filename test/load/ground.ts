@@ -6,6 +6,7 @@ import { provisionClub } from '../../src/clubs/provision.js';
 import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
 import { startVictim, type Victim } from '../chaos/postgres.js';
 import { prepareService, type ServiceProcess } from '../chaos/process.js';
+import { freePort } from '../setup/free-port.js';
 import { root } from '../setup/source.js';
 import type { Request } from './generator.js';
 
@@ -14,9 +15,11 @@ const AUDIENCE = 'club-management-service';
 /** The service as it ships, with its defaults, on a PostgreSQL of its own: what load is put on. */
 export interface Ground {
   service: ServiceProcess;
+  /** Where health is answered beside the port of the service. */
+  adminUrl: string;
   makeClub(slug: string): Promise<string>;
-  /** Somebody with a role in the club, who can word requests; what a proxy adds to them comes as lines of the header. */
-  join(club: string, subject: string, role: string, added?: string): Promise<Member>;
+  /** Somebody with a role in the club, who can word requests. */
+  join(club: string, subject: string, role: string): Promise<Member>;
   look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
 }
 
@@ -33,27 +36,28 @@ export async function layGround(t: Test): Promise<Ground> {
     await stop();
     await rm(directory, { recursive: true });
   });
-  const environment = { DATABASE_URL: api, AUTH_ISSUER: issuer.url, AUTH_AUDIENCE: AUDIENCE };
+  const metricsPort = String(await freePort());
+  const environment = {
+    DATABASE_URL: api,
+    AUTH_ISSUER: issuer.url,
+    AUTH_AUDIENCE: AUDIENCE,
+    METRICS_PORT: metricsPort,
+  };
   const service = await prepareService(t, join(root, 'dist/server.js'), environment, false);
   await service.start();
   await service.untilReady();
   return {
     service,
+    adminUrl: `http://127.0.0.1:${metricsPort}`,
     makeClub: (slug) => provisionClub(migration, { name: slug, slug, timeZone: 'Europe/Berlin' }),
-    join: (club, subject, role, added = '') => wording(issuer, club, subject, role, added),
+    join: (club, subject, role) => wording(issuer, club, subject, role),
     look: (sql, values) => victim.look(database, sql, values),
   };
 }
 
-async function wording(
-  issuer: Issuer,
-  club: string,
-  subject: string,
-  role: string,
-  added: string,
-): Promise<Member> {
+async function wording(issuer: Issuer, club: string, subject: string, role: string): Promise<Member> {
   const token = await signToken(issuer, AUDIENCE, { sub: subject, name: subject, clubs: { [club]: role } });
-  const who = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n${added}`;
+  const who = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
   return (method, path, body) => {
     const text = body === undefined ? '' : JSON.stringify(body);
     const type =

@@ -13,15 +13,10 @@ export interface BusyClub {
 }
 
 /** Makes a club with so many members, and with tasks and shifts. */
-export async function makeBusyClub(
-  ground: Ground,
-  slug: string,
-  size: number,
-  added?: string,
-): Promise<BusyClub> {
+export async function makeBusyClub(ground: Ground, slug: string, size: number): Promise<BusyClub> {
   const id = await ground.makeClub(slug);
   const members = await Promise.all(
-    Array.from({ length: size }, (_, place) => ground.join(id, `${slug}-${place}`, 'Manager', added)),
+    Array.from({ length: size }, (_, place) => ground.join(id, `${slug}-${place}`, 'Manager')),
   );
   const [tasks, shifts] = await Promise.all([
     ground.look(

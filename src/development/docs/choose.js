@@ -17,13 +17,9 @@
     .dark-mode #demo-people { color: #e4e6e6; background: #1b2a3a; border-color: #3d5a78; }
     .dark-mode #demo-people select { background: #14202c; border-color: #3d5a78; }
   `;
-  const build = window.SwaggerUIBundle;
 
-  // The page's own script calls this once all has loaded, and keeps what it gets to itself.
-  window.SwaggerUIBundle = Object.assign((config) => {
-    const ui = build({ ...config, onComplete: () => offer(ui) });
-    return ui;
-  }, build);
+  // The page's own script has made window.ui, and says when the document has loaded.
+  window.addEventListener('docs-ready', () => offer(window.ui));
 
   async function offer(ui) {
     const people = await (await fetch('/docs/demo-people')).json();

@@ -70,6 +70,23 @@ export const messages = {
       'the order, start again without `cursor`.',
     example: { request: 'GET /api/tasks?cursor=WyJ0YXNrcyJd' },
   },
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    detail: 'The request took too long to arrive. Send it again, in one go.',
+    meaning:
+      'The headers did not arrive within 15 seconds, or the whole request not within 30. The connection is closed.',
+    fix: 'Send the request again on a new connection, head and body together.',
+    example: { request: 'POST /api/tasks' },
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Headers too large',
+    detail: 'The request line and the headers are larger than 16 KiB together. Send fewer or shorter ones.',
+    meaning: 'The request line and the headers may have 16 KiB together. The connection is closed.',
+    fix: 'Send fewer cookies and headers, a shorter token, or a shorter query string.',
+    example: { request: 'GET /api/tasks' },
+  },
   route_not_found: {
     status: 404,
     title: 'Route not found',

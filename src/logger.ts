@@ -6,10 +6,10 @@ import { type Logger, pino } from 'pino';
  * by a fault; only SIGKILL takes the last ones along. What cannot be written is kept up to 16 MiB; then lines are dropped.
  */
 const LOG = { sync: false, minLength: 4_096, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
-/** What happens in a flood is told this often, so that it does not flood the log. */
-const TELL_EVERY_MS = 10_000;
-/** That the log cannot be written is told this often, on stderr. */
-const TELL_FAILURE_EVERY_MS = 60_000;
+/** Events that come in floods are logged this often. */
+const LOG_INTERVAL_MS = 10_000;
+/** That the log cannot be written is said this often, on stderr. */
+const FAILURE_INTERVAL_MS = 60_000;
 
 export interface Log {
   logger: Logger;
@@ -20,37 +20,37 @@ export interface Log {
 /** The log, on stdout. Where it cannot be written the service goes on without, and with it again when there is room. */
 export function openLog(level: string): Log {
   const destination = pino.destination(LOG);
-  const tell = tellSometimes<string>(
-    (_times, message) => console.error(`The log cannot be written: ${message}`),
-    TELL_FAILURE_EVERY_MS,
+  const report = throttle<string>(
+    (_count, message) => console.error(`The log cannot be written: ${message}`),
+    FAILURE_INTERVAL_MS,
   );
   destination.on('error', ({ message }: Error) => {
     // At the end of the process it would be tried for ever.
     destination.flushSync = () => {};
-    tell(message);
+    report(message);
   });
   const flush = () => new Promise<void>((resolve) => destination.flush(() => resolve()));
   return { logger: pino({ level }, destination), flush };
 }
 
 /**
- * Counts what happens, and tells of it once in a while: the first time at once.
+ * Counts events and logs them at most once in a while: the first one at once.
  *
- * @param tell hears how many times it was since it last did, and of the last one
- * @returns what is to be called each time
+ * @param log gets the number of events since it was last called, and the latest of them
+ * @returns what is called at each event
  */
-export function tellSometimes<Last>(
-  tell: (times: number, last: Last) => void,
-  everyMs = TELL_EVERY_MS,
-): (last: Last) => void {
-  let times = 0;
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return (last) => {
-    times += 1;
-    if (performance.now() - toldAt >= everyMs) {
-      tell(times, last);
-      times = 0;
-      toldAt = performance.now();
+export function throttle<Event>(
+  log: (count: number, latest: Event) => void,
+  intervalMs = LOG_INTERVAL_MS,
+): (event: Event) => void {
+  let count = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return (event) => {
+    count += 1;
+    if (performance.now() - loggedAt >= intervalMs) {
+      log(count, event);
+      count = 0;
+      loggedAt = performance.now();
     }
   };
 }

@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
-import { isDeployed } from '../ops/schema-version.js';
 import { Problem } from '../problems/problem.js';
 import { NoQuery } from '../validation/schemas.js';
+import type { Audited } from './isolation-audit.js';
+import { isDeployed } from './schema-version.js';
 
 const Alive = Type.Object({ status: Type.String() }, { examples: [{ status: 'live' }] });
 
@@ -30,8 +31,19 @@ const Ready = Type.Object(
 /** How old a question that is under way may be for later probes to wait for its answer, in milliseconds. */
 const SHARED_FOR_MS = 250;
 
-/** For whatever watches the process: no token, no club. */
-export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (app, { database }) => {
+export interface HealthOptions {
+  database: Database;
+  /** Whether the process is about to stop. */
+  isDraining: () => boolean;
+  /** What the last audit came to; undefined when there has been none. */
+  lastAudit: () => Audited | undefined;
+}
+
+/** `/livez` and `/readyz`, for the public port and the metrics port alike: no token, no club. */
+export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
+  app,
+  { database, isDraining, lastAudit },
+) => {
   // In a flood probes come all at once, and so many questions would be refused as too much. One that is not answered
   // soon is asked again: it may be its connection that hangs.
   let asked: { at: number; answer: Promise<boolean> } | undefined;
@@ -79,7 +91,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
       },
     },
     async () => {
-      if (app.isDraining) {
+      if (isDraining()) {
         throw new Problem('service_unavailable', { detail: 'The process is about to stop.' });
       }
       if (!(await isCurrent())) {
@@ -87,7 +99,7 @@ export const health: FastifyPluginAsyncTypebox<{ database: Database }> = async (
           detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
         });
       }
-      const audited = app.audit.latest();
+      const audited = lastAudit();
       if (audited === undefined) {
         throw new Problem('service_unavailable', { detail: 'The database has not been audited yet.' });
       }

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ConnectionError, FastifyBaseLogger } from 'fastify';
+import { Problem } from '../problems/problem.js';
+import type { RequestOrder } from './request-order.js';
+import { SECURITY_HEADERS } from './security-headers.js';
+
+const MALFORMED = new Problem('invalid_parameter', {
+  detail: 'This is no HTTP/1.1 request. Check the request line, headers, length and chunks.',
+});
+
+/** What Node tells apart; everything else is a message that it could not read. */
+const byNodeCode: Record<string, Problem> = {
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem('request_timeout'),
+  HPE_HEADER_OVERFLOW: new Problem('headers_too_large'),
+};
+
+/**
+ * Answers a message that Node could not read, with a problem like every other refusal, and closes the connection: where
+ * the next request would begin is unknown. Nothing is written where it could be taken for the answer of an earlier request.
+ */
+export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrder) {
+  return (error: ConnectionError, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || socket.destroyed) {
+      return;
+    }
+    const problem = byNodeCode[error.code] ?? MALFORMED;
+    const requestId = randomUUID();
+    // The headers are unknown, so this is the address of the peer, be it a proxy.
+    const ip = socket.remoteAddress;
+    logger.info({ reqId: requestId, route: null, status: problem.status, reason: error.code, ip }, 'request');
+    if (socket.writable && order.mayAnswerBroken(socket)) {
+      socket.write(messageOf(problem, requestId));
+    }
+    socket.destroySoon();
+  };
+}
+
+function messageOf(problem: Problem, requestId: string): string {
+  // The path is unknown, so the instance is named by the id of the request.
+  const body = JSON.stringify(problem.toBody(`urn:uuid:${requestId}`, requestId));
+  return [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    'Content-Type: application/problem+json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: private, no-cache',
+    'Vary: Authorization, X-Tenant-Id',
+    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { FastifyPluginAsync } from 'fastify';
+import plugin from 'fastify-plugin';
+import { DOCS_CSP } from '../http/security-headers.js';
+import { TITLE } from '../plugins/openapi.js';
+import { NoQuery } from '../validation/schemas.js';
+
+/** What Swagger UI brings, and how it is served. */
+const FILES = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+const directory = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** On a phone, what is too wide scrolls by itself, and the column of links goes: no operation has any. */
+const STYLE = `
+:root { color-scheme: light dark; }
+body { margin: 0; background: #fafafa; }
+html.dark-mode body { background: #1c2022; }
+.swagger-ui .info { margin: 32px 0 16px; }
+@media (max-width: 640px) {
+  .swagger-ui .response-col_links { display: none; }
+  .swagger-ui .opblock .table-container, .swagger-ui .responses-inner { overflow-x: auto; padding: 12px; }
+  .swagger-ui .wrapper { padding: 0 8px; }
+  .swagger-ui .markdown p { line-height: 1.8; }
+  .swagger-ui table.parameters td { padding-right: 8px; overflow-wrap: anywhere; }
+}
+`;
+
+/** Without the layout of the standalone preset, so without its bar on top. */
+const SCRIPT = `
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  validatorUrl: null,
+  persistAuthorization: true,
+  onComplete: () => window.dispatchEvent(new Event('docs-ready')),
+});
+`;
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${TITLE}</title>
+<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/page.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/page.js"></script>
+</body>
+</html>
+`;
+
+/**
+ * The page of the document, at /docs: Swagger UI with its own files, fit for phones, light or dark as the system of the
+ * reader is. The files are read once, at the start.
+ *
+ * @param addition what a development command brings; its hooks and routes are those of this page alone
+ */
+export const docsPage = plugin<{ addition: FastifyPluginAsync | null }>(
+  async (app, { addition }) => {
+    await app.register(async (page) => {
+      page.addHook('onRequest', async (_request, reply) => {
+        reply.header('content-security-policy', DOCS_CSP);
+      });
+      if (addition !== null) {
+        await page.register(addition);
+      }
+      const serve = (path: string, type: string, content: Buffer) =>
+        page.get(path, { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
+          reply.type(type).header('cache-control', 'public, max-age=3600').send(content),
+        );
+      for (const [name, type] of Object.entries(FILES)) {
+        serve(`/docs/${name}`, type, await readFile(join(directory, name)));
+      }
+      serve('/docs/page.css', 'text/css; charset=utf-8', Buffer.from(STYLE));
+      serve('/docs/page.js', 'text/javascript; charset=utf-8', Buffer.from(SCRIPT));
+      for (const path of ['/docs', '/docs/']) {
+        page.get(path, { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
+          reply.type('text/html; charset=utf-8').send(PAGE),
+        );
+      }
+    });
+  },
+  { name: 'docs-page', dependencies: ['openapi'] },
+);
