@@ -31,10 +31,10 @@ interface Waiter {
 export const NO_TENANT = '';
 
 const MAX_WAIT_MS = 5_000;
-/** A thousand members at one shift, and then some. */
-const QUEUE_PER_TENANT = 1_500;
+/** As many as MAX_CONNECTIONS by default: to wait costs less than to be rejected and to ask again at once. */
+const QUEUE_PER_TENANT = 5_000;
 /** Of all tenants together; the first request of a tenant is queued all the same. */
-const QUEUE_LENGTH = 5_000;
+const QUEUE_LENGTH = 10_000;
 /** A tenant shares the pool for this long after a request of another tenant. */
 const SHARING_WINDOW_MS = 1_000;
 /** A connection whose oldest read takes longer than this is given no more reads. */

@@ -12,8 +12,8 @@ const db = await makeDatabase(t);
 const AT_REST = { inUse: 0, queued: 0 };
 const PID = sql`select pg_backend_pid() as pid`;
 /** As in src/database/pool.ts. */
-const QUEUE_PER_TENANT = 1_500;
-const QUEUE_LENGTH = 5_000;
+const QUEUE_PER_TENANT = 5_000;
+const QUEUE_LENGTH = 10_000;
 const SHARING_WINDOW_MS = 1_000;
 const SLOW_READ_MS = 250;
 const MAX_AGE_MS = 30 * 60_000;

@@ -3,7 +3,7 @@ import type { TestDatabase } from './database.js';
 import type { Answer, Person } from './service.js';
 
 /** More than may wait. */
-const FLOOD = 1_700;
+const FLOOD = 5_200;
 
 /**
  * Lets somebody flood their club while nothing is served, because the table is locked, so that the flood piles up.
