@@ -3,8 +3,9 @@
  *
  * In the database of MIGRATION_DATABASE_URL, or in the embedded one, whether `make run` is running or not.
  */
-import { ClubRefused, provisionClub } from '../clubs/provision.js';
+
 import { ConfigurationError, readDevelopmentConfig } from '../config.js';
+import { ClubRefused, provisionClub } from '../deploy/provision-club.js';
 import { openDatabase } from './database.js';
 import { explain } from './explain.js';
 

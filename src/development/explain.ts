@@ -1,6 +1,6 @@
-import { ClubRefused } from '../clubs/provision.js';
 import { TenantNotFound } from '../database/errors.js';
 import { DeployError } from '../deploy/deploy.js';
+import { ClubRefused } from '../deploy/provision-club.js';
 import { explain as explainStart } from '../explain.js';
 
 /** What a command says of a failure: one sentence where the user can do something, the whole error where not. */

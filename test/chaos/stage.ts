@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { signToken, startIssuer } from '../../src/development/issuer.js';
 import type { Role } from '../../src/identity/roles.js';
 import { type Splitter, startProxy, type TestProxy } from '../setup/proxy.js';

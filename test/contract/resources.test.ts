@@ -1,5 +1,5 @@
 import t from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { type Answer, type Person, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 

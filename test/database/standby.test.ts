@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import t from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
 import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../chaos/postgres.js';
 import { callerOf, until } from '../setup/caller.js';
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.js';
-import { provisionClub } from '../../src/clubs/provision.js';
 import { readServerConfig } from '../../src/config.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { faultsOf, production } from '../setup/faults.js';
 import { readIdentityBook, type SetUp } from '../setup/identity-book.js';
 import { publish, startProvider } from '../setup/provider.js';

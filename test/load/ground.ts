@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
 import { startVictim, type Victim } from '../chaos/postgres.js';
 import { prepareService, type ServiceProcess } from '../chaos/process.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Test } from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { type TestCluster, urlOf } from '../../src/development/test-cluster.js';
 
 /** A deployed database of the test's own, gone when the test is. */

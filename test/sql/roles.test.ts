@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { provisionClub } from '../../src/clubs/provision.js';
 import { Database } from '../../src/database/database.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
 import { sqlDirectory } from '../../src/deploy/release.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
 import { startServer } from '../setup/server.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { withClient } from '../deploy/client.js';
+import { withClient } from './client.js';
 
 export interface NewClub {
   name: string;
