@@ -26,7 +26,7 @@ export interface HttpServerOptions {
 }
 
 /**
- * What stands between the socket and Fastify: time-outs, a bound on connections, one request after another on each
+ * The HTTP server in front of Fastify: time-outs, a bound on connections, one request after another on each
  * connection, and load shedding.
  */
 export function serverFactory({
