@@ -8,9 +8,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController
 import { clubs } from './clubs/index.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
-import { QUEUE_FULL } from './database/errors.js';
 import { answerClientErrors } from './http/client-errors.js';
-import { LoadShedder } from './http/load-shedding.js';
 import { RequestOrder } from './http/request-order.js';
 import { requestTransaction } from './http/request-transaction.js';
 import { securityHeaders } from './http/security-headers.js';
@@ -61,10 +59,9 @@ export async function buildApp(
   addition: FastifyPluginAsync | null = null,
 ) {
   const order = new RequestOrder();
-  const shedder = new LoadShedder(database, logger);
   const app = Fastify({
     loggerInstance: logger,
-    serverFactory: serverFactory({ maxConnections: config.maxConnections, logger, order, shedder }),
+    serverFactory: serverFactory({ maxConnections: config.maxConnections, logger, order }),
     clientErrorHandler: answerClientErrors(logger, order),
     // One line a request, written by plugins/responses.ts.
     logController: new LogController({ disableRequestLogging: true }),
@@ -80,9 +77,9 @@ export async function buildApp(
     schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  await app.register(drain, { onDrain: () => shedder.stop() });
+  await app.register(drain);
   // Counts what becomes of every request, so before anything that can end one.
-  await app.register(metrics, { database, listen: config.metrics, shed: () => shedder.shed });
+  await app.register(metrics, { database, listen: config.metrics });
   await app.register(methods);
   await app.register(responses);
   await app.register(securityHeaders);
@@ -90,11 +87,6 @@ export async function buildApp(
   await app.register(cors, { origins: config.corsOrigins });
   await app.register(problems);
   await app.register(strictRequests);
-  app.addHook('onError', async (request, _reply, error) => {
-    if ((error as Error) === QUEUE_FULL) {
-      shedder.remember(request);
-    }
-  });
   await app.register(query);
   await app.register(body);
   await app.register(openapi, {

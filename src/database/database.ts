@@ -52,11 +52,6 @@ export class Database {
     return this.#pool.counts;
   }
 
-  /** Whether one more request of the tenant would be rejected at once. */
-  isFull(tenant: string): boolean {
-    return this.#pool.isFull(tenant);
-  }
-
   /**
    * Reads with one statement.
    *

@@ -82,12 +82,6 @@ export class Pool {
     return { inUse: this.#inUse.size, queued: this.#queue.size };
   }
 
-  /** Whether one more request of the tenant would find its queue full. */
-  isFull(tenant: string): boolean {
-    const own = this.#queue.sizeOf(tenant);
-    return own >= QUEUE_PER_TENANT || (own > 0 && this.#queue.size >= QUEUE_LENGTH);
-  }
-
   /**
    * Leases a connection that is open and checked.
    *
@@ -148,7 +142,8 @@ export class Pool {
   }
 
   #wait(kind: LeaseKind, tenant: string): Promise<Lease> {
-    if (this.isFull(tenant)) {
+    const own = this.#queue.sizeOf(tenant);
+    if (own >= QUEUE_PER_TENANT || (own > 0 && this.#queue.size >= QUEUE_LENGTH)) {
       throw QUEUE_FULL;
     }
     return new Promise((resolve, reject) => {

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { DropArgument } from 'node:net';
 import type { FastifyBaseLogger, FastifyServerFactory } from 'fastify';
 import { throttle } from '../logger.js';
-import type { LoadShedder } from './load-shedding.js';
 import type { RequestOrder } from './request-order.js';
 import { endConnectionBehindUnclear } from './strict-requests.js';
 
@@ -22,29 +21,17 @@ export interface HttpServerOptions {
   maxConnections: number;
   logger: FastifyBaseLogger;
   order: RequestOrder;
-  shedder: LoadShedder;
 }
 
 /**
- * The HTTP server in front of Fastify: time-outs, a bound on connections, one request after another on each
- * connection, and load shedding.
+ * The HTTP server in front of Fastify: time-outs, a bound on connections, and one request after another on each
+ * connection.
  */
-export function serverFactory({
-  maxConnections,
-  logger,
-  order,
-  shedder,
-}: HttpServerOptions): FastifyServerFactory {
+export function serverFactory({ maxConnections, logger, order }: HttpServerOptions): FastifyServerFactory {
   return (handler): Server => {
     const receive = (request: IncomingMessage, response: ServerResponse) => {
       endConnectionBehindUnclear(request, response);
-      order.take(request, response, () => {
-        if (shedder.shouldReject(request)) {
-          shedder.reject(request, response);
-        } else {
-          handler(request, response);
-        }
-      });
+      order.take(request, response, () => handler(request, response));
     };
     const server = createServer(
       {

@@ -32,8 +32,7 @@ export class Measures {
     registers: [this.#registry],
   });
 
-  /** @param shed requests rejected before routing, which no hook sees */
-  constructor(database: Database, shed: () => number) {
+  constructor(database: Database) {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge('club_database_pool_size', 'Connections there may be.', () => database.size);
     this.#gauge('club_database_pool_in_use', 'Connections in use.', () => database.load.inUse);
@@ -52,7 +51,6 @@ export class Measures {
       'Connections destroyed.',
       () => database.connections.lost,
     );
-    this.#total('club_http_requests_shed_total', 'Requests rejected before routing in an overload.', shed);
     // So that a rate can be taken from the first one on.
     this.#refusals.inc({ code: 'rate_limited' }, 0);
   }

@@ -11,8 +11,6 @@ export interface MetricsOptions {
   database: Database;
   /** Where they are; undefined for nowhere, and then nothing is counted. */
   listen: { host: string; port: number } | undefined;
-  /** Requests rejected before routing since the start. */
-  shed: () => number;
 }
 
 /**
@@ -20,11 +18,11 @@ export interface MetricsOptions {
  * its measures, and probes are answered while the service's own port is full.
  */
 export const metrics = plugin<MetricsOptions>(
-  async (app, { database, listen, shed }) => {
+  async (app, { database, listen }) => {
     if (listen === undefined) {
       return;
     }
-    const measures = new Measures(database, shed);
+    const measures = new Measures(database);
     app.addHook(
       'onResponse',
       immediate((request, reply) => {

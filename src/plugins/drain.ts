@@ -13,12 +13,11 @@ declare module 'fastify' {
  * Leaving kindly: before the server closes, clients that keep their connections are told to open new ones,
  * elsewhere. A connection that is closed without a word resets the request that is on its way.
  */
-export const drain = plugin<{ onDrain: () => void }>(
-  async (app, { onDrain }) => {
+export const drain = plugin(
+  async (app) => {
     app.decorate('isDraining', false);
     app.decorate('drain', () => {
       app.isDraining = true;
-      onDrain();
     });
     app.addHook('onSend', (_request, reply, _payload, done) => {
       if (app.isDraining) {

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import t from 'tap';
 import { openWires, type Reply } from '../setup/raw.js';
 import { startService } from '../setup/service.js';
@@ -177,14 +179,41 @@ t.test('requests in one go are answered in their order, each as its own callerâ€
   t.equal(new Set(replies.map(({ headers }) => headers['x-request-id'])).size, 5);
 });
 
-t.test('what is broken is not the answer to the good request before it', async (t) => {
-  const { replies } = await raw(
-    `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\n\r\nFOO / HTTP/1.1\r\n\r\n`,
-    Number.POSITIVE_INFINITY,
-  );
-  for (const { status, body } of replies.slice(0, 1)) {
-    t.match([status, JSON.parse(body)], [200, { externalUserId: 'anna' }]);
+/** A broken message behind a complete request: a request line that is none, and a body in broken chunks. */
+const brokenBehind = {
+  'a request line': 'FOO / HTTP/1.1\r\n\r\n',
+  'a body': post('Transfer-Encoding: chunked', `zz\r\n${smuggled}`),
+};
+
+t.test('a broken message is never the answer to a complete request in front of it', async (t) => {
+  const good = `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\n\r\n`;
+  for (const [what, bytes] of Object.entries(brokenBehind)) {
+    const answered = async function* () {
+      yield good;
+      await sleep(500);
+      yield bytes;
+    };
+    const after = await raw(answered(), Number.POSITIVE_INFINITY);
+    t.equal(statuses(after.replies), '200,400', `${what}, once the request was answered`);
+    t.match(JSON.parse(after.replies[0]?.body ?? ''), { externalUserId: 'anna' });
+
+    const holder = new pg.Client(service.db.adminUrl);
+    await holder.connect();
+    await holder.query('begin; lock table app.members in access exclusive mode');
+    const held = await raw(good + bytes, Number.POSITIVE_INFINITY);
+    await holder.query('commit');
+    await holder.end();
+    t.equal(held.text, '', `${what}, while the request waits: the connection is closed without an answer`);
   }
+});
+
+t.test('a body that breaks once the answer has been sent gets no second answer', async (t) => {
+  const refused = async function* () {
+    yield `POST /api/tasks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    await sleep(500);
+    yield 'zz\r\n';
+  };
+  t.equal(statuses((await raw(refused(), Number.POSITIVE_INFINITY)).replies), '401');
 });
 
 t.test('after all that the process serves as before', async (t) => {

@@ -1,12 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { compare } from './fairness.js';
+import { compare, compareBeside } from './fairness.js';
 import { flood } from './flood.js';
-import { Generator } from './generator.js';
+import { Generator, type Request } from './generator.js';
 import { layGround } from './ground.js';
 import { type BusyClub, makeBusyClub } from './habits.js';
 import { canPlace, placeOnFirst, placeOnOthers } from './processors.js';
 import { rush } from './rush.js';
+import { connectSilently } from './silence.js';
 import { mean } from './sums.js';
 import { drive, findKnee, type Trial, untilNormal, watchHealth } from './trials.js';
 
@@ -41,6 +42,10 @@ await generator.send(visits, visits.length / 200);
 
 const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as BusyClub).draw();
 const trial = (seconds: number, next = ofAnyClub): Trial => ({ generator, next, seconds });
+const edited = (request: Request, part: RegExp, replacement: string) =>
+  Buffer.from(Buffer.from(request).toString('latin1').replace(part, replacement), 'latin1');
+/** The highest rate that the service keeps up with, in requests a second. */
+let knee = 0;
 const sentences: string[] = [isApart ? 'service on a processor of its own' : 'all on the same processors'];
 
 t.test(
@@ -67,7 +72,6 @@ if (!isWhole) {
     t.same(ground.service.crashes, []);
   });
 } else {
-  let knee = 0;
   t.test('there is a rate that it keeps up with', async (t) => {
     knee = await findKnee(trial(SECONDS));
     sentences.push(`knee ${Math.round(knee)}/s`);
@@ -124,6 +128,47 @@ if (!isWhole) {
       t.ok(flooded <= 300, `${flooded} ms`);
     },
   );
+
+  t.test(
+    '5,000 silent connections shut others out, health on the metrics port answers all the while',
+    async (t) => {
+      generator.close();
+      const silent = await connectSilently(url, 5_000);
+      const late = await connectSilently(url, 1);
+      const [healthMs] = await Promise.all([watchHealth(adminUrl, SECONDS), late[0]?.closed]);
+      t.ok(healthMs <= 1_000, `health within ${healthMs} ms`);
+      const freedMs = await Promise.all(silent.map(({ closed }) => closed));
+      sentences.push(`silent connections closed within ${Math.round(Math.max(...freedMs) / 1_000)} s`);
+      t.ok(Math.max(...freedMs) < 25_000);
+      await untilNormal(trial(1));
+    },
+  );
+
+  const withoutToken = (request: Request) => edited(request, /authorization: .*\r\n/, '');
+  const withForgedToken = (request: Request) =>
+    edited(request, /.{20}\r\nx-tenant-id/, `${'A'.repeat(20)}\r\nx-tenant-id`);
+  for (const [what, forge, times] of [
+    ['without a token', withoutToken, 1],
+    ['without a token', withoutToken, 2],
+    ['with a forged token', withForgedToken, 1],
+  ] as const) {
+    t.test(`what ${times} times the knee ${what} costs a club beside it is measured`, async (t) => {
+      const quiet = await makeBusyClub(ground, `beside-${sentences.length}`, MEMBERS);
+      const requests = Array.from({ length: 1_000 }, () => forge(quiet.draw()));
+      await generator.send(quiet.visits, 2);
+      const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;
+      const { alone, flooded, refused } = await compareBeside(knee * times, {
+        ...trial(SECONDS, next),
+        url,
+        quiet,
+        knee,
+      });
+      sentences.push(
+        `beside ${times}x ${what} p99 ${Math.round(flooded)} ms (alone ${Math.round(alone)} ms)`,
+      );
+      t.equal(refused, 0);
+    });
+  }
 }
 
 t.test('the sums', async (t) => {
