@@ -5,37 +5,37 @@
 import { randomUUID } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController } from 'fastify';
-import { clubs } from './clubs/index.js';
+import { authenticate } from './auth/authenticate.js';
+import { authorize } from './auth/authorize.js';
+import { tenant } from './auth/tenant.js';
+import { testUser } from './auth/test-user.js';
+import { clubs } from './clubs/routes.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
+import { responses } from './http/access-log.js';
+import { body } from './http/body.js';
 import { answerClientErrors } from './http/client-errors.js';
+import { cors } from './http/cors.js';
+import { answerBrokenRequest, problems } from './http/error-handler.js';
+import { drain } from './http/graceful-shutdown.js';
+import { idempotency } from './http/idempotency.js';
+import { methods } from './http/method-not-allowed.js';
+import { problemPages } from './http/problem-pages.js';
+import { query } from './http/query-string.js';
+import { rateLimit } from './http/rate-limit.js';
 import { RequestOrder } from './http/request-order.js';
 import { requestTransaction } from './http/request-transaction.js';
 import { securityHeaders } from './http/security-headers.js';
 import { serverFactory } from './http/server.js';
 import { strictRequests } from './http/strict-requests.js';
-import { members } from './members/index.js';
+import { members } from './members/routes.js';
 import { docsPage } from './openapi/docs-page.js';
+import { openapi } from './openapi/openapi.js';
 import { health } from './ops/health.js';
 import { type AuditTimes, audit } from './ops/isolation-audit.js';
 import { metrics } from './ops/metrics.js';
-import { authenticate } from './plugins/authenticate.js';
-import { authorize } from './plugins/authorize.js';
-import { body } from './plugins/body.js';
-import { cors } from './plugins/cors.js';
-import { drain } from './plugins/drain.js';
-import { idempotency } from './plugins/idempotency.js';
-import { methods } from './plugins/methods.js';
-import { openapi } from './plugins/openapi.js';
-import { problemPages } from './plugins/problem-pages.js';
-import { answerBrokenRequest, problems } from './plugins/problems.js';
-import { query } from './plugins/query.js';
-import { rateLimit } from './plugins/rate-limit.js';
-import { responses } from './plugins/responses.js';
-import { tenant } from './plugins/tenant.js';
-import { testUser } from './plugins/test-user.js';
-import { shifts } from './shifts/index.js';
-import { tasks } from './tasks/index.js';
+import { shifts } from './shifts/routes.js';
+import { tasks } from './tasks/routes.js';
 import { buildValidator } from './validation/compiler.js';
 
 const BODY_LIMIT_BYTES = 128 * 1024;
@@ -63,7 +63,7 @@ export async function buildApp(
     loggerInstance: logger,
     serverFactory: serverFactory({ maxConnections: config.maxConnections, logger, order }),
     clientErrorHandler: answerClientErrors(logger, order),
-    // One line a request, written by plugins/responses.ts.
+    // One line a request, written by http/access-log.ts.
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.trustProxy?.split(',') ?? false,
     genReqId: () => randomUUID(),

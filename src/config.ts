@@ -6,9 +6,9 @@
  */
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { type AuthSettings, forms, readAuthSettings } from './auth/settings.js';
 import type { DatabaseOptions } from './database/database.js';
 import { parseDatabaseUrl } from './database/socket.js';
-import { type AuthSettings, forms, readAuthSettings } from './identity/settings.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';

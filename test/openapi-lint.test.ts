@@ -1,7 +1,7 @@
 import spectral from '@stoplight/spectral-core';
 import rulesets from '@stoplight/spectral-rulesets';
 import t from 'tap';
-import { codes } from '../src/problems/codes.js';
+import { codes } from '../src/errors/catalogue.js';
 import { startService } from './setup/service.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document has every shape

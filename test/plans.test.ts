@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Query } from '../src/database/sql.js';
-import type { Order, Page } from '../src/http/page.js';
+import type { Order, Page } from '../src/http/pagination.js';
 import { listMembers, memberOrders } from '../src/members/queries.js';
 import { listShifts, shiftOrders } from '../src/shifts/queries.js';
 import { listTasks, taskOrders } from '../src/tasks/queries.js';

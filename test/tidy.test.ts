@@ -147,7 +147,7 @@ t.test('names are nouns of the domain, not words for anything', async (t) => {
 
 t.test('one noun names the folder of a resource, its chapter and its test', async (t) => {
   for (const resource of resources) {
-    t.ok(src.files.includes(`src/${resource}/index.ts`), `src/${resource}/index.ts`);
+    t.ok(src.files.includes(`src/${resource}/routes.ts`), `src/${resource}/routes.ts`);
     const isChapter = (path: string) => new RegExp(`^sql/policies/\\d\\d_${resource}\\.sql$`).test(path);
     t.equal(sql.files.filter(isChapter).length, 1, `a chapter of ${resource}`);
     const isTest = (path: string) => new RegExp(`^test/${resource}([/-].*)?\\.test\\.ts$`).test(path);

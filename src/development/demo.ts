@@ -1,7 +1,7 @@
+import type { Role } from '../auth/roles.js';
 import { Database } from '../database/database.js';
 import { type TenantTransaction, writeInTenant } from '../database/tenant-context.js';
 import { ClubRefused, provisionClub } from '../deploy/provision-club.js';
-import type { Role } from '../identity/roles.js';
 import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../shifts/queries.js';
 import type { CreateShiftRequest } from '../shifts/schemas.js';
 import { findTask, insertTask, updateTask } from '../tasks/queries.js';

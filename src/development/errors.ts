@@ -1,5 +1,5 @@
-import { codes, codesByStatus } from '../problems/codes.js';
-import { exampleOf } from '../problems/example.js';
+import { codes, codesByStatus } from '../errors/catalogue.js';
+import { exampleOf } from '../errors/example.js';
 
 const HEAD = `# Problems
 

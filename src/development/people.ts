@@ -1,7 +1,7 @@
+import { plainClubsClaim } from '../auth/club-roles.js';
+import { type Identity, readIdentity } from '../auth/identity.js';
+import type { Role } from '../auth/roles.js';
 import type { Caller } from '../database/tenant-context.js';
-import { plainClubsClaim } from '../identity/clubs-claim.js';
-import { type Identity, readIdentity } from '../identity/identity.js';
-import type { Role } from '../identity/roles.js';
 
 /** The demo clubs. Their ids are fixed, so that lines of the README can be pasted. */
 export const demoClubs = {

@@ -3,11 +3,11 @@
  * what requests see. The settings of the context hold for the session; `\c` or a new session takes others.
  */
 import { spawn } from 'node:child_process';
+import { ROLES } from '../auth/roles.js';
 import { readDevelopmentConfig } from '../config.js';
 import { Database } from '../database/database.js';
 import { sql } from '../database/sql.js';
 import { readInTenant } from '../database/tenant-context.js';
-import { ROLES } from '../identity/roles.js';
 import { openDatabase } from './database.js';
 import { loadDemo } from './demo.js';
 import { explain } from './explain.js';

@@ -4,8 +4,9 @@
  * CLUB is the slug of a demo club or the id of any club, or several with a comma between; without it, a demo
  * person's own roles.
  */
+
+import { ROLES, type Role } from '../auth/roles.js';
 import { readDevelopmentConfig } from '../config.js';
-import { ROLES, type Role } from '../identity/roles.js';
 import { isUuid } from '../validation/uuid.js';
 import { readIssuer, signToken } from './issuer.js';
 import { claimsOf, demoClubs, demoPeople, demoRoles } from './people.js';

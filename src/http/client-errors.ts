@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger } from 'fastify';
-import { Problem } from '../problems/problem.js';
+import { Problem } from '../errors/problem.js';
 import type { RequestOrder } from './request-order.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Problem } from '../problems/problem.js';
+import { Problem } from '../errors/problem.js';
 import { toInstant } from '../validation/instant.js';
 import { isCleanText } from '../validation/text.js';
 import { isUuid } from '../validation/uuid.js';

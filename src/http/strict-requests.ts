@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
-import { Problem } from '../problems/problem.js';
+import { Problem } from '../errors/problem.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
 

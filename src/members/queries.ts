@@ -1,5 +1,5 @@
 import { containing, type Query, type Statement, sql } from '../database/sql.js';
-import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/page.js';
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type { MEMBER_SORTS, MemberDto, MemberListQuery } from './schemas.js';
 
 /** Members as this caller may see them: contact data only of themself, or by their role. */

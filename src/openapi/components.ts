@@ -1,7 +1,7 @@
-import { ROLES } from '../identity/roles.js';
-import { codesByStatus } from '../problems/codes.js';
+import { ROLES } from '../auth/roles.js';
+import { codesByStatus } from '../errors/catalogue.js';
+import { BEN, CLUB_ID, CURSOR, REQUEST_ID } from '../examples.js';
 import { TASK_STATES } from '../tasks/schemas.js';
-import { BEN, CLUB_ID, CURSOR, REQUEST_ID } from './examples.js';
 
 export type Schema = Record<string, unknown>;
 export type Header = { description: string; schema: Schema; example: unknown };

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
 import plugin from 'fastify-plugin';
 import { DOCS_CSP } from '../http/security-headers.js';
-import { TITLE } from '../plugins/openapi.js';
 import { NoQuery } from '../validation/schemas.js';
+import { TITLE } from './openapi.js';
 
 /** What Swagger UI brings, and how it is served. */
 const FILES = {

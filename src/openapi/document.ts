@@ -1,4 +1,4 @@
-import { type Code, codes } from '../problems/codes.js';
+import { type Code, codes } from '../errors/catalogue.js';
 import {
   type Exchange,
   type Header,

@@ -1,5 +1,5 @@
-import type { Policy } from '../plugins/authorize.js';
-import type { Code } from '../problems/codes.js';
+import type { Policy } from '../auth/authorize.js';
+import type { Code } from '../errors/catalogue.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

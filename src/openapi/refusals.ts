@@ -1,8 +1,8 @@
-import { ROLES } from '../identity/roles.js';
-import { type Code, codes } from '../problems/codes.js';
-import { Problem } from '../problems/problem.js';
-import type { Extensions } from '../problems/refusal.js';
-import { REQUEST_ID } from './examples.js';
+import { ROLES } from '../auth/roles.js';
+import { type Code, codes } from '../errors/catalogue.js';
+import { Problem } from '../errors/problem.js';
+import type { Extensions } from '../errors/refusal.js';
+import { REQUEST_ID } from '../examples.js';
 import type { Operation } from './operation.js';
 
 /** A refusal as this operation gives it: that of the table, with what depends on the operation. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
-import { Problem } from '../problems/problem.js';
+import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
 import type { Audited } from './isolation-audit.js';
 import { isDeployed } from './schema-version.js';

@@ -1,11 +1,11 @@
 import Fastify, { LogController } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
+import { problems } from '../http/error-handler.js';
 import { immediate } from '../http/immediate.js';
-import { Measures } from '../metrics/measures.js';
-import { methods } from '../plugins/methods.js';
-import { problems } from '../plugins/problems.js';
+import { methods } from '../http/method-not-allowed.js';
 import { health } from './health.js';
+import { Measures } from './measures.js';
 
 export interface MetricsOptions {
   database: Database;

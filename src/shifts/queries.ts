@@ -1,6 +1,6 @@
 import { containing, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
-import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/page.js';
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type {
   CreateShiftRequest,
   SHIFT_SORTS,

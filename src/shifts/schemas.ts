@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ListQuery } from '../http/page.js';
-import { ANNA, BEN, CLUB_ID, SHIFT_ID } from '../openapi/examples.js';
+import { ANNA, BEN, CLUB_ID, SHIFT_ID } from '../examples.js';
+import { ListQuery } from '../http/pagination.js';
 import {
   Id,
   IdParams,

@@ -1,6 +1,6 @@
+import { isAtLeast, type Role } from '../auth/roles.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
-import { isAtLeast, type Role } from '../identity/roles.js';
-import { Problem } from '../problems/problem.js';
+import { Problem } from '../errors/problem.js';
 import { toInstant } from '../validation/instant.js';
 import { isStep, type TaskChanges } from './queries.js';
 import type { TaskDetailDto, TaskState, UpdateTaskRequest } from './schemas.js';

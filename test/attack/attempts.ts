@@ -1,5 +1,5 @@
 /** What is tried at each endpoint, by everybody, under every tenant; and what the contract says of it. */
-import { codes } from '../../src/problems/codes.js';
+import { codes } from '../../src/errors/catalogue.js';
 import { MISSING } from '../setup/endpoints.js';
 import type { Method } from '../setup/service.js';
 import type { CanaryClub } from './clubs.js';

@@ -18,8 +18,8 @@ import {
   type TaskListDto,
   type TaskState,
 } from '../../client/src/index.js';
-import type { Role } from '../../src/identity/roles.js';
-import type { Code } from '../../src/problems/codes.js';
+import type { Role } from '../../src/auth/roles.js';
+import type { Code } from '../../src/errors/catalogue.js';
 import type { TaskDetailDto as ServersTask } from '../../src/tasks/schemas.js';
 
 type Equal<One, Other> =

@@ -3,7 +3,7 @@ import { findCurrentClub, listMyClubs } from '../../src/clubs/queries.js';
 import { Connection, type Result } from '../../src/database/connection.js';
 import { type Query, type Statement, sql } from '../../src/database/sql.js';
 import type { Caller } from '../../src/database/tenant-context.js';
-import type { Order, Page } from '../../src/http/page.js';
+import type { Order, Page } from '../../src/http/pagination.js';
 import { findMember, findMyself, listMembers, memberOrders } from '../../src/members/queries.js';
 import { findShift, listShifts, shiftOrders } from '../../src/shifts/queries.js';
 import { findTask, listTasks, taskOrders } from '../../src/tasks/queries.js';

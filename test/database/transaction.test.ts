@@ -7,7 +7,7 @@ import type { Entry } from '../../src/database/read.js';
 import { type Statement, sql, type Value } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
-import { Problem } from '../../src/problems/problem.js';
+import { Problem } from '../../src/errors/problem.js';
 import { callerOf, until } from '../setup/caller.js';
 import { asksFor, message } from '../setup/protocol.js';
 import { type Message, startProxy, type TestProxy } from '../setup/proxy.js';

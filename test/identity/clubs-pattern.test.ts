@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { checkSync } from 'recheck';
 import t from 'tap';
-import { ClubsPattern, isClubsPattern } from '../../src/identity/clubs-pattern.js';
+import { ClubsPattern, isClubsPattern } from '../../src/auth/clubs-pattern.js';
 
 t.test('no pattern that the documents show can be made to backtrack', async (t) => {
   const places = ['docs/identity.md', 'README.md', '.env.example'];

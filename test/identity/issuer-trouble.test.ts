@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { IssuerKeys } from '../../src/identity/keys.js';
+import { IssuerKeys } from '../../src/auth/jwks.js';
 import { BELIEVED, openGate } from '../setup/gate.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
 

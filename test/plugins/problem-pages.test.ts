@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { codes, codesByStatus } from '../../src/problems/codes.js';
+import { codes, codesByStatus } from '../../src/errors/catalogue.js';
 import { type Answer, startService } from '../setup/service.js';
 
 const service = await startService(t, { rateLimitPerMinute: 1, corsOrigins: ['https://app.example.org'] });

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { type DestinationStream, pino } from 'pino';
 import type { Test } from 'tap';
 import { type App, buildApp } from '../../src/app.js';
+import { plainClubsClaim } from '../../src/auth/club-roles.js';
+import type { Role } from '../../src/auth/roles.js';
 import type { ServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
-import { plainClubsClaim } from '../../src/identity/clubs-claim.js';
-import type { Role } from '../../src/identity/roles.js';
 import { holdToDocument } from './contract.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 

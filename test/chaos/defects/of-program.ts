@@ -259,7 +259,7 @@ export const ofProgram: Defect[] = [
     aim: rarely,
     habits: { 'create task': 4, 'read task': 2 },
     patches: [
-      ['plugins/idempotency.js', 'await make(tx);', 'await request.transaction(make);'],
+      ['http/idempotency.js', 'await make(tx);', 'await request.transaction(make);'],
       // Enough for everybody to have two, or they wait for each other.
       [POOL, 'this.#options = options;', 'this.#options = { ...options, size: 40 };'],
     ],
@@ -309,13 +309,13 @@ export const ofProgram: Defect[] = [
     charge: 'unexpected-5xx',
     aim: betweenStatements,
     habits: writing,
-    patches: [['plugins/problems.js', `reply.header('retry-after', RETRY_AFTER_S);`, '']],
+    patches: [['http/error-handler.js', `reply.header('retry-after', RETRY_AFTER_S);`, '']],
   },
   {
     name: 'a lost connection is a 500',
     charge: 'unexpected-5xx',
     aim: betweenStatements,
     habits: writing,
-    patches: [['problems/from-database.js', 'error instanceof Unavailable || ', '']],
+    patches: [['errors/from-database.js', 'error instanceof Unavailable || ', '']],
   },
 ];

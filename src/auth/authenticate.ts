@@ -1,0 +1,149 @@
+import jwt from '@fastify/jwt';
+import type { FastifyRequest } from 'fastify';
+import plugin from 'fastify-plugin';
+import type { JWTHeaderParameters } from 'jose';
+import { Problem } from '../errors/problem.js';
+import { countHeader } from '../http/header-lines.js';
+import type { Claims } from './club-roles.js';
+import { type Identity, readIdentity } from './identity.js';
+import { ALGORITHMS, IssuerKeys } from './jwks.js';
+import type { AuthSettings } from './settings.js';
+import { faultOfToken } from './token-faults.js';
+import { isOtherToken } from './token-kinds.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who sends the request, from a verified token. */
+    identity: Identity;
+  }
+}
+
+/** Clocks of two machines differ by this much, in milliseconds. */
+const LEEWAY_MS = 5_000;
+/** A verified token is believed without a new check of its signature for this long, and never beyond its `exp`. */
+const CACHE_MS = 60_000;
+const CACHED_TOKENS = 10_000;
+
+/** The types an access token says it has: the usual one, and that of RFC 9068; many say none. */
+const TYPES = ['jwt', 'at+jwt'];
+
+/**
+ * Who is asking: verifies the bearer token (RFC 6750, RFC 7519) before anything else happens to a request.
+ *
+ * Every way in which a token can be wrong is a 401, and no connection to the database is taken for it.
+ */
+export const authenticate = plugin<AuthSettings>(
+  async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
+    const keys = new IssuerKeys({ issuer, jwksUrl }, (reason) =>
+      app.log.warn({ reason }, 'the keys of the identity provider could not be fetched'),
+    );
+
+    // Headers are looked at before any key is fetched for them.
+    const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
+      if (!isAccessTokenHeader(header)) {
+        throw new Problem('invalid_token', {}, {}, 'its header is not that of an access token');
+      }
+      return keys.find(header);
+    };
+
+    await app.register(jwt, {
+      secret: { public: findKey } as never,
+      verify: {
+        algorithms: [...ALGORITHMS],
+        allowedIss: issuer,
+        // Looked at whenever it is there: a token for somebody else is not for us, whoever the client is.
+        allowedAud: audiences,
+        requiredClaims: ['iss', audienceClaim, 'exp', 'sub'],
+        clockTolerance: LEEWAY_MS,
+        cache: CACHED_TOKENS,
+        cacheTTL: CACHE_MS,
+        // Failures are not cached: a key that could not be fetched may be there a moment later.
+        errorCacheTTL: () => -LEEWAY_MS - 1,
+      },
+    });
+
+    app.decorateRequest('identity');
+    app.addHook('onRequest', async (request) => {
+      const claims = await verify(bearerToken(request));
+      request.identity = identities.get(claims) ?? identify(claims, request);
+    });
+
+    // A token that is believed from the cache has the same claims again: they are read, and their faults logged, once.
+    const identities = new WeakMap<Claims, Identity>();
+
+    function identify(claims: Claims, request: FastifyRequest): Identity {
+      const identity = readIdentity(claims, clubs);
+      const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
+      if (identity === null) {
+        throw invalidToken('its sub is unfit');
+      }
+      if (!isForUs) {
+        throw invalidToken(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
+      }
+      if (isOtherToken(claims)) {
+        throw invalidToken('it is another token than an access token');
+      }
+      if (identity.clubsFault !== undefined) {
+        request.log.warn(
+          { claim: clubs.name, reason: identity.clubsFault },
+          'The clubs claim of a token gives no role, or not every one that it names.',
+        );
+      }
+      identities.set(claims, identity);
+      return identity;
+    }
+
+    async function verify(token: string): Promise<Claims> {
+      let claims: unknown;
+      try {
+        claims = await app.jwt.verify(token);
+      } catch (error) {
+        const cause = (error as { originalError?: unknown }).originalError;
+        if (cause instanceof Problem) {
+          throw cause.status === 503 ? cause : invalidToken(cause.reason);
+        }
+        throw invalidToken(faultOfToken(error as Error));
+      }
+      if (Object.prototype.toString.call(claims) !== '[object Object]' || claims instanceof Error) {
+        throw invalidToken('its claims are no object');
+      }
+      return claims as Claims;
+    }
+  },
+  { name: 'authenticate', dependencies: ['problems'] },
+);
+
+/** Extensions that must be understood (`crit`) are not, so a token that has any is refused (RFC 7515, 4.1.11). */
+function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): boolean {
+  return (
+    ALGORITHMS.some((known) => known === alg) &&
+    (kid === undefined || typeof kid === 'string') &&
+    (typ === undefined ||
+      (typeof typ === 'string' && TYPES.includes(typ.toLowerCase().replace(/^application\//, '')))) &&
+    crit === undefined
+  );
+}
+
+/** RFC 6750, section 2.1: one Authorization header, one token. */
+function bearerToken(request: FastifyRequest): string {
+  const count = countHeader(request.raw, 'authorization');
+  const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
+  if (match?.[1] !== undefined && count === 1) {
+    return match[1];
+  }
+  throw count === 0
+    ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' })
+    : invalidToken('the header Authorization does not hold one token behind its scheme');
+}
+
+function invalidToken(reason: string | undefined): Problem {
+  return new Problem(
+    'invalid_token',
+    {},
+    {
+      'www-authenticate':
+        'Bearer error="invalid_token", error_description="The access token is not valid here"',
+    },
+    reason,
+  );
+}

@@ -1,0 +1,45 @@
+import plugin from 'fastify-plugin';
+import { Problem } from '../errors/problem.js';
+import { immediate } from '../http/immediate.js';
+import { isAtLeast, type Role } from './roles.js';
+
+/** The policies: each route names one. The database holds the same rules in `sql/policies`. */
+const policies = {
+  RequireViewer: 'Viewer',
+  RequireMember: 'Member',
+  RequireManager: 'Manager',
+  RequireAdmin: 'Admin',
+} as const satisfies Record<string, Role>;
+
+export type Policy = keyof typeof policies;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may; every route below /api names one. */
+    policy?: Policy;
+  }
+}
+
+/** May they: compares the caller's role in the club with the route's policy. A route without one does not start. */
+export const authorize = plugin(
+  async (app) => {
+    app.addHook('onRoute', ({ method, url, config }) => {
+      if (config?.policy === undefined) {
+        throw new Error(`The route ${method} ${url} names no policy.`);
+      }
+    });
+    app.addHook(
+      'onRequest',
+      immediate(({ routeOptions, tenant }) => {
+        const required = policies[routeOptions.config.policy as Policy];
+        if (tenant !== null && !isAtLeast(tenant.role, required)) {
+          throw new Problem('insufficient_role', {
+            requiredRole: required,
+            yourRole: tenant.role,
+          });
+        }
+      }),
+    );
+  },
+  { name: 'authorize', dependencies: ['tenant'] },
+);

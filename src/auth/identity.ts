@@ -1,0 +1,77 @@
+import { cutText, isCleanText } from '../validation/text.js';
+import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
+import type { Role } from './roles.js';
+
+/** Who a verified token speaks of. */
+export interface Identity {
+  /** The token's `sub`: the user's id at the identity provider. */
+  subject: string;
+  /** From `name`, else `preferred_username`, else the local part of `email`; null when none is fit. */
+  displayName: string | null;
+  email: string | null;
+  /** The token's `iat` as an instant, or null. */
+  issuedAt: string | null;
+  /** The caller's role in each club that the token names. */
+  roles: Map<string, Role>;
+}
+
+/** What was read in a token, and what was not. */
+export interface ReadIdentity extends Identity {
+  /** Why the clubs claim, or a part of it, gives no role; undefined when all of it does. */
+  clubsFault: string | undefined;
+}
+
+const SUBJECT_LENGTH = 255;
+const NAME_LENGTH = 200;
+const EMAIL_LENGTH = 320;
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+/** The last second of the year 9999: PostgreSQL and JavaScript both go further, but no token does. */
+const LATEST_ISSUE_S = 253_402_300_799;
+
+/**
+ * Reads the claims of a token whose signature, issuer, audience and times have been checked.
+ *
+ * `sub` must be fit, or there is nobody to speak of: null. Every other claim that is unfit is ignored.
+ */
+export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | null {
+  const { sub, iat } = claims;
+  if (
+    typeof sub !== 'string' ||
+    sub === '' ||
+    [...sub].length > SUBJECT_LENGTH ||
+    !isCleanText(sub, 'line')
+  ) {
+    return null;
+  }
+  const email = readEmail(claims.email);
+  const { roles, fault } = readClubRoles(claims, clubs);
+  return {
+    subject: sub,
+    displayName:
+      readName(claims.name) ?? readName(claims.preferred_username) ?? readName(email?.split('@')[0]),
+    email,
+    issuedAt: isIssueTime(iat) ? new Date(iat * 1000).toISOString() : null,
+    roles,
+    clubsFault: fault,
+  };
+}
+
+function readName(claim: unknown): string | null {
+  if (typeof claim !== 'string' || !isCleanText(claim, 'line')) {
+    return null;
+  }
+  const name = cutText(claim.trim(), NAME_LENGTH).trim();
+  return name === '' ? null : name;
+}
+
+function readEmail(claim: unknown): string | null {
+  if (typeof claim !== 'string' || !isCleanText(claim, 'line')) {
+    return null;
+  }
+  const email = claim.trim().toLowerCase();
+  return email.length <= EMAIL_LENGTH && EMAIL.test(email) ? email : null;
+}
+
+function isIssueTime(claim: unknown): claim is number {
+  return typeof claim === 'number' && claim >= 0 && claim <= LATEST_ISSUE_S;
+}

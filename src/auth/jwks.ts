@@ -1,0 +1,166 @@
+import { createLocalJWKSet, exportSPKI, type JSONWebKeySet, type JWTHeaderParameters } from 'jose';
+import { Problem } from '../errors/problem.js';
+
+/** Asymmetric algorithms only: with a shared secret, whoever can check a token could also make one. */
+export const ALGORITHMS = [
+  'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA',
+] as const; // biome-ignore format: families side by side
+
+const FETCH_TIMEOUT_MS = 2_000;
+/** Room for hundreds of keys; whoever sends more sends something else. */
+const MOST_BYTES = 512 * 1024;
+/** The issuer is asked at most this often while there are keys to go by, so random key ids cause no storm. */
+const COOLDOWN_MS = 30_000;
+/** Keys that are older are fetched again beside the requests… */
+const MAX_AGE_MS = 10 * 60_000;
+/** …and those that are older than this before anything is believed by them. */
+const MAX_STALE_MS = 60 * 60_000;
+
+export interface KeySource {
+  issuer: string;
+  /** Where the keys are; by discovery from the issuer when undefined. */
+  jwksUrl: string | undefined;
+}
+
+/** What a token says of the key that it was signed with. */
+type Wanted = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
+
+/**
+ * The issuer's public keys, fetched when they are first needed and again when they age or a new one is named.
+ *
+ * Keys that were had once keep working while the issuer is slow or away, and nobody waits for it then.
+ */
+export class IssuerKeys {
+  readonly #source: KeySource;
+  readonly #onFailure: (reason: string) => void;
+  #known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
+  #fetching: Promise<void> | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  /** @param onFailure hears why the keys could not be fetched */
+  constructor(source: KeySource, onFailure: (reason: string) => void) {
+    this.#source = source;
+    this.#onFailure = onFailure;
+  }
+
+  /**
+   * The key that the header of a token names, as PEM.
+   *
+   * @throws Problem `invalid_token` when the issuer has no such key, as far as is known; `service_unavailable` when
+   *   no keys are known and none can be fetched
+   */
+  async find({ alg, kid }: JWTHeaderParameters): Promise<string> {
+    const wanted = kid === undefined ? { alg } : { alg, kid };
+    const key = await this.#lookUp(wanted);
+    const ageMs = elapsedMs(this.#known?.at ?? Number.NEGATIVE_INFINITY);
+    if (key !== undefined && ageMs < MAX_AGE_MS) {
+      return key;
+    }
+    const asked = this.#ask();
+    if (key !== undefined && ageMs < MAX_STALE_MS) {
+      return key;
+    }
+    await asked;
+    if (this.#known === undefined) {
+      throw new Problem('service_unavailable', {
+        detail:
+          'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
+      });
+    }
+    const found = await this.#lookUp(wanted);
+    if (found === undefined) {
+      throw new Problem('invalid_token', {}, {}, 'the issuer has no key that it could be signed with');
+    }
+    return found;
+  }
+
+  async #lookUp(wanted: Wanted): Promise<string | undefined> {
+    try {
+      return this.#known && (await exportSPKI(await this.#known.find(wanted)));
+    } catch {
+      // There is none, or several, or none for this algorithm.
+      return undefined;
+    }
+  }
+
+  /** Fetches the keys, unless that was tried a moment ago; what fails leaves those that are known. */
+  #ask(): Promise<void> {
+    if (this.#known !== undefined && elapsedMs(this.#askedAt) < COOLDOWN_MS) {
+      return this.#fetching ?? Promise.resolve();
+    }
+    this.#fetching ??= this.#fetch()
+      .catch((error: Error) => this.#onFailure(reasonOf(error)))
+      .finally(() => {
+        this.#fetching = undefined;
+      });
+    return this.#fetching;
+  }
+
+  async #fetch(): Promise<void> {
+    this.#askedAt = Date.now();
+    const keys = (await fetchDocument(await this.#locate())) as JSONWebKeySet;
+    this.#known = { find: createLocalJWKSet(keys), at: Date.now() };
+  }
+
+  /** OpenID Connect Discovery 1.0, section 4: the issuer names its keys, and itself. */
+  async #locate(): Promise<string> {
+    const { issuer, jwksUrl } = this.#source;
+    if (jwksUrl !== undefined) {
+      return jwksUrl;
+    }
+    const document = (await fetchDocument(
+      `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    )) as {
+      issuer?: unknown;
+      jwks_uri?: unknown;
+    };
+    if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
+      throw new IssuerFault('The discovery document is not that of the issuer.');
+    }
+    return document.jwks_uri;
+  }
+}
+
+/**
+ * How long ago it was, by the clock, which goes on while the machine sleeps. Of a moment that lies ahead, because the clock
+ * was set back, the distance counts: keys would stay fresh, and new ones unknown, until the clock is there again.
+ */
+function elapsedMs(since: number): number {
+  return Math.abs(Date.now() - since);
+}
+
+/** What is wrong with the issuer, in words of our own. */
+class IssuerFault extends Error {}
+
+/** Why a fetch failed. Other messages can hold the address, with a password in it, or a piece of the answer. */
+function reasonOf(error: Error): string {
+  if (error instanceof IssuerFault) {
+    return error.message;
+  }
+  if (error.name === 'TimeoutError') {
+    return 'There was no answer in time.';
+  }
+  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+  return code === undefined
+    ? 'The request or its answer could not be understood.'
+    : `The request failed: ${code}.`;
+}
+
+/** Fetches a JSON document that is neither slow nor huge, from where it says it is. */
+async function fetchDocument(url: string): Promise<unknown> {
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
+  if (!response.ok || response.body === null) {
+    throw new IssuerFault(`The answer was ${response.status}.`);
+  }
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MOST_BYTES) {
+      throw new IssuerFault(`The answer had more than ${MOST_BYTES} bytes.`);
+    }
+  }
+  return JSON.parse(Buffer.concat(parts).toString());
+}

@@ -1,0 +1,48 @@
+import { isUuid } from '../validation/uuid.js';
+import type { Variables } from '../variables.js';
+import { type ClubsClaim, isClaimName } from './club-roles.js';
+import { ClubsPattern, isClubsPattern } from './clubs-pattern.js';
+import { readNames } from './names.js';
+import { findRole } from './roles.js';
+
+/** Whose tokens are believed, and what is read in them. */
+export interface AuthSettings {
+  issuer: string;
+  /** Any of them will do. */
+  audiences: string[];
+  /** The claim that must name one: `aud`, or `client_id` of a provider whose access tokens have no `aud`. */
+  audienceClaim: Variables['AUTH_AUDIENCE_CLAIM'];
+  /** Where the keys are; by discovery from the issuer when undefined. */
+  jwksUrl: string | undefined;
+  clubs: ClubsClaim;
+}
+
+const readClubNames = (text: string) => readNames(text, (id) => (isUuid(id) ? id.toLowerCase() : undefined));
+const readRoleNames = (text: string) => readNames(text, findRole);
+
+/** Whether a variable has its form, where no schema can say so. */
+export const forms = {
+  AUTH_AUDIENCE: (text: string) => text.split(',').every((item) => item !== '' && item.trim() === item),
+  AUTH_CLUBS_CLAIM: isClaimName,
+  AUTH_CLUBS_PATTERN: isClubsPattern,
+  AUTH_CLUB_NAMES: (text: string) => readClubNames(text) !== undefined,
+  AUTH_ROLE_NAMES: (text: string) => readRoleNames(text) !== undefined,
+};
+
+/** The settings of variables that have been checked. */
+export function readAuthSettings(variables: Variables & { AUTH_ISSUER: string }): AuthSettings {
+  const { AUTH_CLUBS_PATTERN: pattern } = variables;
+  return {
+    issuer: variables.AUTH_ISSUER,
+    audiences: variables.AUTH_AUDIENCE.split(','),
+    audienceClaim: variables.AUTH_AUDIENCE_CLAIM,
+    jwksUrl: variables.AUTH_JWKS_URL,
+    clubs: {
+      name: variables.AUTH_CLUBS_CLAIM,
+      json: variables.AUTH_CLUBS_JSON === 'on',
+      pattern: pattern === undefined ? undefined : new ClubsPattern(pattern),
+      clubNames: readClubNames(variables.AUTH_CLUB_NAMES ?? '') ?? new Map(),
+      roleNames: readRoleNames(variables.AUTH_ROLE_NAMES ?? '') ?? new Map(),
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { Problem } from '../errors/problem.js';
+
+/** The entity tag of a version (RFC 9110, section 8.8.3). */
+export function etagOf(version: number): string {
+  return `"${version}"`;
+}
+
+/**
+ * Holds a request to its If-Match (RFC 9110, section 13.1.1): `*`, or a list of tags of which one must be the
+ * current version's. Weak tags never match; without the header everything does.
+ *
+ * @throws Problem `precondition_failed`
+ */
+export function requireMatch(ifMatch: string | undefined, version: number): void {
+  if (ifMatch === undefined || ifMatch.trim() === '*') {
+    return;
+  }
+  const tags = ifMatch.split(',').map((tag) => tag.trim());
+  if (!tags.includes(etagOf(version))) {
+    throw new Problem('precondition_failed', { currentVersion: version });
+  }
+}

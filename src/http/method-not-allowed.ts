@@ -1,0 +1,52 @@
+import plugin from 'fastify-plugin';
+import { PREFLIGHT_URL } from './cors.js';
+import { pathOf } from './target.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The methods that some route has at this URL; none when the URL is unknown. */
+    methodsOf(url: string): string[];
+  }
+}
+
+interface Pattern {
+  segments: string[];
+  methods: Set<string>;
+}
+
+/** Knows which methods a path has, so that a wrong method can be told from an unknown path. */
+export const methods = plugin(
+  async (app) => {
+    const patterns = new Map<string, Pattern>();
+
+    app.addHook('onRoute', ({ url, method }) => {
+      if (url === PREFLIGHT_URL) {
+        return;
+      }
+      const pattern = patterns.get(url) ?? { segments: url.split('/'), methods: new Set() };
+      for (const name of [method].flat()) {
+        pattern.methods.add(name);
+        // Of a path's twin with a slash at its end only HEAD is announced, which follows from GET.
+        if (name === 'HEAD') {
+          pattern.methods.add('GET');
+        }
+      }
+      patterns.set(url, pattern);
+    });
+
+    app.decorate('methodsOf', (url: string) => {
+      const segments = pathOf(url).split('/').map(decodeURIComponent);
+      const found = [...patterns.values()].filter(
+        (pattern) =>
+          (pattern.segments.length === segments.length ||
+            (pattern.segments.at(-1) === '*' && pattern.segments.length < segments.length)) &&
+          pattern.segments.every(
+            (part, index) =>
+              part === segments[index] || part === '*' || (part.startsWith(':') && segments[index]),
+          ),
+      );
+      return [...new Set(found.flatMap((pattern) => [...pattern.methods]))].sort();
+    });
+  },
+  { name: 'methods' },
+);

@@ -1,0 +1,40 @@
+import plugin from 'fastify-plugin';
+import { Problem } from '../errors/problem.js';
+import { immediate } from './immediate.js';
+
+/**
+ * Refuses a query string that does not decode to UTF-8. The parser takes such a part as it is written, so a
+ * search for `%ff` would look for a per cent sign and two letters.
+ */
+export const query = plugin(
+  async (app) => {
+    app.addHook(
+      'preValidation',
+      immediate(({ url }) => {
+        const start = url.indexOf('?');
+        if (start === -1 || !url.includes('%', start)) {
+          return;
+        }
+        const broken = url
+          .slice(start + 1)
+          .split('&')
+          .filter((part) => !isEncoded(part));
+        if (broken.length > 0) {
+          const fault = { code: 'invalid_format', detail: 'This must be UTF-8, percent-encoded.' };
+          const errors = broken.map((part) => ({ parameter: part.split('=', 1)[0] ?? part, ...fault }));
+          throw new Problem('invalid_parameter', { errors: errors.slice(0, 100) });
+        }
+      }),
+    );
+  },
+  { name: 'query', dependencies: ['problems'] },
+);
+
+function isEncoded(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { Problem } from '../errors/problem.js';
+import { answerPage, readPage } from '../http/pagination.js';
+import { Named, NoQuery } from '../validation/schemas.js';
+import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
+import { MemberDto, MemberListQuery, MemberParams } from './schemas.js';
+
+export const members: FastifyPluginAsyncTypebox = async (app) => {
+  app.addSchema(MemberDto);
+
+  app.get(
+    '/members',
+    {
+      config: { policy: 'RequireMember', problems: ['invalid_cursor'], sends: ['Link'] },
+      schema: {
+        operationId: 'listMembers',
+        tags: ['Members'],
+        summary: 'List the members of the club',
+        description:
+          'Page by page: the header Link leads to the next one. Contact data is shown by your role.',
+        querystring: MemberListQuery,
+        response: { 200: Type.Array(Named(MemberDto)) },
+      },
+    },
+    async (request, reply) => {
+      const page = readPage(request, memberOrders, 'displayName');
+      const { q, role } = request.query;
+      const isIndexed = q === undefined && role === undefined;
+      const rows = await request.read(listMembers(request.query, page), isIndexed ? 'shared' : 'exclusive');
+      return answerPage(request, reply, page, rows);
+    },
+  );
+
+  app.get(
+    '/members/me',
+    {
+      config: { policy: 'RequireViewer' },
+      schema: {
+        operationId: 'getMyMembership',
+        tags: ['Members'],
+        summary: 'Read your own membership',
+        description: 'Your first request in a club makes you a member of it, this one too.',
+        querystring: NoQuery,
+        response: { 200: Named(MemberDto) },
+      },
+    },
+    async (request) => {
+      const [myself] = await request.read(findMyself(), 'shared');
+      return myself as MemberDto;
+    },
+  );
+
+  app.get(
+    '/members/:id',
+    {
+      config: { policy: 'RequireMember', problems: ['member_not_found'] },
+      schema: {
+        operationId: 'getMember',
+        tags: ['Members'],
+        summary: 'Read a member',
+        description:
+          'The e-mail address is for Managers and yourself, the `externalUserId` for Admins and yourself.',
+        params: MemberParams,
+        querystring: NoQuery,
+        response: { 200: Named(MemberDto) },
+      },
+    },
+    async (request) => {
+      const [member] = await request.read(findMember(request.params.id), 'shared');
+      if (member === undefined) {
+        throw new Problem('member_not_found');
+      }
+      return member;
+    },
+  );
+};
