@@ -20,7 +20,7 @@ dev: build ## the same, started anew at every change of the source
 	@node_modules/.bin/tsc --project src/development --watch --preserveWatchOutput & \
 	  trap "kill $$!" EXIT; $(DEVELOPMENT) --watch-path=dist --watch-path=sql dist/development/run.js
 
-test: node_modules ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/tasks.test.ts for some
+test: node_modules ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/api/tasks.test.ts for some
 	@node_modules/.bin/tsc --project src/development
 	@node_modules/.bin/tsc --project client
 	@$(NODE) dist/development/test.js $(FILES)
@@ -28,19 +28,19 @@ test: node_modules ## run the tests against a real PostgreSQL (its own, or of TE
 chaos: build ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
 	@rm -f .tap/chaos.txt
 	@status=0; \
-	$(if $(CHECK),,DEFECTS=. $(NODE) dist/development/test.js test/chaos/defects.test.ts || status=1;) \
-	DURATION=$${DURATION:-180} $(NODE) dist/development/test.js test/chaos/chaos.test.ts || status=1; \
+	$(if $(CHECK),,DEFECTS=. $(NODE) dist/development/test.js test/campaigns/chaos/defects.test.ts || status=1;) \
+	DURATION=$${DURATION:-180} $(NODE) dist/development/test.js test/campaigns/chaos/chaos.test.ts || status=1; \
 	cat .tap/chaos.txt && exit $$status
 
 load: build ## find out how much the service bears, ask for ten times that, and let one club try to crowd out another
 	@rm -f .tap/load.txt
-	@status=0; LOAD=whole $(NODE) dist/development/test.js test/load/load.test.ts || status=1; \
+	@status=0; LOAD=whole $(NODE) dist/development/test.js test/campaigns/load/load.test.ts || status=1; \
 	cat .tap/load.txt && exit $$status
 
-attack: build ## try to get in: tokens, other clubs, injection, wild requests; RUNS=200000 for more of these, FILES=test/attack/tokens.test.ts for some
+attack: build ## try to get in: tokens, other clubs, injection, wild requests; RUNS=200000 for more of these, FILES=test/campaigns/attack/tokens.test.ts for some
 	@rm -f .tap/attacks.txt
 	@status=0; \
-	ATTACK=whole $(NODE) dist/development/test.js $(or $(FILES),'test/attack/*.test.ts') || status=1; \
+	ATTACK=whole $(NODE) dist/development/test.js $(or $(FILES),'test/campaigns/attack/*.test.ts') || status=1; \
 	touch .tap/attacks.txt; awk '{ tried += $$1; through += $$3; errors += $$5; leaks += $$8 } \
 	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks"; \
 	  exit tried == 0 || through + errors + leaks > 0 }' .tap/attacks.txt || status=1; exit $$status

@@ -6,7 +6,7 @@ import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
-import { startVictim } from '../chaos/postgres.js';
+import { startVictim } from '../campaigns/chaos/postgres.js';
 import { callerOf, until } from '../setup/caller.js';
 
 // A server of its own: what a COMMIT waits for is a setting of all its databases.

@@ -1,0 +1,77 @@
+import t from 'tap';
+import { startService } from '../setup/service.js';
+
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const south = await service.db.makeClub('south');
+const missing = '99999999-9999-4999-8999-999999999999';
+
+t.test(
+  'GET /api/clubs/me lists the clubs that the token names and that exist, by name, without a tenant',
+  async (t) => {
+    const token = await service.token({
+      sub: 'anna',
+      clubs: { [south]: 'Viewer', [north.toUpperCase()]: 'Admin', [missing]: 'Admin' },
+    });
+    const answer = await service.send('GET', '/api/clubs/me', {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    t.equal(answer.status, 200);
+    t.match(answer.body, [
+      { id: north, name: 'Club north', slug: 'north', timeZone: 'Europe/Berlin', role: 'Admin' },
+      { id: south, slug: 'south', role: 'Viewer' },
+    ]);
+    t.equal(answer.body.length, 2);
+    t.same(Object.keys(answer.body[0]).sort(), ['createdAt', 'id', 'name', 'role', 'slug', 'timeZone']);
+  },
+);
+
+t.test('a token without a club, or with a clubs claim of another shape, names no club', async (t) => {
+  for (const clubs of [
+    undefined,
+    null,
+    'Admin',
+    ['Admin'],
+    5,
+    {},
+    { [north]: 'Owner' },
+    { north: 'Admin' },
+  ]) {
+    const token = await service.token({ sub: 'anna', clubs });
+    const answer = await service.send('GET', '/api/clubs/me', {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    t.equal(answer.status, 200);
+    t.same(answer.body, [], JSON.stringify(clubs));
+  }
+});
+
+t.test('GET /api/clubs/me ignores a tenant header and makes no member', async (t) => {
+  const token = await service.token({ sub: 'passer-by', clubs: { [north]: 'Viewer' } });
+  const answer = await service.send('GET', '/api/clubs/me', {
+    headers: { authorization: `Bearer ${token}`, 'x-tenant-id': 'nonsense' },
+  });
+  t.equal(answer.status, 200);
+  t.same(await service.db.look(`select from app.members where external_user_id = 'passer-by'`), []);
+});
+
+t.test('GET /api/clubs/current is the club of the tenant header, with the caller’s role', async (t) => {
+  const answer = await service.as('emil', 'Viewer', south).get('/api/clubs/current');
+  t.equal(answer.status, 200);
+  t.match(answer.body, { id: south, slug: 'south', role: 'Viewer' });
+});
+
+t.test('a club that does not exist and a club without a role answer alike', async (t) => {
+  const stranger = await service
+    .as('emil', 'Viewer', south)
+    .get('/api/clubs/current', { 'x-tenant-id': north });
+  const nowhere = await service
+    .as('emil', 'Viewer', south)
+    .get('/api/clubs/current', { 'x-tenant-id': missing });
+  const named = await service.as('emil', 'Viewer', missing).get('/api/clubs/current');
+  for (const answer of [stranger, nowhere, named]) {
+    t.equal(answer.status, 403);
+    t.equal(answer.body.code, 'tenant_forbidden');
+    t.same({ ...answer.body, requestId: '' }, { ...stranger.body, requestId: '' });
+  }
+});

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
+import { Environment } from '../../src/variables.js';
+import { faultsOf, faultyIn, production } from '../setup/faults.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const names = Object.keys(Environment.properties);
+t.test(
+  '.env.example names every variable once, each under a comment, with the defaults of the code',
+  async (t) => {
+    const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
+    const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
+    t.same(written.map(([, , name]) => name).sort(), [...names].sort());
+    t.same(
+      written.filter(([, comment]) => comment === undefined),
+      [],
+      'a comment above each',
+    );
+    t.equal(example.match(/^# .+$/gm)?.length, names.length + 1, 'one line each, and one for the file');
+
+    const values = Object.fromEntries(written.map(([, , name, value]) => [name, value]));
+    t.same(readDevelopmentConfig(values), readDevelopmentConfig({}), 'a copy of it changes nothing');
+    for (const [name, { default: value = '' }] of Object.entries(Environment.properties)) {
+      t.equal(values[name], name === 'NODE_ENV' ? '' : String(value), `${name} shows its default`);
+    }
+  },
+);
+
+t.test('unset means production, which needs a database and an issuer', async (t) => {
+  t.equal(readDevelopmentConfig({}).NODE_ENV, 'production');
+  t.same(faultsOf({}), [
+    '  DATABASE_URL must be set in production.',
+    '  AUTH_ISSUER must be set in production.',
+  ]);
+  t.same(faultsOf({ NODE_ENV: 'test' }), ['  DATABASE_URL must be set.', '  AUTH_ISSUER must be set.']);
+  t.same(faultsOf(production), []);
+  t.throws(
+    () => readMigrationUrl(production),
+    /^The configuration is unusable:\n {2}MIGRATION_DATABASE_URL must/,
+  );
+  t.equal(readMigrationUrl({ MIGRATION_DATABASE_URL: production.DATABASE_URL }), production.DATABASE_URL);
+});
+
+t.test('an empty variable counts as unset', async (t) => {
+  const empty = Object.fromEntries(names.map((name) => [name, '']));
+  t.same(readServerConfig({}, { ...empty, ...production }), readServerConfig({}, production));
+  t.same(readDevelopmentConfig(empty), readDevelopmentConfig({}));
+});
+
+t.test('all faults are told at once', async (t) => {
+  const faulty = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
+  const faults = faultsOf(faulty);
+  t.match(
+    faults,
+    faults.map(() => /^ {2}[A-Z_]+ must .+\.$/),
+  );
+  t.same(faults.map((fault) => fault.split(' ')[2]).sort(), [...Object.keys(faulty), 'DATABASE_URL'].sort());
+});
+
+t.test('production refuses the test header', async (t) => {
+  for (const [environment, refused] of Object.entries({ '': true, production: true, test: false })) {
+    const faulty = faultyIn({ TEST_USER_HEADER: 'on', NODE_ENV: environment });
+    t.same(faulty, refused ? ['TEST_USER_HEADER'] : [], `NODE_ENV=${environment}`);
+  }
+});
+
+t.test('production fetches keys over https, or from this very machine', async (t) => {
+  const urls = {
+    'http://id.example.org': false,
+    'HTTP://id.example.org': false,
+    'http://localhost.example.org': false,
+    'http://127.0.0.1@id.example.org': false,
+    'https://id.example.org': true,
+    'http://127.0.0.1:9000': true,
+    'http://localhost:9000': true,
+    'http://[::1]:9000': true,
+  };
+  for (const [url, safe] of Object.entries(urls)) {
+    t.same(faultyIn({ AUTH_ISSUER: url }), safe ? [] : ['AUTH_ISSUER'], url);
+    t.same(faultyIn({ AUTH_JWKS_URL: url }), safe ? [] : ['AUTH_JWKS_URL'], url);
+    t.same(faultyIn({ AUTH_ISSUER: url, NODE_ENV: 'development' }), [], `${url} in development`);
+  }
+  t.same(faultyIn({ AUTH_ISSUER: ' http://id.example.org' }), ['AUTH_ISSUER'], 'a blank hides nothing');
+  const keysElsewhere = {
+    AUTH_ISSUER: 'http://id.example.org',
+    AUTH_JWKS_URL: 'https://id.example.org/jwks',
+  };
+  t.same(faultyIn(keysElsewhere), [], 'it is the keys that must not be replaced');
+});
+
+/** What a process says that does not start. */
+async function start(program: string, env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [program], { cwd: root, env });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, out, err };
+}
+
+t.test('a process that cannot be configured says why and ends with 1', async (t) => {
+  for (const [program, fault] of Object.entries({
+    'dist/server.js': 'DATABASE_URL must be set in production.\n  AUTH_ISSUER must be set in production.',
+    'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
+  })) {
+    const err = `The configuration is unusable:\n  ${fault}\n`;
+    t.same(await start(program), { code: 1, out: '', err }, program);
+  }
+});
+
+t.test('a process that cannot listen says where it tried and ends with 1', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  for (const [variables, said] of [
+    [{ PORT: String(port) }, `^The port ${port} is taken: .+ choose another port\\.\n$`],
+    [{ HOST: 'a'.repeat(64) }, '^The service cannot listen \\(getaddrinfo .+ a+\\): HOST, .+\\.\n$'],
+    [
+      { HOST: '192.0.2.1' },
+      '^The service cannot listen \\(listen .+ 192\\.0\\.2\\.1:3000\\): HOST, .+\\.\n$',
+    ],
+    [
+      { PORT: '0', METRICS_HOST: '192.0.2.1', METRICS_PORT: '9' },
+      '^The service cannot listen .+:9\\): .+\n$',
+    ],
+  ] as [Record<string, string>, string][]) {
+    const { code, err } = await start('dist/server.js', {
+      ...production,
+      // Nothing is there, which keeps no service from starting.
+      DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
+      LOG_LEVEL: 'silent',
+      ...variables,
+    });
+    t.equal(code, 1);
+    t.match(err, new RegExp(said));
+  }
+});

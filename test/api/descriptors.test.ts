@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { until } from '../setup/caller.js';
+import { freePort } from '../setup/free-port.js';
+import { AUDIENCE, startService } from '../setup/service.js';
+
+/** Few, although enough to load the program. */
+const DESCRIPTORS = 300;
+
+const service = await startService(t);
+const club = await service.db.makeClub();
+const headers = {
+  authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Member' } })}`,
+  'x-tenant-id': club,
+};
+const port = await freePort();
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** The process as it ships, with few descriptors. */
+function startProcess(t: Test): ChildProcess {
+  const child = spawn(
+    'sh',
+    ['-c', `ulimit -n ${DESCRIPTORS} && exec "$0" dist/server.js`, process.execPath],
+    {
+      env: {
+        PATH: process.env.PATH,
+        PORT: String(port),
+        LOG_LEVEL: 'silent',
+        DATABASE_URL: service.db.url,
+        AUTH_ISSUER: service.issuer.url,
+        AUTH_AUDIENCE: AUDIENCE,
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  t.teardown(async () => {
+    agent.destroy();
+    if (child.kill('SIGKILL')) {
+      await once(child, 'exit');
+    }
+  });
+  return child;
+}
+
+interface Answer {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  code: unknown;
+}
+
+/** Asks on the one connection that is kept. */
+const ask = (path: string) =>
+  new Promise<Answer>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, agent, headers }, async (response) => {
+      const isJson = response.headers['content-type']?.includes('json');
+      const body = isJson ? await json(response) : response.resume();
+      resolve({
+        status: response.statusCode,
+        headers: response.headers,
+        code: (body as { code?: unknown }).code,
+      });
+    }).once('error', reject);
+  });
+const statusOf = (path: string) =>
+  ask(path).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+
+t.test('without a file descriptor what needs none is answered, and what needs one is a 503', async (t) => {
+  const child = startProcess(t);
+  for (let tries = 0; tries < 200 && (await statusOf('/readyz')) !== 200; tries += 1) {
+    await sleep(50);
+  }
+  t.equal(await statusOf('/api/tasks'), 200);
+
+  const clients = Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  await sleep(300);
+  t.equal(await statusOf('/api/tasks'), 200, 'a connection to the database that is open serves on');
+  t.equal(await statusOf('/docs/swagger-ui-bundle.js'), 200, 'the files of /docs were read at the start');
+  await service.db.look(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where usename = 'club_api' and datname = current_database()`,
+  );
+  clients.push(
+    ...Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {})),
+  );
+  await sleep(300);
+  t.match(await ask('/api/tasks'), {
+    status: 503,
+    code: 'service_unavailable',
+    headers: { 'retry-after': '1', 'cache-control': 'private, no-cache' },
+  });
+  for (const client of clients) {
+    client.destroy();
+  }
+  const status = await until(
+    () => statusOf('/api/tasks'),
+    (seen) => seen === 200,
+  );
+  t.equal(status, 200, 'and then all is well');
+  t.equal(child.exitCode, null);
+});

@@ -1,0 +1,198 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { type Page, startBrowser } from '../setup/browser.js';
+import { freePort } from '../setup/free-port.js';
+import { AUDIENCE, startService } from '../setup/service.js';
+import { prepareCommands } from '../tools/fixtures/commands.js';
+
+const NORTH = '11111111-1111-4111-8111-111111111111';
+const SOUTH = '22222222-2222-4222-8222-222222222222';
+const NEVER = '00000000-0000-4000-8000-000000000000';
+const PHONE_PX = 390;
+const LIST = '#operations-Tasks-listTasks';
+const CONTROL = '#demo-people select';
+const statusOf = (operation: string) => `${operation} .live-responses-table tbody .response-col_status`;
+const STATUS = statusOf(LIST);
+
+const browser = await startBrowser(t);
+const commands = await prepareCommands(t);
+await commands.serve();
+const page = await browser.open(`${commands.url}/docs`);
+
+const element = (selector: string) => `document.querySelector(${JSON.stringify(selector)})`;
+const isThere = (selector: string) => `${element(selector)} !== null`;
+
+/** Opens an operation and presses what is to be pressed, nothing else. */
+async function tryOut(page: Page, operation: string): Promise<string> {
+  await page.click(`${operation} .opblock-summary-control`);
+  await page.click(`${operation} .try-out__btn`);
+  await page.click(`${operation} .execute`);
+  await page.until(isThere(statusOf(operation)));
+  return page.evaluate(`${element(statusOf(operation))}.innerText.trim()`);
+}
+
+const tryTasks = (page: Page) => tryOut(page, LIST);
+
+/** Chooses in the control, as a hand would. */
+const choose = (label: string) =>
+  page.evaluate(`(() => {
+    const select = ${element(CONTROL)};
+    select.selectedIndex = [...select.options].findIndex(({ text }) => text === ${JSON.stringify(label)});
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  })()`);
+
+/** Writes over the club of what is open, in the way that the page's own library notices. */
+const writeClub = (id: string) =>
+  page.evaluate(`(() => {
+    const input = ${element(`${LIST} tr[data-param-name="X-Tenant-Id"] input`)};
+    input.focus();
+    input.select();
+    document.execCommand('insertText', false, '${id}');
+    input.blur();
+  })()`);
+
+/** Sends what is open again; answers with the command that the page shows for it. */
+async function sendAgain(): Promise<{ status: string; command: string }> {
+  await page.click(`${LIST} .btn-clear`);
+  await page.until(`${element(STATUS)} === null`);
+  await page.click(`${LIST} .execute`);
+  await page.until(isThere(STATUS));
+  return page.evaluate(`({
+    status: ${element(STATUS)}.innerText.trim(),
+    command: ${element(`${LIST} .curl-command`)}.innerText,
+  })`);
+}
+
+async function actAs(label: string): Promise<{ status: string; command: string }> {
+  await choose(label);
+  return sendAgain();
+}
+
+/** The subject of the token in a command, or none. */
+function subjectIn(command: string): string | undefined {
+  const [, payload] = /Bearer [^.]+\.([^.]+)\./.exec(command) ?? [];
+  return payload && JSON.parse(Buffer.from(payload, 'base64url').toString()).sub;
+}
+
+t.test('the page shows every operation of the document, and each demo person in each club', async (t) => {
+  const { paths } = (await (await fetch(`${commands.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+  };
+  const ids = Object.values(paths).flatMap((path) =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  await page.until(isThere(CONTROL));
+  await page.until(`document.querySelectorAll('.opblock').length === ${ids.length}`);
+  const shown = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('.opblock')].map(({ id }) => id)`,
+  );
+  t.same(shown.map((id) => id.split('-').at(-1)).sort(), ids.sort());
+  t.same(await page.evaluate(`[...${element(CONTROL)}.options].map(({ text }) => text)`), [
+    'Anna Albers: Manager of Rowing Club North',
+    'Ben Brandt: Member of Rowing Club North',
+    'Cleo Costa: Member of Rowing Club North',
+    'Cleo Costa: Manager of Tennis Club South',
+    'Dora Dias: Admin of Rowing Club North',
+    'Dora Dias: Admin of Tennis Club South',
+    'Emil Engel: Viewer of Rowing Club North',
+    'Yourself: press Authorize',
+  ]);
+});
+
+t.test('the first click is answered with 200, and one that sends a body with 201', async (t) => {
+  t.equal(await tryTasks(page), '200');
+  t.equal(await tryOut(page, '#operations-Shifts-createShift'), '201');
+  t.equal(page.requests.filter((url) => url.startsWith(`${commands.url}/api/tasks`)).length, 1);
+});
+
+t.test('whoever is chosen next asks with their own token and club, what is open already too', async (t) => {
+  const cleo = await actAs('Cleo Costa: Manager of Tennis Club South');
+  t.match([cleo.status, subjectIn(cleo.command)], ['200', 'cleo']);
+  t.match(cleo.command, `X-Tenant-Id: ${SOUTH}`);
+
+  await writeClub(NEVER);
+  const elsewhere = await sendAgain();
+  t.match([elsewhere.status, subjectIn(elsewhere.command)], ['403', 'cleo'], 'it can be written over');
+  t.match(elsewhere.command, `X-Tenant-Id: ${NEVER}`);
+
+  const emil = await actAs('Emil Engel: Viewer of Rowing Club North');
+  t.match([emil.status, subjectIn(emil.command)], ['403', 'emil'], 'a Viewer reads no tasks');
+  t.match(emil.command, `X-Tenant-Id: ${NORTH}`);
+
+  const nobody = await actAs('Yourself: press Authorize');
+  t.match([nobody.status, subjectIn(nobody.command)], ['401', undefined]);
+
+  const ben = await actAs('Ben Brandt: Member of Rowing Club North');
+  t.match([ben.status, subjectIn(ben.command)], ['200', 'ben']);
+});
+
+t.test('who was chosen stays chosen when the page is loaded anew, in dark and on a phone', async (t) => {
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.show(PHONE_PX, 844, scheme);
+    await page.until(`${isThere(CONTROL)} && ${isThere(LIST)}`);
+    t.match(await page.evaluate(`${element(CONTROL)}.value`), /^Ben Brandt/);
+    t.equal(await tryTasks(page), '200', scheme);
+    t.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE_PX, 'nothing is too wide');
+    const isDark = await page.evaluate(`document.documentElement.classList.contains('dark-mode')`);
+    t.equal(isDark, scheme === 'dark');
+  }
+});
+
+t.test('the page asks nobody but the service, and the browser has nothing to complain about', async (t) => {
+  const origins = page.requests
+    .filter((url) => !url.startsWith('data:image/'))
+    .map((url) => new URL(url).origin);
+  t.same([...new Set(origins)], [commands.url]);
+  const expected = /status of 40[13] /;
+  t.same(
+    page.complaints.filter((complaint) => !expected.test(complaint)),
+    [],
+  );
+});
+
+t.test('in production there is no such control and nobody to act as', async (t) => {
+  const service = await startService(t);
+  const port = await freePort();
+  const child = spawn(process.execPath, ['dist/server.js'], {
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      LOG_LEVEL: 'silent',
+      PORT: String(port),
+      DATABASE_URL: service.db.url,
+      AUTH_ISSUER: service.issuer.url,
+      AUTH_AUDIENCE: AUDIENCE,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  t.teardown(async () => {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await fetch(`${url}/livez`).catch(() => undefined))?.ok) {
+    await sleep(50);
+  }
+  const found = ['/docs/demo-people', '/docs/demo-people.js'].map(async (path) => {
+    const { status } = await fetch(`${url}${path}`);
+    return status;
+  });
+  t.same(await Promise.all(found), [404, 404]);
+
+  const { type, code } = (await (await fetch(`${url}/api/clubs/me`)).json()) as {
+    type: string;
+    code: string;
+  };
+  const explained = await fetch(new URL(type, url));
+  t.same([code, explained.status], ['unauthenticated', 200], 'a refusal leads to its page there too');
+  t.match(await explained.text(), /<h1>Not authenticated<\/h1>/);
+
+  t.equal((await (await fetch(`${url}/docs`)).text()).includes('demo-people'), false);
+  const production = await browser.open(`${url}/docs`);
+  await production.until(isThere(LIST));
+  t.equal(await tryTasks(production), '401');
+  t.equal(await production.evaluate(isThere('#demo-people')), false);
+});

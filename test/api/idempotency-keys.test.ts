@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { type Answer, startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+import { openWire } from '../setup/wire.js';
+
+const service = await startService(t);
+const { db } = service;
+const north = await db.makeClub('north');
+const south = await db.makeClub('south');
+const mara = service.as('mara', 'Manager', north);
+const ben = service.as('ben', 'Member', north);
+
+const withKey = (key: string) => ({ 'idempotency-key': key });
+/** What a client sees of an answer, but for what belongs to the one request. */
+const seen = ({ status, text, headers }: Answer) => ({
+  status,
+  text,
+  location: headers.location,
+  etag: headers.etag,
+});
+const count = async (table: string) => (await db.look(`select count(*)::int from app.${table}`))[0]?.count;
+const makeShift = async (difference = {}) =>
+  `/api/shifts/${(await mara.post('/api/shifts', shiftRequest(difference))).body.id}`;
+
+t.test('a key is 1 to 255 visible characters, once', async (t) => {
+  const send = (value: string | string[]) =>
+    service.token({ sub: 'mara', clubs: { [north]: 'Manager' } }).then((token) =>
+      service.send('POST', '/api/tasks', {
+        headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north, 'idempotency-key': value },
+        body: { title: 'Keyed' },
+      }),
+    );
+  for (const key of ['k', '"quoted"', 'with blanks inside', 'x'.repeat(255), '~!@#$%^&*()']) {
+    t.equal((await send(key)).status, 201, key);
+  }
+  for (const key of ['', 'x'.repeat(256), 'caf\u00e9']) {
+    t.match(await send(key), { status: 400, body: { code: 'idempotency_key_invalid' } }, JSON.stringify(key));
+  }
+  for (const path of ['/api/shifts', `${await makeShift()}/signup`]) {
+    const body = path === '/api/shifts' ? shiftRequest() : undefined;
+    const answer = await mara.post(path, body, withKey('x'.repeat(256)));
+    t.match(answer, { status: 400, body: { code: 'idempotency_key_invalid' } }, path);
+  }
+  const list = await mara.get('/api/tasks?limit=1', withKey('x'.repeat(256)));
+  t.equal(list.status, 200, 'where nothing is made the header is not looked at');
+});
+
+t.test(
+  'a key is free again after 24 hours, and each request clears a few old ones of its club away',
+  async (t) => {
+    const age = (interval: string) =>
+      db.look(`update app.idempotency_keys set created_at = now() - $1::interval`, [interval]);
+    const headers = withKey('yesterday');
+    for (let number = 0; number < 8; number += 1) {
+      await mara.post('/api/tasks', { title: 'Old' }, withKey(`old ${number}`));
+    }
+    const first = await mara.post('/api/tasks', { title: 'Daily' }, headers);
+    await service
+      .as('mara', 'Manager', south)
+      .post('/api/tasks', { title: 'Elsewhere' }, withKey('elsewhere'));
+    await age('23 hours 59 minutes');
+    t.same(seen(await mara.post('/api/tasks', { title: 'Daily' }, headers)), seen(first));
+    await age('24 hours 1 minute');
+    const second = await mara.post('/api/tasks', { title: 'Daily' }, headers);
+    t.equal(second.status, 201);
+    t.not(second.body.id, first.body.id);
+
+    const old = async (club: string) =>
+      (
+        await db.look(
+          `select count(*)::int from app.idempotency_keys where tenant_id = $1 and created_at < now() - interval '1 day'`,
+          [club],
+        )
+      )[0]?.count;
+    let [left, elsewhere] = [await old(north), await old(south)];
+    t.ok(left > 5 && elsewhere > 0);
+    while (left > 0) {
+      await mara.post('/api/tasks', { title: 'Another' }, withKey(randomUUID()));
+      const now = await old(north);
+      t.equal(now, Math.max(0, left - 5));
+      left = now;
+    }
+    t.equal(await old(south), elsewhere, 'another club’s are its own to clear');
+  },
+);
+
+t.test(
+  'with an erased member go the answers of the club, which may name them, and no other club’s',
+  async (t) => {
+    const benId = await ben.memberId();
+    const shift = await makeShift();
+    await ben.post(`${shift}/signup`, undefined, withKey('of ben'));
+    await mara.post('/api/tasks', { title: 'For Ben', assigneeId: benId }, withKey('about ben'));
+    await service.as('mara', 'Manager', south).post('/api/tasks', { title: 'Else' }, withKey('about nobody'));
+    await withClient(db.migrationUrl, async (operator) => {
+      await operator.query('set role club_owner');
+      await operator.query('select app.erase_member($1, $2)', [north, benId]);
+    });
+    t.same(await db.look('select from app.idempotency_keys where tenant_id = $1', [north]), []);
+    t.same(await db.look(`select key from app.idempotency_keys where key ~ 'ben|nobody'`), [
+      { key: 'about nobody' },
+    ]);
+  },
+);
+
+t.test('a key that is sent twice is refused, be it the same one', async (t) => {
+  const wire = await openWire(service.app);
+  const authorization = `Bearer ${await service.token({ sub: 'mara', clubs: { [north]: 'Manager' } })}`;
+  const before = await count('tasks');
+  for (const keys of [
+    ['one', 'two'],
+    ['same', 'same'],
+    ['same', ''],
+  ]) {
+    const lines = keys.map((key): [string, string] => ['idempotency-key', key]);
+    const answer = await wire(
+      'POST',
+      '/api/tasks',
+      [
+        ['authorization', authorization],
+        ['x-tenant-id', north],
+        ['content-type', 'application/json'],
+        ...lines,
+      ],
+      '{"title":"Twice"}',
+    );
+    t.match(answer, { status: 400, body: { code: 'idempotency_key_invalid' } }, keys.join());
+  }
+  t.equal(await count('tasks'), before);
+});

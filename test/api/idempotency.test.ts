@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { type Answer, startService } from '../setup/service.js';
+import { shiftRequest, tally } from '../setup/shifts.js';
+
+const service = await startService(t);
+const { db } = service;
+const north = await db.makeClub('north');
+const south = await db.makeClub('south');
+const mara = service.as('mara', 'Manager', north);
+const anna = service.as('anna', 'Member', north);
+const ben = service.as('ben', 'Member', north);
+
+const withKey = (key: string) => ({ 'idempotency-key': key });
+/** What a client sees of an answer, but for what belongs to the one request. */
+const seen = ({ status, text, headers }: Answer) => ({
+  status,
+  text,
+  location: headers.location,
+  etag: headers.etag,
+});
+const count = async (table: string) => (await db.look(`select count(*)::int from app.${table}`))[0]?.count;
+const makeShift = async (difference = {}) =>
+  `/api/shifts/${(await mara.post('/api/shifts', shiftRequest(difference))).body.id}`;
+
+t.test('a request that comes again with its key gets the first answer, and makes nothing', async (t) => {
+  const shift = await makeShift();
+  const requests = [
+    { table: 'tasks', person: mara, path: '/api/tasks', body: { title: 'Mow “the” lawn\n' } },
+    { table: 'shifts', person: mara, path: '/api/shifts', body: shiftRequest() },
+    { table: 'shift_signups', person: anna, path: `${shift}/signup`, body: undefined },
+  ];
+  for (const { table, person, path, body } of requests) {
+    const headers = withKey(randomUUID());
+    const before = await count(table);
+    const first = await person.post(path, body, headers);
+    t.equal(first.status, 201, path);
+    t.notOk(first.headers['idempotent-replayed'], 'the first answer is no replay');
+    for (let time = 2; time <= 3; time += 1) {
+      const again = await person.post(path, body, headers);
+      t.same(seen(again), seen(first));
+      t.equal(again.headers['idempotent-replayed'], 'true');
+      t.equal(again.headers['content-type'], first.headers['content-type']);
+    }
+    t.equal(await count(table), before + 1);
+    const without = await person.post(path, body);
+    t.notOk(without.headers['idempotent-replayed'], 'without the key it is another request');
+  }
+});
+
+t.test('an answer is kept as it was, whatever became of what was made', async (t) => {
+  const headers = withKey('gone since');
+  const first = await mara.post('/api/tasks', { title: 'Rake' }, headers);
+  await mara.patch(String(first.headers.location), { title: 'Rake twice' });
+  t.equal((await service.as('dora', 'Admin', north).delete(String(first.headers.location))).status, 204);
+  t.same(seen(await mara.post('/api/tasks', { title: 'Rake' }, headers)), seen(first));
+});
+
+t.test('a key that comes with another request is refused, and makes nothing', async (t) => {
+  const headers = withKey('one request');
+  await mara.post('/api/tasks', { title: 'Sweep' }, headers);
+  const [tasks, shifts] = [await count('tasks'), await count('shifts')];
+  for (const [path, body] of [
+    ['/api/tasks', { title: 'Sweep again' }],
+    ['/api/tasks', { title: 'Sweep', description: null }],
+    ['/api/shifts', shiftRequest()],
+    [`${await makeShift()}/signup`, undefined],
+  ] as const) {
+    const answer = await mara.post(path, body, headers);
+    t.match(answer, { status: 422, body: { code: 'idempotency_key_reused' } }, path);
+  }
+  t.same([await count('tasks'), await count('shifts')], [tasks, shifts + 1]);
+});
+
+t.test('a key is one member’s in one club', async (t) => {
+  const headers = withKey('the same words');
+  const body = { title: 'Paint' };
+  const answers = [
+    await mara.post('/api/tasks', body, headers),
+    await service.as('nora', 'Manager', north).post('/api/tasks', body, headers),
+    await service.as('mara', 'Manager', south).post('/api/tasks', body, headers),
+  ];
+  t.same(
+    answers.map(({ status, headers }) => [status, headers['idempotent-replayed']]),
+    Array(3).fill([201, undefined]),
+  );
+  t.equal(new Set(answers.map((answer) => answer.body.id)).size, 3);
+});
+
+t.test('a refusal is not kept: the request may be sent again when the reason is gone', async (t) => {
+  const shift = await makeShift({ capacity: 1 });
+  const headers = withKey('when there is room');
+  await ben.post(`${shift}/signup`);
+  t.match(await anna.post(`${shift}/signup`, undefined, headers), {
+    status: 409,
+    body: { code: 'shift_full' },
+  });
+  t.match(await anna.post('/api/tasks', { title: 'Not hers' }, headers), { status: 403 });
+  await ben.delete(`${shift}/signup`);
+  const made = await anna.post(`${shift}/signup`, undefined, headers);
+  t.match(made, { status: 201 });
+  t.same(seen(await anna.post(`${shift}/signup`, undefined, headers)), seen(made));
+});
+
+t.test('of many with one key at the same time one is done, and all get its answer', async (t) => {
+  const headers = withKey(randomUUID());
+  const before = await count('tasks');
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => mara.post('/api/tasks', { title: 'Once' }, headers)),
+  );
+  t.same(tally(answers), { 201: 20 });
+  t.equal(new Set(answers.map(({ text }) => text)).size, 1);
+  t.equal(answers.filter((answer) => answer.headers['idempotent-replayed'] === undefined).length, 1);
+  t.equal(await count('tasks'), before + 1);
+});
+
+t.test('a request whose key is still being worked on is told so when its wait runs out', async (t) => {
+  const memberId = await mara.memberId();
+  const requests: [path: string, body: unknown][] = [
+    ['/api/tasks', { title: 'Later' }],
+    ['/api/shifts', shiftRequest()],
+    [`${await makeShift()}/signup`, undefined],
+  ];
+  await withClient(db.adminUrl, async (other) => {
+    await other.query('begin');
+    for (const [path] of requests) {
+      await other.query(
+        `insert into app.idempotency_keys (tenant_id, member_id, key, request) values ($1, $2, $3, sha256(''))`,
+        [north, memberId, path],
+      );
+    }
+    const answers = await Promise.all(requests.map(([path, body]) => mara.post(path, body, withKey(path))));
+    for (const answer of answers) {
+      t.match(answer, { status: 409, body: { code: 'idempotency_in_progress' } });
+    }
+    await other.query('rollback');
+  });
+  for (const [path, body] of requests) {
+    t.equal((await mara.post(path, body, withKey(path))).status, 201, path);
+  }
+});

@@ -1,0 +1,188 @@
+import t from 'tap';
+import { demoClubs } from '../../src/development/people.js';
+import { buildValidator } from '../../src/validation/compiler.js';
+import { closed } from '../setup/contract.js';
+import { startService } from '../setup/service.js';
+import { allowedTo } from '../setup/workflow.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: the document and its examples have every shape
+type Part = any;
+
+const service = await startService(t, { testUserHeader: true });
+const { body: document } = await service.send('GET', '/openapi.json');
+const operations = Object.entries<Part>(document.paths).flatMap(([path, methods]) =>
+  Object.entries<Part>(methods).map(([method, operation]) => ({ path, method, ...operation })),
+);
+const successes = operations.flatMap(({ path, method, operationId, responses }) =>
+  Object.entries<Part>(responses)
+    .filter(([status, { content }]) => status.startsWith('2') && content !== undefined)
+    .map(([status, { content, headers }]) => {
+      const pointer = ['paths', path, method, 'responses', status, 'content', 'application/json', 'schema'];
+      const parts = pointer.map((part) => encodeURIComponent(part.replaceAll('/', '~1')));
+      const { example } = content['application/json'];
+      return { operationId, status, schema: { $ref: `document#/${parts.join('/')}` }, example, headers };
+    }),
+);
+const compile = buildValidator({ document: closed(document) });
+const exampleOf = (id: string): Part =>
+  successes.find(({ operationId }) => operationId === id)?.example ?? t.fail(`${id} has no example`);
+
+/** Every object in an example, however deep. */
+function objectsIn(value: Part): Part[] {
+  const inner = typeof value === 'object' && value !== null ? Object.values(value).flatMap(objectsIn) : [];
+  return inner.concat(typeof value === 'object' && value !== null && !Array.isArray(value) ? [value] : []);
+}
+
+t.test('every body of a success has an example, with what its schema names and nothing else', async (t) => {
+  t.equal(successes.length, 16);
+  const wrong = successes.flatMap(({ operationId, schema, example }) => {
+    const validate = compile({ schema, httpPart: 'body' });
+    return validate(structuredClone(example)) ? [] : [[operationId, validate.errors]];
+  });
+  t.same(wrong, []);
+});
+
+t.test('the example of a list shows two rows, in the order of the list', async (t) => {
+  const orders = {
+    listMyClubs: 'name',
+    listMembers: 'displayName',
+    listTasks: '-createdAt',
+    listShifts: 'startsAt',
+  };
+  for (const [id, order] of Object.entries(orders)) {
+    const keys = exampleOf(id).map((row: Part) => row[order.replace('-', '')]);
+    t.equal(keys.length, 2, id);
+    t.equal(keys[0] < keys[1], !order.startsWith('-'), id);
+  }
+});
+
+t.test('the examples are of one club and its members, as its Manager sees them', async (t) => {
+  const [club, me] = [exampleOf('getCurrentClub'), exampleOf('getMyMembership')];
+  t.same([club.role, me.role, me.clubId], ['Manager', 'Manager', club.id]);
+  t.equal(club.id, demoClubs.north.id, 'what /docs fills in is there with `make run`');
+  t.same(exampleOf('listMyClubs')[0], club);
+  const names = new Map(exampleOf('listMembers').map((row: Part) => [row.id, row.displayName]));
+  t.equal(names.get(me.id), me.displayName);
+  const emails = exampleOf('listMembers').map((row: Part) => [typeof row.email, row.externalUserId === null]);
+  t.same(emails, [
+    ['string', false],
+    ['string', true],
+  ]);
+
+  const objects = successes.flatMap(({ example }) => objectsIn(example));
+  const strangers = objects.flatMap((object) => [
+    ...(object.clubId === undefined || object.clubId === club.id ? [] : [object.clubId]),
+    ...(!object.assigneeId || names.get(object.assigneeId) === object.assigneeName ? [] : [object]),
+    ...(!object.memberId || names.get(object.memberId) === object.memberName ? [] : [object]),
+    ...(!object.createdById || names.has(object.createdById) ? [] : [object]),
+  ]);
+  t.same(strangers, []);
+  const times = objects.flatMap((object) => Object.entries(object).filter(([key]) => key.endsWith('At')));
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
+  t.same(
+    times.filter(([, time]) => time !== null && !isTime.test(String(time))),
+    [],
+  );
+  t.ok(objects.every(({ createdAt, joinedAt, updatedAt }) => !((createdAt ?? joinedAt) > updatedAt)));
+});
+
+t.test('the examples of a task keep to the workflow', async (t) => {
+  const [made, read] = [exampleOf('createTask'), exampleOf('getTask')];
+  t.match([made.version, made.state, read.state], [1, 'Open', 'Assigned']);
+  t.ok(made.id === read.id && made.createdAt === made.updatedAt && read.version > 1);
+  for (const task of [made, read, exampleOf('updateTask')]) {
+    t.same([...task.allowedTransitions].sort(), allowedTo('a Manager', task.state), task.state);
+    t.equal(task.completedAt === null, task.state !== 'Done', task.state);
+  }
+  for (const task of [made, read, ...exampleOf('listTasks')]) {
+    t.equal(task.assigneeId === null, task.state === 'Open', task.title);
+    t.equal(task.assigneeName === null, task.assigneeId === null, task.title);
+  }
+  const { clubId, description, createdById, completedAt, allowedTransitions, ...row } = read;
+  t.same(exampleOf('listTasks')[0], row, 'the list shows the same task');
+});
+
+t.test('the examples of a shift count right', async (t) => {
+  const me = exampleOf('getMyMembership').id;
+  const [made, read] = [exampleOf('createShift'), exampleOf('getShift')];
+  const details = [made, read, exampleOf('replaceShift')];
+  for (const shift of [...details, ...exampleOf('listShifts')]) {
+    t.equal(shift.freeSlots, shift.capacity - shift.signupCount, shift.title);
+    t.ok(shift.freeSlots >= 0 && shift.startsAt < shift.endsAt, shift.title);
+  }
+  for (const { signups, signupCount, isSignedUp, id } of details) {
+    t.equal(signups.length, signupCount);
+    t.equal(
+      signups.some(({ memberId }: Part) => memberId === me),
+      isSignedUp,
+    );
+    const times = signups.map(({ createdAt }: Part) => createdAt);
+    t.same(times, [...times].sort());
+    t.ok(signups.every(({ shiftId }: Part) => shiftId === id));
+  }
+  t.match([made.version, made.signups, read.signups.length], [1, [], 2]);
+  t.same(read.signups[0], exampleOf('signUp'), 'signing up makes what the shift then shows');
+  const { clubId, description, signups, createdById, createdAt, updatedAt, ...row } = read;
+  t.same(exampleOf('listShifts')[0], row, 'the list shows the same shift');
+});
+
+t.test('every header of an answer is described, and its example belongs to the body', async (t) => {
+  const all = operations.flatMap(({ operationId, responses }) =>
+    Object.entries<Part>(responses).flatMap(([status, { headers }]) =>
+      Object.entries<Part>(headers).map(([name, header]) => ({
+        at: `${operationId} ${status} ${name}`,
+        header,
+      })),
+    ),
+  );
+  const bare = all.filter(({ header }) => !header.description || header.example === undefined);
+  t.same(
+    bare.map(({ at }) => at),
+    [],
+  );
+  for (const { operationId, example, headers } of successes.filter(({ headers }) => headers.ETag)) {
+    t.equal(headers.ETag.example, `"${example.version}"`, operationId);
+  }
+  const locations = successes.filter(({ headers }) => headers.Location);
+  t.same(
+    locations.map(({ headers }) => headers.Location.example).sort(),
+    [
+      `/api/shifts/${exampleOf('createShift').id}`,
+      `/api/shifts/${exampleOf('signUp').shiftId}/signup`,
+      `/api/tasks/${exampleOf('createTask').id}`,
+    ].sort(),
+  );
+  const links = successes.filter(({ headers }) => headers.Link);
+  t.same(
+    links.map(({ headers }) => headers.Link.example.replace(/cursor=[\w-]{40,}/, 'cursor=…')),
+    ['members', 'tasks', 'shifts'].map((list) => `</api/${list}?limit=2&cursor=…>; rel="next"`),
+  );
+});
+
+t.test('every parameter is described and has an example that the service takes', async (t) => {
+  const anna = service.as('anna', 'Manager', await service.db.makeClub('north'));
+  for (const { path, method, operationId, parameters = [], responses } of operations) {
+    const query = new URLSearchParams();
+    for (const { name, in: place, description, required, schema, example } of parameters) {
+      const at = `${operationId} ${name}`;
+      t.ok(description, at);
+      // What `example` holds is filled into the form of /docs: right for an id, a surprise for a filter.
+      t.equal(example === undefined, !required, at);
+      const value = example ?? schema.examples?.[0];
+      t.ok(
+        compile({ schema: { properties: { value: schema } }, httpPart: 'body' })({ value }),
+        `${at}: ${value}`,
+      );
+      if (place === 'path') {
+        const noun = /^\/api\/(member|task|shift)s/.exec(path)?.[1] ?? '';
+        t.equal(value, exampleOf(`get${noun.charAt(0).toUpperCase()}${noun.slice(1)}`).id, at);
+      } else if (place === 'query' && name !== 'cursor') {
+        query.set(name, String(value));
+      }
+    }
+    if (method === 'get' && query.size > 0) {
+      t.equal((await anna.get(`${path}?${query}`)).status, 200, `${path}?${query}`);
+      t.ok(responses[200].headers.Link, path);
+    }
+  }
+});

@@ -1,0 +1,150 @@
+import t from 'tap';
+import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
+import { type Answer, startService } from '../setup/service.js';
+
+const service = await startService(t);
+const { body: document } = await service.send('GET', '/openapi.json');
+const club = await service.db.makeClub();
+const people = {
+  Viewer: service.as('viewer', 'Viewer', club),
+  Member: service.as('member', 'Member', club),
+  Manager: service.as('manager', 'Manager', club),
+  Admin: service.as('admin', 'Admin', club),
+};
+type Role = keyof typeof people;
+
+/** What the document shows for an answer, and what the service said: both without what is each request's own. */
+function comparison(method: string, path: string, { status, body }: Answer) {
+  const operation = document.paths[path.replace(':id', '{id}')][method.toLowerCase()];
+  const examples = operation.responses[status]?.content?.['application/problem+json']?.examples;
+  const { instance: _its, requestId: _example, ...shown } = examples?.[body.code]?.value ?? {};
+  const { instance: _own, requestId: _answer, ...said } = body;
+  return { name: `${method} ${path} ${body.code}`, shown, said };
+}
+
+/** Those of which the document shows something else than the service says. */
+function differing(comparisons: ReturnType<typeof comparison>[]) {
+  return comparisons.filter(({ shown, said }) => JSON.stringify(shown) !== JSON.stringify(said));
+}
+
+function call(role: Role, method: string, path: string, body?: unknown): Promise<Answer> {
+  const person = people[role];
+  const verb = method.toLowerCase() as 'get' | 'delete' | 'post' | 'put' | 'patch';
+  return verb === 'get' || verb === 'delete' ? person[verb](path) : person[verb](path, body);
+}
+
+t.test(
+  'every role that is too low is told which it is and which is needed, as the document says',
+  async (t) => {
+    const roles = ['Viewer', 'Member', 'Manager', 'Admin'] as const;
+    const compared = [];
+    for (const { method, path, role, body } of endpoints.filter(({ role }) => role !== 'Viewer')) {
+      const below = roles[roles.indexOf(role) - 1] as Role;
+      const answer = await call(below, method, pathOf({ path } as never), body);
+      t.equal(
+        answer.body.detail,
+        `This needs the role ${role} in the club; yours is ${below}.`,
+        `${method} ${path}`,
+      );
+      compared.push(comparison(method, path, answer));
+    }
+    t.same([compared.length, differing(compared)], [12, []]);
+  },
+);
+
+t.test('a wrong parameter or body is refused with the fault that the document shows', async (t) => {
+  const compared = [];
+  for (const endpoint of endpoints) {
+    const { method, path, answer: usual } = endpoint;
+    const isList =
+      usual === 200 && path !== '/api/clubs/me' && path !== '/api/clubs/current' && !path.endsWith('/me');
+    const wrong = path.includes(':id')
+      ? path.replace(':id', 'nonsense')
+      : `${path}?${isList ? 'limit=1000' : 'verbose=1'}`;
+    compared.push(comparison(method, path, await call('Admin', method, wrong, endpoint.body)));
+    if (endpoint.body !== undefined) {
+      const faulty = path.endsWith('/signup')
+        ? { comment: 'x' }
+        : { ...endpoint.body, title: ' ', descripton: 'x' };
+      compared.push(comparison(method, path, await call('Admin', method, pathOf(endpoint), faulty)));
+    }
+  }
+  t.same([compared.length, differing(compared)], [17 + 5, []]);
+});
+
+t.test('what the state of a task or a shift refuses is shown with the members that it has', async (t) => {
+  const task = '/api/tasks/:id';
+  const shift = '/api/shifts/:id';
+  const { Admin, Member } = people;
+  const open = `/api/tasks/${(await Admin.post('/api/tasks', { title: 'Mow' })).body.id}`;
+  const compared = [comparison('PATCH', task, await Admin.patch(open, { state: 'Done' }))];
+
+  await Admin.patch(open, { title: 'Mow the lawn' });
+  await Admin.patch(open, { title: 'Mow all lawns' });
+  compared.push(comparison('PATCH', task, await Admin.patch(open, { title: 'Mow', version: 1 })));
+  compared.push(comparison('DELETE', task, await Admin.delete(open, { 'if-match': '"1"' })));
+  await Admin.patch(open, { state: 'Assigned' });
+  compared.push(comparison('PATCH', task, await Member.patch(open, { state: 'Assigned' })));
+  compared.push(comparison('PATCH', task, await Member.patch(open, { assigneeId: await Member.memberId() })));
+  compared.push(comparison('PATCH', task, await Admin.patch(open, { assigneeId: MISSING })));
+  await Admin.patch(open, { state: 'InProgress' });
+  await Admin.patch(open, { state: 'Review' });
+  compared.push(comparison('PATCH', task, await Member.patch(open, { state: 'InProgress' })));
+
+  const place = `/api/shifts/${(await Admin.post('/api/shifts', { ...SHIFT, capacity: 2 })).body.id}`;
+  await Admin.post(`${place}/signup`, {});
+  compared.push(comparison('POST', `${shift}/signup`, await Admin.post(`${place}/signup`, {})));
+  await Member.post(`${place}/signup`, {});
+  compared.push(comparison('POST', `${shift}/signup`, await people.Manager.post(`${place}/signup`, {})));
+  compared.push(comparison('PUT', shift, await Admin.put(place, { ...SHIFT, capacity: 1 })));
+  await Admin.put(place, { ...SHIFT, capacity: 3 });
+  compared.push(comparison('PUT', shift, await Admin.put(place, { ...SHIFT, version: 1 })));
+
+  t.same(differing(compared), []);
+  t.same(
+    compared.map(({ name }) => name.split(' ')[2]),
+    [
+      'invalid_task_transition',
+      'task_version_conflict',
+      'precondition_failed',
+      'task_already_assigned',
+      'task_assign_forbidden',
+      'assignee_not_member',
+      'task_transition_forbidden',
+      'already_signed_up',
+      'shift_full',
+      'capacity_below_signups',
+      'shift_version_conflict',
+    ],
+  );
+});
+
+t.test('a step that is refused says in words which one may be taken', async (t) => {
+  const { Admin, Member } = people;
+  const made = await Admin.post('/api/tasks', { title: 'Mow' });
+  const path = `/api/tasks/${made.body.id}`;
+  const said = async (patch: object, person = Admin) => (await person.patch(path, patch)).body.detail;
+  t.equal(
+    await said({ state: 'Done' }),
+    'The task is Open and cannot become Done like this. You may set Assigned.',
+  );
+  await Admin.patch(path, { state: 'Assigned' });
+  const [fit, either] = [
+    /^The assignee does not fit: .* You may set Open or InProgress\.$/,
+    await said({ state: 'Review' }),
+  ];
+  t.match(await said({ state: 'Assigned', assigneeId: null }), fit);
+  t.match(await said({ state: 'InProgress', assigneeId: null }), fit);
+  t.equal(either, 'The task is Assigned and cannot become Review like this. You may set Open or InProgress.');
+  t.equal(
+    await said({ state: 'Open' }, Member),
+    'The step from Assigned to Open is for the assignee or a Manager, and you are a Member. You may set InProgress.',
+  );
+  for (const state of ['InProgress', 'Review', 'Done']) {
+    t.equal((await Admin.patch(path, { state })).status, 200);
+  }
+  t.match(
+    await said({ state: 'Open' }),
+    /cannot become Open like this\. There is no step that you may take\.$/,
+  );
+});

@@ -1,0 +1,79 @@
+import { connect, type Socket } from 'node:net';
+import t from 'tap';
+import { inFlood } from '../setup/flood.js';
+import { freePort } from '../setup/free-port.js';
+import { startService } from '../setup/service.js';
+import { tally } from '../setup/shifts.js';
+
+const port = await freePort();
+const service = await startService(t, { metrics: { host: '127.0.0.1', port } });
+await service.app.audit.run();
+const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
+const flooder = service.as('anna', 'Member', north);
+const other = service.as('ben', 'Member', north);
+const neighbour = service.as('cleo', 'Member', south);
+await Promise.all([flooder, other, neighbour].map((person) => person.get('/api/tasks')));
+const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+
+t.test(
+  'while the queue of a club is full, its next request is a 503 at once, and no other club’s',
+  async (t) => {
+    let quiet: ReturnType<typeof neighbour.get> | undefined;
+    const answers = await inFlood(service.db, flooder, async (early) => {
+      t.match(early, {
+        status: 503,
+        headers: { 'retry-after': '1' },
+        body: { code: 'service_unavailable', detail: /More is asked for in this club/ },
+      });
+      t.equal((await other.get('/api/tasks')).status, 503, 'another member of the club');
+      t.equal((await service.send('GET', '/livez', {})).status, 200, 'health');
+      const { status } = await service.send('GET', '/api/tasks', { headers: { 'x-tenant-id': north } });
+      t.equal(status, 401, 'without a token the answer says nothing of the club');
+      const foreign = await neighbour.get('/api/tasks', { 'x-tenant-id': north });
+      t.equal(foreign.status, 403, 'nor to a member of another club');
+      quiet = neighbour.get('/api/tasks');
+    });
+    t.equal((await quiet)?.status, 200, 'a request of another club waits its turn');
+    const { 200: answered = 0, '503 service_unavailable': refused = 0, ...else_ } = tally(answers);
+    t.same(else_, {});
+    t.ok(answered > 0 && refused > 0, `${answered} answered, ${refused} refused`);
+    t.equal((await flooder.get('/api/tasks')).status, 200, 'normal as soon as it is over');
+    t.equal((await other.get('/api/tasks')).status, 200);
+  },
+);
+
+/** Sends requests in one piece on one connection. */
+function pipeline(count: number, last = ''): Socket {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n'.repeat(count) + last);
+  return socket;
+}
+
+const LAST = 'GET /livez HTTP/1.1\r\nhost: club\r\nconnection: close\r\n\r\n';
+
+t.test(
+  'the requests of a connection are answered in order; one beyond sixteen that wait closes it',
+  async (t) => {
+    const within = Buffer.concat((await pipeline(16, LAST).toArray()) as Buffer[]).toString();
+    t.equal(within.split('HTTP/1.1 200 ').length - 1, 17);
+    const beyond = pipeline(2_000);
+    let answers = '';
+    beyond.on('data', (chunk) => {
+      answers += chunk;
+    });
+    await new Promise((resolve) => beyond.once('close', resolve));
+    t.ok(answers.split('HTTP/1.1 200 ').length - 1 < 2_000);
+    t.equal((await fetch(`${origin}/livez`)).status, 200);
+  },
+);
+
+t.test(
+  'health is answered on the metrics port as well, whatever holds the port of the service',
+  async (t) => {
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+    t.match([ready.status, await ready.json()], [200, { status: 'ready' }]);
+    t.match(await (await fetch(`http://127.0.0.1:${port}/livez`)).json(), { status: 'live' });
+    t.equal((await fetch(`http://127.0.0.1:${port}/api/tasks`)).status, 404);
+  },
+);

@@ -1,0 +1,174 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { until } from '../setup/caller.js';
+import { freePort } from '../setup/free-port.js';
+import { startService } from '../setup/service.js';
+import { root } from '../setup/source.js';
+
+// The files of docs/operate.md, with other ports and shorter times, in front of the service.
+const metricsPort = await freePort();
+const written: string[] = [];
+const service = await startService(
+  t,
+  { trustProxy: '127.0.0.1', metrics: { host: '127.0.0.1', port: metricsPort } },
+  undefined,
+  { write: (line: string) => void written.push(line) },
+);
+await service.app.audit.run();
+await service.app.listen({ host: '127.0.0.1', port: 0 });
+const { port: servicePort } = service.app.server.address() as AddressInfo;
+const club = await service.db.makeClub('north');
+const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Manager' } });
+const HEAD = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
+const page = await readFile(join(root, 'docs/operate.md'), 'utf8');
+const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+
+interface Proxy {
+  program: string;
+  /** The arguments that check a file, and those that run it. */
+  check: string[];
+  run: string[];
+  /** The file around the block of the page. */
+  wrap(block: string, directory: string): string;
+}
+
+const proxies: Record<'nginx' | 'haproxy', Proxy> = {
+  nginx: {
+    program: 'nginx',
+    check: ['-t', '-c'],
+    run: ['-g', 'daemon off;', '-c'],
+    wrap: (block, directory) => `
+      pid ${directory}/nginx.pid; error_log ${directory}/error.log; worker_processes 1;
+      ${process.getuid?.() === 0 ? 'user root;' : ''}
+      events { worker_connections 1024; }
+      http {
+        access_log off; client_body_temp_path ${directory}/body; proxy_temp_path ${directory}/proxy;
+        fastcgi_temp_path ${directory}/f; uwsgi_temp_path ${directory}/u; scgi_temp_path ${directory}/s;
+        ${block}
+      }`,
+  },
+  haproxy: { program: 'haproxy', check: ['-c', '-f'], run: ['-db', '-f'], wrap: (block) => block },
+};
+
+/** Checks and starts a proxy; answers with its port. */
+async function startProxy(t: Test, name: keyof typeof proxies): Promise<number> {
+  const { program, check, run, wrap } = proxies[name];
+  const directory = await mkdtemp(join(tmpdir(), `club-${name}-`));
+  const port = await freePort();
+  const [, block = ''] = new RegExp(`\`\`\`${name}\n(.*?)\`\`\``, 's').exec(page) ?? [];
+  t.ok(block.includes('127.0.0.1:3000') && block.includes('127.0.0.1:8080'));
+  const text = wrap(block, directory)
+    .replaceAll('127.0.0.1:3000', `127.0.0.1:${servicePort}`)
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
+    .replaceAll('9464', String(metricsPort))
+    .replaceAll(
+      /(client_body_timeout|client_header_timeout|send_timeout|timeout client|timeout http-request) \d+s/g,
+      '$1 1s',
+    );
+  const file = join(directory, `${name}.conf`);
+  await writeFile(file, `${text}\n`);
+  const checked = spawnSync(program, [...check, file], { env: ENV, encoding: 'utf8' });
+  t.equal(checked.status, 0, checked.stderr + checked.stdout);
+  const child: ChildProcess = spawn(program, [...run, file], { env: ENV, stdio: 'ignore' });
+  t.teardown(async () => {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+    await rm(directory, { recursive: true, force: true });
+  });
+  await until(
+    () =>
+      fetch(`http://127.0.0.1:${port}/livez`).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    (status) => status === 200,
+  );
+  return port;
+}
+
+const isInstalled = (program: string) => spawnSync(program, ['-v'], { env: ENV }).error === undefined;
+
+for (const name of ['nginx', 'haproxy'] as const) {
+  t.test(
+    `through ${name} as docs/operate.md configures it`,
+    { skip: !isInstalled(proxies[name].program) && `${name} is not installed` },
+    async (t) => {
+      const port = await startProxy(t, name);
+      const ask = (path: string, headers: Record<string, string> = {}) =>
+        fetch(`http://127.0.0.1:${port}${path}`, {
+          headers: { authorization: `Bearer ${token}`, 'x-tenant-id': club, ...headers },
+        });
+
+      await t.test(
+        'a request is answered, and an address that the client made up is not believed',
+        async (t) => {
+          written.length = 0;
+          const answer = await ask('/api/tasks', { 'x-forwarded-for': '203.0.113.7' });
+          t.equal(answer.status, 200);
+          await until(
+            () => written.join(''),
+            (text) => text.includes('"route":"/api/tasks"'),
+          );
+          t.match(written.join(''), /"ip":"127\.0\.0\.1"/);
+          t.notMatch(written.join(''), '203.0.113.7');
+        },
+      );
+
+      await t.test('a slow body is cut off, and the service never saw the request', async (t) => {
+        written.length = 0;
+        const socket = connect(port, '127.0.0.1');
+        socket.on('error', () => {});
+        socket.write(
+          `POST /api/tasks HTTP/1.1\r\n${HEAD}content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"title`,
+        );
+        const answers: Buffer[] = [];
+        socket.on('data', (chunk) => answers.push(chunk));
+        await new Promise((resolve) => socket.once('close', resolve));
+        t.match(Buffer.concat(answers).toString(), /^(HTTP\/1\.[01] 408 |$)/);
+        t.notMatch(written.join(''), '"method":"POST"');
+        t.equal((await ask('/livez')).status, 200);
+      });
+
+      await t.test('a slow reader costs the service no answer that is not read', async (t) => {
+        written.length = 0;
+        const socket = connect(port, '127.0.0.1');
+        socket.on('error', () => {});
+        socket.pause();
+        socket.write(`GET /docs/swagger-ui-bundle.js HTTP/1.1\r\n${HEAD}\r\n`);
+        // Written to the proxy whole, or cut off by it: the service is done with it either way.
+        const done = await until(
+          () => written.join(''),
+          (text) => text.includes('swagger-ui-bundle.js'),
+        );
+        t.match(done, 'swagger-ui-bundle.js');
+        socket.destroy();
+      });
+
+      await t.test('a flood from one address is refused by the proxy, and stops there', async (t) => {
+        await sleep(1_000);
+        written.length = 0;
+        const statuses = new Map<number, number>();
+        const FLOOD = 1_500;
+        await Promise.all(
+          Array.from({ length: 40 }, async () => {
+            for (let count = 0; count < FLOOD / 40; count += 1) {
+              const { status, body } = await ask('/livez');
+              await body?.cancel();
+              statuses.set(status, (statuses.get(status) ?? 0) + 1);
+            }
+          }),
+        );
+        t.ok((statuses.get(429) ?? 0) > 0 && (statuses.get(200) ?? 0) > 0, JSON.stringify([...statuses]));
+        t.equal(written.join('').split('"route":"/livez"').length - 1, statuses.get(200));
+      });
+    },
+  );
+}

@@ -1,0 +1,183 @@
+import t from 'tap';
+import { startService } from '../setup/service.js';
+import { shiftRequest, started } from '../setup/shifts.js';
+
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const south = await service.db.makeClub('south');
+const missing = '99999999-9999-4999-8999-999999999999';
+const manager = service.as('mara', 'Manager', north);
+const anna = service.as('anna', 'Member', north);
+const bert = service.as('bert', 'Member', north);
+const cleo = service.as('cleo', 'Member', north);
+
+async function makeShift(difference: Parameters<typeof shiftRequest>[0] = {}, creator = manager) {
+  const { id } = (await creator.post('/api/shifts', shiftRequest(difference))).body;
+  return { id: id as string, path: `/api/shifts/${id}`, signup: `/api/shifts/${id}/signup` };
+}
+
+/** Moves the start of a shift into the past, as a Manager may. */
+async function start({ path }: { path: string }, capacity: number) {
+  await manager.put(path, shiftRequest({ ...started(), capacity }));
+}
+
+t.test('signing up answers with the signup and where it is', async (t) => {
+  const { id, path, signup } = await makeShift();
+  const answer = await anna.post(signup);
+  t.equal(answer.status, 201);
+  t.equal(answer.headers.location, signup);
+  t.same(Object.keys(answer.body).sort(), ['createdAt', 'id', 'memberId', 'memberName', 'shiftId']);
+  t.match(answer.body, { shiftId: id, memberId: await anna.memberId(), memberName: 'anna' });
+  t.match(answer.body.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/);
+  t.ok(Math.abs(Date.parse(answer.body.createdAt) - Date.now()) < 60_000);
+  t.match((await anna.get(path)).body, { isSignedUp: true, signupCount: 1, signups: [answer.body] });
+
+  const other = await makeShift();
+  const shouted = await anna.post(`/api/shifts/${other.id.toUpperCase()}/signup`);
+  t.equal(shouted.headers.location, other.signup);
+});
+
+const json = { 'content-type': 'application/json' };
+const bodies: [title: string, status: number, body?: string | undefined, headers?: Record<string, string>][] =
+  [
+    ['no body', 201],
+    ['no body, called JSON', 201, undefined, json],
+    ['an empty body', 201, ''],
+    ['an empty body, called JSON', 201, '', json],
+    ['an empty body, called JSON in UTF-8', 201, '', { 'content-type': 'application/json; charset=utf-8' }],
+    ['{}', 201, '{}', json],
+    ['{} of no type', 201, '{}'],
+    [' { } with a charset', 201, ' { } ', { 'content-type': 'application/json; charset=utf-8' }],
+    ['a field', 400, '{"memberId":"99999999-9999-4999-8999-999999999999"}', json],
+    ['null', 400, 'null', json],
+    ['a list', 400, '[]', json],
+    ['text', 400, '""', json],
+    ['broken JSON', 400, '{', json],
+    ['a form', 415, 'a=b', { 'content-type': 'application/x-www-form-urlencoded' }],
+  ];
+
+t.test('signing up takes no body or an empty object, with or without a type, and nothing else', async (t) => {
+  const authorization = `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Member' } })}`;
+  for (const [title, status, payload, headers] of bodies) {
+    const { path, signup } = await makeShift();
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: signup,
+      headers: { authorization, 'x-tenant-id': north, ...headers },
+      ...(payload === undefined ? {} : { payload }),
+    });
+    t.equal(answer.statusCode, status, title);
+    t.equal((await anna.get(path)).body.signupCount, status === 201 ? 1 : 0, title);
+  }
+});
+
+t.test('a refused signup names the first of its reasons: 404, past, signed up already, full', async (t) => {
+  const shift = await makeShift({ capacity: 1 });
+  const foreign = await makeShift({}, service.as('sam', 'Manager', south));
+  for (const id of [missing, foreign.id]) {
+    const answer = await anna.post(`/api/shifts/${id}/signup`);
+    t.match(answer, { status: 404, body: { code: 'shift_not_found' } });
+  }
+  t.equal((await anna.post(shift.signup)).status, 201);
+  t.match(await bert.post(shift.signup), { status: 409, body: { code: 'shift_full' } });
+  // Full as well, and signed up already.
+  t.match(await anna.post(shift.signup), { status: 409, body: { code: 'already_signed_up' } });
+  await start(shift, 1);
+  // Full as well, for one of them signed up already, and in the past.
+  for (const caller of [anna, bert]) {
+    t.match(await caller.post(shift.signup), { status: 422, body: { code: 'shift_in_past' } });
+  }
+  const empty = await makeShift(started());
+  t.match(await anna.post(empty.signup), { status: 422, body: { code: 'shift_in_past' } });
+  t.equal((await anna.get(shift.path)).body.signupCount, 1);
+  t.equal((await anna.get(empty.path)).body.signupCount, 0);
+});
+
+t.test('a member is signed up at most once, also where there is room', async (t) => {
+  const { path, signup } = await makeShift({ capacity: 5 });
+  t.equal((await anna.post(signup)).status, 201);
+  t.match(await anna.post(signup), { status: 409, body: { code: 'already_signed_up' } });
+  t.match((await anna.get(path)).body, { signupCount: 1, freeSlots: 4 });
+});
+
+t.test('cancelling gives the place back, and only the caller’s own', async (t) => {
+  const { path, signup } = await makeShift({ capacity: 2 });
+  const first = await anna.post(signup);
+  await bert.post(signup);
+  const answer = await anna.delete(signup);
+  t.equal(answer.status, 204);
+  t.equal(answer.text, '');
+  t.match((await anna.get(path)).body, {
+    isSignedUp: false,
+    signupCount: 1,
+    freeSlots: 1,
+    signups: [{ memberName: 'bert' }],
+  });
+  t.equal((await cleo.post(signup)).status, 201);
+  t.match(await anna.post(signup), { status: 409, body: { code: 'shift_full' } });
+  await cleo.delete(signup);
+  const second = await anna.post(signup);
+  t.equal(second.status, 201);
+  t.not(second.body.id, first.body.id);
+});
+
+t.test('a refused cancellation names the first of its reasons: 404, past, not signed up', async (t) => {
+  const shift = await makeShift();
+  const foreign = await makeShift({}, service.as('sam', 'Manager', south));
+  for (const id of [missing, foreign.id]) {
+    const answer = await anna.delete(`/api/shifts/${id}/signup`);
+    t.match(answer, { status: 404, body: { code: 'shift_not_found' } });
+  }
+  await anna.post(shift.signup);
+  t.match(await bert.delete(shift.signup), { status: 404, body: { code: 'signup_not_found' } });
+  await start(shift, 2);
+  for (const caller of [anna, bert]) {
+    t.match(await caller.delete(shift.signup), { status: 422, body: { code: 'shift_in_past' } });
+  }
+  t.match((await anna.get(shift.path)).body, { isSignedUp: true, signupCount: 1 });
+});
+
+t.test('signing up and cancelling change neither version, ETag nor updatedAt of the shift', async (t) => {
+  const { path, signup } = await makeShift();
+  const before = await manager.get(path);
+  for (const act of [() => anna.post(signup), () => bert.post(signup), () => anna.delete(signup)]) {
+    t.ok((await act()).status < 300);
+    const { body, headers } = await manager.get(path);
+    t.equal(body.version, before.body.version);
+    t.equal(body.updatedAt, before.body.updatedAt);
+    t.equal(headers.etag, before.headers.etag);
+  }
+  // So whoever read the shift before the signups may still write it.
+  t.equal((await manager.put(path, shiftRequest(), { 'if-match': '"1"' })).status, 200);
+});
+
+t.test('memberId is Member.Id, whatever the subject of the token looks like', async (t) => {
+  const annasId = await anna.memberId();
+  // The identity provider calls this user what the service calls Anna.
+  const namesake = service.as(annasId, 'Member', north, { name: 'Namesake' });
+  const { path, signup } = await makeShift({ capacity: 5 });
+  const answer = await namesake.post(signup);
+  t.match(answer, { status: 201, body: { memberId: await namesake.memberId(), memberName: 'Namesake' } });
+  t.not(answer.body.memberId, annasId);
+  t.equal((await anna.get(path)).body.isSignedUp, false);
+  t.match(await anna.delete(signup), { status: 404, body: { code: 'signup_not_found' } });
+
+  const annas = (await anna.post(signup)).body;
+  t.equal(annas.memberId, annasId);
+  t.same(
+    await service.db.look(
+      `select member.external_user_id as sub from app.shift_signups as signup
+       join app.members as member on member.id = signup.member_id where signup.id = $1`,
+      [annas.id],
+    ),
+    [{ sub: 'anna' }],
+  );
+});
+
+t.test('the same user is another member in another club', async (t) => {
+  const there = service.as('anna', 'Member', south);
+  const foreign = await makeShift({}, service.as('sam', 'Manager', south));
+  const answer = await there.post(foreign.signup);
+  t.match(answer, { status: 201, body: { memberId: await there.memberId() } });
+  t.not(answer.body.memberId, await anna.memberId());
+});

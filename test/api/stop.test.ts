@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { Agent, get, type IncomingHttpHeaders } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { freePort } from '../setup/free-port.js';
+import { AUDIENCE, startService } from '../setup/service.js';
+
+// The issuer and the database of this service serve a second one: the process as it ships.
+const service = await startService(t);
+const club = await service.db.makeClub();
+const PROGRAM: [string, ...string[]] = [process.execPath, 'dist/server.js'];
+
+async function startProcess(
+  t: Test,
+  port: number,
+  metricsPort: number,
+  [file, ...args]: [string, ...string[]],
+  log: number | 'ignore' | 'pipe' = 'ignore',
+): Promise<ChildProcess> {
+  const child = spawn(file, args, {
+    // A group of its own, so that a failed test leaves none of it behind.
+    detached: true,
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+      DATABASE_URL: service.db.url,
+      AUTH_ISSUER: service.issuer.url,
+      AUTH_AUDIENCE: AUDIENCE,
+    },
+    stdio: ['ignore', log, log === 'ignore' ? 'inherit' : 'pipe'],
+  });
+  t.teardown(() => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // All of it has ended.
+    }
+  });
+  for (let tries = 0; tries < 200; tries += 1) {
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (ready?.ok) {
+      return child;
+    }
+    await sleep(50);
+  }
+  throw new Error('The process did not become ready.');
+}
+
+function request(port: number, path: string, agent: Agent, headers: Record<string, string>) {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, agent, headers }, (response) => {
+      response.resume();
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+    }).once('error', reject);
+  });
+}
+
+t.test(
+  'a stop resets nobody: running requests finish, kept connections are closed with an answer',
+  async (t) => {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    // As docs/operate.md starts it: npm and its shell hand the signal on.
+    const child = await startProcess(t, port, metricsPort, ['npm', 'start']);
+    const token = await service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
+    let answered = 0;
+
+    // Each keeps one connection alive and stops when it is told that the connection closes.
+    const clients = Array.from({ length: 20 }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (;;) {
+        const answer = await request(port, '/api/tasks', agent, headers);
+        t.equal(answer.status, 200);
+        answered += 1;
+        if (answer.headers.connection === 'close') {
+          agent.destroy();
+          return;
+        }
+        await sleep(20);
+      }
+    });
+    while (answered < 40) {
+      await sleep(20);
+    }
+    const stopped = Date.now();
+    child.kill('SIGTERM');
+    await sleep(200);
+    const ready = await request(port, '/readyz', new Agent(), {});
+    t.equal(ready.status, 503, 'not ready any more');
+    t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'but alive');
+    const seen = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+    t.match(await seen.text(), /route="\/api\/tasks",status="200"} \d/, 'and the last requests are counted');
+    await Promise.all(clients);
+    const [code] = await once(child, 'exit');
+    t.equal(code, 0);
+    t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
+    for (const left of [port, metricsPort]) {
+      const gone = request(left, '/livez', new Agent(), {});
+      await t.rejects(gone, { code: 'ECONNREFUSED' }, 'and nothing is left');
+    }
+  },
+);
+
+t.test('a second signal does not wait, of whichever kind', async (t) => {
+  for (const second of ['SIGTERM', 'SIGINT'] as const) {
+    const port = await freePort();
+    const child = await startProcess(t, port, await freePort(), PROGRAM);
+    child.kill('SIGTERM');
+    await sleep(100);
+    child.kill(second);
+    const [, signal] = await once(child, 'exit');
+    t.equal(signal, second);
+  }
+});
+
+t.test('who has connected in time is answered, however late they ask', async (t) => {
+  const own = await startService(t);
+  await own.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = own.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  await once(own.app.server, 'connection');
+  const closed = own.app.close();
+  await sleep(50);
+  socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n');
+  const answer = Buffer.concat(await socket.toArray()).toString();
+  t.match(answer, /^HTTP\/1\.1 200 /);
+  t.match(answer, /connection: close/i);
+  await closed;
+});
+
+/** Makes lines for the log: more than a pipe holds. */
+async function askOften(t: Test, port: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+  t.teardown(() => agent.destroy());
+  const answers = await Promise.all(
+    Array.from({ length: 1_000 }, () => request(port, '/api/tasks', agent, {})),
+  );
+  t.ok(answers.every(({ status }) => status === 401));
+}
+
+t.test(
+  'a full disk under the log keeps nobody from being answered, nor the process from its end',
+  async (t) => {
+    const [port, full] = [await freePort(), await open('/dev/full', 'w')];
+    t.teardown(() => full.close());
+    const child = await startProcess(t, port, await freePort(), PROGRAM, full.fd);
+    await askOften(t, port);
+    child.kill('SIGTERM');
+    const [[code], told] = await Promise.all([once(child, 'exit'), child.stderr?.toArray()]);
+    t.equal(code, 0);
+    t.match(String(told), /The log cannot be written: ENOSPC/);
+  },
+);
+
+t.test(
+  'a log that nobody reads keeps nobody from being answered, nor the process from its end',
+  async (t) => {
+    const port = await freePort();
+    const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
+    await askOften(t, port);
+    const stopped = Date.now();
+    child.kill('SIGTERM');
+    const [, signal] = await once(child, 'exit');
+    t.equal(signal, 'SIGKILL');
+    t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
+  },
+);

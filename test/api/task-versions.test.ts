@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { connectAsRuntime } from '../setup/runtime.js';
+import { type Answer, startService } from '../setup/service.js';
+
+const service = await startService(t);
+const club = await service.db.makeClub();
+const admin = service.as('ada', 'Admin', club);
+const manager = service.as('mona', 'Manager', club);
+const member = service.as('max', 'Member', club);
+const holder = service.as('hans', 'Member', club);
+const session = await connectAsRuntime(t, service.db);
+const rival = { clubId: club, subject: 'rival', role: 'Admin' } as const;
+await session.join(rival);
+
+const make = async (fields: Record<string, unknown> = {}) => {
+  const answer = await manager.post('/api/tasks', { title: 'Mow the lawn', ...fields });
+  return { task: answer.body, path: `/api/tasks/${answer.body.id}` };
+};
+
+/** Sends the requests while somebody else holds the task, so that each has read it before any can write it. */
+const race = async (id: string, sent: number, act: string | null, send: () => Promise<Answer>[]) => {
+  await session.begin(rival);
+  await session.client.query('select from app.tasks where id = $1 for update', [id]);
+  const answers = Promise.all(send());
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const patience = Date.now() + 2_000;
+  while ((await service.db.look(waiting)).length < sent && Date.now() < patience) {
+    await sleep(10);
+  }
+  const blocked = (await service.db.look(waiting)).length;
+  if (act !== null) {
+    await session.client.query(act, [id]);
+  }
+  await session.client.query('commit');
+  return { blocked, answers: await answers };
+};
+
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+
+t.test('every change makes a new version and a new entity tag; reading makes none', async (t) => {
+  const { task, path } = await make();
+  const changes = [{ title: 'Rake' }, { description: 'Slowly.' }, { dueAt: '2026-05-01T18:00:00Z' }];
+  let before = task;
+  for (const [index, change] of [...changes, { state: 'Assigned' }, { state: 'InProgress' }].entries()) {
+    const { status, headers, body } = await member.patch(path, change);
+    t.equal(status, 200);
+    t.equal(body.version, index + 2);
+    t.equal(headers.etag, `"${index + 2}"`);
+    t.match(body, change);
+    t.equal(body.createdAt, task.createdAt);
+    t.ok(Date.parse(body.updatedAt) >= Date.parse(before.updatedAt) && body.updatedAt !== before.updatedAt);
+    const read = await member.get(path, { 'if-none-match': `"${index + 2}"` });
+    t.match(read, { status: 200, headers: { etag: `"${index + 2}"` } });
+    t.strictSame(read.body, body);
+    before = body;
+  }
+});
+
+t.test('what is absent stays, and null clears', async (t) => {
+  const fields = {
+    description: 'Twice.',
+    dueAt: '2026-05-01T18:00:00Z',
+    assigneeId: await holder.memberId(),
+  };
+  const { task, path } = await make(fields);
+  const cleared = (await member.patch(path, { description: null })).body;
+  const change = { description: null, version: 2, updatedAt: cleared.updatedAt };
+  t.strictSame({ ...cleared, allowedTransitions: task.allowedTransitions }, { ...task, ...change });
+  t.match((await member.patch(path, { dueAt: null })).body, { dueAt: null, title: task.title, version: 3 });
+});
+
+t.test('an edit that changes nothing leaves the task as it was', async (t) => {
+  const fields = {
+    description: 'Twice.',
+    dueAt: '2026-05-01T18:00:00.5Z',
+    assigneeId: await holder.memberId(),
+  };
+  const { path } = await make(fields);
+  const before = (await member.get(path)).body;
+  const { title, description, dueAt, state, assigneeId } = before;
+  for (const change of [
+    {},
+    { version: 1 },
+    { title: ` ${title} ` },
+    { description },
+    { dueAt },
+    { dueAt: '2026-05-01T20:00:00.500000+02:00' },
+    { assigneeId: assigneeId.toUpperCase() },
+    { state, assigneeId },
+    { title, description, dueAt, state, assigneeId, version: 1 },
+  ]) {
+    const answer = await member.patch(path, change, { 'if-match': '"1"' });
+    t.equal(answer.status, 200, JSON.stringify(change));
+    t.equal(answer.headers.etag, '"1"');
+    t.strictSame(answer.body, before, JSON.stringify(change));
+  }
+  t.strictSame((await member.get(path)).body, before);
+});
+
+t.test('a version that is not the current one is refused with the current one', async (t) => {
+  const { path } = await make();
+  t.equal((await member.patch(path, { title: 'Rake', version: 1 })).body.version, 2);
+  const before = (await member.get(path)).body;
+  for (const body of [{ title: 'Late', version: 1 }, { title: 'Early', version: 3 }, { version: 1 }]) {
+    const answer = await member.patch(path, body);
+    t.equal(answer.status, 409, JSON.stringify(body));
+    t.match(answer.body, { code: 'task_version_conflict', currentVersion: 2 });
+  }
+  t.strictSame((await member.get(path)).body, before);
+  t.equal((await member.patch(path, { title: 'Sow', version: 2 })).status, 200);
+  t.equal((await member.patch(path, { title: 'Reap' })).status, 200, 'a version is not required');
+});
+
+t.test('If-Match is held to: the tag, one of several, or any', async (t) => {
+  const { path } = await make();
+  let version = 1;
+  for (const tags of ['"9", "%"', '*', '"%"']) {
+    const ifMatch = tags.replace('%', String(version));
+    const answer = await member.patch(path, { title: `Because of ${ifMatch}` }, { 'if-match': ifMatch });
+    t.equal(answer.status, 200, ifMatch);
+    version += 1;
+  }
+  t.equal(version, 4);
+  for (const ifMatch of ['"3"', '"40"', 'W/"4"', '"1", "2"', '"5"']) {
+    for (const answer of [
+      await member.patch(path, { title: 'Never' }, { 'if-match': ifMatch }),
+      await member.patch(path, {}, { 'if-match': ifMatch }),
+      await admin.delete(path, { 'if-match': ifMatch }),
+    ]) {
+      t.equal(answer.status, 412, ifMatch);
+      t.equal(answer.body.code, 'precondition_failed');
+    }
+  }
+  t.equal((await admin.delete(path, { 'if-match': '"4"' })).status, 204);
+});
+
+t.test('of two who edit what both have read, exactly one wins; nothing is retried', async (t) => {
+  for (const named of [{}, { version: 1 }]) {
+    const { task, path } = await make();
+    const { blocked, answers } = await race(task.id, 2, null, () => [
+      member.patch(path, { title: 'Mine', ...named }),
+      holder.patch(path, { title: 'Also mine', ...named }),
+    ]);
+    t.equal(blocked, 2, 'both have read the task');
+    t.strictSame(statuses(answers), [200, 409]);
+    const winner = answers.find(({ status }) => status === 200);
+    const loser = answers.find(({ status }) => status === 409);
+    t.match(loser?.body, { code: 'task_version_conflict', currentVersion: 2 });
+    t.strictSame((await member.get(path)).body.title, winner?.body.title);
+    t.equal((await member.get(path)).body.version, 2);
+  }
+});
+
+t.test('of two who take the same task, exactly one has it', async (t) => {
+  const { task, path } = await make();
+  const { blocked, answers } = await race(task.id, 2, null, () => [
+    member.patch(path, { state: 'Assigned' }),
+    holder.patch(path, { state: 'Assigned' }),
+  ]);
+  t.equal(blocked, 2);
+  t.strictSame(statuses(answers), [200, 409]);
+  const winner = answers.findIndex(({ status }) => status === 200);
+  t.equal((await member.get(path)).body.assigneeName, ['max', 'hans'][winner]);
+  t.match(answers[1 - winner]?.body, { code: 'task_version_conflict', currentVersion: 2 });
+});
+
+t.test('whoever edits a task that is deleted meanwhile learns that it is gone', async (t) => {
+  const { task, path } = await make();
+  const { answers } = await race(task.id, 1, 'delete from app.tasks where id = $1', () => [
+    member.patch(path, { title: 'Mine' }),
+  ]);
+  t.match(answers, [{ status: 404, body: { code: 'task_not_found' } }]);
+});
+
+t.test('of two who delete a task, one has deleted it and the other finds it gone', async (t) => {
+  const { task, path } = await make();
+  const { blocked, answers } = await race(task.id, 2, null, () => [admin.delete(path), admin.delete(path)]);
+  t.equal(blocked, 2);
+  t.strictSame(statuses(answers), [204, 404]);
+});
+
+t.test('of many edits at once no two make the same version, and none is lost', async (t) => {
+  const { path } = await make();
+  const titles = Array.from({ length: 30 }, (_, index) => `Edit ${index}`);
+  const answers = await Promise.all(titles.map((title) => member.patch(path, { title })));
+  t.strictSame(new Set([...statuses(answers), 409]), new Set([200, 409]));
+  const won = answers.filter(({ status }) => status === 200).map(({ body }) => body);
+  won.sort((one, other) => one.version - other.version);
+  t.strictSame(
+    won.map(({ version }) => version),
+    won.map((_, index) => index + 2),
+  );
+  const after = (await member.get(path)).body;
+  t.match(after, { version: won.length + 1, title: won.at(-1).title });
+});

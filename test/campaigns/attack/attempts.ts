@@ -1,0 +1,177 @@
+/** What is tried at each endpoint, by everybody, under every tenant; and what the contract says of it. */
+import { codes } from '../../../src/errors/catalogue.js';
+import { MISSING } from '../../setup/endpoints.js';
+import type { Method } from '../../setup/service.js';
+import type { CanaryClub } from './clubs.js';
+import { type Identity, isInClub, refusalAtDoor, type Tenant } from './identities.js';
+import type { Operation } from './operations.js';
+
+export interface Attempt {
+  name: string;
+  operation: Operation;
+  identity: Identity;
+  tenant: Tenant;
+  method: Method;
+  /** Requests that differ in what they name, and whose answers must not tell what there is of it. */
+  variants: Variant[];
+  /** The code of a refusal, or the status of a success. */
+  expected: (number | string)[];
+}
+
+export interface Variant {
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+const MALFORMED = ['x', '1', `${MISSING}0`, `{${MISSING}}`, `urn:uuid:${MISSING}`, `${MISSING}%00`, "1'or'1"];
+/** What a request could try to say of itself, if anybody listened. */
+const CLAIMS = ['tenantId', 'tenant_id', 'clubId', 'id', 'memberId', 'createdById', 'role'];
+const HEADERS = [
+  'x-test-userid',
+  'x-club-id',
+  'x-tenant',
+  'x-http-method-override',
+  'x-original-url',
+  'x-user',
+];
+
+/** Everything that one identity tries at one operation under one tenant. */
+export function attemptsAt(
+  operation: Operation,
+  identity: Identity,
+  tenant: Tenant,
+  clubs: { own: CanaryClub; other: CanaryClub },
+): Attempt[] {
+  const { method, path, body, answer } = operation;
+  const { own, other } = clubs;
+  const door = refusalAtDoor(operation, identity, tenant);
+  const hasId = path.includes('{id}');
+  const at = (id: string, query = '') => `${path.replace('{id}', id)}${query}`;
+  const attempts: Attempt[] = [];
+  const tryOut = (name: string, variants: Omit<Variant, 'body'>[], expected: Attempt['expected'], all = {}) =>
+    attempts.push({
+      name,
+      operation,
+      identity,
+      tenant,
+      method,
+      variants: variants.map((variant) => ({ ...(body === undefined ? {} : { body }), ...variant })),
+      expected: door === undefined ? expected : [door],
+      ...all,
+    });
+
+  // Rows of the other club, of every kind; and of the own club those of another kind.
+  const kind = kindOf(path);
+  const strangers = [MISSING, other.id, ...Object.values(other.ids), other.ids.task.toUpperCase()];
+  if (hasId) {
+    const strays = Object.entries(own.ids).filter(([name]) => name !== kind && name !== 'open');
+    const ids = [...strangers, ...strays.map(([, id]) => id)];
+    tryOut(
+      'another club’s ids',
+      ids.map((id) => ({ path: at(id) })),
+      [answer],
+    );
+    for (const id of MALFORMED) {
+      tryOut('a malformed id', [{ path: at(id) }], ['invalid_parameter']);
+    }
+    // What the role suffices for would change the rows, so only reading is tried then.
+    if (door !== undefined || method === 'GET') {
+      const id = own.ids[kind as keyof CanaryClub['ids']];
+      tryOut('the own club’s id', [{ path: at(id) }], [200]);
+    }
+  } else {
+    tryOut('the list', [{ path }], [answer]);
+  }
+
+  // Ids in fields and filters.
+  for (const [name, { format }] of Object.entries(operation.fields ?? {})) {
+    if (format === 'uuid') {
+      const target = at(own.ids.open);
+      const named = strangers.map((id) => ({ path: target, body: { ...body, [name]: id } }));
+      tryOut(`another club’s id as ${name}`, named, ['assignee_not_member', 'task_assign_forbidden']);
+    }
+  }
+  for (const name of Object.keys(operation.query)) {
+    if (name.endsWith('Id')) {
+      tryOut(
+        `a filter by ${name}`,
+        strangers.map((id) => ({ path: at('', `?${name}=${id}`) })),
+        [200],
+      );
+    }
+    if (name === 'q') {
+      const words = ['nothing-of-the-kind', other.inside, other.front, other.mail, other.subject];
+      tryOut(
+        'a search',
+        words.map((id) => ({ path: at('', `?q=${id}`) })),
+        [200],
+      );
+    }
+  }
+
+  // Words that nobody listens to.
+  const ids = [MISSING, other.id];
+  for (const claim of CLAIMS.filter((name) => operation.fields?.[name] === undefined)) {
+    const asked = ids.map((id) => ({ path: at(MISSING, `?${claim}=${id}`) }));
+    tryOut(`?${claim}`, asked, ['invalid_parameter']);
+    if (operation.fields !== undefined) {
+      const claimed = ids.map((id) => ({ path: at(MISSING), body: { ...body, [claim]: id } }));
+      tryOut(`${claim} in the body`, claimed, ['validation_failed']);
+    }
+  }
+  for (const header of HEADERS) {
+    const named = [other.id, other.ids.member].map((id) => ({
+      path: at(MISSING),
+      headers: { [header]: id },
+    }));
+    tryOut(header, named, [answer]);
+  }
+  const shut = [MISSING, ...Object.values(other.ids)];
+  if (operation.headers.includes('If-Match')) {
+    tryOut(
+      'If-Match',
+      shut.map((id) => ({ path: at(id), headers: { 'if-match': '*' } })),
+      [answer],
+    );
+  }
+  if (operation.headers.includes('Idempotency-Key')) {
+    const keyed = (hasId ? shut : ['']).map((id) => ({
+      path: at(id),
+      headers: { 'idempotency-key': other.key },
+    }));
+    tryOut('another club’s key', keyed, [answer, 'idempotency_key_reused']);
+  }
+  if (method === 'GET') {
+    const refusal = door ?? answer;
+    const status = typeof refusal === 'number' ? refusal : codes[refusal as keyof typeof codes].status;
+    const heads = (hasId ? strangers : ['']).map((id) => ({ path: at(id) }));
+    tryOut('HEAD', heads, [], { method: 'HEAD', expected: [status] });
+  }
+  return attempts;
+}
+
+/** Which of a club's ids the path takes. */
+function kindOf(path: string): string {
+  return (/^\/api\/(\w+)s\//.exec(path)?.[1] ?? '') as string;
+}
+
+/** The clubs that a request is about: the one it is in, or north where it is in none. */
+export function clubsOf(tenant: Tenant, north: CanaryClub, south: CanaryClub) {
+  return tenant.value === south.id ? { own: south, other: north } : { own: north, other: south };
+}
+
+/** Whether the caller may see a word: what is in the club they were let into, or on the front of theirs. */
+export function mayShow(attempt: Attempt, club: CanaryClub, word: string): boolean {
+  const { operation, identity, tenant } = attempt;
+  if (refusalAtDoor(operation, identity, tenant) !== undefined) {
+    return false;
+  }
+  const role = identity.roles.get(club.id);
+  if (!isInClub(operation)) {
+    return role !== undefined && [club.id, club.front].includes(word);
+  }
+  const isContact = word === club.mail || word === club.subject;
+  const sees = word === club.mail ? ['Manager', 'Admin'] : ['Admin'];
+  return tenant.value === club.id && word !== club.key && (!isContact || sees.includes(role ?? ''));
+}

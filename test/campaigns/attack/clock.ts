@@ -1,0 +1,97 @@
+import { Agent, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
+import type { Method, TestService } from '../../setup/service.js';
+import { Random } from '../model/random.js';
+
+/** One request of a pair: `id` is of `ids`, mostly rows of south, or of nobody. */
+export interface Door {
+  title: string;
+  method: Method;
+  ids: string[];
+  path(id: string): string;
+  body?(id: string): unknown;
+  tenant?(id: string): string;
+  code: string;
+}
+
+/** Times of ids that there are, and of ids that nobody has. */
+export interface Times {
+  there: number[];
+  missing: number[];
+}
+
+/** Measures a door so often with either, after some times that are not counted; tells of each answer. */
+export type Clock = (
+  door: Door,
+  samples: number,
+  judge: (code: string, status: number) => void,
+) => Promise<Times>;
+
+/** Lets the service listen, and asks it as one person over one connection. */
+export async function startClock(
+  t: Test,
+  service: TestService,
+  { authorization, club, warm }: { authorization: string; club: string; warm: number },
+): Promise<Clock> {
+  const random = new Random(Date.now());
+  /** As time-ordered as an id that there is, and nobody's. */
+  const beside = (id: string) => id.slice(0, -12) + random.hex(12);
+  await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = service.app.server.address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+
+  /** Sends a request over the one connection; answers with the time until its answer was whole, and its code. */
+  function time(
+    { method, path, body, tenant }: Door,
+    id: string,
+  ): Promise<{ ns: number; code: string; status: number }> {
+    const content = body === undefined ? undefined : JSON.stringify(body(id));
+    const headers = {
+      authorization,
+      'x-tenant-id': tenant?.(id) ?? club,
+      ...(content === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': content.length }),
+    };
+    return new Promise((resolve, reject) => {
+      const request = httpRequest({ port, agent, method, path: path(id), headers });
+      let began = 0n;
+      request.on('error', reject).on('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part) => {
+          text += part;
+        });
+        response.on('end', () => {
+          const ns = Number(process.hrtime.bigint() - began);
+          resolve({ ns, code: JSON.parse(text).code ?? '', status: response.statusCode ?? 0 });
+        });
+      });
+      began = process.hrtime.bigint();
+      request.end(content);
+    });
+  }
+
+  return async (door, samples, judge) => {
+    const there: number[] = [];
+    const missing: number[] = [];
+    const knock = async (ids: string[], times: number[]) => {
+      const { ns, code, status } = await time(door, random.pick(ids));
+      times.push(ns);
+      judge(code, status);
+    };
+    const pairs = [
+      [door.ids, there],
+      [door.ids.map(beside), missing],
+    ] as const;
+    for (let turn = -warm; turn < samples; turn += 1) {
+      // Both in turn, so that whatever changes meanwhile changes for both; and in random order, so that neither is
+      // always the one behind the other.
+      for (const [ids, times] of random.isTrue(0.5) ? pairs : [...pairs].reverse()) {
+        await knock(ids, turn < 0 ? [] : times);
+      }
+    }
+    return { there, missing };
+  };
+}

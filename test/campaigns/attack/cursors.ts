@@ -1,0 +1,159 @@
+import { encodeCursor } from '../../../src/http/cursor.js';
+import { MISSING } from '../../setup/endpoints.js';
+import type { Answer, Person, TestService } from '../../setup/service.js';
+import { type CanaryClub, shownOf } from './clubs.js';
+import { eachOf, type Operation } from './operations.js';
+import { isWhole, type Tally } from './tally.js';
+
+interface Listing {
+  path: string;
+  sort: string;
+  /** The way to the second page. */
+  cursor: string;
+}
+
+/** Alters, carries and forges the cursors of every list. */
+export async function attackCursors(
+  service: TestService,
+  operations: Operation[],
+  { north, south }: { north: CanaryClub; south: CanaryClub },
+  tally: Tally,
+): Promise<void> {
+  const subject = 'a Admin';
+  const anna = service.as(subject, 'Admin', north.id);
+  const sam = service.as('a Member of south', 'Member', south.id);
+  const lists = operations.filter(({ query }) => query.cursor !== undefined);
+
+  const ask = async (title: string, person: Person, path: string, allowed: (number | string)[]) => {
+    tally.tried += 1;
+    const answer = await person.get(path);
+    const code = answer.status < 400 ? answer.status : answer.body.code;
+    if (answer.status >= 500) {
+      tally.serverErrors.push(`${title}: ${answer.text}`);
+    } else if (!allowed.includes(code)) {
+      tally.through.push(`${title}, ${path}: ${code}, and not ${allowed.join(' or ')}`);
+    }
+    const hidden = person === anna ? south : north;
+    tally.leaks.push(...shownOf(hidden, answer.text, path).map((word) => `${title}, ${path}: ${word}`));
+    return answer;
+  };
+  const either = [200, 'invalid_cursor'];
+  const go = (title: string, { path, sort }: Listing, cursor: string, allowed: (number | string)[]) =>
+    ask(title, anna, `${path}?limit=1&sort=${sort}&cursor=${encodeURIComponent(cursor)}`, allowed);
+
+  const listings: Listing[] = [];
+  for (const { path, query } of lists) {
+    for (const sort of query.sort?.enum ?? []) {
+      const cursor = cursorOf(await ask('the first page', anna, `${path}?limit=1&sort=${sort}`, [200]));
+      listings.push({ path, sort, cursor });
+      await go('an honest cursor', { path, sort, cursor }, cursor, [200]);
+    }
+  }
+
+  // Each byte altered, left out and doubled.
+  const altered = lists.flatMap(({ path }) => listings.find((listing) => listing.path === path) as Listing);
+  const edits = altered.flatMap((listing) =>
+    [...listing.cursor].flatMap((sign, at) =>
+      [sign === 'A' ? 'B' : 'A', '', sign + sign, '%'].map((instead) => ({
+        listing,
+        cursor: listing.cursor.slice(0, at) + instead + listing.cursor.slice(at + 1),
+      })),
+    ),
+  );
+  const some = edits.filter((_, turn) => isWhole || turn % 13 === 0);
+  await eachOf(
+    some,
+    async ({ listing, cursor }) => void (await go('an altered cursor', listing, cursor, either)),
+  );
+
+  // To every other list and order, and to the other club.
+  const pairs = listings.flatMap((from) => listings.filter((to) => to !== from).map((to) => ({ from, to })));
+  await eachOf(isWhole ? pairs : pairs.filter((_, turn) => turn % 7 === 0), async ({ from, to }) => {
+    await go('a cursor of another list', to, from.cursor, ['invalid_cursor']);
+  });
+  for (const { path, sort, cursor } of listings) {
+    await ask('a cursor of another club', sam, `${path}?sort=${sort}&cursor=${cursor}`, ['invalid_cursor']);
+    await ask('a cursor of another filter', anna, `${path}?sort=${sort}&q=a&cursor=${cursor}`, [
+      'invalid_cursor',
+    ]);
+  }
+
+  // Forged by somebody who knows how they are made.
+  for (const listing of isWhole ? listings : altered) {
+    const [binding, key, id] = JSON.parse(Buffer.from(listing.cursor, 'base64url').toString());
+    for (const parts of forgeries(binding, key, id, south)) {
+      await go('a forged cursor', listing, Buffer.from(JSON.stringify(parts)).toString('base64url'), either);
+    }
+    const kept = { key, id };
+    const scope = (clubId: string, path: string, caller: string | null, filters: unknown[] = []) =>
+      JSON.stringify([clubId, path, listing.sort, filters, caller]);
+    await go('a well-made cursor', listing, encodeCursor(kept, scope(north.id, listing.path, null)), [200]);
+    for (const bound of [
+      scope(south.id, listing.path, null),
+      scope(north.id.toUpperCase(), listing.path, null),
+      scope(north.id, '/api/clubs/me', null),
+      scope(north.id, listing.path, subject),
+      scope(north.id, listing.path, null, [['q', 'a']]),
+      '',
+    ]) {
+      await go('a cursor of another scope', listing, encodeCursor(kept, bound), ['invalid_cursor']);
+    }
+  }
+
+  // With `me` a cursor is its caller's.
+  const filters = [['assigneeId', 'me']];
+  const own = (caller: string | null) =>
+    encodeCursor(
+      { key: '2200-01-01T00:00:00.000000Z', id: MISSING },
+      JSON.stringify([north.id, '/api/tasks', '-createdAt', filters, caller]),
+    );
+  const mine = '/api/tasks?assigneeId=me&cursor=';
+  await ask('an own cursor', anna, mine + own(subject), [400, 'invalid_cursor', 200]);
+  for (const caller of [null, 'a Member', north.subject, north.ids.member, '']) {
+    await ask('another caller’s cursor', anna, mine + own(caller), ['invalid_cursor']);
+  }
+}
+
+function cursorOf(answer: Answer): string {
+  const cursor = /cursor=([^&>]+)/.exec(String(answer.headers.link))?.[1];
+  if (cursor === undefined) {
+    throw new Error(`The list has no second page: ${answer.text}`);
+  }
+  return cursor;
+}
+
+/** What can stand in the place of a binding, a sort key and an id. */
+function forgeries(binding: string, key: string, id: string, other: CanaryClub): unknown[] {
+  const values: unknown[] = [
+    null, 0, -1, 1e308, true, {}, [], '', 'infinity', '-infinity', 'now', 'NaN', '2026-01-01', '2026-01-01T00:00:00Z',
+    "'", "' or '1'='1", "'; select pg_sleep(4); --", '$1', '\\', '\0', '\ud800', '%', 'x'.repeat(3_000), other.inside,
+    '\uffff', '~', ' ', { toString: 'x' }, [key],
+  ]; // biome-ignore format: a list
+  const ids = [
+    ...Object.values(other.ids),
+    other.id,
+    MISSING,
+    id.toUpperCase(),
+    `{${id}}`,
+    id.replaceAll('-', ''),
+  ];
+  return [
+    ...values.flatMap((value) => [
+      [binding, value, id],
+      [binding, key, value],
+      [value, key, id],
+      [binding, value, value],
+    ]),
+    ...ids.flatMap((other) => [
+      [binding, key, other],
+      [binding, 'infinity', other],
+    ]),
+    [binding, key],
+    [binding, key, id, id],
+    [[binding, key, id]],
+    { 0: binding, 1: key, 2: id, length: 3 },
+    binding,
+    null,
+    [],
+  ];
+}

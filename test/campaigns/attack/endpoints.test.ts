@@ -1,0 +1,98 @@
+import t from 'tap';
+import { likeness } from '../../setup/likeness.js';
+import { type Answer, startService } from '../../setup/service.js';
+import { Random } from '../model/random.js';
+import { type Attempt, attemptsAt, clubsOf, mayShow, type Variant } from './attempts.js';
+import { furnish, rowsOf, shownOf, silentColumns } from './clubs.js';
+import { attackCursors } from './cursors.js';
+import { gather, headersOf, tenantsOf } from './identities.js';
+import { eachOf, operationsOf } from './operations.js';
+import { attackSpellings } from './spellings.js';
+import { attack, isWhole, type Tally } from './tally.js';
+
+t.setTimeout(600_000);
+const service = await startService(t);
+const north = await furnish(service, 'north');
+const south = await furnish(service, 'south');
+const operations = operationsOf(service.app);
+const identities = await gather(service, north, south);
+const before = { north: await rowsOf(service.db, north.id), south: await rowsOf(service.db, south.id) };
+
+const codeOf = ({ status, body }: Answer) => (status < 400 ? status : (body?.code ?? status));
+
+/** Makes an attempt, and notes what it got that it must not get. */
+async function make(attempt: Attempt, tally: Tally): Promise<void> {
+  const { name, operation, identity, tenant, method, variants, expected } = attempt;
+  const title = `${identity.name} in ${tenant.name}, ${method} ${operation.path}, ${name}`;
+  const answers: { variant: Variant; answer: Answer }[] = [];
+  for (const variant of variants) {
+    const headers = { ...headersOf(identity, tenant), ...variant.headers };
+    const { path, body } = variant;
+    tally.tried += 1;
+    const answer = await service.send(method, path, { headers, body }).catch((error) => String(error));
+    if (typeof answer === 'string') {
+      tally.through.push(`${title}: ${answer}`);
+      continue;
+    }
+    answers.push({ variant, answer });
+    if (answer.status >= 500) {
+      tally.serverErrors.push(`${title}: ${answer.text}`);
+    } else if (!expected.includes(codeOf(answer)) || answer.headers['idempotent-replayed'] !== undefined) {
+      tally.through.push(`${title}, ${path}: ${codeOf(answer)}, and not ${expected.join(' or ')}`);
+    }
+    const sent = JSON.stringify([path, body, variant.headers]);
+    const said = answer.text + JSON.stringify(answer.headers);
+    for (const club of [north, south]) {
+      const shown = shownOf(club, said, sent).filter((word) => !mayShow(attempt, club, word));
+      tally.leaks.push(...shown.map((word) => `${title}, ${path}: ${word}`));
+    }
+  }
+  // A list that is not empty is the own club's, and grows meanwhile.
+  if (answers.some(({ answer }) => answer.status >= 400 || answer.text === '[]')) {
+    const instanceOf = ({ path }: Variant) => path.split('?', 1)[0] as string;
+    const kinds = new Set(
+      answers.map(({ variant, answer }) => JSON.stringify(likeness(answer, instanceOf(variant)))),
+    );
+    if (kinds.size > 1) {
+      tally.through.push(`${title}: ids are told apart: ${[...kinds].join(' and ')}`);
+    }
+  }
+}
+
+t.test('every text of a club is a canary', async (t) => {
+  t.same(await silentColumns(service.db, north), []);
+  t.same(await silentColumns(service.db, south), []);
+});
+
+t.test('whoever asks, wherever, for whatever gets what the contract says, and nothing of another club', (t) =>
+  attack(t, 'endpoints', isWhole ? 5_000 : 400, async (tally) => {
+    const all = operations.flatMap((operation) =>
+      identities.flatMap((identity) =>
+        tenantsOf(north, south).flatMap((tenant) =>
+          attemptsAt(operation, identity, tenant, clubsOf(tenant, north, south)),
+        ),
+      ),
+    );
+    const random = new Random(Date.now());
+    await eachOf(isWhole ? all : all.filter(() => random.isTrue(0.06)), (attempt) => make(attempt, tally));
+  }),
+);
+
+t.test('a club is chosen by its plain id, once, and by nothing else', (t) =>
+  attack(t, 'the tenant header', isWhole ? 1_000 : 100, (tally) =>
+    attackSpellings(service, operations, { north, south }, tally),
+  ),
+);
+
+t.test('a cursor, altered, carried elsewhere or forged, is refused or shows the own club’s rows', (t) =>
+  attack(t, 'cursors', isWhole ? 1_500 : 200, (tally) =>
+    attackCursors(service, operations, { north, south }, tally),
+  ),
+);
+
+t.test('after all of it the other club is byte for byte what it was', async (t) => {
+  t.same(await rowsOf(service.db, south.id), before.south);
+  const after = new Set(await rowsOf(service.db, north.id));
+  const changed = before.north.filter((row) => !after.has(row));
+  t.same(changed, [], 'nor has anything changed in the own club that was there before');
+});

@@ -1,0 +1,89 @@
+/** Who knocks, and what the contract says to them before it looks at what they want. */
+import { ROLES, type Role } from '../../../src/auth/roles.js';
+import { MISSING } from '../../setup/endpoints.js';
+import type { TestService } from '../../setup/service.js';
+import type { CanaryClub } from './clubs.js';
+import type { Operation } from './operations.js';
+
+export interface Identity {
+  name: string;
+  authorization: string | undefined;
+  /** Why it is nobody; undefined for who is believed. */
+  refusal?: 'unauthenticated' | 'invalid_token';
+  roles: Map<string, Role>;
+}
+
+export interface Tenant {
+  name: string;
+  /** The header; undefined for none. */
+  value: string | undefined;
+}
+
+/** Everybody: north's people of each role, south's, somebody of both, somebody of neither, and nobodies. */
+export async function gather(
+  service: TestService,
+  north: CanaryClub,
+  south: CanaryClub,
+): Promise<Identity[]> {
+  const known = async (name: string, clubs: Record<string, Role>): Promise<Identity> => ({
+    name,
+    authorization: `Bearer ${await service.token({ sub: name, name, clubs })}`,
+    roles: new Map(Object.entries(clubs)),
+  });
+  const people = await Promise.all([
+    known('a stranger', {}),
+    ...ROLES.map((role) => known(`a ${role}`, { [north.id]: role })),
+    known('a Member of south', { [south.id]: 'Member' }),
+    known('a Viewer of south and Admin of north', { [south.id]: 'Viewer', [north.id]: 'Admin' }),
+  ]);
+  // They come in once, so that what they try later makes no member.
+  for (const { authorization = '', roles } of people) {
+    for (const id of roles.keys()) {
+      await service.send('GET', '/api/members/me', { headers: { authorization, 'x-tenant-id': id } });
+    }
+  }
+  const altered = people[4]?.authorization?.replace(/.(?=.{20}$)/, (sign) => (sign === 'A' ? 'B' : 'A'));
+  return [
+    ...people,
+    { name: 'nobody', authorization: undefined, refusal: 'unauthenticated', roles: new Map() },
+    { name: 'an Admin of an altered token', authorization: altered, refusal: 'invalid_token', roles: new Map() },
+  ]; // biome-ignore format: an identity a line
+}
+
+export const tenantsOf = (north: CanaryClub, south: CanaryClub): Tenant[] => [
+  { name: 'north', value: north.id },
+  { name: 'south', value: south.id },
+  { name: 'none', value: undefined },
+  { name: 'unknown', value: MISSING },
+  { name: 'malformed', value: `${north.id.slice(0, -1)}g` },
+];
+
+/** Whether the operation belongs to a club: all but the one that lists the clubs. */
+export const isInClub = ({ headers }: Operation): boolean => headers.includes('X-Tenant-Id');
+
+/** The code of the refusal at the door; undefined for who is let in. */
+export function refusalAtDoor(
+  operation: Operation,
+  { refusal, roles }: Identity,
+  { name, value }: Tenant,
+): string | undefined {
+  if (refusal !== undefined || !isInClub(operation)) {
+    return refusal;
+  }
+  if (value === undefined || name === 'malformed') {
+    return value === undefined ? 'tenant_header_missing' : 'tenant_header_invalid';
+  }
+  const role = roles.get(value);
+  if (role === undefined) {
+    return 'tenant_forbidden';
+  }
+  return ROLES.indexOf(role) < ROLES.indexOf(operation.role) ? 'insufficient_role' : undefined;
+}
+
+/** The headers of a request of theirs. */
+export function headersOf({ authorization }: Identity, { value }: Tenant): Record<string, string> {
+  return {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(value === undefined ? {} : { 'x-tenant-id': value }),
+  };
+}

@@ -1,0 +1,94 @@
+/** The places of a request, from the document: what is put there, and what the contract says to it. */
+import { MISSING } from '../../setup/endpoints.js';
+import type { Method } from '../../setup/service.js';
+import type { Operation } from './operations.js';
+import { fits, payloads } from './payloads.js';
+
+export interface Injection {
+  place: string;
+  method: Method;
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  expected: (number | string)[];
+  /** The field that must come back as it was sent, when it was taken. */
+  stored?: { name: string; text: string };
+  /** The text that every row of the answer must hold. */
+  sought?: string;
+}
+
+/** Rows of the own club, by the word that their paths begin with. */
+export type Rows = Record<string, string>;
+
+/** Headers that no operation listens to, and that logs and proxies like. */
+const UNHEARD = [
+  'user-agent', 'referer', 'cookie', 'x-request-id', 'x-correlation-id', 'traceparent', 'x-forwarded-for', 'x-forwarded-host', 'forwarded',
+  'x-real-ip', 'x-test-userid', 'accept', 'accept-language', 'origin', 'if-none-match', 'range', 'x-http-method-override',
+]; // biome-ignore format: a list
+/** As the service takes an Idempotency-Key: visible ASCII, with blanks inside. */
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/** Every payload at every place of the operation. */
+export function injectionsAt(operation: Operation, rows: Rows): Injection[] {
+  return payloads.flatMap((payload) => injectionsOf(operation, rows, payload));
+}
+
+function injectionsOf(operation: Operation, rows: Rows, payload: string): Injection[] {
+  const { method, path, body, fields, headers } = operation;
+  const own = path.replace('{id}', rows[/^\/api\/(\w+)/.exec(path)?.[1] ?? ''] ?? MISSING);
+  // A lone surrogate has no UTF-8; its bytes are sent as they would be, and refused.
+  const encoded = /\p{Cs}/u.test(payload) ? '%ED%A0%80' : encodeURIComponent(payload);
+  const success = method === 'POST' ? 201 : 200;
+  const made: Injection[] = [];
+  const put = (place: string, expected: Injection['expected'], request: Partial<Injection>) =>
+    made.push({ place, method, path: own, ...(body === undefined ? {} : { body }), expected, ...request });
+
+  if (path.includes('{id}')) {
+    put('the path', ['invalid_parameter', 'route_not_found'], { path: path.replace('{id}', encoded) });
+  }
+  for (const name of Object.keys(operation.query)) {
+    const isTaken = name === 'q' && fits(payload, 100) && encoded !== '%ED%A0%80';
+    put(`?${name}`, isTaken ? [200] : ['invalid_parameter', 'invalid_cursor'], {
+      path: `${own}?${name}=${encoded}`,
+      ...(isTaken ? { sought: payload.trim() } : {}),
+    });
+  }
+  put('the name of a parameter', ['invalid_parameter'], { path: `${own}?${encoded}=1` });
+
+  for (const [name, { type, format, enum: words, maxLength = 0 }] of Object.entries(fields ?? {})) {
+    const isText = [type].flat().includes('string') && format === undefined && words === undefined;
+    const isTaken = isText && fits(payload, maxLength);
+    put(`/${name}`, isTaken ? [success] : ['validation_failed'], {
+      body: { ...body, [name]: payload },
+      ...(isTaken ? { stored: { name, text: payload.trim() } } : {}),
+    });
+  }
+  if (fields !== undefined) {
+    put('the name of a field', ['validation_failed'], { body: { ...body, [payload]: payload } });
+    put('the body', ['malformed_json'], { body: payload });
+    put('Content-Type', ['unsupported_media_type'], { headers: { 'content-type': payload } });
+    put('a text for a body', ['validation_failed'], { body: JSON.stringify(payload) });
+  }
+
+  // A key is for one request; another with it would be told so.
+  const key = `${payload} ${method} ${path}`;
+  for (const header of headers) {
+    const expected: Record<string, Injection['expected']> = {
+      'X-Tenant-Id': ['tenant_header_invalid'],
+      'If-Match': ['precondition_failed'],
+      'Idempotency-Key': KEY.test(key)
+        ? [201, 'already_signed_up', 'shift_full']
+        : ['idempotency_key_invalid'],
+    };
+    put(header, expected[header] ?? [], {
+      headers: { [header.toLowerCase()]: header === 'Idempotency-Key' ? key : payload },
+    });
+  }
+  put('Authorization', ['invalid_token'], { headers: { authorization: payload } });
+  put('a token', ['invalid_token'], { headers: { authorization: `Bearer ${payload}` } });
+  if (method === 'GET') {
+    const unheard = Object.fromEntries(UNHEARD.map((name) => [name, payload]));
+    put('headers that nobody listens to', [200], { headers: unheard });
+  }
+  return made;
+}

@@ -1,0 +1,91 @@
+import type { App } from '../../../src/app.js';
+import type { Role } from '../../../src/auth/roles.js';
+import { endpoints } from '../../setup/endpoints.js';
+import type { Method } from '../../setup/service.js';
+
+export interface Schema {
+  type?: string | string[];
+  format?: string;
+  enum?: string[];
+  maxLength?: number;
+  $ref?: string;
+  properties?: Record<string, Schema>;
+}
+
+/** An operation of the document: all that it takes, and by whom. */
+export interface Operation {
+  method: Method;
+  path: string;
+  query: Record<string, Schema>;
+  headers: string[];
+  /** The fields of its body; none when it takes no body. */
+  fields: Record<string, Schema> | undefined;
+  role: Role;
+  /** A good body. */
+  body: Record<string, unknown> | undefined;
+  /** What somebody whose role suffices is told, about an id that no row has. */
+  answer: number | string;
+}
+
+/**
+ * The operations under /api as the document has them, so that a new one, a new parameter and a new field are
+ * attacked without a word here. Only who may is read elsewhere: in the table that test/api/authorization.test.ts
+ * holds to the routes.
+ */
+export function operationsOf(app: App): Operation[] {
+  const document = app.swagger() as unknown as {
+    paths: Record<string, Record<string, DocumentedOperation>>;
+    components: { schemas: Record<string, Schema> };
+  };
+  const resolve = (schema: Schema): Schema =>
+    schema.$ref === undefined
+      ? schema
+      : (document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] as Schema);
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([verb, { parameters = [], requestBody }]): Operation[] => {
+      const method = verb.toUpperCase() as Method;
+      const known = endpoints.find(
+        (endpoint) => endpoint.method === method && endpoint.path.replace(':id', '{id}') === path,
+      );
+      if (!path.startsWith('/api/')) {
+        return [];
+      }
+      if (known === undefined) {
+        throw new Error(`test/setup/endpoints.ts does not say who may ${method} ${path}.`);
+      }
+      const placed = (place: string) => parameters.filter((parameter) => parameter.in === place);
+      const schema = requestBody?.content['application/json']?.schema;
+      return [
+        {
+          method,
+          path,
+          query: Object.fromEntries(placed('query').map(({ name, schema }) => [name, schema])),
+          headers: placed('header').map(({ name }) => name),
+          fields: schema && (resolve(schema).properties ?? {}),
+          role: known.role,
+          body: known.body as Record<string, unknown> | undefined,
+          answer: known.answer,
+        },
+      ];
+    }),
+  );
+}
+
+interface DocumentedOperation {
+  parameters?: { name: string; in: string; schema: Schema }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+}
+
+/** Does something with each of the items, some at a time. */
+export async function eachOf<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  const lane = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+      await work(item);
+    }
+  };
+  await Promise.all([lane(), lane(), lane(), lane()]);
+}

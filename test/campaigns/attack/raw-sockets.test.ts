@@ -1,0 +1,160 @@
+import { readFile, rm } from 'node:fs/promises';
+import { setImmediate as breathe } from 'node:timers/promises';
+import fc from 'fast-check';
+import t from 'tap';
+import { openWires, type Reply } from '../../setup/raw.js';
+import { startService } from '../../setup/service.js';
+import { isRecord } from './secrets.js';
+import { attack, isWhole } from './tally.js';
+import { type Bytes, keepMessage, keptMessage, messages } from './wild/bytes.js';
+import { hunt } from './wild/hunt.js';
+import type { Complaint } from './wild/judge.js';
+
+const MESSAGES = isWhole ? 20_000 : 3_000;
+const IN_FLIGHT = 16;
+t.setTimeout(600_000);
+
+/** Another one every time; SEED=… draws again what a run drew that said it. */
+const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
+/** A kept message, to be sent again instead: CHECK=.data/wild/raw-….json. */
+const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? process.env.CHECK : undefined;
+const lines = { count: 0, broken: [] as string[], leaking: [] as string[] };
+const service = await startService(t, {}, undefined, {
+  write: (line: string) => {
+    lines.count += 1;
+    lines.broken.push(...(isRecord(line) ? [] : [`no line of the log: ${line}`]));
+    lines.leaking.push(...(/Bearer|eyJ|Smuggled/.test(line) ? [`in the log: ${line}`] : []));
+  },
+});
+const raw = await openWires(service.app);
+const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
+const headers = async (sub: string, club: string) =>
+  `Host: a\r\nAuthorization: Bearer ${await service.token({ sub, clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
+const senders = { own: await headers('own', north), other: await headers('other', south) };
+const good = `GET /api/members/me HTTP/1.1\r\n${senders.own}\r\nConnection: close\r\n\r\n`;
+
+async function* pieces({ bytes, cuts }: Bytes): AsyncGenerator<Buffer> {
+  for (const [index, end] of [...cuts, bytes.length].entries()) {
+    yield bytes.subarray(cuts[index - 1] ?? 0, end);
+    await breathe();
+  }
+}
+
+const jsonOf = ({ body }: Reply): { externalUserId?: string; code?: string } => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return {};
+  }
+};
+
+/** What is wrong with the answers to a broken message; undefined when nothing is. */
+function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
+  const before = is === 'strange' ? who.length : who.length + 1;
+  if (replies.length > before) {
+    return `${replies.length} answers`;
+  }
+  const stranger = replies.find(
+    (reply, index) => ![undefined, who[index]].includes(jsonOf(reply).externalUserId as never),
+  );
+  if (stranger !== undefined) {
+    return `somebody is answered as ${stranger.body}`;
+  }
+  const refusals = replies
+    .slice(is === 'strange' ? 0 : who.length)
+    .filter(({ status }) => is !== 'strange' || status >= 400);
+  const isRefusal = ({ status, headers }: Reply) =>
+    status >= 400 && status < 500 && headers['content-type'] === 'application/problem+json';
+  return refusals.every(isRefusal) ? undefined : `answered with ${refusals.map(({ status }) => status)}`;
+}
+
+/** Sends a message and judges what comes back. */
+async function attempt(message: Bytes): Promise<Complaint | undefined> {
+  try {
+    const { replies, text } = await raw(
+      message.cuts.length > 0 ? pieces(message) : message.bytes,
+      message.is === 'cut' ? 0 : Number.POSITIVE_INFINITY,
+    );
+    if (replies.some(({ status }) => status >= 500)) {
+      return { count: 'serverErrors', what: text.slice(0, 300) };
+    }
+    const what = wrong(message, replies);
+    return what === undefined
+      ? undefined
+      : { count: 'through', what: `${what}: ${text.slice(0, 300)} to ${message.is}` };
+  } catch (error) {
+    return { count: 'serverErrors', what: `${(error as Error).message} after ${message.is}` };
+  }
+}
+
+/** As a line of a report. */
+const shown = ({ bytes }: Bytes) =>
+  JSON.stringify(bytes.toString('latin1'))
+    .replaceAll(/Bearer [\w.-]{50,}/g, 'Bearer …')
+    .slice(0, 1_500);
+
+t.test('a broken message is refused or cut off, and nobody behind it is read as part of it', async (t) => {
+  if (kept !== undefined) {
+    const message = keptMessage(senders, await readFile(kept, 'utf8'));
+    t.same(await attempt(message), undefined, kept);
+    return;
+  }
+  await attack(t, 'raw sockets', MESSAGES, async (tally) => {
+    t.comment(`raw sockets seed: ${seed}`);
+    const judged = (message: Bytes) => {
+      tally.tried += 1;
+      return attempt(message);
+    };
+    const finds = await hunt(messages(senders), judged, MESSAGES, seed, { inFlight: IN_FLIGHT });
+    for (const { count, what, item, ...where } of finds) {
+      const file = keepMessage(senders, item, { what, ...where });
+      tally[count].push(`${what}, ${shown(item)}, kept in ${file}`);
+    }
+    for (const { title } of await service.db.look<{ title: string }>('select title from app.tasks')) {
+      tally.through.push(`made: ${title}`);
+    }
+    tally.through.push(...lines.broken);
+    tally.leaks.push(...lines.leaking);
+    t.ok(lines.count >= MESSAGES / 2, `${lines.count} lines of the log, each one JSON object`);
+  });
+  const { replies } = await raw(good, 1);
+  t.match(jsonOf(replies[0] as Reply), { externalUserId: 'own' }, 'a good request is answered as before');
+});
+
+t.test('what is reported is small, and can be sent again', async (t) => {
+  const isPlanted = ({ bytes }: Bytes) => bytes.includes('xchunked');
+  const judged = async (message: Bytes): Promise<Complaint | undefined> =>
+    isPlanted(message) ? { count: 'through', what: 'planted' } : undefined;
+  const [find] = await hunt(messages(senders), judged, 4_000, 5, { most: 1 });
+  const message = find?.item as Bytes;
+  t.ok(isPlanted(message));
+  t.same([message.cuts, message.who], [[], []], 'in one piece, and nothing before it');
+  const file = keepMessage(senders, message, { seed: 5 });
+  const text = await readFile(file, 'utf8');
+  t.notMatch(text, /Bearer/);
+  t.same(keptMessage(senders, text), message);
+  await rm(file);
+});
+
+t.test('what gets through is noticed', async (t) => {
+  const drawn = fc.sample(messages(senders), { numRuns: 600, seed: 3 });
+  const reply = (status: number, who?: string): Reply => ({
+    status,
+    headers: { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' },
+    body: JSON.stringify({ externalUserId: who }),
+  });
+  const unnoticed = drawn.flatMap((message) => {
+    const own = message.who.map((who) => reply(200, who));
+    const faults = {
+      'one answer more': [...own, reply(400), reply(400)],
+      'another identity': message.who.map(() => reply(200, 'other')).slice(0, 1),
+      'a request behind it': message.is === 'strange' ? [reply(500)] : [...own, reply(201)],
+    };
+    const planted = Object.entries(faults).filter(([, replies]) => replies.length > 0);
+    return planted.flatMap(([name, replies]) =>
+      wrong(message, replies) === undefined ? [`${name}: ${message.is}`] : [],
+    );
+  });
+  t.same([...new Set(unnoticed)], []);
+  t.same([...new Set(drawn.map(({ is }) => is))].sort(), ['cut', 'refused', 'strange']);
+});

@@ -1,0 +1,124 @@
+/** Whatever fails, and however: what is secret is in no line of the log and in no refusal. */
+import { pino } from 'pino';
+import { buildApp } from '../../../src/app.js';
+import { ConfigurationError, readServerConfig } from '../../../src/config.js';
+import { Database } from '../../../src/database/database.js';
+import { freePort } from '../../setup/free-port.js';
+import { AUDIENCE, type TestService } from '../../setup/service.js';
+import { eachOf } from './operations.js';
+import type { Tally } from './tally.js';
+
+const SECRET = 'quite-a-secret-q7z';
+
+/** Sends requests to services that cannot work, each for another reason, and looks for what they were told. */
+export async function attackSecrets(service: TestService, clubId: string, tally: Tally): Promise<void> {
+  const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [clubId]: 'Admin' } });
+  const url = new URL(service.db.url);
+  const at = (change: (url: URL) => void) => {
+    const other = new URL(url);
+    change(other);
+    return other.href;
+  };
+  const port = await freePort();
+  const secretUrl = (path: string) => `http://${SECRET}:${SECRET}@127.0.0.1:${port}/${path}?key=${SECRET}`;
+  const cases: Record<string, Record<string, string>> = {
+    'a wrong password': { DATABASE_URL: at((other) => (other.password = SECRET)) },
+    'an unknown user': {
+      DATABASE_URL: at((other) => Object.assign(other, { username: 'unknown', password: SECRET })),
+    },
+    'an unknown database': { DATABASE_URL: at((other) => (other.pathname = '/unknown')) },
+    'no server': {
+      DATABASE_URL: at((other) => Object.assign(other, { port: String(port), password: SECRET })),
+    },
+    'no host': {
+      DATABASE_URL: at((other) => Object.assign(other, { hostname: 'nowhere.invalid', password: SECRET })),
+    },
+    'keys from nowhere': { AUTH_JWKS_URL: `http://127.0.0.1:${port}/${SECRET}?key=${SECRET}` },
+    'keys behind a password': { AUTH_JWKS_URL: secretUrl('jwks') },
+    'an issuer behind a password': { AUTH_ISSUER: secretUrl('') },
+    'keys that are none': { AUTH_JWKS_URL: `${service.issuer.url}/${SECRET}` },
+  };
+  await eachOf(Object.entries(cases), async ([name, environment]) => {
+    const lines: string[] = [];
+    const said = await runBroken(
+      { ...configurationOf(service), ...environment },
+      lines,
+      token,
+      clubId,
+      tally,
+    );
+    const secrets = [SECRET, url.password, token, ...token.split('.'), String(service.issuer.privateKey.d)];
+    for (const [where, text] of [
+      ['log', lines.join('')],
+      ['answer', said],
+    ] as const) {
+      const shown = secrets.filter((secret) => text.includes(secret));
+      tally.leaks.push(
+        ...shown.map((secret) => `${name}, in the ${where}: ${secret}: ${text.slice(0, 2_000)}`),
+      );
+    }
+    for (const line of lines) {
+      tally.through.push(...(isRecord(line) ? [] : [`${name}: no line of the log: ${line}`]));
+    }
+  });
+}
+
+const configurationOf = (service: TestService): Record<string, string> => ({
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'trace',
+  DATABASE_URL: service.db.url,
+  AUTH_ISSUER: service.issuer.url,
+  AUTH_AUDIENCE: AUDIENCE,
+});
+
+/** All that a service says that is configured like this: as it starts, and to requests. */
+async function runBroken(
+  environment: Record<string, string>,
+  lines: string[],
+  token: string,
+  clubId: string,
+  tally: Tally,
+): Promise<string> {
+  const said: string[] = [];
+  let close = async () => {};
+  try {
+    const config = readServerConfig(environment, {});
+    const database = new Database(config.database);
+    close = () => database.close();
+    const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
+    const app = await buildApp(config, database, logger, { everyMs: 60_000, retryMs: 50 });
+    close = async () => {
+      await app.close();
+      await database.close();
+    };
+    for (const path of ['/readyz', '/api/tasks', '/api/clubs/me', '/api/members/me', '/livez']) {
+      tally.tried += 1;
+      const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': clubId, 'idempotency-key': SECRET };
+      const { statusCode, headers: sent, body } = await app.inject({ url: path, headers });
+      said.push(JSON.stringify(sent), body);
+      if (statusCode === 500) {
+        tally.serverErrors.push(`${path}: ${body}`);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) {
+      throw error;
+    }
+    tally.tried += 1;
+    said.push(error.message);
+  } finally {
+    await close();
+  }
+  return said.join('\n');
+}
+
+/** Whether a line is one JSON object, and nothing else. */
+export function isRecord(line: string): boolean {
+  try {
+    return (
+      line.endsWith('\n') && !line.slice(0, -1).includes('\n') && line.startsWith('{') && !!JSON.parse(line)
+    );
+  } catch {
+    return false;
+  }
+}

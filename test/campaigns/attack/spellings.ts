@@ -1,0 +1,121 @@
+import { MISSING } from '../../setup/endpoints.js';
+import { openWires } from '../../setup/raw.js';
+import type { TestService } from '../../setup/service.js';
+import { type CanaryClub, shownOf } from './clubs.js';
+import { isInClub } from './identities.js';
+import { eachOf, type Operation } from './operations.js';
+import { isWhole, type Tally } from './tally.js';
+
+const NIL = '00000000-0000-0000-0000-000000000000';
+const wide = (id: string) => id.replace(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+const arabic = (id: string) => id.replace(/\d/g, (digit) => String.fromCodePoint(0x660 + Number(digit)));
+const mixed = (id: string) => id.replace(/[a-f]/g, (digit, at) => (at % 2 ? digit : digit.toUpperCase()));
+const line = (value: string) => `X-Tenant-Id: ${value}\r\n`;
+
+/** The header as bytes, and whether they say the club: in any letter case, with blanks around a header's value. */
+const spellings: [name: string, lines: (id: string, other: CanaryClub) => string, isPlain?: 'plain'][] = [
+  ['as it is', (id) => line(id), 'plain'],
+  ['upper case', (id) => line(id.toUpperCase()), 'plain'],
+  ['mixed case', (id) => line(mixed(id)), 'plain'],
+  ['another case of the name', (id) => `x-TENANT-iD:${id}\r\n`, 'plain'],
+  ['blanks around', (id) => line(` \t ${id} \t`), 'plain'],
+  ['braces', (id) => line(`{${id}}`)],
+  ['brackets', (id) => line(`[${id}]`)],
+  ['quotes', (id) => line(`"${id}"`)],
+  ['a URN', (id) => line(`urn:uuid:${id}`)],
+  ['no dashes', (id) => line(id.replaceAll('-', ''))],
+  ['dashes elsewhere', (id) => line(id.replaceAll('-', '').replace(/.{4}(?!$)/g, '$&-'))],
+  ['a blank inside', (id) => line(id.replace('-', '- '))],
+  ['no-break spaces around', (id) => line(`\u00a0${id}\u00a0`)],
+  ['a byte order mark', (id) => line(`\ufeff${id}`)],
+  ['a zero-width space', (id) => line(`${id}\u200b`)],
+  ['wide digits', (id) => line(wide(id))],
+  ['Arabic digits', (id) => line(arabic(id))],
+  ['a wide hyphen', (id) => line(id.replaceAll('-', '\u2010'))],
+  ['percent-encoded', (id) => line(id.replaceAll('-', '%2D'))],
+  ['a NUL behind', (id) => line(`${id}\0`)],
+  ['a NUL inside', (id) => line(id.replace('-', '\0'))],
+  ['a line feed behind', (id) => `X-Tenant-Id: ${id}\n\r\n`],
+  ['a carriage return behind', (id) => `X-Tenant-Id: ${id}\r\r\n`],
+  ['a folded line', (id) => `X-Tenant-Id: ${id}\r\n  ${id}\r\n`],
+  ['twice', (id) => line(id) + line(id)],
+  ['twice, the other second', (id, other) => line(id) + line(other.id)],
+  ['twice, the other first', (id, other) => line(other.id) + line(id)],
+  ['twice, in two cases of the name', (id, other) => `${line(id)}x-tenant-id: ${other.id}\r\n`],
+  ['a list', (id) => line(`${id},${id}`)],
+  ['a list with the other', (id, other) => line(`${other.id}, ${id}`)],
+  ['a comma behind', (id) => line(`${id},`)],
+  ['a semicolon', (id, other) => line(`${id};${other.id}`)],
+  ['more behind', (id) => line(`${id}0`)],
+  ['less', (id) => line(id.slice(0, -1))],
+  ['SQL behind', (id) => line(`${id}'or'1'='1`)],
+  ['nothing', () => line('')],
+  ['another name', (id) => `X_Tenant_Id: ${id}\r\n`],
+  ['a blank in the name', (id) => `X-Tenant-Id : ${id}\r\n`],
+  ['in a cookie', (id) => `Cookie: X-Tenant-Id=${id}\r\n`],
+];
+
+/** Paths that look like the one without a tenant, and are not. */
+const DISGUISES = [
+  '/api/clubs/me/../../tasks', '/api/clubs/me/../../members', '/api/clubs/me/../current', '/api/clubs/me/%2e%2e/current',
+  '/api/clubs/me%2f..%2fcurrent', '/api/clubs/me;/../current', '/api/clubs/me%00', '/api/clubs/me%20', '/api/clubs/me/',
+  '/api/clubs//me', '//api/clubs/me', '/api/clubs/ME', '/API/clubs/current', '/api/./clubs/current', '/api/clubs/current#/me',
+  '/api/clubs/current?/api/clubs/me', '/api/members/me', '/api/tasks/../clubs/me', 'http://localhost/api/clubs/current',
+  'http://localhost/api/clubs/me/../current', '/api/clubs/%6de/../current', '/api\\clubs\\current', '/api/clubs/me\\..\\current',
+]; // biome-ignore format: a list
+
+/** Names north as its Admin, and south as somebody who has no role there, in every spelling at every operation. */
+export async function attackSpellings(
+  service: TestService,
+  operations: Operation[],
+  { north, south }: { north: CanaryClub; south: CanaryClub },
+  tally: Tally,
+): Promise<void> {
+  const raw = await openWires(service.app);
+  const token = await service.token({ sub: 'a Admin', name: 'a Admin', clubs: { [north.id]: 'Admin' } });
+  const ask = async (title: string, method: string, path: string, lines: string, content = '') => {
+    tally.tried += 1;
+    const type = content === '' ? '' : 'Content-Type: application/json\r\n';
+    const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${type}${lines}`;
+    const sent = Buffer.from(`${head}Content-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`);
+    const { replies, text } = await raw(sent, 1);
+    const status = replies[0]?.status ?? 0;
+    if (status === 0 || status >= 500) {
+      tally.serverErrors.push(`${title}: ${text}`);
+    }
+    tally.leaks.push(...shownOf(south, text, String(sent)).map((word) => `${title}: ${word}`));
+    return status < 400 ? status : JSON.parse(replies[0]?.body ?? '{}').code;
+  };
+
+  const inClubs = operations.filter(isInClub);
+  const asked = spellings.flatMap((spelling, index) =>
+    inClubs
+      .filter((_, turn) => isWhole || turn % 5 === index % 5)
+      .map((operation) => ({ spelling, operation })),
+  );
+  await eachOf(asked, async ({ spelling: [name, lines, isPlain], operation }) => {
+    const { method, path, body, answer } = operation;
+    const url = path.replace('{id}', MISSING);
+    const title = `${method} ${path}, ${name}`;
+    const content = body === undefined ? '' : JSON.stringify(body);
+    const own = await ask(title, method, url, lines(north.id, south), content);
+    const refusals = ['tenant_header_missing', 'tenant_header_invalid', 'invalid_parameter'];
+    if (!(isPlain ? [answer] : refusals).includes(own)) {
+      tally.through.push(`${title}: ${own}`);
+    }
+    for (const id of [south.id, NIL, MISSING]) {
+      const other = await ask(title, method, url, lines(id, north), content);
+      if (!(isPlain ? ['tenant_forbidden'] : refusals).includes(other)) {
+        tally.through.push(`${title}, of ${id}: ${other}`);
+      }
+    }
+  });
+  for (const slug of [north.front, south.front, 'me', '*', 'null', 'undefined', '0', '%']) {
+    const code = await ask(slug, 'GET', '/api/tasks', line(slug));
+    tally.through.push(...(code === 'tenant_header_invalid' ? [] : [`the slug ${slug}: ${code}`]));
+  }
+  for (const path of DISGUISES) {
+    const code = await ask(path, 'GET', path, '');
+    tally.through.push(...(typeof code === 'string' ? [] : [`${path} without a tenant: ${code}`]));
+  }
+}

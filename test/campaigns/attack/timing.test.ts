@@ -1,0 +1,129 @@
+import t from 'tap';
+import { SHIFT } from '../../setup/endpoints.js';
+import { startService } from '../../setup/service.js';
+import { type Door, startClock } from './clock.js';
+import { apart, rank } from './rank.js';
+import { attack, isWhole } from './tally.js';
+
+// Only relative times count, so a busy machine may take long.
+t.setTimeout(1_800_000);
+/** Of each of the two, and as many more before, which nobody times. */
+const SAMPLES = isWhole ? 5_000 : 100;
+const WARM = isWhole ? 300 : 30;
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const south = await service.db.makeClub('south');
+const west = await service.db.makeClub('west');
+const admin = { north: service.as('anna', 'Manager', north), south: service.as('sam', 'Manager', south) };
+
+const ids = { task: [] as string[], shift: [] as string[], member: [] as string[] };
+for (let count = 0; count < 20; count += 1) {
+  ids.task.push((await admin.south.post('/api/tasks', { title: 'Mow' })).body.id);
+  ids.shift.push((await admin.south.post('/api/shifts', SHIFT)).body.id);
+  ids.member.push(await service.as(`guest-${count}`, 'Member', south).memberId());
+}
+const own = (await admin.north.post('/api/tasks', { title: 'Mow' })).body.id;
+const anna = await admin.north.memberId();
+const authorization = `Bearer ${await service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } })}`;
+const measure = await startClock(t, service, { authorization, club: north, warm: WARM });
+
+const doors: Door[] = [
+  { title: 'GET a task', method: 'GET', ids: ids.task, path: (id) => `/api/tasks/${id}`, code: 'task_not_found' },
+  { title: 'GET a shift', method: 'GET', ids: ids.shift, path: (id) => `/api/shifts/${id}`, code: 'shift_not_found' },
+  { title: 'GET a member', method: 'GET', ids: ids.member, path: (id) => `/api/members/${id}`, code: 'member_not_found' },
+  { title: 'GET the tasks of a member', method: 'GET', ids: ids.member, path: (id) => `/api/tasks?assigneeId=${id}`, code: '' },
+  {
+    title: 'PUT a shift',
+    method: 'PUT',
+    ids: ids.shift,
+    path: (id) => `/api/shifts/${id}`,
+    body: () => SHIFT,
+    code: 'shift_not_found',
+  },
+  {
+    title: 'PATCH an assignee',
+    method: 'PATCH',
+    ids: ids.member,
+    path: () => `/api/tasks/${own}`,
+    body: (assigneeId) => ({ assigneeId }),
+    code: 'assignee_not_member',
+  },
+  {
+    title: 'sign up',
+    method: 'POST',
+    ids: ids.shift,
+    path: (id) => `/api/shifts/${id}/signup`,
+    body: () => ({}),
+    code: 'shift_not_found',
+  },
+  { title: 'cancel a signup', method: 'DELETE', ids: ids.shift, path: (id) => `/api/shifts/${id}/signup`, code: 'shift_not_found' },
+  {
+    title: 'name a club',
+    method: 'GET',
+    ids: [south, west],
+    path: () => '/api/clubs/current',
+    tenant: (id) => id,
+    code: 'tenant_forbidden',
+  },
+]; // biome-ignore format: a door each
+
+t.test('the rank test says 0.5 of what is alike, and how far apart the rest is', async (t) => {
+  // The race of Mann and Whitney's test as textbooks tell it: of 36 pairs a hare is behind in 11.
+  const race = [...'THHHHHTTTTTH'].map((runner, place) => ({ runner, place }));
+  const places = (wanted: string) => race.filter(({ runner }) => runner === wanted).map(({ place }) => place);
+  t.equal(rank(places('H'), places('T')).auc, 11 / 36);
+  t.equal(rank([1, 2, 3], [1, 2, 3]).auc, 0.5);
+  t.equal(rank([4, 5], [1, 2, 3]).auc, 1);
+  t.equal(rank([1, 2, 3], [4, 5]).auc, 0);
+  t.equal(rank([1, 1], [1, 2]).auc, 0.25);
+  // n = m = 5,000 without ties: √((n + m + 1) / (12 · n · m)).
+  const [odd, even] = [1, 0].map((rest) => Array.from({ length: 5_000 }, (_, at) => 2 * at + rest));
+  t.ok(Math.abs(rank(odd ?? [], even ?? []).deviation - 0.005774) < 1e-6);
+});
+
+t.test('another club’s ids are not told from nobody’s by the time it takes to refuse them', (t) =>
+  attack(t, 'timing', 2 * SAMPLES * doors.length, async (tally) => {
+    for (const door of doors) {
+      const look = async () => {
+        const { there, missing } = await measure(door, SAMPLES, (code, status) => {
+          tally.tried += 1;
+          if (code !== door.code) {
+            (status >= 500 ? tally.serverErrors : tally.through).push(`${door.title}: ${status} ${code}`);
+          }
+        });
+        const found = apart(there, missing);
+        t.comment(`${door.title}: ${found.said}`);
+        return found;
+      };
+      const { by, said } = await look();
+      // What is in the code is there again, in the same direction; what only this machine did at that moment is not.
+      if (by !== 0 && (await look()).by * by > 0) {
+        tally.leaks.push(`${door.title}: ${said}`);
+      }
+    }
+  }),
+);
+
+t.test('what takes longer is told apart: rows that may be read, and a twentieth of the time', async (t) => {
+  // As many as fit into a page: reading a few takes less than what a busy machine adds.
+  for (let count = 0; count < 200; count += 1) {
+    await admin.north.post('/api/tasks', { title: 'Mow', assigneeId: anna });
+  }
+  const path = (id: string) => `/api/tasks?limit=200&assigneeId=${id}`;
+  const door: Door = { title: '', method: 'GET', ids: [anna], path, code: '' };
+  // A hundred samples are too few for so little.
+  const samples = Math.max(SAMPLES, 500);
+  const { there, missing } = await measure(door, samples, () => {});
+  const read = apart(there, missing);
+  t.comment(`own tasks: ${read.said}`);
+  t.ok(read.by > 0, `own tasks and nobody’s: ${read.said}`);
+  const median = [...missing].sort((one, other) => one - other)[samples / 2] as number;
+  const delay = isWhole ? median / 20 : median;
+  const [even, odd] = [0, 1].map((rest) => missing.filter((_, at) => at % 2 === rest)) as [
+    number[],
+    number[],
+  ];
+  t.equal(apart(even, odd).by, 0, 'of the same times one half is not told from the other');
+  const late = apart(even.map((ns) => ns + delay), odd); // biome-ignore format: one thing
+  t.ok(late.by > 0, `${Math.round(delay / 1_000)} µs of ${Math.round(median / 1_000)}: ${late.said}`);
+});

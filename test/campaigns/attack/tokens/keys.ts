@@ -1,0 +1,51 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { encode, newKey, publish } from '../../../setup/provider.js';
+import type { Attempt, Target } from './target.js';
+
+const SECRET = 'what only two may know';
+
+/**
+ * Tokens by keys that the issuer does publish, and not for this: for encryption, for key agreement, shared secrets,
+ * and one whose curve is not that of the algorithm. The key set is changed, so this comes before the first token.
+ */
+export function misusedKeys({ provider, admin }: Target): Attempt[] {
+  const rsa = newKey('RS256');
+  const ec = newKey('ES256');
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  const { keys } = provider.documents.get('/jwks') as { keys: unknown[] };
+  keys.push(
+    { kty: 'oct', k: encode(SECRET), kid: 'secret', alg: 'HS256', use: 'sig' },
+    { kty: 'oct', k: encode(SECRET), kid: 'bare secret' },
+    { ...publish(rsa.publicKey, 'RS256', 'encryption'), use: 'enc', alg: 'RSA-OAEP' },
+    { ...publish(rsa.publicKey, 'RS256', 'encryption by use'), use: 'enc', alg: undefined },
+    {
+      ...publish(ec.publicKey, 'ES256', 'agreement'),
+      use: undefined,
+      alg: undefined,
+      key_ops: ['deriveBits'],
+    },
+    { ...publish(p384.publicKey, 'ES256', 'another curve'), alg: undefined },
+    { kty: 'unknown', kid: 'unknown kind' },
+  );
+  const payload = admin().split('.')[1] as string;
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
+  const bySecret = ['secret', 'bare secret'].flatMap((kid) =>
+    ['HS256', 'ES256', 'RS256'].map((alg) => {
+      const input = `${encode({ alg, kid, typ: 'JWT' })}.${payload}`;
+      const signature = createHmac('sha256', SECRET).update(input).digest('base64url');
+      return { fault: `${alg} by the shared ${kid}`, token: `${input}.${signature}` };
+    }),
+  );
+  const byKey = [
+    ...['encryption', 'encryption by use'].flatMap((kid) =>
+      (['RS256', 'PS256'] as const).map((by) => ({ kid, by, key: rsa.privateKey })),
+    ),
+    { kid: 'agreement', by: 'ES256' as const, key: ec.privateKey },
+    { kid: 'another curve', by: 'ES256' as const, key: p384.privateKey },
+    { kid: 'unknown kind', by: 'ES256' as const, key: ec.privateKey },
+  ].map(({ kid, by, key }) => ({
+    fault: `${by} by the key for ${kid}`,
+    token: provider.sign(claims, { by, key, header: { kid } }),
+  }));
+  return [...bySecret, ...byKey];
+}

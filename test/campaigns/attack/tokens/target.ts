@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Test } from 'tap';
+import { buildApp } from '../../../../src/app.js';
+import { readServerConfig } from '../../../../src/config.js';
+import { Database } from '../../../../src/database/database.js';
+import { makeDatabase } from '../../../setup/database.js';
+import { type Provider, startProvider } from '../../../setup/provider.js';
+import { type Answer, AUDIENCE } from '../../../setup/service.js';
+import { openWire, type Wire } from '../../../setup/wire.js';
+import { isRecord } from '../secrets.js';
+import type { Tally } from '../tally.js';
+
+/** One request that must be refused, in exactly one of these ways. */
+export interface Attempt {
+  fault: string;
+  /** Sent as `Bearer …`, unless there are header lines. Nothing of it may come back. */
+  token: string;
+  lines?: [name: string, value: string][];
+  method?: string;
+  path?: string;
+  body?: string;
+  /** 401 when it is not said. */
+  expect?: number[];
+}
+
+/** The service on a real database, over real sockets, with an issuer that signs whatever it is asked to. */
+export interface Target {
+  provider: Provider;
+  wire: Wire;
+  database: Database;
+  /** Two clubs; the attackers would like to be Admin of both. */
+  north: string;
+  south: string;
+  /** A good token of somebody who is Admin of north. */
+  admin(claims?: Record<string, unknown>): string;
+  /** The code of the refusal that a token alone gets; `BELIEVED` when it is a good one. */
+  code(token: string): Promise<string>;
+  strike(tally: Tally, attempts: Attempt[]): Promise<void>;
+  /** Members that exist: a request that got through would have made one. */
+  countMembers(): Promise<number>;
+}
+
+/** In the claims of every token here, so that it shows where a claim does. */
+export const CANARY = 'kanarienvogel';
+/** How many characters of a token in a row are a part of it, and no coincidence. */
+const PART = 12;
+const AT_ONCE = 16;
+const HANG_MS = 10_000;
+
+/** What tries a token out: what reads, what writes, and what would make a member. */
+const DOORS: [method: string, path: string][] = [
+  ['GET', '/api/clubs/me'],
+  ['GET', '/api/tasks'],
+  ['GET', '/api/members/me'],
+  ['POST', '/api/tasks'],
+  ['DELETE', '/api/shifts/99999999-9999-4999-8999-999999999999'],
+];
+
+export async function openTarget(t: Test, settings: Record<string, string> = {}): Promise<Target> {
+  const db = await makeDatabase(t);
+  const [north, south] = [await db.makeClub('north'), await db.makeClub('south')];
+  const provider = await startProvider(t);
+  const environment = {
+    DATABASE_URL: db.url,
+    AUTH_ISSUER: provider.url,
+    AUTH_AUDIENCE: AUDIENCE,
+    // More come from one person than are answered in a minute.
+    RATE_LIMIT_PER_MINUTE: '0',
+  };
+  const config = readServerConfig({ NODE_ENV: 'test', ...environment, ...settings }, {});
+  const database = new Database(config.database);
+  const written: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => written.push(line) });
+  const app = await buildApp(config, database, logger, null);
+  t.teardown(async () => {
+    await app.close();
+    await database.close();
+  });
+  const wire = await openWire(app);
+
+  const send = async (attempt: Attempt, index: number): Promise<Answer | Error> => {
+    const [method, path] = DOORS[index % DOORS.length] as (typeof DOORS)[number];
+    const lines = attempt.lines ?? [['authorization', `Bearer ${attempt.token}`]];
+    const isTenantNamed = lines.some(([name]) => name.toLowerCase() === 'x-tenant-id');
+    const all: typeof lines = isTenantNamed ? lines : [...lines, ['x-tenant-id', north]];
+    const answer = wire(attempt.method ?? method, attempt.path ?? path, all, attempt.body);
+    const hang = sleep(HANG_MS, new Error('no answer'), { ref: false });
+    return Promise.race([answer, hang]).catch((error: Error) => error);
+  };
+
+  return {
+    provider,
+    wire,
+    database,
+    north,
+    south,
+    admin: (claims = {}) => provider.sign({ sub: CANARY, clubs: { [north]: 'Admin' }, ...claims }),
+    code: async (token) => {
+      const answer = await wire('GET', '/api/clubs/current', [['authorization', `Bearer ${token}`]]);
+      return answer.body.code;
+    },
+    countMembers: async () => Number((await db.look('select count(*) from app.members'))[0]?.count),
+    strike: async (tally, attempts) => {
+      for (let from = 0; from < attempts.length; from += AT_ONCE) {
+        const batch = attempts.slice(from, from + AT_ONCE);
+        written.length = 0;
+        const answers = await Promise.all(batch.map((attempt, index) => send(attempt, from + index)));
+        batch.forEach((attempt, index) => {
+          judge(tally, attempt, answers[index] as Answer | Error);
+        });
+        const log = written.join('');
+        const lost = written.filter((line) => !isRecord(line));
+        tally.through.push(...lost.map((line) => `no line of the log: ${line}`));
+        if (written.length < batch.length) {
+          tally.through.push(`${written.length} lines of the log about ${batch.length} requests`);
+        }
+        for (const { fault, token } of batch) {
+          if (holdsPartOf(log, token)) {
+            tally.leaks.push(`${fault}: in the log`);
+          }
+        }
+      }
+    },
+  };
+}
+
+function judge(tally: Tally, { fault, token, expect = [401] }: Attempt, answer: Answer | Error): void {
+  tally.tried += 1;
+  if (answer instanceof Error) {
+    tally.serverErrors.push(`${fault}: ${answer.message}`);
+    return;
+  }
+  const { status, headers, body, text } = answer;
+  const shown = `${fault}: ${status} ${text.slice(0, 200)}`;
+  const isProblem =
+    String(headers['content-type']).startsWith('application/problem+json') && body?.code !== undefined;
+  const isChallenge = status !== 401 || /^Bearer( |$)/.test(String(headers['www-authenticate']));
+  if (status >= 500) {
+    tally.serverErrors.push(shown);
+  } else if (!expect.includes(status) || !isProblem || !isChallenge) {
+    tally.through.push(shown);
+  }
+  if (holdsPartOf(`${JSON.stringify(headers)}\n${text}`, token)) {
+    tally.leaks.push(shown);
+  }
+}
+
+/** Whether a text holds some characters of the token in a row, or of what its claims say. */
+export function holdsPartOf(text: string, token: string): boolean {
+  if (text.includes(CANARY)) {
+    return true;
+  }
+  const runs = text.match(/[\w-]{12,}/g) ?? [];
+  return runs.some((run) => {
+    for (let start = 0; start + PART <= run.length; start += 1) {
+      if (token.includes(run.slice(start, start + PART))) {
+        return true;
+      }
+    }
+    return false;
+  });
+}

@@ -1,0 +1,95 @@
+import fc, { type Arbitrary } from 'fast-check';
+import { holdToDocument } from '../../../setup/contract.js';
+import { changed } from './changes.js';
+import { describe } from './document.js';
+import { draft, written } from './draft.js';
+import { hunt, keep } from './hunt.js';
+import { type Complaint, judge } from './judge.js';
+import { noise } from './noise.js';
+import { oracle } from './oracle.js';
+import type { WildRequest } from './request.js';
+import type { Send, Site } from './site.js';
+
+/** A request, shrunk, whose answer must not be. */
+export interface Failure extends Complaint {
+  seed: number;
+  path: string;
+  request: WildRequest;
+  /** The file it is kept in; undefined when it is not to be kept. */
+  file?: string;
+}
+
+export interface Campaign {
+  tried: number;
+  failures: Failure[];
+  /** How many requests were of each kind, and were answered with each class of status. */
+  counts: Record<string, number>;
+}
+
+const TIDY_EVERY = 200;
+
+/** Judges the answer to one request. */
+export type Judge = (request: WildRequest, send: Send) => Promise<Complaint | undefined>;
+
+/** What a campaign needs of a site; made once, because the document takes its time to be understood. */
+export interface Plan {
+  site: Site;
+  arbitrary: Arbitrary<WildRequest>;
+  judged: Judge;
+}
+
+/** Reads the document of a site. */
+export function plan(site: Site): Plan {
+  const described = describe(site.service.app);
+  const verdictOf = oracle(described);
+  const hold = holdToDocument(site.service.app);
+  const arbitrary = fc.oneof(
+    ...described.operations.flatMap((operation) => [
+      {
+        weight: 4,
+        arbitrary: draft(described, operation).map((drawn) => written('valid', 'nothing', drawn)),
+      },
+      { weight: 6, arbitrary: changed(described, operation) },
+    ]),
+    { weight: described.operations.length * 3, arbitrary: noise(described) },
+  );
+  return {
+    site,
+    arbitrary,
+    judged: async (request, send) => judge(request, verdictOf(request), await send(request), hold),
+  };
+}
+
+/** Sends so many requests, some at once, and shrinks those whose answers must not be. */
+export async function campaign(
+  { site, arbitrary, judged }: Plan,
+  runs: number,
+  seed: number,
+  {
+    send = site.send,
+    keeps = false,
+    ...options
+  }: { send?: Send; keeps?: boolean; shrinks?: boolean; most?: number } = {},
+): Promise<Campaign> {
+  const result: Campaign = { tried: 0, failures: [], counts: {} };
+  const count = (name: string) => {
+    result.counts[name] = (result.counts[name] ?? 0) + 1;
+  };
+  const counting: Send = async (request) => {
+    result.tried += 1;
+    if (result.tried % TIDY_EVERY === 0) {
+      await site.tidy();
+    }
+    const answer = await send(request);
+    count(request.kind);
+    count(`${Math.floor(answer.status / 100)}xx`);
+    return answer;
+  };
+
+  const finds = await hunt(arbitrary, (request) => judged(request, counting), runs, seed, options);
+  for (const { item: request, ...found } of finds) {
+    const failure: Failure = { ...found, request };
+    result.failures.push(keeps ? { ...failure, file: keep(String(failure.seed), failure) } : failure);
+  }
+  return result;
+}

@@ -1,0 +1,120 @@
+import type { Answer } from '../../../setup/service.js';
+import type { Verdict } from './oracle.js';
+import type { WildRequest } from './request.js';
+import { CANARY } from './site.js';
+
+/** What of an answer must not be, and where a tally counts it. */
+export interface Complaint {
+  count: 'through' | 'serverErrors' | 'leaks';
+  what: string;
+}
+
+/** What a message is refused with that is not as the document has it. */
+const ABOUT_THE_MESSAGE = [400, 413, 415];
+/** Codes of 400 that are about something else than the form of the message, which the document shows as it is. */
+const ABOUT_SOMETHING_ELSE = [
+  'tenant_header_missing',
+  'tenant_header_invalid',
+  'test_user_invalid',
+  'invalid_cursor',
+];
+
+/** Words that only the inside of the service knows. */
+const INSIDE =
+  /\bat .*\(.*:\d+:\d+\)|node_modules|PostgresError|SQLSTATE|\bpg_\w+|app\.(tasks|shifts|members)\b|ECONN|fastify/i;
+
+/** What every answer of the service carries. */
+const ALWAYS: Record<string, RegExp> = {
+  'x-request-id': /^[\da-f-]{36}$/,
+  'cache-control': /^(private, no-cache|public, max-age=\d+)$/,
+  'x-content-type-options': /^nosniff$/,
+};
+
+/**
+ * Holds an answer to what the request is.
+ *
+ * @param hold throws when the answer is not in the document
+ */
+export function judge(
+  request: WildRequest,
+  verdict: Verdict,
+  answer: Answer,
+  hold: (method: string, url: string, answer: Answer) => void,
+): Complaint | undefined {
+  const { status, body, text } = answer;
+  if (status >= 500) {
+    return { count: 'serverErrors', what: `${status} ${body?.code ?? text.slice(0, 200)}` };
+  }
+  // What a request says itself may come back: only what it does not say tells of the inside.
+  const told = status >= 400 ? (INSIDE.exec(withoutErrors(body, text))?.[0] ?? '') : '';
+  const leak = text.includes(CANARY) ? CANARY : told;
+  if (leak !== '') {
+    return { count: 'leaks', what: `${status} with ${leak}` };
+  }
+  const wrong = misfit(request, verdict, answer) ?? outsideOf(request, verdict, answer, hold);
+  return wrong === undefined
+    ? undefined
+    : { count: 'through', what: `${status} ${body?.code ?? ''}: ${wrong}` };
+}
+
+function withoutErrors(body: unknown, text: string): string {
+  return typeof body === 'object' && body !== null
+    ? JSON.stringify({ ...body, errors: undefined, instance: undefined })
+    : text;
+}
+
+/** Whether what is valid was refused, or what is broken was taken. */
+function misfit({ method }: WildRequest, verdict: Verdict, { status, body }: Answer): string | undefined {
+  const { operation, faults, unsaid, isAdmin } = verdict;
+  if (operation === undefined || unsaid !== undefined) {
+    return undefined;
+  }
+  const isRefused = ABOUT_THE_MESSAGE.includes(status) && !ABOUT_SOMETHING_ELSE.includes(body?.code);
+  // The body of a HEAD, which would say which 400 it is, is not sent.
+  if (faults.length === 0 && isRefused && method !== 'HEAD') {
+    return `the document calls this valid: ${JSON.stringify(body)}`;
+  }
+  const isExpected = isAdmin ? ABOUT_THE_MESSAGE.includes(status) : status >= 400;
+  return faults.length > 0 && !isExpected ? `this breaks the document: ${faults.join(', ')}` : undefined;
+}
+
+function outsideOf(
+  { method, url }: WildRequest,
+  { operation, methods }: Verdict,
+  answer: Answer,
+  hold: (method: string, url: string, answer: Answer) => void,
+): string | undefined {
+  const { status, headers, body } = answer;
+  const missing = Object.entries(ALWAYS).filter(([name, form]) => !form.test(String(headers[name] ?? '')));
+  if (missing.length > 0) {
+    return `without ${missing.map(([name]) => name).join(', ')}`;
+  }
+  if (operation !== undefined) {
+    try {
+      hold(method, operation.path, answer);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return body?.code === 'route_not_found' || body?.code === 'method_not_allowed'
+      ? 'the route exists'
+      : undefined;
+  }
+  if (methods.length > 0) {
+    return status === 405 && headers.allow === methods.join(', ') ? undefined : `Allow is ${headers.allow}`;
+  }
+  // Nothing else is at a path that the document does not name, but the document itself and its pages.
+  if (/^\/(docs(\/|$)|openapi\.json)/.test(decode(url.split('?')[0] ?? '')) && status < 400) {
+    return undefined;
+  }
+  const isProblem = headers['content-type'] === 'application/problem+json' && body?.status === status;
+  const isNowhere = [400, 404, 405].includes(status) && (method === 'HEAD' || isProblem);
+  return isNowhere ? undefined : 'nothing is at this path';
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

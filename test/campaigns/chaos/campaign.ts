@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Role } from '../../../src/auth/roles.js';
+import type { History, Kind, Operation } from './history.js';
+import { join, type Member } from './member.js';
+import { probeRecovery, readRemains, untilCalm } from './remains.js';
+import type { Stage } from './stage.js';
+import { randomOf } from './wire.js';
+import { type Board, work } from './work.js';
+
+/** How often what is asked for. */
+export type Habits = Partial<Record<Kind, number>>;
+
+export const EVERYTHING: Habits = {
+  'sign up': 22,
+  cancel: 12,
+  'create task': 10,
+  'patch task': 22,
+  'delete task': 2,
+  'read task': 8,
+  'list tasks': 4,
+  'create shift': 1,
+  'put shift': 5,
+  'delete shift': 1,
+  'read shift': 9,
+  'list shifts': 3,
+  'list members': 1,
+};
+
+const PEOPLE: [string, Role][] = [
+  ['boss', 'Admin'],
+  ['chief', 'Manager'],
+  ['anna', 'Member'],
+  ['ben', 'Member'],
+  ['cleo', 'Member'],
+];
+/** Longer than the slowest honest answer: the wait for a slot, the deadline, and a freeze. */
+const PATIENCE_MS = 18_000;
+/** Longer than the service may take to recover. */
+const PEACE_MS = 1_500;
+const LAST_TRIES_MS = 5_000;
+
+export interface Plan {
+  seed: number;
+  durationMs: number;
+  habits?: Habits;
+  patienceMs?: number;
+  /** How long a client rests between two requests, at most. */
+  restMs?: number;
+  /** How long clients go on in peace after the last fault. */
+  peaceMs?: number;
+  /** Does harm until it is over, and heals everything before it returns. */
+  nemesis(stage: Stage, isOver: () => boolean, random: () => number): Promise<void>;
+}
+
+/** Runs clients and the nemesis against each other, and writes down all that came of it. */
+export async function runCampaign(stage: Stage, plan: Plan): Promise<History> {
+  const {
+    seed,
+    durationMs,
+    habits = EVERYTHING,
+    patienceMs = PATIENCE_MS,
+    restMs = 6,
+    peaceMs = PEACE_MS,
+  } = plan;
+  const operations: Operation[] = [];
+  const members = await Promise.all(
+    stage.clubs.flatMap((club, place) =>
+      PEOPLE.map(([subject, role], person) =>
+        join(stage, club, subject, role, operations, { seed: seed + place * 100 + person + 1, patienceMs }),
+      ),
+    ),
+  );
+  const began = stage.now();
+  const isOver = () => stage.now() - began > durationMs;
+  let end = Number.POSITIVE_INFINITY;
+  const boards = new Map(
+    stage.clubs.map((club): [string, Board] => [
+      club.id,
+      { tasks: [], shifts: [], count: 0, end: () => stage.now() > end + LAST_TRIES_MS },
+    ]),
+  );
+  const live = async (member: Member) => {
+    const board = boards.get(member.club.id) as Board;
+    while (stage.now() < end) {
+      await work(member, board, choose(habits, member.random()));
+      await sleep(member.random() * restMs);
+    }
+    member.leave();
+  };
+  const lives = members.map(live);
+  await plan.nemesis(stage, isOver, randomOf(seed));
+  end = stage.now() + peaceMs;
+  await Promise.all(lives);
+  await untilCalm(stage);
+  const remains = await readRemains(stage);
+  const recovery = await probeRecovery(stage);
+  return {
+    seed,
+    clubs: stage.clubs.map(({ canary }) => canary),
+    operations,
+    faults: stage.faults,
+    crashes: [...stage.service.crashes],
+    failedDeploys: stage.failedDeploys,
+    remains,
+    recovery,
+  };
+}
+
+function choose(habits: Habits, random: number): Kind {
+  const all = Object.entries(habits) as [Kind, number][];
+  let rest = random * all.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [kind, weight] of all) {
+    rest -= weight;
+    if (rest < 0) {
+      return kind;
+    }
+  }
+  return all[0]?.[0] ?? 'list tasks';
+}

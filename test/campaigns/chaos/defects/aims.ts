@@ -1,0 +1,289 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asksFor, message } from '../../../setup/protocol.js';
+import type { Message, Verdict } from '../../../setup/proxy.js';
+import type { Plan } from '../campaign.js';
+import { cutAt, heal, isCommit, isCommitted } from '../nemesis.js';
+import { COLUMN_TYPES, changeColumnTypes, deployInTime } from '../operators.js';
+import type { Club, Stage } from '../stage.js';
+import { openWire } from '../wire.js';
+import { rewrite } from './rewrite.js';
+
+/** Faults that go for one weakness, and how long. A sound service bears each of them. */
+export interface Aim extends Pick<Plan, 'nemesis'> {
+  name: string;
+  durationMs: number;
+  /** What is done to the database before the service starts. */
+  sql?: string;
+  patienceMs?: number;
+  restMs?: number;
+  peaceMs?: number;
+}
+
+const DURATION_MS = 2_500;
+
+async function untilOver(isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    await sleep(20);
+  }
+}
+
+/** Does one thing to PostgreSQL's messages all the time. */
+function cuts(
+  name: string,
+  fits: (message: Message) => boolean,
+  verdict: Verdict,
+  chance: number,
+  more: Partial<Aim> = {},
+): Aim {
+  return {
+    name,
+    durationMs: DURATION_MS,
+    nemesis: async (stage, isOver, random) => {
+      cutAt(stage, stage.back, fits, verdict, chance, random);
+      await untilOver(isOver);
+      heal(stage);
+    },
+    ...more,
+  };
+}
+
+const isBegin = asksFor('begin');
+const isLogIn = ({ from, type }: Message) => from === 'server' && type === 'R';
+const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
+
+export const peace: Aim = {
+  name: 'peace',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver) => {
+    heal(stage);
+    await untilOver(isOver);
+  },
+};
+export const slowness = cuts('slow messages', () => true, { delayMs: 15 }, 0.3, {
+  durationMs: 4_000,
+});
+export const beforeCommit = cuts('cuts before COMMIT', isCommit, 'cut before', 0.3);
+export const beforeCommitted = cuts('cuts before the answer to COMMIT', isCommitted, 'cut before', 0.3);
+export const betweenStatements = cuts('cuts between two statements', isReadyInside, 'cut after', 0.1);
+export const whileOpening = cuts(
+  'cuts between two statements, and while a connection is opened',
+  (said) => isReadyInside(said) || isLogIn(said),
+  'cut after',
+  0.1,
+);
+export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCommitted, 'cut before', 0.3, {
+  restMs: 150,
+  durationMs: 5_000,
+});
+
+/** As a server that has failed without a word. */
+export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
+
+/**
+ * BEGIN and the entry become something else, and what left behind them arrives. In the place of BEGIN it may write:
+ * left to itself a session of the service would refuse to.
+ */
+export const noBeginning: Aim = {
+  name: 'BEGIN and the entry become something else',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver, random) => {
+    const headless = new Set<number>();
+    const beginning = { bytes: instead('set transaction_read_only = off') };
+    cutAt(stage, stage.back, isBegin, beginning, 0.15, random);
+    const judge = stage.back.judge;
+    stage.back.judge = (said) => {
+      const { connection, from, type } = said;
+      if (from === 'client' && type === 'B' && headless.delete(connection)) {
+        return { bytes: instead('select') };
+      }
+      const verdict = judge(said);
+      if (verdict !== 'pass') {
+        headless.add(connection);
+      }
+      return verdict;
+    };
+    await untilOver(isOver);
+    heal(stage);
+  },
+};
+
+/** As when the answer to a request is that of another club's: who enters one club is led into another. */
+export const wrongClub: Aim = {
+  name: 'a request enters another club',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver, random) => {
+    const [north, south] = stage.clubs as [Club, Club];
+    stage.back.judge = ({ from, type, text, statement = '' }) => {
+      stage.back.log.length = 0;
+      const isEntry = from === 'client' && type === 'B' && statement.includes('app.enter(');
+      if (!isEntry || !text.includes(north.id) || random() >= 0.2) {
+        return 'pass';
+      }
+      stage.faults.push({ kind: 'another club', from: stage.now(), to: stage.now() });
+      const other = text.replaceAll(north.id, south.id).replaceAll(north.canary, south.canary);
+      return { bytes: message('B', other) };
+    };
+    await untilOver(isOver);
+    heal(stage);
+  },
+};
+
+/** As when the count of answers is lost: the answer to a read comes twice, the second time to the next question. */
+export const answersTwice: Aim = {
+  name: 'answers come twice',
+  durationMs: DURATION_MS,
+  restMs: 1,
+  nemesis: async (stage, isOver, random) => {
+    const lastAnswers = new Map<number, Buffer[]>();
+    stage.back.judge = ({ connection, from, type, text }) => {
+      stage.back.log.length = 0;
+      if (from === 'client' || !['2', 'D', 'C', 'Z'].includes(type)) {
+        return 'pass';
+      }
+      const answer = type === '2' ? [] : (lastAnswers.get(connection) ?? []);
+      answer.push(message(type, text));
+      lastAnswers.set(connection, answer);
+      const isRead = answer.some((bytes) => bytes.includes('"request":'));
+      if (type !== 'Z' || !isRead || random() >= 0.05) {
+        return 'pass';
+      }
+      stage.faults.push({ kind: 'an answer twice', from: stage.now(), to: stage.now() });
+      return { bytes: Buffer.concat([message(type, text), ...answer]) };
+    };
+    await untilOver(isOver);
+    heal(stage);
+  },
+};
+
+/** As a statement that fails where COMMIT stood: the transaction is still there. */
+export const failingCommit = cuts(
+  'COMMIT becomes an error',
+  isCommit,
+  { bytes: instead("do $$ begin raise exception using errcode = '53100'; end $$") },
+  0.3,
+);
+
+/** As when ROLLBACK is cancelled: the transaction is still there. */
+export const failingRollback = cuts(
+  'ROLLBACK becomes an error',
+  asksFor('rollback'),
+  { bytes: instead("do $$ begin raise exception using errcode = '57014'; end $$") },
+  0.3,
+);
+
+/** DDL under load. No fault is noted: it harms no request. */
+const ddl = (name: string, pauseMs: number, more: Partial<Aim>): Aim => ({
+  name,
+  durationMs: 6_000,
+  nemesis: async (stage, isOver) => {
+    heal(stage);
+    while (!isOver()) {
+      for (const type of COLUMN_TYPES) {
+        await changeColumnTypes(stage, type);
+        await sleep(pauseMs);
+      }
+    }
+  },
+  ...more,
+});
+export const otherColumns = ddl('columns change their types', 100, {});
+export const ddlUnderReads = ddl('columns change their types all the time', 10, { restMs: 1 });
+
+/**
+ * Deploys under load. No fault is noted: they harm no request. The entry is slow until the first one comes through, so
+ * that each meets statements that have begun.
+ */
+export const deploys: Aim = {
+  name: 'deploys',
+  durationMs: 4_000,
+  sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
+    "setting := set_config('app.tenant_id', tenant_id::text, true)",
+    "perform pg_sleep(0.01); setting := set_config('app.tenant_id', tenant_id::text, true)",
+  ]),
+  nemesis: async (stage, isOver) => {
+    heal(stage);
+    while (!isOver()) {
+      await deployInTime(stage);
+    }
+  },
+};
+
+/** One read after another whose answer comes too late. No fault is noted: their neighbours on the connection get theirs. */
+export const slowReads: Aim = {
+  name: 'some reads are not answered in time',
+  durationMs: 9_000,
+  nemesis: async (stage, isOver) => {
+    const [club] = stage.clubs as [Club];
+    const { ask, close } = openWire(stage.front.url, 10_000);
+    const headers = {
+      authorization: `Bearer ${await stage.token(club, 'sleeper', 'Member')}`,
+      'x-tenant-id': club.id,
+    };
+    await ask('GET', '/api/members/me', headers);
+    stage.back.judge = ({ from, type, text }) => {
+      stage.back.log.length = 0;
+      // Longer than an attempt. What was asked before it is answered.
+      return from === 'client' && type === 'B' && text.includes('sleeper') ? { delayMs: 5_000 } : 'pass';
+    };
+    while (!isOver()) {
+      await ask('GET', '/api/tasks', headers);
+      await sleep(1_000);
+    }
+    close();
+    heal(stage);
+  },
+};
+
+/** Some connections die under a transaction, and no more. */
+export const twice: Aim = {
+  name: 'two connections die',
+  durationMs: DURATION_MS,
+  nemesis: async (stage, isOver, random) => {
+    let left = 2;
+    cutAt(stage, stage.back, (said) => isReadyInside(said) && left-- > 0, 'cut after', 1, random);
+    await untilOver(isOver);
+    heal(stage);
+  },
+};
+
+export const kills: Aim = {
+  name: 'backends die',
+  durationMs: DURATION_MS,
+  peaceMs: 2_000,
+  nemesis: async (stage: Stage, isOver) => {
+    heal(stage);
+    while (!isOver()) {
+      const at = { kind: 'backends terminated', from: stage.now(), to: stage.now() };
+      stage.faults.push(at);
+      await stage.look(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where usename like 'club\\_api%' and datname = current_database()`,
+      );
+      at.to = stage.now();
+      await sleep(100);
+    }
+  },
+};
+
+/** Longer than the service's deadline, shorter than the client's patience. */
+export const silence: Aim = {
+  name: 'connections fall silent',
+  durationMs: 10_500,
+  patienceMs: 10_000,
+  nemesis: async (stage, isOver, random) => {
+    await sleep(200);
+    const fault = { kind: 'silence', from: stage.now(), to: Number.POSITIVE_INFINITY };
+    stage.faults.push(fault);
+    let left = 2;
+    cutAt(stage, stage.back, (said) => isReadyInside(said) && left-- > 0, 'freeze', 1, random);
+    await untilOver(isOver);
+    heal(stage);
+    stage.back.cut();
+    fault.to = stage.now();
+  },
+};
+
+/** What runs another statement in the place of one that is prepared. */
+function instead(text: string): Buffer {
+  return Buffer.concat([message('P', `\0${text}\0\0\0`), message('B', '\0'.repeat(8))]);
+}

@@ -1,0 +1,55 @@
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { root } from '../../../setup/source.js';
+import type { Habits } from '../campaign.js';
+import type { Charge } from '../checker/verdict.js';
+import type { Aim } from './aims.js';
+
+/** Something that is wrong with the service on purpose, and what gives it away. */
+export interface Defect {
+  name: string;
+  charge: Charge;
+  aim: Aim;
+  habits: Habits;
+  /** What is done to the database under test. */
+  sql?: string;
+  /** What is done to a copy of the program. */
+  patches?: Patch[];
+}
+
+/** In this file, this text becomes that one. */
+export type Patch = [file: string, from: string | RegExp, to: string];
+
+const copies = join(root, '.tap/chaos');
+
+/** Reads share connections in every run, whatever the program's own number is: what they share may go wrong. */
+const SHARED_READS: Patch = ['config.js', /READS_PER_CONNECTION = \d+;/, 'READS_PER_CONNECTION = 8;'];
+
+/**
+ * Copies the program, defect included, and answers with the file to run. The source itself knows no defect.
+ *
+ * @param name of the copy's folder
+ */
+export async function copyProgram(name: string, patches: Patch[] = []): Promise<string> {
+  const directory = join(copies, name);
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(copies, { recursive: true });
+  // The program reads its release two folders up.
+  await symlink(join(root, 'sql'), join(copies, 'sql')).catch(() => {});
+  await cp(join(root, 'dist'), directory, {
+    recursive: true,
+    filter: (path) => !/\/dist\/development|\.map$|tsbuildinfo$/.test(path),
+  });
+  for (const [file, from, to] of [SHARED_READS, ...patches]) {
+    const path = join(directory, file);
+    const text = await readFile(path, 'utf8');
+    if (text.split(from).length !== 2) {
+      throw new Error(`${file} does not have the text once: ${from}`);
+    }
+    await writeFile(
+      path,
+      text.replace(from, () => to),
+    );
+  }
+  return relative(root, join(directory, 'server.js'));
+}

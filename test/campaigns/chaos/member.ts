@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Role } from '../../../src/auth/roles.js';
+import { isUnknown, type Operation, type Row } from './history.js';
+import type { Club, Stage } from './stage.js';
+import { type Ask, openWire, randomOf } from './wire.js';
+
+/** Somebody in a club, whose requests come one after another and are all written down. */
+export interface Member {
+  club: Club;
+  role: Role;
+  id: string;
+  random(): number;
+  /** Sends a request, notes what came of it, and answers with the note. */
+  act(request: Request): Promise<Noted>;
+  leave(): void;
+}
+
+export interface Request
+  extends Pick<Operation, 'kind' | 'target' | 'key' | 'marker' | 'named' | 'content' | 'capacity'> {
+  method: string;
+  path: string;
+  body?: unknown;
+}
+
+/** A note, and the first row as it was sent. */
+export interface Noted {
+  operation: Operation;
+  // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
+  body: any;
+}
+
+const CANARY = /canary-[a-z]+-[0-9a-f]+/g;
+
+/** The clubs that a text shows something of, other than this one. */
+export function strangersIn(text: string, canary: string): string[] {
+  return [...new Set(text.match(CANARY))].filter((other) => other !== canary);
+}
+
+/** Joins the club: the first request makes the member, before anything goes wrong. */
+export async function join(
+  stage: Stage,
+  club: Club,
+  subject: string,
+  role: Role,
+  notes: Operation[],
+  { seed, patienceMs }: { seed: number; patienceMs: number },
+): Promise<Member> {
+  const { ask, close } = openWire(stage.front.url, patienceMs);
+  const headers = {
+    authorization: `Bearer ${await stage.token(club, subject, role)}`,
+    'x-tenant-id': club.id,
+  };
+  const id = await ownId(ask, headers);
+  return {
+    club,
+    role,
+    id,
+    random: randomOf(seed),
+    leave: close,
+    act: async ({ method, path, body, ...about }) => {
+      const called = stage.now();
+      const key = about.key === undefined ? {} : { 'idempotency-key': about.key };
+      const heard = await ask(method, path, { ...headers, ...key }, body);
+      const operation: Operation = {
+        ...about,
+        club: club.canary,
+        member: id,
+        called,
+        returned: stage.now(),
+        ...('failure' in heard
+          ? { status: null, failure: heard.failure, rows: [], strangers: [] }
+          : {
+              status: heard.status,
+              ...(heard.body?.code !== undefined && { code: heard.body.code }),
+              retryAfter: heard.retryAfter,
+              rows: heard.status < 300 ? rowsOf(heard.body) : [],
+              strangers: strangersIn(heard.text, club.canary),
+            }),
+      };
+      const clubId = 'failure' in heard ? undefined : heard.body?.clubId;
+      if (clubId !== undefined && clubId !== club.id) {
+        operation.strangers.push(clubId);
+      }
+      notes.push(operation);
+      if (isUnknown(operation)) {
+        await sleep(20);
+      }
+      return { operation, body: 'failure' in heard ? undefined : heard.body };
+    },
+  };
+}
+
+/** Joining is no part of what is judged, and some planted defects make it fail now and then. */
+async function ownId(ask: Ask, headers: Record<string, string>): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const heard = await ask('GET', '/api/members/me', headers);
+    if (!('failure' in heard) && heard.status === 200) {
+      return heard.body.id;
+    }
+    if (tries === 10) {
+      throw new Error(`A member cannot join: ${JSON.stringify(heard)}`);
+    }
+    await sleep(50);
+  }
+}
+
+/** Tasks and shifts, of a list or alone; of members and signups nothing has a version. */
+// biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
+function rowsOf(body: any): Row[] {
+  const rows = Array.isArray(body) ? body : body === undefined ? [] : [body];
+  return rows
+    .filter(({ version }) => version !== undefined)
+    .map(({ id, version, title, state, capacity, signupCount, signups }) => ({
+      id,
+      version,
+      content: `${title}|${state ?? capacity}`,
+      ...(capacity !== undefined && { capacity, signupCount }),
+      ...(signups !== undefined && {
+        members: signups.map(({ memberId }: { memberId: string }) => memberId),
+      }),
+    }));
+}

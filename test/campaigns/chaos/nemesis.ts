@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { asksFor } from '../../setup/protocol.js';
+import type { Message, TestProxy, Verdict } from '../../setup/proxy.js';
+import { OPERATORS } from './operators.js';
+import { BACKENDS, type Stage } from './stage.js';
+
+/** One way to do harm, healed when it returns. */
+export type Harm = (stage: Stage, random: () => number) => Promise<void>;
+
+async function someBackends({ look }: Stage, random: () => number): Promise<number[]> {
+  const pids = (await look(`select pid ${BACKENDS}`)).map(({ pid }) => pid as number);
+  return random() < 0.3 ? pids : pids.slice(0, 1 + Math.floor(random() * 2));
+}
+
+/** Breaks a connection, or what it says, at the messages that fit, with some probability. */
+export function cutAt(
+  stage: Stage,
+  proxy: TestProxy,
+  fits: (message: Message) => boolean,
+  verdict: Verdict,
+  chance: number,
+  random: () => number,
+): void {
+  proxy.judge = (message) => {
+    proxy.log.length = 0;
+    if (!fits(message) || random() >= chance) {
+      return 'pass';
+    }
+    stage.faults.push({
+      kind: `${verdict} ${message.from} ${message.type}`,
+      from: stage.now(),
+      to: stage.now(),
+    });
+    return verdict;
+  };
+}
+
+/** Lets everything through again. */
+export function heal({ front, back }: Stage): void {
+  for (const proxy of [front, back]) {
+    proxy.judge = () => {
+      proxy.log.length = 0;
+      return 'pass';
+    };
+    proxy.greeting = 'connect';
+  }
+}
+
+export const isCommit = asksFor('commit');
+export const isCommitted = ({ from, type, text }: Message) =>
+  from === 'server' && type === 'C' && text.startsWith('COMMIT');
+
+const storm =
+  (side: 'front' | 'back', fits: (message: Message) => boolean, verdict: Verdict, chance: number): Harm =>
+  async (stage, random) => {
+    cutAt(stage, stage[side], fits, verdict, chance, random);
+    await sleep(300 + random() * 900);
+    heal(stage);
+  };
+
+const restartPostgres =
+  (signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Harm =>
+  async ({ victim, back, database }) => {
+    await victim.restart(signal);
+    back.aim(victim.urls(database).api);
+  };
+
+const everything = () => true;
+
+/** Every way to do harm, by name. */
+export const HARMS: Record<string, Harm> = {
+  'backends terminated': async (stage, random) => {
+    for (let kills = 0; kills < 5; kills += 1) {
+      const pids = await someBackends(stage, random);
+      await stage.look('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids]);
+      await sleep(random() * 80);
+    }
+  },
+  'a backend killed, so PostgreSQL recovers': async (stage, random) => {
+    for (const pid of (await someBackends(stage, random)).slice(0, 1)) {
+      process.kill(pid, 'SIGKILL');
+    }
+    await sleep(50);
+    await stage.victim.untilAccepting();
+  },
+  'PostgreSQL killed': restartPostgres('SIGKILL'),
+  'PostgreSQL stopped immediately': restartPostgres('SIGQUIT'),
+  'PostgreSQL restarted': restartPostgres('SIGINT'),
+  'the service killed': async ({ service }, random) => {
+    await service.kill();
+    await sleep(random() * 300);
+    await service.start();
+    await service.untilReady();
+  },
+  'the service frozen': async ({ service }, random) => {
+    service.freeze();
+    await sleep(100 + random() * 1_500);
+    service.resume();
+  },
+  'backends frozen': async (stage, random) => {
+    const pids = await someBackends(stage, random);
+    for (const pid of pids) {
+      process.kill(pid, 'SIGSTOP');
+    }
+    await sleep(100 + random() * 2_000);
+    for (const pid of pids) {
+      process.kill(pid, 'SIGCONT');
+    }
+  },
+  'connections to PostgreSQL frozen': async (stage, random) => {
+    let left = 1 + Math.floor(random() * 3);
+    stage.back.judge = () => {
+      stage.back.log.length = 0;
+      left -= 1;
+      return left >= 0 ? 'freeze' : 'pass';
+    };
+    await sleep(200 + random() * 1_500);
+    heal(stage);
+    stage.back.cut();
+  },
+  'PostgreSQL refuses': async ({ back }, random) => {
+    await back.stop();
+    await sleep(random() * 800);
+    await back.start();
+  },
+  'PostgreSQL hangs up': async (stage, random) => {
+    stage.back.greeting = 'hang up';
+    stage.back.cut();
+    await sleep(random() * 800);
+    heal(stage);
+  },
+  'PostgreSQL says nothing': async (stage, random) => {
+    stage.back.greeting = 'say nothing';
+    stage.back.cut();
+    await sleep(random() * 800);
+    heal(stage);
+    stage.back.cut();
+  },
+  'cuts before any message to and from PostgreSQL': storm('back', everything, 'cut before', 0.01),
+  'cuts after any message to and from PostgreSQL': storm('back', everything, 'cut after', 0.01),
+  'cuts before COMMIT': storm('back', isCommit, 'cut before', 0.2),
+  'cuts after COMMIT': storm('back', isCommit, 'cut after', 0.2),
+  'cuts before the answer to COMMIT': storm('back', isCommitted, 'cut before', 0.2),
+  'cuts after the answer to COMMIT': storm('back', isCommitted, 'cut after', 0.2),
+  'cuts before a part of a request or an answer': storm('front', everything, 'cut before', 0.05),
+  'cuts after a part of a request or an answer': storm('front', everything, 'cut after', 0.05),
+  'slow messages': storm('back', everything, { delayMs: 20 }, 0.2),
+  ...OPERATORS,
+};
+
+/** Does every harm, in an order that the seed decides, with some peace in between. */
+export async function rage(stage: Stage, isOver: () => boolean, random: () => number): Promise<void> {
+  heal(stage);
+  let order: string[] = [];
+  while (!isOver()) {
+    await sleep(200 + random() * 1_800);
+    if (order.length === 0) {
+      order = Object.keys(HARMS)
+        .map((name): [number, string] => [random(), name])
+        .sort()
+        .map(([, name]) => name);
+    }
+    const kind = order.pop() as string;
+    const fault = { kind, from: stage.now(), to: Number.POSITIVE_INFINITY };
+    stage.faults.push(fault);
+    await HARMS[kind]?.(stage, random);
+    fault.to = stage.now();
+  }
+  heal(stage);
+}

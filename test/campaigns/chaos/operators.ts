@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../../../src/deploy/client.js';
+import { deploy } from '../../../src/deploy/deploy.js';
+import type { Harm } from './nemesis.js';
+import { BACKENDS, type Stage } from './stage.js';
+
+/** Something is so for a while. */
+const forAWhile =
+  (harm: string, cure: string, mostMs: number): Harm =>
+  async ({ look, database }, random) => {
+    await look(harm.replace('DATABASE', database));
+    await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
+    await sleep(random() * mostMs);
+    await look(cure.replace('DATABASE', database));
+    // Sessions keep what they began with.
+    await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
+  };
+
+/** Holds a lock on a table, as somebody does who has left a transaction open. */
+const locking =
+  (table: string): Harm =>
+  async ({ victim, database }: Stage, random) => {
+    await withClient(victim.urls(database).admin, async (client) => {
+      await client.query(`begin; lock table ${table} in access exclusive mode`);
+      await sleep(random() * 2_000);
+      await client.query('commit');
+    });
+  };
+
+/** The types that texts may have without a change of what they hold; the last one is theirs. */
+export const COLUMN_TYPES = ['varchar(10000)', 'text'] as const;
+
+/** Gives a text of each table another type: prepared statements that answer with it answer with other columns. */
+export async function changeColumnTypes({ look }: Stage, type: (typeof COLUMN_TYPES)[number]): Promise<void> {
+  await look(`alter table app.tasks alter column description type ${type}`);
+  await look(`alter table app.shifts alter column description type ${type}`);
+}
+
+const DEPLOY_MS = 10_000;
+
+/** Deploys, and notes when that takes too long: the requests keep a lock from it, and it goes on trying. */
+export async function deployInTime({ victim, database, failedDeploys }: Stage): Promise<void> {
+  const began = performance.now();
+  const deploying = deploy(victim.urls(database).migration).then(
+    () => true,
+    (error: Error) => {
+      failedDeploys.push(`a deploy failed: ${error.message}`);
+      return true;
+    },
+  );
+  const isOver = await Promise.race([deploying, sleep(DEPLOY_MS, false, { ref: false })]);
+  if (!isOver) {
+    failedDeploys.push(`no deploy came through in ${Math.round(performance.now() - began)} ms`);
+  }
+}
+
+/** What people do to a database and to the identity provider while the service runs. */
+export const OPERATORS: Record<string, Harm> = {
+  'statements cancelled': async ({ look }, random) => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      await look(`select pg_cancel_backend(pid) ${BACKENDS}`);
+      await sleep(random() * 50);
+    }
+  },
+  'connections refused by a limit': forAWhile(
+    'alter database DATABASE connection limit 0',
+    'alter database DATABASE connection limit -1',
+    800,
+  ),
+  'the database read-only': forAWhile(
+    'alter role club_api in database DATABASE set default_transaction_read_only = on',
+    'alter role club_api in database DATABASE reset default_transaction_read_only',
+    800,
+  ),
+  'every statement out of time': forAWhile(
+    "alter role club_api in database DATABASE set statement_timeout = '2ms'",
+    'alter role club_api in database DATABASE reset statement_timeout',
+    800,
+  ),
+  'the right to tasks taken away': forAWhile(
+    'revoke select, update on app.tasks from club_api',
+    `grant select on app.tasks to club_api;
+     grant update (title, description, due_at, assignee_id, state) on app.tasks to club_api`,
+    500,
+  ),
+  'the disk full': async ({ look }, random) => {
+    await look(
+      `create function public.full_disk() returns trigger language plpgsql as $$ begin raise exception using errcode = '53100'; end $$;
+       create trigger full_disk before insert or update on app.tasks for each row execute function public.full_disk();
+       create trigger full_disk before insert on app.shift_signups for each row execute function public.full_disk()`,
+    );
+    await sleep(random() * 800);
+    await look(
+      'drop trigger full_disk on app.tasks; drop trigger full_disk on app.shift_signups; drop function public.full_disk',
+    );
+  },
+  'tasks locked': locking('app.tasks'),
+  'shifts locked': locking('app.shifts'),
+  'tables rewritten': async ({ look }) => {
+    await look('vacuum full app.tasks');
+    await look('vacuum full app.shift_signups');
+  },
+  'a column added and dropped': async ({ look }) => {
+    await look('alter table app.tasks add column colour text');
+    await sleep(100);
+    await look('alter table app.tasks drop column colour');
+  },
+  'columns of other types': async (stage) => {
+    for (const type of COLUMN_TYPES) {
+      await changeColumnTypes(stage, type);
+      await sleep(100);
+    }
+  },
+  'a deploy': deployInTime,
+  'the identity provider away': async ({ issuer }, random) => {
+    await issuer.stop();
+    await sleep(random() * 1_000);
+    await issuer.start();
+  },
+};

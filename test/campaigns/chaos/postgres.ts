@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Test } from 'tap';
+import { withClient } from '../../../src/deploy/client.js';
+import { startPostgres } from '../../../src/development/postgres/index.js';
+import { openTestCluster, urlOf } from '../../../src/development/test-cluster.js';
+
+/** A PostgreSQL that is there to be crashed. */
+export interface Victim {
+  /** Makes a deployed database and answers with its name. */
+  makeDatabase(): Promise<string>;
+  /** Where the server is now: each start has another port. */
+  urls(database: string): { admin: string; api: string; migration: string };
+  /** Runs SQL as the superuser, on a connection of its own. */
+  look<Row extends pg.QueryResultRow>(database: string, sql: string, values?: unknown[]): Promise<Row[]>;
+  /** Ends the server and starts it again: SIGKILL, SIGQUIT (immediately) or SIGINT (fast). */
+  restart(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void>;
+  /** Waits until it accepts connections. */
+  untilAccepting(): Promise<void>;
+}
+
+/** What a process may lose in a crash is nothing that was written; only a crash of the machine needs fsync. */
+const SETTINGS = { synchronous_commit: 'on', full_page_writes: 'on', max_connections: '60' };
+
+export async function startVictim(t: Test): Promise<Victim> {
+  const bin = process.env.TEST_POSTGRES_BIN || undefined;
+  const options = {
+    dataDir: await mkdtemp(join(tmpdir(), 'club-chaos-')),
+    throwaway: true,
+    bin,
+    settings: SETTINGS,
+  };
+  let server = await startPostgres(options);
+  t.teardown(() => server.stop());
+  const { cluster } = await openTestCluster({ TEST_DATABASE_URL: server.url('postgres') } as Parameters<
+    typeof openTestCluster
+  >[0]);
+
+  const admin = (database: string) => server.url(database);
+  const look: Victim['look'] = (database, sql, values) =>
+    withClient(admin(database), async (client) => (await client.query(sql, values)).rows);
+
+  const untilAccepting = async () => {
+    for (;;) {
+      const isUp = await look('postgres', 'select').then(
+        () => true,
+        () => false,
+      );
+      if (isUp) {
+        return;
+      }
+      await sleep(20);
+    }
+  };
+
+  return {
+    urls: (database) => ({
+      admin: admin(database),
+      api: urlOf(admin(database), database, cluster.api),
+      migration: urlOf(admin(database), database, cluster.migrator),
+    }),
+    look,
+    untilAccepting,
+    makeDatabase: async () => {
+      const name = `${cluster.template}_${randomBytes(4).toString('hex')}`;
+      await look('postgres', `create database ${name} template ${cluster.template}`);
+      await look('postgres', `revoke connect, temporary on database ${name} from public`);
+      await look('postgres', `grant connect on database ${name} to club_api, club_migrator`);
+      await look('postgres', `grant create on database ${name} to club_owner`);
+      return name;
+    },
+    restart: async (signal) => {
+      const [row] = await look<{ path: string }>(
+        'postgres',
+        `select current_setting('data_directory') as path`,
+      );
+      const pid = Number.parseInt(await readFile(join(row?.path ?? '', 'postmaster.pid'), 'utf8'), 10);
+      process.kill(pid, signal);
+      while (isAlive(pid)) {
+        await sleep(20);
+      }
+      server = await startPostgres(options);
+      await untilAccepting();
+    },
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Test } from 'tap';
+import { startFlags } from '../../../src/development/start.js';
+import { root } from '../../setup/source.js';
+
+/** The service as it ships: a process of its own, to be killed, frozen and started again. */
+export interface ServiceProcess {
+  url: string;
+  /** Of the process that was started last; 0 before. */
+  readonly pid: number;
+  /** Ends and errors that nobody asked for. */
+  readonly crashes: string[];
+  /** What the log says of answers 500. */
+  readonly bugs: string[];
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  freeze(): void;
+  resume(): void;
+  /** Waits until it has a database. */
+  untilReady(): Promise<void>;
+}
+
+/** Longer than any start; what takes more is a failure of its own. */
+const START_MS = 30_000;
+
+/** @param isLogRead whether its log is looked through; who counts on every core does not want that */
+export async function prepareService(
+  t: Test,
+  program: string,
+  environment: Record<string, string>,
+  isLogRead = true,
+): Promise<ServiceProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const flags = startFlags(root);
+  const crashes: string[] = [];
+  const bugs: string[] = [];
+  let child: ChildProcess | undefined;
+  let isWanted = false;
+
+  const until = async (path: string, isEnough: (status: number, text: string) => boolean) => {
+    for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(20)) {
+      const [status, text] = await fetch(url + path, { signal: AbortSignal.timeout(1_000) }).then(
+        async (response): Promise<[number, string]> => [response.status, await response.text()],
+        (): [number, string] => [0, ''],
+      );
+      if (isEnough(status, text)) {
+        return;
+      }
+    }
+    throw new Error(`The service does not answer ${path}.`);
+  };
+
+  const start = async () => {
+    isWanted = true;
+    const process_ = spawn(process.execPath, [...flags, program], {
+      env: { ...environment, PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port) },
+      stdio: ['ignore', isLogRead ? 'pipe' : 'ignore', 'pipe'],
+    });
+    child = process_;
+    process_.on('exit', (code, signal) => {
+      if (isWanted && child === process_) {
+        crashes.push(`the process ended with ${signal ?? code}`);
+      }
+    });
+    createInterface(process_.stderr as Readable).on('line', (line) => {
+      if (/^\S*(Error|Warning)|unhandled|uncaught/i.test(line)) {
+        crashes.push(line);
+      }
+    });
+    if (process_.stdout !== null) {
+      createInterface(process_.stdout).on('line', (line) => {
+        if (line.includes('"internal_error"') && bugs.length < 20) {
+          bugs.push(line);
+        }
+      });
+    }
+    await until('/livez', (status) => status === 200);
+  };
+  const kill = async () => {
+    isWanted = false;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  };
+  t.teardown(kill);
+  return {
+    url,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    crashes,
+    bugs,
+    start,
+    kill,
+    freeze: () => child?.kill('SIGSTOP'),
+    resume: () => child?.kill('SIGCONT'),
+    // The audit finds a defect that was planted by SQL, and would never let the service be ready: that is not the question.
+    untilReady: () => until('/readyz', (status, text) => status === 200 || text.includes('audit found')),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

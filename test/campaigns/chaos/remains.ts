@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Recovery, Remains, Remnant } from './history.js';
+import { strangersIn } from './member.js';
+import { POOL_SIZE, type Stage } from './stage.js';
+import { openWire } from './wire.js';
+
+const SESSIONS = `from pg_stat_activity where usename like 'club\\_api%' and datname = current_database()`;
+
+/** Waits until nothing is under way in the database any more. */
+export async function untilCalm({ look }: Stage): Promise<void> {
+  for (let calm = 0; calm < 4; await sleep(100)) {
+    const busy = await look(`select ${SESSIONS} and state <> 'idle'`);
+    calm = busy.length === 0 ? calm + 1 : 0;
+  }
+}
+
+/** Reads everything that is left, past every policy. */
+export async function readRemains({ look }: Stage): Promise<Remains> {
+  const rowsOf = async (table: string, columns: string) =>
+    (await look(
+      `select club.slug as club, row::text as text, ${columns}
+       from app.${table} as row join app.clubs as club on club.id = row.tenant_id`,
+    )) as (Remnant & { text: string })[];
+  const MARK = `substring(description from 'canary-[a-z]+-[0-9a-f]+ mark-[0-9]+') as marker`;
+  const remnants = async (table: string, columns: string): Promise<Remnant[]> =>
+    (await rowsOf(table, `row.id, version, ${MARK}, ${columns}`)).map(({ text, ...row }) => ({
+      ...row,
+      strangers: strangersIn(text, row.club),
+    }));
+  const others: string[] = [];
+  for (const table of ['members', 'shift_signups', 'idempotency_keys']) {
+    for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
+      others.push(...strangersIn(text, club).map((other) => `a row of ${table} of ${club} holds ${other}`));
+    }
+  }
+  return {
+    tasks: await remnants('tasks', `title || '|' || state as content`),
+    shifts: await remnants(
+      'shifts',
+      `title || '|' || capacity as content, capacity, signup_count as "signupCount"`,
+    ),
+    signups: (await look('select shift_id as shift, member_id as member from app.shift_signups')) as {
+      shift: string;
+      member: string;
+    }[],
+    strangers: others,
+  };
+}
+
+/** Looks whether the service is as good as new: every slot at work, and nobody waits. */
+export async function probeRecovery(stage: Stage): Promise<Recovery> {
+  const { look, victim, database, clubs, service } = stage;
+  const refused: string[] = [];
+  let slowestMs = 0;
+  const wires: ReturnType<typeof openWire>[] = [];
+  const workers = await Promise.all(
+    clubs.slice(0, 2).map(async (club) => {
+      const token = await stage.token(club, 'prober', 'Manager');
+      const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club.id };
+      return async (method: string, path: string, body?: unknown) => {
+        const wire = openWire(service.url, 10_000);
+        wires.push(wire);
+        const began = performance.now();
+        const heard = await wire.ask(method, path, headers, body);
+        slowestMs = Math.max(slowestMs, performance.now() - began);
+        if ('failure' in heard || heard.status >= 300) {
+          refused.push(`${method} ${path}: ${'failure' in heard ? heard.failure : heard.text}`);
+        }
+        return 'failure' in heard ? undefined : heard.body;
+      };
+    }),
+  );
+  const tasks = await Promise.all(workers.map((ask) => ask('POST', '/api/tasks', { title: 'Probe' })));
+  for (let turn = 0; turn < 3; turn += 1) {
+    await Promise.all(workers.flatMap((ask) => [ask('GET', '/api/tasks'), ask('GET', '/api/shifts')]));
+  }
+
+  // Whoever wants to write these tasks waits, with a slot.
+  const { withClient } = await import('../../../src/deploy/client.js');
+  const usable = await withClient(victim.urls(database).admin, async (client) => {
+    await client.query('begin');
+    const ids = tasks.map((task) => task?.id).filter((id) => id !== undefined);
+    await client.query('select from app.tasks where id = any ($1) for update', [ids]);
+    const writes = workers.flatMap((ask, club) =>
+      Array.from({ length: POOL_SIZE }, (_, n) =>
+        ask('PATCH', `/api/tasks/${tasks[club]?.id}`, { description: `Probe ${n}` }),
+      ),
+    );
+    let most = 0;
+    for (let tries = 0; tries < 50 && most < POOL_SIZE; tries += 1) {
+      await sleep(20);
+      const waiting = await look(`select ${SESSIONS} and wait_event_type = 'Lock'`);
+      most = Math.max(most, waiting.length);
+    }
+    await client.query('rollback');
+    await Promise.all(writes);
+    return most;
+  });
+  const sessions = (await look(`select ${SESSIONS}`)).length;
+  for (const wire of wires) {
+    wire.close();
+  }
+  // The writers of the probe compete on purpose: one of each club may lose to the others.
+  const broken = refused.filter((refusal) => !refusal.includes('task_version_conflict'));
+  return { poolSize: POOL_SIZE, sessions, usable, refused: broken, slowestMs };
+}

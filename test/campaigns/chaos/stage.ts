@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { Role } from '../../../src/auth/roles.js';
+import { provisionClub } from '../../../src/deploy/provision-club.js';
+import { signToken, startIssuer } from '../../../src/development/issuer.js';
+import { type Splitter, startProxy, type TestProxy } from '../../setup/proxy.js';
+import { root } from '../../setup/source.js';
+import type { Fault } from './history.js';
+import type { Victim } from './postgres.js';
+import { prepareService, type ServiceProcess } from './process.js';
+
+export const POOL_SIZE = 4;
+/** The sessions of the service, as the statements end that look for them. */
+export const BACKENDS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
+  and datname = current_database()`;
+const AUDIENCE = 'club-management-service';
+
+/** A club and its canary: a word that every text of it bears and no other club's does. */
+export interface Club {
+  id: string;
+  canary: string;
+}
+
+/** Clients, a proxy, the service's process, a proxy, PostgreSQL; and a clock. */
+export interface Stage {
+  victim: Victim;
+  database: string;
+  service: ServiceProcess;
+  /** Between the clients and the service. */
+  front: TestProxy;
+  /** Between the service and PostgreSQL. */
+  back: TestProxy;
+  /** Whoever signs the tokens. */
+  issuer: { stop(): Promise<void>; start(): Promise<void> };
+  clubs: Club[];
+  faults: Fault[];
+  /** Deploys that did not come through, in words. */
+  failedDeploys: string[];
+  now(): number;
+  token(club: Club, subject: string, role: Role): Promise<string>;
+  look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
+}
+
+export interface StageOptions {
+  /** The file that the process runs, from the root of the project. */
+  program: string;
+  /** Changes the database before the service starts. */
+  prepare?: string;
+}
+
+/** Sets everything up: a database with three clubs, the service on it, proxies on both sides. */
+export async function setStage(t: Test, victim: Victim, { program, prepare }: StageOptions): Promise<Stage> {
+  const database = await victim.makeDatabase();
+  const { api, migration } = victim.urls(database);
+  const back = await startProxy(t, api);
+  const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
+  let running = await startIssuer(directory);
+  const { issuer } = running;
+  t.teardown(async () => {
+    await running.stop();
+    await rm(directory, { recursive: true });
+  });
+  const clubs: Club[] = [];
+  for (const name of ['north', 'south', 'west']) {
+    const canary = `canary-${name}-${randomBytes(4).toString('hex')}`;
+    const id = await provisionClub(migration, { name: canary, slug: canary, timeZone: 'Europe/Berlin' });
+    clubs.push({ id, canary });
+  }
+  if (prepare !== undefined) {
+    await victim.look(database, prepare);
+  }
+  const service = await prepareService(t, join(root, program), {
+    DATABASE_URL: back.url,
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
+    AUTH_ISSUER: issuer.url,
+    AUTH_AUDIENCE: AUDIENCE,
+    LOG_LEVEL: 'error',
+    // A storm of a few callers: what it wants to see is what becomes of their requests.
+    RATE_LIMIT_PER_MINUTE: '0',
+  });
+  await service.start();
+  await service.untilReady();
+  const front = await startProxy(t, service.url, splitHttp);
+  const began = performance.now();
+  return {
+    victim,
+    database,
+    service,
+    front,
+    back,
+    issuer: {
+      stop: () => running.stop(),
+      start: async () => {
+        running = await startIssuer(directory);
+      },
+    },
+    clubs,
+    faults: [],
+    failedDeploys: [],
+    now: () => Math.round((performance.now() - began) * 1000) / 1000,
+    token: ({ id, canary }, subject, role) =>
+      signToken(issuer, AUDIENCE, {
+        sub: `${subject}-${canary}`,
+        name: `${canary} ${subject}`,
+        clubs: { [id]: role },
+      }),
+    look: (sql, values) => victim.look(database, sql, values),
+  };
+}
+
+/** HTTP falls into heads and bodies: what arrives at once is cut where the head ends. */
+const splitHttp: Splitter = () => (chunk) => {
+  const end = chunk.indexOf('\r\n\r\n') + 4;
+  return end < 4 || end === chunk.length ? [chunk] : [chunk.subarray(0, end), chunk.subarray(end)];
+};

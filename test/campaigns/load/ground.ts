@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { provisionClub } from '../../../src/deploy/provision-club.js';
+import { type Issuer, signToken, startIssuer } from '../../../src/development/issuer.js';
+import { freePort } from '../../setup/free-port.js';
+import { root } from '../../setup/source.js';
+import { startVictim, type Victim } from '../chaos/postgres.js';
+import { prepareService, type ServiceProcess } from '../chaos/process.js';
+import type { Request } from './generator.js';
+
+const AUDIENCE = 'club-management-service';
+
+/** The service as it ships, with its defaults, on a PostgreSQL of its own: what load is put on. */
+export interface Ground {
+  service: ServiceProcess;
+  /** Where health is answered beside the port of the service. */
+  adminUrl: string;
+  makeClub(slug: string): Promise<string>;
+  /** Somebody with a role in the club, who can word requests. */
+  join(club: string, subject: string, role: string): Promise<Member>;
+  look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
+}
+
+/** Words a request of this member, ready for the wire. */
+export type Member = (method: string, path: string, body?: unknown) => Request;
+
+export async function layGround(t: Test): Promise<Ground> {
+  const victim = await startVictim(t);
+  const database = await victim.makeDatabase();
+  const { api, migration } = victim.urls(database);
+  const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
+  const { issuer, stop } = await startIssuer(directory);
+  t.teardown(async () => {
+    await stop();
+    await rm(directory, { recursive: true });
+  });
+  const metricsPort = String(await freePort());
+  const environment = {
+    DATABASE_URL: api,
+    AUTH_ISSUER: issuer.url,
+    AUTH_AUDIENCE: AUDIENCE,
+    METRICS_PORT: metricsPort,
+  };
+  const service = await prepareService(t, join(root, 'dist/server.js'), environment, false);
+  await service.start();
+  await service.untilReady();
+  return {
+    service,
+    adminUrl: `http://127.0.0.1:${metricsPort}`,
+    makeClub: (slug) => provisionClub(migration, { name: slug, slug, timeZone: 'Europe/Berlin' }),
+    join: (club, subject, role) => wording(issuer, club, subject, role),
+    look: (sql, values) => victim.look(database, sql, values),
+  };
+}
+
+async function wording(issuer: Issuer, club: string, subject: string, role: string): Promise<Member> {
+  const token = await signToken(issuer, AUDIENCE, { sub: subject, name: subject, clubs: { [club]: role } });
+  const who = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
+  return (method, path, body) => {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const type =
+      body === undefined
+        ? ''
+        : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`;
+    return Buffer.from(`${method} ${path} HTTP/1.1\r\n${who}${type}\r\n${text}`);
+  };
+}

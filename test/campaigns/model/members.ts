@@ -1,0 +1,81 @@
+/** The rules of members: created by their first request, refreshed by a token that is not older. */
+import type { Role } from '../../../src/auth/roles.js';
+import { type Caller, type Club, type Member, reaches, type Token, type World } from './state.js';
+
+/** The name that the claims give: `name`, else the local part of `email`. */
+const nameOf = ({ name, email }: Token) => name ?? email?.split('@')[0] ?? null;
+
+export const memberOf = (club: Club, subject: string): Member | undefined =>
+  [...club.members.values()].find((member) => member.subject === subject);
+
+/** Whether the token is older than the one that last changed the member. */
+function isOlder(member: Member, { issuedAt }: Token): boolean {
+  return member.issuedAt !== null && (issuedAt === null || issuedAt < member.issuedAt);
+}
+
+/** Whether a request with the token leaves the member as it is: older tokens do, and those that say nothing new. */
+export function isCurrent(member: Member, token: Token, role: Role): boolean {
+  const { name, email } = member;
+  const saysSame =
+    (nameOf(token) ?? name) === name && (token.email ?? email) === email && role === member.role;
+  return isOlder(member, token) || saysSame;
+}
+
+/** Writes what the token says: makes the member, or refreshes it unless the token is older, which answers undefined. */
+export function syncMember(
+  world: World,
+  club: Club,
+  token: Token,
+  role: Role,
+  id: string,
+): Member | undefined {
+  const { subject, email, issuedAt } = token;
+  const member = memberOf(club, subject);
+  if (member === undefined) {
+    const name = nameOf(token) ?? 'Member';
+    const joined = { id, subject, name, email, role, issuedAt, order: ++world.births };
+    club.members.set(id, joined);
+    return joined;
+  }
+  if (isOlder(member, token)) {
+    return undefined;
+  }
+  return Object.assign(member, {
+    name: nameOf(token) ?? member.name,
+    email: email ?? member.email,
+    role,
+    issuedAt,
+  });
+}
+
+/** The member behind a request, made or refreshed as the request's token says. */
+export function enter(world: World, club: Club, token: Token, role: Role, newId: string): Member {
+  const member = memberOf(club, token.subject);
+  if (member === undefined || !isCurrent(member, token, role)) {
+    syncMember(world, club, token, role, newId);
+  }
+  return memberOf(club, token.subject) as Member;
+}
+
+/** What an operator's erasure leaves of a member. */
+export function erase(member: Member): void {
+  Object.assign(member, {
+    subject: `erased:${member.id}`,
+    name: 'Former member',
+    email: null,
+    issuedAt: null,
+  });
+}
+
+/** A member as the caller may see it, but for the times. */
+export function memberDto({ club, role, member: self }: Caller, member: Member) {
+  const isSelf = member.id === self.id;
+  return {
+    id: member.id,
+    clubId: club.id,
+    displayName: member.name,
+    email: isSelf || reaches(role, 'Manager') ? member.email : null,
+    role: member.role,
+    externalUserId: isSelf || reaches(role, 'Admin') ? member.subject : null,
+  };
+}

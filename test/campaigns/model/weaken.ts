@@ -1,0 +1,34 @@
+/** Databases that have one rule less. A model that agrees with one of them does not know that rule. */
+import type { TestDatabase } from '../../setup/database.js';
+
+export interface Mutant {
+  name: string;
+  /** SQL that weakens the database. */
+  sql?: string;
+  /** A function, and what is replaced in its definition. */
+  routine?: string;
+  replace?: [from: string, to: string][];
+  /** Where else than in raw SQL it is looked for: many rules of the database only matter when the service forgets its own. */
+  also?: ('http' | 'rush')[];
+}
+
+/** Applies the mutant, if there is one, to a database that is thrown away. */
+export async function weaken(db: TestDatabase, mutant: Mutant | undefined): Promise<void> {
+  const { sql, routine, replace = [] } = mutant ?? {};
+  if (sql !== undefined) {
+    await db.look(sql);
+  }
+  if (routine !== undefined) {
+    const [row] = await db.look<{ text: string }>('select pg_get_functiondef($1::regprocedure) as text', [
+      routine,
+    ]);
+    let text = row?.text ?? '';
+    for (const [from, to] of replace) {
+      if (!text.includes(from)) {
+        throw new Error(`${routine} does not hold “${from}” any more: the mutant is none.`);
+      }
+      text = text.replaceAll(from, to);
+    }
+    await db.look(text);
+  }
+}

@@ -1,0 +1,169 @@
+import t from 'tap';
+import type { Query } from '../../src/database/sql.js';
+import type { Order, Page } from '../../src/http/pagination.js';
+import { listMembers, memberOrders } from '../../src/members/queries.js';
+import { listShifts, shiftOrders } from '../../src/shifts/queries.js';
+import { listTasks, taskOrders } from '../../src/tasks/queries.js';
+import { callerOf } from '../setup/caller.js';
+import { makeDatabase } from '../setup/database.js';
+import { prepared, readStatementOf } from '../setup/read-statement.js';
+import { connectAsRuntime } from '../setup/runtime.js';
+
+// What PostgreSQL makes of the service's own statements, as the service's own role, in one club of a million tasks. Small
+// tables are read whole whatever indexes there are, so nothing smaller shows it.
+const TASKS = 1_000_000;
+const SHIFTS = 200_000;
+const MEMBERS = 20_000;
+
+t.setTimeout(300_000);
+const db = await makeDatabase(t);
+const club = await db.makeClub('north');
+const runtime = await connectAsRuntime(t, db);
+const caller = { clubId: club, subject: 'anna', role: 'Manager' as const };
+const anna = await runtime.join(caller);
+// As the service's sessions have it.
+await runtime.client.query('set plan_cache_mode = force_generic_plan');
+
+/** Fills a table; its indexes are made afterwards, which is much quicker. */
+async function fill(table: string, insert: string): Promise<void> {
+  const indexes = await db.look<{ name: string; definition: string }>(
+    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+     from pg_index where indrelid = $1::regclass and not indisprimary and not indisunique`,
+    [table],
+  );
+  for (const { name } of indexes) {
+    await db.look(`drop index ${name}`);
+  }
+  await db.look(`set session_replication_role = replica; ${insert}`);
+  for (const { definition } of indexes) {
+    await db.look(definition);
+  }
+  await db.look(`vacuum analyze ${table}`);
+}
+
+t.before(async () => {
+  await fill(
+    'app.members',
+    `insert into app.members (tenant_id, id, external_user_id, display_name, role, joined_at)
+     select '${club}', gen_random_uuid(), 'member-' || n, 'Member ' || n * 7919::bigint % ${MEMBERS}, 'Member', now() - n * interval '1 minute'
+     from generate_series(1, ${MEMBERS}) n`,
+  );
+  await fill(
+    'app.tasks',
+    `insert into app.tasks (tenant_id, id, title, state, assignee_id, due_at, created_at, updated_at, created_by_id)
+     select '${club}', gen_random_uuid(), 'Task ' || n * 7919::bigint % ${TASKS},
+       case when n % 1000 = 0 then 'Review' when n % 3 = 0 then 'Assigned' else 'Open' end,
+       case when n % 1000 = 0 or n % 3 = 0 then '${anna}'::uuid end,
+       case when n % 2 = 0 then now() + (n % 1000 - 500) * interval '1 hour' end,
+       now() - n * interval '1 second', now() - n % 5000 * interval '1 minute', null
+     from generate_series(1, ${TASKS}) n`,
+  );
+  await fill(
+    'app.shifts',
+    `insert into app.shifts (tenant_id, id, title, starts_at, ends_at, capacity, created_at, created_by_id)
+     select '${club}', gen_random_uuid(), 'Shift ' || n * 7919::bigint % ${SHIFTS}, now() + (n - ${SHIFTS / 2}) * interval '1 hour',
+       now() + (n - ${SHIFTS / 2} + 4) * interval '1 hour', 10, now() - n * interval '1 minute', null
+     from generate_series(1, ${SHIFTS}) n`,
+  );
+});
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** What was done to answer a read of the service, in its one statement, by the plan that a session keeps for any values. */
+async function planOf(query: Query<unknown>): Promise<Plan[]> {
+  const { text, literals } = prepared(await readStatementOf(callerOf(club, 'Manager', 'anna'), query));
+  // EXPLAIN of a statement with parameters plans it for their values, which a session of the service does not.
+  await runtime.client.query(`prepare list as ${text}`);
+  const { rows } = await runtime.client.query(`explain (analyze, format json) execute list ${literals}`);
+  await runtime.client.query('deallocate list');
+  return nodesOf(rows[0]['QUERY PLAN'][0].Plan);
+}
+
+const pageOf = (order: Order, descending: boolean, after?: Page['after']): Page => ({
+  order,
+  descending,
+  limit: 20,
+  after,
+  scope: '',
+});
+
+/** Rows that were looked at and thrown away, beside those of the page. */
+const thrownAway = (nodes: Plan[]) =>
+  nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0);
+/** What must not be there: a table or a club read whole, a sort, other processes, or an index passed over for the most part. */
+const faultsOf = (nodes: Plan[], most = 100) => [
+  ...nodes
+    .filter((node) => /Seq Scan|Sort|Bitmap|Hash|Material|Gather/.test(node['Node Type']))
+    .map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`),
+  ...(nodes.some((node) => node['Node Type'] === 'Limit' && node['Actual Loops'] === 1)
+    ? []
+    : ['not evaluated']),
+  ...(thrownAway(nodes) > most ? [`${thrownAway(nodes)} rows thrown away`] : []),
+];
+
+// In the middle of what was filled in, so that there is a page behind it.
+const twoDaysAgo = new Date(Date.now() - 48 * 3_600_000).toISOString();
+const LISTS = {
+  tasks: { orders: taskOrders, list: listTasks, middle: { instant: twoDaysAgo, text: 'Task 5' } },
+  shifts: {
+    orders: shiftOrders,
+    list: listShifts,
+    middle: { instant: twoDaysAgo, text: 'Shift 5' },
+  },
+  members: {
+    orders: memberOrders,
+    list: listMembers,
+    middle: { instant: twoDaysAgo, text: 'Member 5' },
+  },
+};
+
+for (const [name, { orders, list, middle }] of Object.entries(LISTS)) {
+  t.test(`${name}: a page in any order, the first or a later one, is read from an index`, async (t) => {
+    for (const [sort, order] of Object.entries(orders)) {
+      for (const descending of [false, true]) {
+        for (const after of [undefined, { key: middle[order.kind], id: anna }]) {
+          const nodes = await planOf(list({}, pageOf(order, descending, after)));
+          t.same(
+            faultsOf(nodes),
+            [],
+            `${sort} ${descending ? 'descending' : 'ascending'} ${after ? 'later' : 'first'}`,
+          );
+        }
+      }
+    }
+  });
+}
+
+t.test('tasks of a state or of somebody, in the usual order, are read from an index', async (t) => {
+  for (const filter of [
+    { state: ['Review'] },
+    { state: ['Open'] },
+    { assigneeId: 'me' },
+    { assigneeId: anna },
+    { assigneeId: 'none' },
+  ]) {
+    const nodes = await planOf(listTasks(filter as never, pageOf(taskOrders.createdAt, true)));
+    t.same(faultsOf(nodes), [], JSON.stringify(filter));
+  }
+});
+
+t.test('a window of shifts is read from an index, wherever it lies', async (t) => {
+  const hour = 3_600_000;
+  const at = (hours: number) => new Date(Date.now() + hours * hour).toISOString();
+  for (const start of [-SHIFTS / 2, 0, SHIFTS / 2 - 200]) {
+    const window = { from: at(start), to: at(start + 168) };
+    const nodes = await planOf(listShifts(window, pageOf(shiftOrders.startsAt, false)));
+    // A shift may last 31 days, so those that began within as many before the window are looked at.
+    t.same(faultsOf(nodes, 31 * 24), [], `from hour ${start}`);
+  }
+});

@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { readReport } from '../../src/audit/read.js';
+import { SNAPSHOT_MAJOR } from '../../src/audit/words.js';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
+import { createDatabase } from '../../src/development/database.js';
+import { makeDatabase } from '../setup/database.js';
+import { directory, start } from '../tools/fixtures/postgres.js';
+
+const audit = fileURLToPath(new URL('../../dist/audit.js', import.meta.url));
+
+// Processes, and a server that starts twice.
+t.setTimeout(90_000);
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** Runs the audit as an operator does. */
+async function run(url: string | undefined, ...args: string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [audit, ...args], {
+    env: { PATH: process.env.PATH, ...(url !== undefined && { AUDIT_DATABASE_URL: url }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
+  return { code, out, err };
+}
+
+/** Asserts that nothing was audited, and that one sentence says why. */
+function isImpossible(t: Test, { code, out, err }: Ended, sentence: RegExp) {
+  t.same([code, out], [2, ''], err);
+  t.match(err, sentence);
+  t.match(err, /^(The configuration is unusable:\n {2})?[^\n]+\.\n$/, 'one sentence');
+}
+
+t.test('a fresh deploy has no findings, and is audited as well on a standby, by club_auditor', async (t) => {
+  const dataDir = await directory(t);
+  const first = await start(t, dataDir);
+  await createDatabase(first, 'club');
+  await deploy(first.url('club', 'club_migrator', first.password));
+  const primary = await run(first.url('club', 'club_auditor', first.password));
+  t.match(primary, { code: 0, err: '' });
+  t.match(primary.out, /^No findings: the isolation of clubs holds/m);
+  t.match(primary.out, /^Audit of the database club$/m);
+  t.match(primary.out, /deployed\s+\S+Z; that of this checkout$/m);
+  t.match(primary.out, /fingerprint +[0-9a-f]{64}, the SHA-256 of\s+sql\/snapshot\.txt of this checkout$/m);
+  t.match(primary.out, /club_migrator -> club_owner\n +may become it, has its rights$/m);
+  t.match(primary.out, /update club_signup +signup_count\n +shifts_count, shifts_floor$/m);
+  t.same(
+    primary.out.split('\n').filter((line) => line.length > 100),
+    [],
+    'it fits a terminal of 100 columns',
+  );
+
+  await first.stop();
+  await writeFile(join(dataDir, 'cluster/standby.signal'), '');
+  const second = await start(t, dataDir);
+  const standby = await run(second.url('club', 'club_auditor', second.password));
+  t.match(standby, { code: 0, err: '' });
+  const rest = ({ out }: Ended) => out.replace(/^ +(server|audited) .*$/gm, '');
+  t.match(standby.out, /^ +server +PostgreSQL .*, a standby$/m);
+  t.equal(rest(standby), rest(primary), 'everything else is the same');
+});
+
+t.test(
+  'the report has every finding, role, right and policy, with why and the SQL that mends it',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await db.look(`
+    alter table app.tasks no force row level security;
+    create policy open on app.tasks for select to club_api using (true)`);
+    for (const args of [[], ['markdown']]) {
+      const { code, out, err } = await run(db.adminUrl, ...args);
+      t.same([code, err], [1, '']);
+      const plain = out.replaceAll(/[\\`|]/g, '').replaceAll(/\s+/g, ' ');
+      const { findings, roles, policies, access } = await readReport(db.adminUrl);
+      t.ok(findings.some(({ severity }) => severity === 'critical'));
+      t.ok(findings.some(({ severity }) => severity === 'warning'));
+      const said = [
+        ...findings.flatMap(({ code, object, title, why, fix }) => [`${code}: ${object}`, title, why, fix]),
+        ...roles.flatMap(({ role, purpose, why }) => [`${role}: ${purpose}`, why]),
+        ...policies.flatMap(({ using, check, comment }) => [using, check, comment]),
+        ...access.flatMap(({ columns, policies }) => [columns?.join(', '), policies.join(', ')]),
+      ];
+      const bare = (words: string) => words.replaceAll(/[\\`|:]/g, '').replaceAll(/\s+/g, ' ');
+      const isMissing = (words: string | null | undefined) => !bare(plain).includes(bare(words ?? ''));
+      t.same(said.filter(isMissing), [], `as ${args[0] ?? 'text'}`);
+    }
+    const markdown = await run(db.adminUrl, 'markdown');
+    t.match(markdown.out, '```sql\nalter table app.tasks force row level security\n```');
+    t.match(markdown.out, /^### warning: `policy_always_true` `app\.tasks\.open`$/m);
+  },
+);
+
+t.test('warnings are printed, and do not fail the command', async (t) => {
+  const db = await makeDatabase(t);
+  await db.look('comment on policy tasks_read on app.tasks is null');
+  const { code, out } = await run(db.url);
+  t.equal(code, 0);
+  t.match(out, /^0 critical findings, 2 warnings\.$/m);
+  t.match(out, /^ {2}WARNING policy_without_comment: app\.tasks\.tasks_read$/m);
+});
+
+t.test(
+  'what is in the names and comments of a database reaches no terminal raw, and is no markup',
+  async (t) => {
+    const db = await makeDatabase(t);
+    const evil = '\u001b]0;own\u0007\u009b31m\r\u202e`|<img src=x>_*a*_\nNo findings: all is well.';
+    await db.look(
+      `create policy "${evil.replaceAll('"', '')}" on app.tasks for select to club_api using (true)`,
+    );
+    await db.look(`comment on policy tasks_read on app.tasks is '${evil}'`);
+    const plain = await run(db.adminUrl);
+    const markdown = await run(db.adminUrl, 'markdown');
+    for (const { code, out } of [plain, markdown]) {
+      t.equal(code, 1);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      t.notMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+      t.match(out, '\\u{1b}]0;own\\u{7}');
+      const outsideOfSql = out.replace(/^```sql\n.*?\n```$/gms, '');
+      t.notOk(/^No findings/m.test(outsideOfSql), 'no line is forged');
+    }
+    t.match(markdown.out, /why: .*\\`\|\\<img src=x\\>\\_\\\*a\\\*\\_/);
+    t.match(markdown.out, /^- ``[^\n]*`\|<img[^\n]*``: permissive/m);
+  },
+);
+
+t.test('an audit that cannot be run says why in one sentence, and ends with 2', async (t) => {
+  const db = await makeDatabase(t);
+  const empty = await makeDatabase(t, { empty: true });
+  const stranger = new URL(db.adminUrl);
+  stranger.password = 'wrong';
+  const nobody = 'postgres://club_auditor@127.0.0.1:1/club';
+  isImpossible(t, await run(undefined), /AUDIT_DATABASE_URL must be set/);
+  isImpossible(t, await run('postgres://a,b/club'), /AUDIT_DATABASE_URL must be the URL of one server/);
+  isImpossible(t, await run(db.url, 'html'), /^There is no format html\. Formats are text, markdown\./);
+  isImpossible(t, await run(nobody), /^The database cannot be reached: .*ECONNREFUSED/);
+  isImpossible(t, await run(stranger.href), /^The database refused the audit: password/);
+  isImpossible(t, await run(empty.adminUrl), /^This database is not deployed/);
+  await withClient(db.adminUrl, async (client) => {
+    await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
+    isImpossible(t, await run(db.url), /^A deploy is under way/);
+  });
+  await db.look('revoke usage on schema audit from club_auditor, club_api');
+  isImpossible(t, await run(db.url), /^This login may not read the schema audit\. Use club_auditor\./);
+  await db.look('drop view audit.access');
+  isImpossible(t, await run(db.adminUrl), /^This database is not deployed, or by a release older/);
+});
+
+t.test('the snapshot is made with the version that the report names, and others are told so', async (t) => {
+  const db = await makeDatabase(t);
+  const { site, ours } = await readReport(db.adminUrl);
+  t.equal(site.fingerprint === ours.snapshot, site.major === SNAPSHOT_MAJOR);
+  await db.look('grant delete on app.members to club_api');
+  const out = (await run(db.adminUrl)).out.replaceAll(/\s+/g, ' ');
+  t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
+  t.match(out, `That file is made with PostgreSQL ${SNAPSHOT_MAJOR}; other versions`);
+});

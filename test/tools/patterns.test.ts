@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { check } from 'recheck';
+import t from 'tap';
+import { makeDatabase, type TestDatabase } from '../setup/database.js';
+import { list, root } from '../setup/source.js';
+import { type Pattern, patternsInSql, patternsOf } from './patterns.js';
+
+/** By steps and not by the clock, so that a busy machine finds what an idle one finds. */
+const LIMITS = { timeout: 20_000, attackTimeout: null, incubationTimeout: null, randomSeed: 1 };
+
+/** What the expression does with the worst text, and that text; nothing when the time grows with the text's length. */
+async function weaknessOf({ path, source, flags }: Pattern): Promise<{ said: string; worst: string }[]> {
+  const { status, ...found } = await check(source, flags, LIMITS);
+  if (status === 'safe') {
+    return [];
+  }
+  const why = 'complexity' in found ? found.complexity.summary : String('error' in found && found.error.kind);
+  const { pumps = [], suffix = '' } = ('attack' in found && found.attack) || {};
+  const worst = pumps.map(({ prefix, pump }) => prefix + pump.repeat(20_000)).join('') + suffix;
+  return [{ said: `${path}: /${source}/${flags} is ${status}: ${why}`, worst }];
+}
+
+/** The weaknesses of many, one after the other: each search uses a processor of its own. */
+async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
+  const weaknesses: string[] = [];
+  for (const pattern of patterns) {
+    weaknesses.push(...(await weaknessOf(pattern)).map(({ said }) => said));
+  }
+  return weaknesses;
+}
+
+/** AUTH_CLUBS_PATTERN is the operator's, and matched under a deadline: test/api/clubs-pattern.test.ts. */
+const OF_THE_OPERATOR = /^src\/identity\/(clubs-pattern|clubs-claim|settings)\.ts: /;
+
+t.test('no regular expression of the source can be made to take long', async (t) => {
+  const paths = [...(await list('src')).files, ...(await list('client/src')).files];
+  const read = await Promise.all(
+    paths
+      .filter((path) => path.endsWith('.ts'))
+      .map(async (path) => patternsOf(path, await readFile(`${root}${path}`, 'utf8'))),
+  );
+  const patterns = read.flatMap((module) => module.patterns);
+  t.ok(patterns.length > 30, `${patterns.length} regular expressions`);
+  t.same(
+    read.flatMap(({ unreadable }) => unreadable).filter((one) => !OF_THE_OPERATOR.test(one)),
+    [],
+    'each is written down where it is used',
+  );
+  t.same(await weaknessesOf(patterns), []);
+});
+
+t.test('nor one of the database that sees what a request brings', async (t) => {
+  const { files } = await list('sql');
+  const chapters = files.filter((path) => /^sql\/(migrations|policies)\//.test(path));
+  const patterns = (await Promise.all(chapters.map(patternsInSql))).flat();
+  t.ok(
+    patterns.some(({ source }) => source === '^[a-z0-9]+(-[a-z0-9]+)*$'),
+    'the form of a slug is among them',
+  );
+  t.same(await weaknessesOf(patterns), []);
+});
+
+t.test(
+  'what the audit reads the catalogue by takes PostgreSQL no time, be it written for another engine to fail',
+  async (t) => {
+    const { files } = await list('sql/audit');
+    const chapters = files.filter((path) => path.endsWith('.sql'));
+    const patterns = (await Promise.all(chapters.map(patternsInSql))).flat();
+    t.ok(patterns.length > 30, `${patterns.length} regular expressions`);
+    const db = await makeDatabase(t);
+    const slow: string[] = [];
+    let tried = 0;
+    for (const pattern of patterns) {
+      for (const { said, worst } of await weaknessOf(pattern)) {
+        t.not(worst, '', said);
+        tried += 1;
+        slow.push(...((await isFast(db, pattern.written, worst)) ? [] : [said]));
+      }
+    }
+    t.ok(tried > 0, `${tried} that another engine would be slow with`);
+    t.same(slow, []);
+    // It looks back only where a pattern refers to what it has found.
+    const text = `${'a'.repeat(200)}x${'a'.repeat(200)}yb`;
+    t.notOk(await isFast(db, '^(\\w*)(\\w*)(\\w*)\\1x\\2y\\3$', text), 'a slow one is noticed');
+  },
+);
+
+/** Whether PostgreSQL has done with the text in a second; it has no NUL. */
+async function isFast(db: TestDatabase, pattern: string, text: string): Promise<boolean> {
+  await db.look("set statement_timeout = '1s'");
+  const values = [text.replaceAll('\0', '\x01'), pattern];
+  return db.look("select regexp_replace($1, $2, '', 'gi')", values).then(
+    () => true,
+    ({ code }) => {
+      t.equal(code, '57014');
+      return false;
+    },
+  );
+}
+
+t.test('a slow one is found, wherever it stands', async (t) => {
+  const planted = {
+    'a literal': 'export const is = (text: string) => /^(a+)+$/.test(text);',
+    'a constructor': "new RegExp('^(\\\\w|\\\\d)*!$', 'u');",
+    'a call': 'RegExp(`(x*)*y`);',
+    'a method': "text.match('^(a|a)*$');",
+    'a schema': "Type.String({ pattern: '^([a-z]+)*@$' });",
+    'a schema in JSON': "const schema = { type: 'string', pattern: '(\\\\s*,?)*$' };",
+  };
+  for (const [where, text] of Object.entries(planted)) {
+    const { patterns } = patternsOf('planted.ts', text);
+    t.equal((await weaknessesOf(patterns)).length, 1, where);
+  }
+  for (const text of ['new RegExp(given);', "const s = { pattern: '^' + given };", 'text.search(given);']) {
+    t.equal(patternsOf('planted.ts', text).unreadable.length, 1, text);
+  }
+});

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { readDocument } from '../../src/development/document.js';
+import type { Method } from '../setup/service.js';
+import { startService } from '../setup/service.js';
+import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
+
+const service = await startService(t);
+await service.app.audit.run();
+const text = await readFile('docs/requests.http', 'utf8');
+const [head = '', ...sections] = text.split(/^### /m);
+const variables = [...head.matchAll(/^@(\w+) = (.*)$/gm)].map(([, name, value]) => [
+  name as string,
+  value as string,
+]);
+
+/** A request of the file, with these values in its variables; as editors read it. */
+function read(section: string, values: Map<string, string>) {
+  const filled = section.replace(/\{\{(\w+)\}\}/g, (_, name) => values.get(name) ?? `no ${name}`);
+  const [start = '', body] = filled.trimEnd().split('\n\n');
+  const [title = '', ...lines] = start.split('\n');
+  const more = lines.filter((line) => /^ +[?&]/.test(line)).map((line) => line.trim());
+  const [request = '', ...headers] = lines.filter((line) => !/^ +[?&]/.test(line));
+  const [method, url = ''] = request.split(' ');
+  return {
+    operationId: /\((\w+)\)$/.exec(title)?.[1] as string,
+    method: method as Method,
+    url: url + more.join(''),
+    headers: Object.fromEntries(headers.map((line) => line.split(': ') as [string, string])),
+    body,
+  };
+}
+
+t.test('the file has every operation, and nothing to fill in but what stands at its top', async (t) => {
+  const { paths } = await readDocument();
+  const documented = Object.values(paths).flatMap((of) =>
+    Object.values(of).map(({ operationId }) => operationId),
+  );
+  const requests = sections.map((section) => read(section, new Map(variables as [string, string][])));
+  t.same(requests.map(({ operationId }) => operationId).sort(), documented.sort());
+  t.notMatch(JSON.stringify(requests), /no \w+Id|\{\{/);
+});
+
+t.test('every request of the file is served as it stands, once its variables have values', async (t) => {
+  const club = await service.db.makeClub('north');
+  const anna = service.as('anna', 'Admin', club);
+  const values = new Map<string, string>([
+    ...(variables as [string, string][]),
+    ['baseUrl', ''],
+    ['clubId', club],
+    ['token', await service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Admin' } })],
+    ['memberId', await anna.memberId()],
+    ['taskId', (await anna.post('/api/tasks', { title: 'Oars' })).body.id],
+    ['shiftId', (await anna.post('/api/shifts', shiftRequest({ startsAt: hoursFromNow(1) }))).body.id],
+  ]);
+  const answers: string[] = [];
+  for (const section of sections) {
+    const { operationId, method, url, headers, body } = read(section, values);
+    const { status, body: said } = await service.send(method, url, { headers, ...(body ? { body } : {}) });
+    answers.push(`${operationId} ${status} ${said?.code ?? ''}`.trim());
+  }
+  t.same(
+    answers.filter((answer) => !/ 20[014]$/.test(answer)),
+    [],
+  );
+  t.equal(answers.length, sections.length);
+});

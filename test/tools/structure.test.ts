@@ -1,0 +1,175 @@
+import { posix } from 'node:path';
+import t from 'tap';
+import { list, readModule } from '../setup/source.js';
+
+const { basename, dirname } = posix;
+
+const src = await list('src');
+const test = await list('test');
+const sql = await list('sql');
+const isInstalled = (path: string) => /\/(node_modules|dist)(\/|$)/.test(path);
+const { files: benchFiles, folders: benchFolders } = await list('bench');
+const bench = {
+  files: benchFiles.filter((path) => !isInstalled(path)),
+  folders: benchFolders.filter((path) => !isInstalled(path)),
+};
+const benchModules = await Promise.all(bench.files.filter((path) => path.endsWith('.ts')).map(readModule));
+const client = (await list('client/src')).files.filter((path) => !path.includes('/generated/'));
+const modules = await Promise.all(src.files.filter((path) => path.endsWith('.ts')).map(readModule));
+const clientModules = await Promise.all(client.map(readModule));
+/** A resource is a folder with queries of its own. */
+const resources = src.files
+  .filter((path) => basename(path) === 'queries.ts')
+  .map((path) => basename(dirname(path)));
+
+/** The modules that import what fits, but must not. */
+function importersOf(
+  isTarget: (imported: string) => boolean,
+  isAllowed: (path: string) => boolean,
+): string[] {
+  return modules
+    .filter(({ path, imports }) => !isAllowed(path) && imports.some(isTarget))
+    .map(({ path }) => path);
+}
+
+t.test('the source is where this test looks for it', async (t) => {
+  t.ok(modules.length > 40 && modules.every(({ path }) => path.startsWith('src/')));
+  t.ok(['clubs', 'members', 'shifts', 'tasks'].every((resource) => resources.includes(resource)));
+  const known = new Set(src.files);
+  const broken = modules.flatMap(({ imports }) =>
+    imports.filter((path) => /^(src|\.)/.test(path) && !known.has(path)),
+  );
+  t.same(broken, [], 'every import leads to a file');
+});
+
+t.test('resources never import each other', async (t) => {
+  for (const resource of resources) {
+    const others = resources.filter((other) => other !== resource).map((other) => `src/${other}/`);
+    const isOther = (path: string) => others.some((other) => path.startsWith(other));
+    t.same(
+      importersOf(isOther, (path) => !path.startsWith(`src/${resource}/`)),
+      [],
+      resource,
+    );
+  }
+});
+
+t.test('a query runs in the transaction that it is given: resources reach no connection', async (t) => {
+  const isConnection = (path: string) => path.startsWith('src/database/') && path !== 'src/database/sql.ts';
+  const reaching = modules.filter(
+    ({ path, imports, typeImports }) =>
+      resources.includes(path.split('/')[1] ?? '') &&
+      imports.some((imported) => isConnection(imported) && !typeImports.includes(imported)),
+  );
+  t.same(
+    reaching.map(({ path }) => path),
+    [],
+  );
+});
+
+t.test('only src/config.ts reads the environment', async (t) => {
+  t.same(
+    modules.filter(({ readsEnvironment }) => readsEnvironment).map(({ path }) => path),
+    ['src/config.ts'],
+  );
+});
+
+t.test(
+  'only src/database speaks to PostgreSQL as the service, and only deploys and operators otherwise',
+  async (t) => {
+    const isService = (path: string) => path.startsWith('src/database/');
+    const isOperator = (path: string) => /^src\/(deploy|development)\//.test(path);
+    t.same(
+      importersOf((name) => name === 'postgres', isService),
+      [],
+    );
+    t.same(
+      importersOf((name) => name === 'pg' || name === 'node-pg-migrate', isOperator),
+      [],
+    );
+    const isPart = (name: string) => /^pg[-/]|^postgres\//.test(name);
+    t.same(
+      importersOf(isPart, () => false),
+      [],
+      'nobody uses the inner parts of a driver',
+    );
+  },
+);
+
+t.test('src/database imports nothing of src outside itself', async (t) => {
+  const isOutside = (imported: string) =>
+    imported.startsWith('src/') && !imported.startsWith('src/database/');
+  t.same(
+    importersOf(isOutside, (path) => !path.startsWith('src/database/')),
+    [],
+  );
+});
+
+t.test('the service does not know the folder of the development commands, nor the bench', async (t) => {
+  const isDevelopment = (path: string) => /^(src\/development|bench)\//.test(path);
+  t.same(importersOf(isDevelopment, isDevelopment), []);
+});
+
+t.test('no module imports itself, however long the way round', async (t) => {
+  const importsOf = new Map(modules.map(({ path, imports }) => [path, imports]));
+  const cycles = new Set<string>();
+  const finished = new Set<string>();
+  const follow = (path: string, way: string[]): void => {
+    if (way.includes(path)) {
+      cycles.add([...way.slice(way.indexOf(path)), path].join(' → '));
+    } else if (!finished.has(path)) {
+      for (const imported of importsOf.get(path) ?? []) {
+        follow(imported, [...way, path]);
+      }
+      finished.add(path);
+    }
+  };
+  for (const { path } of modules) {
+    follow(path, []);
+  }
+  t.same([...cycles], []);
+});
+
+t.test('names are nouns of the domain, not words for anything', async (t) => {
+  const empty = /^(utils?|helpers?|common|services?|managers?)$/i;
+  const paths = [src, test, sql, bench].flatMap(({ files, folders }) => [...files, ...folders]);
+  const vague = paths.filter((path) =>
+    basename(path)
+      .split(/[-_.]/)
+      .some((word) => empty.test(word)),
+  );
+  // This one is about the service itself.
+  t.same(
+    vague.filter((path) => path !== 'test/setup/service.ts'),
+    [],
+  );
+});
+
+t.test('one noun names the folder of a resource, its chapter and its test', async (t) => {
+  for (const resource of resources) {
+    t.ok(src.files.includes(`src/${resource}/routes.ts`), `src/${resource}/routes.ts`);
+    const isChapter = (path: string) => new RegExp(`^sql/policies/\\d\\d_${resource}\\.sql$`).test(path);
+    t.equal(sql.files.filter(isChapter).length, 1, `a chapter of ${resource}`);
+    const isTest = (path: string) => new RegExp(`^test/api/${resource}([/-].*)?\\.test\\.ts$`).test(path);
+    t.ok(test.files.some(isTest), `a test of ${resource}`);
+  }
+});
+
+t.test('every exported function says what it is for', async (t) => {
+  t.same(
+    [...modules, ...benchModules, ...clientModules].flatMap(({ undocumented }) => undocumented),
+    [],
+  );
+});
+
+t.test(
+  'the client takes nothing from the service or a package: it runs where there is neither',
+  async (t) => {
+    const foreign = clientModules.flatMap(({ path, imports, readsEnvironment }) => [
+      ...imports.filter((imported) => !imported.startsWith('client/src/')),
+      ...(readsEnvironment ? [`${path} reads the environment`] : []),
+    ]);
+    t.same(foreign, []);
+    t.ok(clientModules.length > 10);
+  },
+);
