@@ -5,7 +5,8 @@
 # Values given on the command line reach the commands as they are, through the environment.
 export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PROFILE SCALE
 
-NODE := node --enable-source-maps $(if $(wildcard .env),--env-file=.env)
+# The tools are TypeScript, which tsx reads as it is; only what runs in production is compiled.
+NODE := node --import=tsx $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
 .PHONY: help run dev test chaos load attack bench check format verify snapshot migrate audit psql token club clean
@@ -13,34 +14,32 @@ DEVELOPMENT := NODE_ENV=development $(NODE)
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
-run: build ## start everything: PostgreSQL, demo data, token issuer, the service
-	@$(DEVELOPMENT) dist/development/run.js
+run: node_modules ## start everything: PostgreSQL, demo data, token issuer, the service
+	@$(DEVELOPMENT) tools/run.ts
 
-dev: build ## the same, started anew at every change of the source
-	@node_modules/.bin/tsc --project src/development --watch --preserveWatchOutput & \
-	  trap "kill $$!" EXIT; $(DEVELOPMENT) --watch-path=dist --watch-path=sql dist/development/run.js
+dev: node_modules ## the same, started anew at every change of the source
+	@$(DEVELOPMENT) --watch-path=src --watch-path=tools --watch-path=sql tools/run.ts
 
-test: node_modules ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/api/tasks.test.ts for some
-	@node_modules/.bin/tsc --project src/development
+test: build ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/api/tasks.test.ts for some
 	@node_modules/.bin/tsc --project client
-	@$(NODE) dist/development/test.js $(FILES)
+	@$(NODE) tools/test.ts $(FILES)
 
 chaos: build ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
 	@rm -f .tap/chaos.txt
 	@status=0; \
-	$(if $(CHECK),,DEFECTS=. $(NODE) dist/development/test.js test/campaigns/chaos/defects.test.ts || status=1;) \
-	DURATION=$${DURATION:-180} $(NODE) dist/development/test.js test/campaigns/chaos/chaos.test.ts || status=1; \
+	$(if $(CHECK),,DEFECTS=. $(NODE) tools/test.ts test/campaigns/chaos/defects.test.ts || status=1;) \
+	DURATION=$${DURATION:-180} $(NODE) tools/test.ts test/campaigns/chaos/chaos.test.ts || status=1; \
 	cat .tap/chaos.txt && exit $$status
 
 load: build ## find out how much the service bears, ask for ten times that, and let one club try to crowd out another
 	@rm -f .tap/load.txt
-	@status=0; LOAD=whole $(NODE) dist/development/test.js test/campaigns/load/load.test.ts || status=1; \
+	@status=0; LOAD=whole $(NODE) tools/test.ts test/campaigns/load/load.test.ts || status=1; \
 	cat .tap/load.txt && exit $$status
 
 attack: build ## try to get in: tokens, other clubs, injection, wild requests; RUNS=200000 for more of these, FILES=test/campaigns/attack/tokens.test.ts for some
 	@rm -f .tap/attacks.txt
 	@status=0; \
-	ATTACK=whole $(NODE) dist/development/test.js $(or $(FILES),'test/campaigns/attack/*.test.ts') || status=1; \
+	ATTACK=whole $(NODE) tools/test.ts $(or $(FILES),'test/campaigns/attack/*.test.ts') || status=1; \
 	touch .tap/attacks.txt; awk '{ tried += $$1; through += $$3; errors += $$5; leaks += $$8 } \
 	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks"; \
 	  exit tried == 0 || through + errors + leaks > 0 }' .tap/attacks.txt || status=1; exit $$status
@@ -48,37 +47,37 @@ attack: build ## try to get in: tokens, other clubs, injection, wild requests; R
 bench: build bench/rivals/node_modules ## measure the service against its rivals and limits; QUICK=1 takes some minutes, ONLY=tasks-page,mix some of it
 	@node_modules/.bin/tsc --project bench
 	@node_modules/.bin/tsc --project bench/rivals
-	@$(NODE) dist/bench/bench/run.js
+	@node --enable-source-maps dist/bench/bench/run.js
 
-check: build ## check types, lint, format and the versions of the dependencies
+check: node_modules ## check types, lint, format and the versions of the dependencies
 	@node_modules/.bin/tsc --project client
 	@node_modules/.bin/tsc
 	@node_modules/.bin/biome check --error-on-warnings
-	@$(NODE) dist/development/dependencies.js
+	@$(NODE) tools/dependencies.ts
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
 
-verify: build ## fail when something generated is stale
-	@$(NODE) dist/development/snapshot.js --verify
+verify: node_modules ## fail when something generated is stale
+	@$(NODE) tools/snapshot.ts --verify
 
-snapshot: build ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http, the client's types
-	@$(NODE) dist/development/snapshot.js
+snapshot: node_modules ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http, the client's types
+	@$(NODE) tools/snapshot.ts
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL
-	@$(NODE) dist/migrate.js
+	@node --enable-source-maps $(if $(wildcard .env),--env-file=.env) dist/migrate.js
 
-audit: build ## say whether the isolation holds, in AUDIT_DATABASE_URL or the database of make run; FORMAT=markdown
-	@$(DEVELOPMENT) dist/development/audit.js "$$FORMAT"
+audit: node_modules ## say whether the isolation holds, in AUDIT_DATABASE_URL or the database of make run; FORMAT=markdown
+	@$(DEVELOPMENT) tools/audit.ts "$$FORMAT"
 
-psql: build ## a psql session as the runtime role inside a demo club; CLUB=north SUB=anna ROLE=Manager
-	@$(DEVELOPMENT) dist/development/psql.js "$$CLUB" "$$SUB" "$$ROLE"
+psql: node_modules ## a psql session as the runtime role inside a demo club; CLUB=north SUB=anna ROLE=Manager
+	@$(DEVELOPMENT) tools/psql.ts "$$CLUB" "$$SUB" "$$ROLE"
 
-token: build ## print a token of the development issuer; SUB=anna CLUB=north ROLE=Manager
-	@$(DEVELOPMENT) dist/development/token.js "$$SUB" "$$CLUB" "$$ROLE"
+token: node_modules ## print a token of the development issuer; SUB=anna CLUB=north ROLE=Manager
+	@$(DEVELOPMENT) tools/token.ts "$$SUB" "$$CLUB" "$$ROLE"
 
-club: build ## make a club and print its id; NAME="Chess Club" SLUG=chess TZ=Europe/Berlin
-	@$(DEVELOPMENT) dist/development/club.js "$$NAME" "$$SLUG" "$$TZ"
+club: node_modules ## make a club and print its id; NAME="Chess Club" SLUG=chess TZ=Europe/Berlin
+	@$(DEVELOPMENT) tools/club.ts "$$NAME" "$$SLUG" "$$TZ"
 
 clean: ## remove what was built; keeps .data
 	@rm -rf dist client/dist .tap bench/rivals/dist
@@ -86,7 +85,7 @@ clean: ## remove what was built; keeps .data
 # The commands below are quiet, so that `make token` prints a token and nothing else.
 .PHONY: build
 build: node_modules
-	@node_modules/.bin/tsc --project src/development
+	@node_modules/.bin/tsc --project tsconfig.build.json
 
 node_modules: package-lock.json
 	@npm ci --include=dev --no-progress >&2

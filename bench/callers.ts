@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import type { Issuer } from '../src/development/issuer.js';
+import type { Issuer } from '../tools/issuer.js';
 import { clubId, markOf } from './filling.js';
 import { plan } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startFlags } from '../src/development/start.js';
+import { startFlags } from '../tools/start-flags.js';
 import { root } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';
 import { Wire } from './wire.js';

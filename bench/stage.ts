@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type pg from 'pg';
 import { withClient } from '../src/deploy/client.js';
-import { type Issuer, startIssuer } from '../src/development/issuer.js';
-import { type EmbeddedPostgres, startPostgres } from '../src/development/postgres/index.js';
+import { type Issuer, startIssuer } from '../tools/issuer.js';
+import { type EmbeddedPostgres, startPostgres } from '../tools/postgres/index.js';
 import { fill, type Size } from './filling.js';
 import { plan, root } from './plan.js';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { demoClubs } from '../../src/development/people.js';
 import { buildValidator } from '../../src/validation/compiler.js';
+import { demoClubs } from '../../tools/people.js';
 import { closed } from '../setup/contract.js';
 import { startService } from '../setup/service.js';
 import { allowedTo } from '../setup/workflow.js';

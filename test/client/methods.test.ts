@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { createClient, type ShiftDetailDto } from '../../client/src/index.js';
-import { readDocument } from '../../src/development/document.js';
+import { readDocument } from '../../tools/document.js';
 import { rejection } from '../setup/client.js';
 
 const sent: Request[] = [];

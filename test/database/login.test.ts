@@ -10,9 +10,9 @@ import { ConnectionLost, reasonOf, UnsafeDatabase } from '../../src/database/err
 import { sql } from '../../src/database/sql.js';
 import { readOwn } from '../../src/database/tenant-context.js';
 import { deploy } from '../../src/deploy/deploy.js';
-import { createDatabase } from '../../src/development/database.js';
-import { urlOf } from '../../src/development/test-cluster.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
+import { createDatabase } from '../../tools/development-database.js';
+import { urlOf } from '../../tools/test-cluster.js';
 import { freePort } from '../setup/free-port.js';
 import { startServer } from '../setup/server.js';
 

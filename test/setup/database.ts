@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Test } from 'tap';
 import { provisionClub } from '../../src/deploy/provision-club.js';
-import { type TestCluster, urlOf } from '../../src/development/test-cluster.js';
+import { type TestCluster, urlOf } from '../../tools/test-cluster.js';
 
 /** A deployed database of the test's own, gone when the test is. */
 export interface TestDatabase {

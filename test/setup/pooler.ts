@@ -5,8 +5,8 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
-import { serverAccount } from '../../src/development/postgres/account.js';
-import { childOptions } from '../../src/development/postgres/command.js';
+import { serverAccount } from '../../tools/postgres/account.js';
+import { childOptions } from '../../tools/postgres/command.js';
 
 /** Holds the pooler by a pipe, so that it ends with the test, in whatever way that ends. */
 const KEEPER = '"$1" "$2" & cat >/dev/null; kill $!; wait';

@@ -8,7 +8,7 @@ import { plainClubsClaim } from '../../src/auth/club-roles.js';
 import type { Role } from '../../src/auth/roles.js';
 import type { ServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
-import { type Issuer, signToken, startIssuer } from '../../src/development/issuer.js';
+import { type Issuer, signToken, startIssuer } from '../../tools/issuer.js';
 import { holdToDocument } from './contract.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 

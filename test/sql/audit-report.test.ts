@@ -10,7 +10,7 @@ import { SNAPSHOT_MAJOR } from '../../src/audit/words.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
-import { createDatabase } from '../../src/development/database.js';
+import { createDatabase } from '../../tools/development-database.js';
 import { makeDatabase } from '../setup/database.js';
 import { directory, start } from '../tools/fixtures/postgres.js';
 

@@ -28,7 +28,7 @@ async function get<Body>(path: string, token: string, club?: string): Promise<Bo
 }
 
 async function tokenOf(...args: string[]): Promise<string> {
-  return (await commands.run('token.js', args)).out.trim();
+  return (await commands.run('token.ts', args)).out.trim();
 }
 
 /** The address of the embedded server that runs now; nobody knows its password here. */
@@ -47,10 +47,10 @@ function isRefusal(t: Test, { code, out, err }: Ended, sentence: RegExp) {
 t.test('outside of development make run refuses to work, and there is no token', async (t) => {
   const elsewhere = await prepareCommands(t);
   const [unset, production, token, early] = await Promise.all([
-    elsewhere.run('run.js', [], { NODE_ENV: '' }),
-    elsewhere.run('run.js', [], { NODE_ENV: 'production' }),
-    commands.run('token.js', ['anna'], { NODE_ENV: 'production' }),
-    elsewhere.run('token.js', ['anna']),
+    elsewhere.run('run.ts', [], { NODE_ENV: '' }),
+    elsewhere.run('run.ts', [], { NODE_ENV: 'production' }),
+    commands.run('token.ts', ['anna'], { NODE_ENV: 'production' }),
+    elsewhere.run('token.ts', ['anna']),
   ]);
   isRefusal(t, unset, /NODE_ENV must be development for make run\./);
   isRefusal(t, production, /NODE_ENV must be development for make run\./);
@@ -102,13 +102,13 @@ t.test('the demo has two clubs with fixed ids, shifts of every kind and a task i
 t.test('a second make run on the port says so and touches nothing', async (t) => {
   const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
   const issuer = await readIssuer();
-  isRefusal(t, await commands.run('run.js'), new RegExp(`^The port ${commands.port} is taken`));
+  isRefusal(t, await commands.run('run.ts'), new RegExp(`^The port ${commands.port} is taken`));
   t.equal(await readIssuer(), issuer, 'the issuer of the first goes on');
   t.match(await get('/api/clubs/me', anna), [{ id: NORTH }]);
 });
 
 t.test('make token prints a token that works, and nothing else', async (t) => {
-  const emil = await commands.run('token.js', ['emil']);
+  const emil = await commands.run('token.ts', ['emil']);
   t.match(emil, { code: 0, out: /^\S+\n$/, err: '' });
   t.match(await get('/api/members/me', emil.out.trim(), NORTH), {
     displayName: 'Emil Engel',
@@ -117,12 +117,12 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
   const stranger = await tokenOf('somebody new', `south,${NORTH}`, 'Manager');
   t.match(await get('/api/clubs/me', stranger), [{ role: 'Manager' }, { role: 'Manager' }]);
 
-  isRefusal(t, await commands.run('token.js'), /^Say whose token/);
-  isRefusal(t, await commands.run('token.js', ['anna', 'east']), /^east is neither a demo club/);
+  isRefusal(t, await commands.run('token.ts'), /^Say whose token/);
+  isRefusal(t, await commands.run('token.ts', ['anna', 'east']), /^east is neither a demo club/);
 });
 
 t.test('make club prints the id of the new club, and nothing else, while make run serves', async (t) => {
-  const made = await commands.run('club.js', ['Chess Club', 'chess', 'Europe/Paris']);
+  const made = await commands.run('club.ts', ['Chess Club', 'chess', 'Europe/Paris']);
   t.match(made, { code: 0, err: '' });
   const id = made.out.trim();
   t.match(id, UUID);
@@ -134,21 +134,21 @@ t.test('make club prints the id of the new club, and nothing else, while make ru
     role: 'Member',
   });
 
-  isRefusal(t, await commands.run('club.js', ['', 'go']), /^Say its name and slug/);
+  isRefusal(t, await commands.run('club.ts', ['', 'go']), /^Say its name and slug/);
   isRefusal(
     t,
-    await commands.run('club.js', ['Chess Again', 'chess']),
+    await commands.run('club.ts', ['Chess Again', 'chess']),
     /^There is a club with the slug chess/,
   );
-  isRefusal(t, await commands.run('club.js', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
+  isRefusal(t, await commands.run('club.ts', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
 });
 
 t.test('make audit looks at the database of make run, as club_auditor', async (t) => {
-  const { code, out, err } = await commands.run('audit.js');
+  const { code, out, err } = await commands.run('audit.ts');
   t.same([code, err], [0, '']);
   t.match(out, /^ +login +club_auditor$/m);
   t.match(out, /^No findings/m);
-  t.match((await commands.run('audit.js', ['markdown'])).out, /^# Audit of the database `club`$/m);
+  t.match((await commands.run('audit.ts', ['markdown'])).out, /^# Audit of the database `club`$/m);
 });
 
 t.test('make run that is killed leaves no PostgreSQL behind, and the next one serves the same', async (t) => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { advisories } from '../../src/development/advisories.js';
-import { vulnerable } from '../../src/development/dependencies.js';
+import { advisories } from '../../tools/advisories.js';
+import { vulnerable } from '../../tools/dependencies.js';
 import { root } from '../setup/source.js';
 
 const lock = JSON.parse(await readFile(`${root}package-lock.json`, 'utf8')) as Parameters<

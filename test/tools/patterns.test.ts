@@ -30,7 +30,7 @@ async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
 }
 
 /** AUTH_CLUBS_PATTERN is the operator's, and matched under a deadline: test/api/clubs-pattern.test.ts. */
-const OF_THE_OPERATOR = /^src\/identity\/(clubs-pattern|clubs-claim|settings)\.ts: /;
+const OF_THE_OPERATOR = /^src\/auth\/(clubs-pattern|club-roles|settings)\.ts: /;
 
 t.test('no regular expression of the source can be made to take long', async (t) => {
   const paths = [...(await list('src')).files, ...(await list('client/src')).files];

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { startPostgres } from '../../src/development/postgres/index.js';
+import { startPostgres } from '../../tools/postgres/index.js';
 import { directory, isGone, query, start } from './fixtures/postgres.js';
 
 t.test(

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { startPostgres } from '../../src/development/postgres/index.js';
+import { startPostgres } from '../../tools/postgres/index.js';
 import {
   becomes,
   directory,

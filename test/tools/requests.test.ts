@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { readDocument } from '../../src/development/document.js';
+import { readDocument } from '../../tools/document.js';
 import type { Method } from '../setup/service.js';
 import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest } from '../setup/shifts.js';

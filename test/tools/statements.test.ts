@@ -20,21 +20,21 @@ const exceptions: { because: string; calls: string[] }[] = [
     because: 'They are files of the release: the chapters, and what an administrator runs once.',
     calls: [
       'src/deploy/deploy.ts: query(text)',
-      "src/development/database.ts: query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'))",
-      'src/development/test-cluster.ts: query(roles)',
+      "tools/development-database.ts: query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'))",
+      'tools/test-cluster.ts: query(roles)',
     ],
   },
   {
     because:
       'It names databases and logins after random digits and the project’s roles, on a server for tests.',
     calls: [
-      'src/development/test-cluster.ts: query(`create database ${template}`)',
-      'src/development/test-cluster.ts: query(`grant create on database ${template} to club_owner`)',
-      'src/development/test-cluster.ts: query(`drop database if exists ${datname} with (force)`)',
-      'src/development/test-cluster.ts: query(`drop role ${role}`)',
-      "src/development/test-cluster.ts: query(`alter role ${role} password '${password}'`)",
-      "src/development/test-cluster.ts: query(`create role ${user} login password '${password}' in role ${role}`)",
-      "src/development/test-cluster.ts: query(`alter role ${user} set ${name} = ${name === 'search_path' ? value : admin.escapeLiteral(value)}`)",
+      'tools/test-cluster.ts: query(`create database ${template}`)',
+      'tools/test-cluster.ts: query(`grant create on database ${template} to club_owner`)',
+      'tools/test-cluster.ts: query(`drop database if exists ${datname} with (force)`)',
+      'tools/test-cluster.ts: query(`drop role ${role}`)',
+      "tools/test-cluster.ts: query(`alter role ${role} password '${password}'`)",
+      "tools/test-cluster.ts: query(`create role ${user} login password '${password}' in role ${role}`)",
+      "tools/test-cluster.ts: query(`alter role ${user} set ${name} = ${name === 'search_path' ? value : admin.escapeLiteral(value)}`)",
     ],
   },
 ];

@@ -27,12 +27,13 @@ export function builtStatements(planted: Record<string, string> = {}): string[] 
     const text = host.readFile(path);
     return text === undefined ? undefined : ts.createSourceFile(path, text, version, true);
   };
-  const sources = fileNames.filter((path) => path.startsWith(`${root}src/`));
+  const isOurs = (path: string) => [`${root}src/`, `${root}tools/`].some((folder) => path.startsWith(folder));
+  const sources = fileNames.filter(isOurs);
   const program = ts.createProgram([...sources, ...texts.keys()], options, host);
   const checker = program.getTypeChecker();
   return program
     .getSourceFiles()
-    .filter(({ fileName }) => fileName.startsWith(`${root}src/`))
+    .filter(({ fileName }) => isOurs(fileName))
     .flatMap((source) => findingsOf(source, checker));
 }
 

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
-import { startPostgres } from '../../../src/development/postgres/index.js';
-import { openTestCluster, urlOf } from '../../../src/development/test-cluster.js';
+import { startPostgres } from '../../../tools/postgres/index.js';
+import { openTestCluster, urlOf } from '../../../tools/test-cluster.js';
 
 /** A PostgreSQL that is there to be crashed. */
 export interface Victim {

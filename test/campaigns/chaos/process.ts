@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { startFlags } from '../../../src/development/start.js';
+import { startFlags } from '../../../tools/start-flags.js';
 import { root } from '../../setup/source.js';
 
 /** The service as it ships: a process of its own, to be killed, frozen and started again. */

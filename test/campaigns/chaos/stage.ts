@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Role } from '../../../src/auth/roles.js';
 import { provisionClub } from '../../../src/deploy/provision-club.js';
-import { signToken, startIssuer } from '../../../src/development/issuer.js';
+import { signToken, startIssuer } from '../../../tools/issuer.js';
 import { type Splitter, startProxy, type TestProxy } from '../../setup/proxy.js';
 import { root } from '../../setup/source.js';
 import type { Fault } from './history.js';

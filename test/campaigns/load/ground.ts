@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { provisionClub } from '../../../src/deploy/provision-club.js';
-import { type Issuer, signToken, startIssuer } from '../../../src/development/issuer.js';
+import { type Issuer, signToken, startIssuer } from '../../../tools/issuer.js';
 import { freePort } from '../../setup/free-port.js';
 import { root } from '../../setup/source.js';
 import { startVictim, type Victim } from '../chaos/postgres.js';

@@ -9,8 +9,8 @@ import type { Test } from 'tap';
 import { environmentWith } from '../../../src/config.js';
 import { deploy } from '../../../src/deploy/deploy.js';
 import { sqlDirectory } from '../../../src/deploy/release.js';
-import { createDatabase } from '../../../src/development/database.js';
-import { loadDemo } from '../../../src/development/demo.js';
+import { loadDemo } from '../../../tools/demo.js';
+import { createDatabase } from '../../../tools/development-database.js';
 import { startServer } from '../../setup/server.js';
 
 const root = fileURLToPath(new URL('..', sqlDirectory));

@@ -38,7 +38,7 @@ export async function copyProgram(name: string, patches: Patch[] = []): Promise<
   await symlink(join(root, 'sql'), join(copies, 'sql')).catch(() => {});
   await cp(join(root, 'dist'), directory, {
     recursive: true,
-    filter: (path) => !/\/dist\/development|\.map$|tsbuildinfo$/.test(path),
+    filter: (path) => !/\.map$|tsbuildinfo$/.test(path),
   });
   for (const [file, from, to] of [SHARED_READS, ...patches]) {
     const path = join(directory, file);

@@ -47,7 +47,7 @@ function isAtLeast(version: number[], least: number[]): boolean {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = new URL('../../package-lock.json', import.meta.url);
+  const file = new URL('../package-lock.json', import.meta.url);
   const found = vulnerable(JSON.parse(await readFile(file, 'utf8')) as Lock);
   if (found.length > 0) {
     console.error(found.join('\n'));

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DevelopmentConfig } from '../config.js';
-import { withClient } from '../deploy/client.js';
-import { deploy } from '../deploy/deploy.js';
-import { sqlDirectory } from '../deploy/release.js';
+import type { DevelopmentConfig } from '../src/config.js';
+import { withClient } from '../src/deploy/client.js';
+import { deploy } from '../src/deploy/deploy.js';
+import { sqlDirectory } from '../src/deploy/release.js';
 import { type EmbeddedPostgres, startPostgres } from './postgres/index.js';
 
 const DATABASE = 'club';

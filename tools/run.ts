@@ -10,11 +10,11 @@ import {
   type DevelopmentConfig,
   readDevelopmentConfig,
   readServerConfig,
-} from '../config.js';
-import { CannotListen } from '../listening.js';
-import { start } from '../start.js';
-import { openDatabase } from './database.js';
+} from '../src/config.js';
+import { CannotListen } from '../src/listening.js';
+import { start } from '../src/start.js';
 import { loadDemo } from './demo.js';
+import { openDatabase } from './development-database.js';
 import { demoDocs } from './docs/people.js';
 import { explain } from './explain.js';
 import { type Issuer, signToken, startIssuer } from './issuer.js';

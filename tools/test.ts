@@ -5,12 +5,12 @@ import { spawn } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { environmentWith, readDevelopmentConfig } from '../config.js';
+import { environmentWith, readDevelopmentConfig } from '../src/config.js';
 import { openTestCluster } from './test-cluster.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const results = new URL('../../.tap/test-results/', import.meta.url);
-const answers = fileURLToPath(new URL('../../.tap/answers.txt', import.meta.url));
+const root = fileURLToPath(new URL('../', import.meta.url));
+const results = new URL('../.tap/test-results/', import.meta.url);
+const answers = fileURLToPath(new URL('../.tap/answers.txt', import.meta.url));
 
 async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<number> {
   // The reporters repaint a terminal; where there is none, only what failed is worth printing.

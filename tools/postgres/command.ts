@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-import { environmentWith } from '../../config.js';
+import { environmentWith } from '../../src/config.js';
 import type { Account } from './account.js';
 
 /** How a command ended, with all that it printed. */

@@ -4,9 +4,9 @@
  * In the database of MIGRATION_DATABASE_URL, or in the embedded one, whether `make run` is running or not.
  */
 
-import { ConfigurationError, readDevelopmentConfig } from '../config.js';
-import { ClubRefused, provisionClub } from '../deploy/provision-club.js';
-import { openDatabase } from './database.js';
+import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';
+import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
+import { openDatabase } from './development-database.js';
 import { explain } from './explain.js';
 
 const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { buildApp } from '../app.js';
-import { readServerConfig } from '../config.js';
-import { Database } from '../database/database.js';
+import { buildApp } from '../src/app.js';
+import { readServerConfig } from '../src/config.js';
+import { Database } from '../src/database/database.js';
 
 export interface Parameter {
   name: string;

@@ -10,13 +10,13 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withClient } from '../deploy/client.js';
-import { deploy } from '../deploy/deploy.js';
-import { sqlDirectory } from '../deploy/release.js';
+import { withClient } from '../src/deploy/client.js';
+import { deploy } from '../src/deploy/deploy.js';
+import { sqlDirectory } from '../src/deploy/release.js';
 import { describeOperations, describeTypes } from './client-types.js';
-import { createDatabase } from './database.js';
+import { createDatabase } from './development-database.js';
 import { readDocument } from './document.js';
-import { describeCodes } from './errors.js';
+import { describeCodes } from './errors-page.js';
 import { startPostgres } from './postgres/index.js';
 import { describePromises } from './promises.js';
 import { describeRequests } from './requests.js';

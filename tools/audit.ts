@@ -3,9 +3,9 @@
  * otherwise of the embedded one, as club_auditor. It ends with 1 when a finding is critical, and with 2 when it
  * cannot be run; make itself then ends with 2 in both cases.
  */
-import { printAudit, runAudit } from '../audit/run.js';
-import { readDevelopmentConfig } from '../config.js';
-import { openDatabase } from './database.js';
+import { printAudit, runAudit } from '../src/audit/run.js';
+import { readDevelopmentConfig } from '../src/config.js';
+import { openDatabase } from './development-database.js';
 import { explain } from './explain.js';
 
 const format = process.argv[2] || 'text';

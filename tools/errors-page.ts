@@ -1,11 +1,11 @@
-import { codes, codesByStatus } from '../errors/catalogue.js';
-import { exampleOf } from '../errors/example.js';
+import { codes, codesByStatus } from '../src/errors/catalogue.js';
+import { exampleOf } from '../src/errors/example.js';
 
 const HEAD = `# Problems
 
 Every refusal is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)) and has one of these
 codes, which never change their meaning: switch on \`code\`, show \`detail\`. Its \`type\` leads to a page of the service
-that says what stands here. \`make snapshot\` writes this file from [the table of the codes](../src/problems/codes.ts).
+that says what stands here. \`make snapshot\` writes this file from [the table of the codes](../src/errors/catalogue.ts).
 
 | Status | Code | |
 |---|---|---|

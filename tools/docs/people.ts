@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyPluginAsync } from 'fastify';
 import plugin from 'fastify-plugin';
-import { NoQuery } from '../../validation/schemas.js';
+import { NoQuery } from '../../src/validation/schemas.js';
 import { type Issuer, signToken } from '../issuer.js';
 import { claimsOf, type DemoClub, demoClubs, demoPeople, demoRoles } from '../people.js';
 
@@ -13,7 +13,7 @@ export interface Offer {
 }
 
 /** Written for browsers, so no compiler passes it on: it is read where it stands. */
-const SCRIPT = new URL('../../../src/development/docs/choose.js', import.meta.url);
+const SCRIPT = new URL('./choose.js', import.meta.url);
 const TAG = '<script src="/docs/demo-people.js"></script>';
 
 /**

@@ -1,11 +1,11 @@
-import type { Role } from '../auth/roles.js';
-import { Database } from '../database/database.js';
-import { type TenantTransaction, writeInTenant } from '../database/tenant-context.js';
-import { ClubRefused, provisionClub } from '../deploy/provision-club.js';
-import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../shifts/queries.js';
-import type { CreateShiftRequest } from '../shifts/schemas.js';
-import { findTask, insertTask, updateTask } from '../tasks/queries.js';
-import { TASK_STATES } from '../tasks/schemas.js';
+import type { Role } from '../src/auth/roles.js';
+import { Database } from '../src/database/database.js';
+import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
+import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
+import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../src/shifts/queries.js';
+import type { CreateShiftRequest } from '../src/shifts/schemas.js';
+import { findTask, insertTask, updateTask } from '../src/tasks/queries.js';
+import { TASK_STATES } from '../src/tasks/schemas.js';
 import { type DemoClub, demoCaller, demoClubs, demoPeople, demoRoles } from './people.js';
 
 const HOUR_MS = 3_600_000;

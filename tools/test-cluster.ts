@@ -3,10 +3,10 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { DevelopmentConfig } from '../config.js';
-import { withClient } from '../deploy/client.js';
-import { deploy } from '../deploy/deploy.js';
-import { sqlDirectory } from '../deploy/release.js';
+import type { DevelopmentConfig } from '../src/config.js';
+import { withClient } from '../src/deploy/client.js';
+import { deploy } from '../src/deploy/deploy.js';
+import { sqlDirectory } from '../src/deploy/release.js';
 import { startPostgres } from './postgres/index.js';
 
 /** What a test file needs to make a database of its own; it gets this as JSON in TEST_CLUSTER. */

@@ -5,9 +5,9 @@
  * person's own roles.
  */
 
-import { ROLES, type Role } from '../auth/roles.js';
-import { readDevelopmentConfig } from '../config.js';
-import { isUuid } from '../validation/uuid.js';
+import { ROLES, type Role } from '../src/auth/roles.js';
+import { readDevelopmentConfig } from '../src/config.js';
+import { isUuid } from '../src/validation/uuid.js';
 import { readIssuer, signToken } from './issuer.js';
 import { claimsOf, demoClubs, demoPeople, demoRoles } from './people.js';
 
