@@ -9,9 +9,9 @@ import { authenticate } from './auth/authenticate.js';
 import { authorize } from './auth/authorize.js';
 import { tenant } from './auth/tenant.js';
 import { testUser } from './auth/test-user.js';
-import { clubs } from './clubs/routes.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
+import { Catalogue } from './errors/catalogue.js';
 import { responses } from './http/access-log.js';
 import { body } from './http/body.js';
 import { answerClientErrors } from './http/client-errors.js';
@@ -25,17 +25,16 @@ import { query } from './http/query-string.js';
 import { rateLimit } from './http/rate-limit.js';
 import { RequestOrder } from './http/request-order.js';
 import { requestTransaction } from './http/request-transaction.js';
+import { registerResource } from './http/resource.js';
 import { securityHeaders } from './http/security-headers.js';
 import { serverFactory } from './http/server.js';
 import { strictRequests } from './http/strict-requests.js';
-import { members } from './members/routes.js';
 import { docsPage } from './openapi/docs-page.js';
 import { openapi } from './openapi/openapi.js';
 import { health } from './ops/health.js';
 import { type AuditTimes, audit } from './ops/isolation-audit.js';
 import { metrics } from './ops/metrics.js';
-import { shifts } from './shifts/routes.js';
-import { tasks } from './tasks/routes.js';
+import * as resources from './resources.js';
 import { buildValidator } from './validation/compiler.js';
 
 const BODY_LIMIT_BYTES = 128 * 1024;
@@ -58,6 +57,7 @@ export async function buildApp(
   auditTimes: AuditTimes | null = AUDIT_TIMES,
   addition: FastifyPluginAsync | null = null,
 ) {
+  const catalogue = new Catalogue(Object.values(resources));
   const order = new RequestOrder();
   const app = Fastify({
     loggerInstance: logger,
@@ -85,16 +85,18 @@ export async function buildApp(
   await app.register(securityHeaders);
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
   await app.register(cors, { origins: config.corsOrigins });
-  await app.register(problems);
+  await app.register(problems, { catalogue });
   await app.register(strictRequests);
   await app.register(query);
   await app.register(body);
   await app.register(openapi, {
+    catalogue,
+    tags: Object.values(resources).map(({ tag }) => tag),
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });
   await app.register(docsPage, { addition });
-  await app.register(problemPages);
+  await app.register(problemPages, { catalogue });
   await app.register(audit, { database, times: auditTimes });
   await app.register(health, {
     database,
@@ -113,10 +115,9 @@ export async function buildApp(
       await api.register(requestTransaction, { database });
       await api.register(idempotency);
 
-      await api.register(clubs);
-      await api.register(members);
-      await api.register(tasks);
-      await api.register(shifts);
+      for (const resource of Object.values(resources)) {
+        await registerResource(api, resource);
+      }
     },
     { prefix: '/api' },
   );

@@ -1,7 +1,7 @@
-import type { Role } from '../src/auth/roles.js';
 import { Database } from '../src/database/database.js';
 import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
 import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
+import type { Role } from '../src/roles.js';
 import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
 import { findTask, insertTask, updateTask } from '../src/tasks/queries.js';

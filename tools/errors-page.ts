@@ -1,11 +1,11 @@
-import { codes, codesByStatus } from '../src/errors/catalogue.js';
-import { exampleOf } from '../src/errors/example.js';
+import { Catalogue, exampleOf } from '../src/errors/catalogue.js';
+import * as resources from '../src/resources.js';
 
 const HEAD = `# Problems
 
 Every refusal is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)) and has one of these
 codes, which never change their meaning: switch on \`code\`, show \`detail\`. Its \`type\` leads to a page of the service
-that says what stands here. \`make snapshot\` writes this file from [the table of the codes](../src/errors/catalogue.ts).
+that says what stands here. \`make snapshot\` writes this file from [the catalogue](../src/errors/catalogue.ts).
 
 | Status | Code | |
 |---|---|---|
@@ -13,12 +13,11 @@ that says what stands here. \`make snapshot\` writes this file from [the table o
 
 /** docs/errors.md: every code with its meaning, how to fix it and an example. */
 export function describeCodes(): string {
-  const rows = codesByStatus.map(
-    (code) => `| ${codes[code].status} | [\`${code}\`](#${code}) | ${codes[code].title} |\n`,
-  );
-  const sections = codesByStatus.map((code) => {
-    const { title, meaning, fix } = codes[code];
-    const { request, status, body } = exampleOf(code);
+  const { types } = new Catalogue(Object.values(resources));
+  const rows = types.map(({ code, status, title }) => `| ${status} | [\`${code}\`](#${code}) | ${title} |\n`);
+  const sections = types.map((type) => {
+    const { code, title, meaning, fix } = type;
+    const { request, status, body } = exampleOf(type);
     return [
       `\n## ${code}`,
       `**${title}.** ${meaning}`,

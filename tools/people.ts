@@ -1,7 +1,7 @@
 import { plainClubsClaim } from '../src/auth/club-roles.js';
 import { type Identity, readIdentity } from '../src/auth/identity.js';
-import type { Role } from '../src/auth/roles.js';
 import type { Caller } from '../src/database/tenant-context.js';
+import type { Role } from '../src/roles.js';
 
 /** The demo clubs. Their ids are fixed, so that lines of the README can be pasted. */
 export const demoClubs = {

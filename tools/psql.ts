@@ -3,11 +3,11 @@
  * what requests see. The settings of the context hold for the session; `\c` or a new session takes others.
  */
 import { spawn } from 'node:child_process';
-import { ROLES } from '../src/auth/roles.js';
 import { readDevelopmentConfig } from '../src/config.js';
 import { Database } from '../src/database/database.js';
 import { sql } from '../src/database/sql.js';
 import { readInTenant } from '../src/database/tenant-context.js';
+import { ROLES } from '../src/roles.js';
 import { loadDemo } from './demo.js';
 import { openDatabase } from './development-database.js';
 import { explain } from './explain.js';

@@ -13,11 +13,11 @@ const LEFT_OUT = ['cursor', 'If-Match'];
 
 /**
  * docs/requests.http: every operation of the document with the values of its examples, the ids in variables at the
- * top. What deletes stands last.
+ * top. Deletes come last, those of what is below another resource before it.
  */
 export function describeRequests({ paths, components }: Document): string {
   const variables = new Map<string, string>();
-  const sections: { isLast: boolean; text: string }[] = [];
+  const sections: { deletes: number; text: string }[] = [];
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const lines = [
@@ -27,13 +27,13 @@ export function describeRequests({ paths, components }: Document): string {
         ...headersOf(operation, variables),
         ...bodyOf(operation, components),
       ];
-      sections.push({ isLast: method === 'delete', text: `\n${lines.join('\n')}\n` });
+      sections.push({ deletes: method === 'delete' ? 1 / path.length : 0, text: `\n${lines.join('\n')}\n` });
     }
   }
   return [
     HEAD,
     ...[...variables].map(([name, value]) => `@${name} = ${value}\n`),
-    ...sections.sort((one, other) => Number(one.isLast) - Number(other.isLast)).map(({ text }) => text),
+    ...sections.sort((one, other) => one.deletes - other.deletes).map(({ text }) => text),
   ].join('');
 }
 

@@ -5,8 +5,8 @@
  * person's own roles.
  */
 
-import { ROLES, type Role } from '../src/auth/roles.js';
 import { readDevelopmentConfig } from '../src/config.js';
+import { ROLES, type Role } from '../src/roles.js';
 import { isUuid } from '../src/validation/uuid.js';
 import { readIssuer, signToken } from './issuer.js';
 import { claimsOf, demoClubs, demoPeople, demoRoles } from './people.js';

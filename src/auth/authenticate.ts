@@ -2,6 +2,7 @@ import jwt from '@fastify/jwt';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { JWTHeaderParameters } from 'jose';
+import { invalidToken, unauthenticated } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
 import type { Claims } from './club-roles.js';
@@ -41,7 +42,7 @@ export const authenticate = plugin<AuthSettings>(
     // Headers are looked at before any key is fetched for them.
     const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
       if (!isAccessTokenHeader(header)) {
-        throw new Problem('invalid_token', {}, {}, 'its header is not that of an access token');
+        throw refusal('its header is not that of an access token');
       }
       return keys.find(header);
     };
@@ -75,13 +76,13 @@ export const authenticate = plugin<AuthSettings>(
       const identity = readIdentity(claims, clubs);
       const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
       if (identity === null) {
-        throw invalidToken('its sub is unfit');
+        throw refusal('its sub is unfit');
       }
       if (!isForUs) {
-        throw invalidToken(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
+        throw refusal(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
       }
       if (isOtherToken(claims)) {
-        throw invalidToken('it is another token than an access token');
+        throw refusal('it is another token than an access token');
       }
       if (identity.clubsFault !== undefined) {
         request.log.warn(
@@ -100,12 +101,12 @@ export const authenticate = plugin<AuthSettings>(
       } catch (error) {
         const cause = (error as { originalError?: unknown }).originalError;
         if (cause instanceof Problem) {
-          throw cause.status === 503 ? cause : invalidToken(cause.reason);
+          throw cause.status === 503 ? cause : refusal(cause.reason);
         }
-        throw invalidToken(faultOfToken(error as Error));
+        throw refusal(faultOfToken(error as Error));
       }
       if (Object.prototype.toString.call(claims) !== '[object Object]' || claims instanceof Error) {
-        throw invalidToken('its claims are no object');
+        throw refusal('its claims are no object');
       }
       return claims as Claims;
     }
@@ -132,18 +133,12 @@ function bearerToken(request: FastifyRequest): string {
     return match[1];
   }
   throw count === 0
-    ? new Problem('unauthenticated', {}, { 'www-authenticate': 'Bearer' })
-    : invalidToken('the header Authorization does not hold one token behind its scheme');
+    ? new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' } })
+    : refusal('the header Authorization does not hold one token behind its scheme');
 }
 
-function invalidToken(reason: string | undefined): Problem {
-  return new Problem(
-    'invalid_token',
-    {},
-    {
-      'www-authenticate':
-        'Bearer error="invalid_token", error_description="The access token is not valid here"',
-    },
-    reason,
-  );
+/** The 401 of a token; the reason is for the log alone. */
+function refusal(reason: string | undefined): Problem {
+  const challenge = 'Bearer error="invalid_token", error_description="The access token is not valid here"';
+  return new Problem(invalidToken, {}, { headers: { 'www-authenticate': challenge }, reason });
 }

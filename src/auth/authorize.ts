@@ -1,7 +1,8 @@
 import plugin from 'fastify-plugin';
+import { insufficientRole } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { immediate } from '../http/immediate.js';
-import { isAtLeast, type Role } from './roles.js';
+import { isAtLeast, type Role } from '../roles.js';
 
 /** The policies: each route names one. The database holds the same rules in `sql/policies`. */
 const policies = {
@@ -33,7 +34,7 @@ export const authorize = plugin(
       immediate(({ routeOptions, tenant }) => {
         const required = policies[routeOptions.config.policy as Policy];
         if (tenant !== null && !isAtLeast(tenant.role, required)) {
-          throw new Problem('insufficient_role', {
+          throw new Problem(insufficientRole, {
             requiredRole: required,
             yourRole: tenant.role,
           });

@@ -1,6 +1,6 @@
+import { findRole, isAtLeast, type Role } from '../roles.js';
 import { isUuid } from '../validation/uuid.js';
 import type { ClubsPattern } from './clubs-pattern.js';
-import { findRole, isAtLeast, type Role } from './roles.js';
 
 export type Claims = Record<string, unknown>;
 

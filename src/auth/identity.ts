@@ -1,6 +1,6 @@
+import type { Role } from '../roles.js';
 import { cutText, isCleanText } from '../validation/text.js';
 import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
-import type { Role } from './roles.js';
 
 /** Who a verified token speaks of. */
 export interface Identity {

@@ -1,4 +1,6 @@
 import { createLocalJWKSet, exportSPKI, type JSONWebKeySet, type JWTHeaderParameters } from 'jose';
+import { invalidToken } from '../errors/auth.js';
+import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 
 /** Asymmetric algorithms only: with a shared secret, whoever can check a token could also make one. */
@@ -62,14 +64,14 @@ export class IssuerKeys {
     }
     await asked;
     if (this.#known === undefined) {
-      throw new Problem('service_unavailable', {
+      throw new Problem(serviceUnavailable, {
         detail:
           'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
       });
     }
     const found = await this.#lookUp(wanted);
     if (found === undefined) {
-      throw new Problem('invalid_token', {}, {}, 'the issuer has no key that it could be signed with');
+      throw new Problem(invalidToken, {}, { reason: 'the issuer has no key that it could be signed with' });
     }
     return found;
   }

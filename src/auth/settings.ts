@@ -1,9 +1,9 @@
+import { findRole } from '../roles.js';
 import { isUuid } from '../validation/uuid.js';
 import type { Variables } from '../variables.js';
 import { type ClubsClaim, isClaimName } from './club-roles.js';
 import { ClubsPattern, isClubsPattern } from './clubs-pattern.js';
 import { readNames } from './names.js';
-import { findRole } from './roles.js';
 
 /** Whose tokens are believed, and what is read in them. */
 export interface AuthSettings {

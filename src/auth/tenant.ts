@@ -1,8 +1,9 @@
 import plugin from 'fastify-plugin';
+import { tenantForbidden, tenantHeaderInvalid, tenantHeaderMissing } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { immediate } from '../http/immediate.js';
+import type { Role } from '../roles.js';
 import { isUuid } from '../validation/uuid.js';
-import type { Role } from './roles.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,7 +29,7 @@ export const tenant = plugin(
         const role = request.identity.roles.get(id);
         if (role === undefined) {
           // A club that does not exist answers alike: who is not in a club does not learn that there is one.
-          throw new Problem('tenant_forbidden');
+          throw new Problem(tenantForbidden);
         }
         request.tenant = { id, role };
       }),
@@ -39,11 +40,11 @@ export const tenant = plugin(
 
 function readHeader(value: string | string[] | undefined): string {
   if (value === undefined) {
-    throw new Problem('tenant_header_missing');
+    throw new Problem(tenantHeaderMissing);
   }
   // Node joins a header that is sent twice with a comma, which no UUID holds.
   if (typeof value !== 'string' || !isUuid(value)) {
-    throw new Problem('tenant_header_invalid');
+    throw new Problem(tenantHeaderInvalid);
   }
   return value.toLowerCase();
 }

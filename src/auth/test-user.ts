@@ -1,4 +1,5 @@
 import plugin from 'fastify-plugin';
+import { testUserInvalid } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { immediate } from '../http/immediate.js';
 import { isUuid } from '../validation/uuid.js';
@@ -28,7 +29,7 @@ export const testUser = plugin<{ enabled: boolean }>(
           return;
         }
         if (typeof value !== 'string' || !isUuid(value)) {
-          throw new Problem('test_user_invalid');
+          throw new Problem(testUserInvalid);
         }
         request.testMemberId = value.toLowerCase();
       }),

@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Role } from '../auth/roles.js';
+import type { Resource } from '../http/resource.js';
+import type { Role } from '../roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { type ClubRow, findCurrentClub, listMyClubs } from './queries.js';
 import { ClubDto } from './schemas.js';
 
-export const clubs: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(ClubDto);
 
   app.get(
@@ -14,7 +15,6 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
       config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'listMyClubs',
-        tags: ['Clubs'],
         summary: 'List the clubs that your token names',
         description:
           'In the order of their names. The one path that needs no club: take the `id` for X-Tenant-Id from here.',
@@ -34,7 +34,6 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
       config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'getCurrentClub',
-        tags: ['Clubs'],
         summary: 'Read the club of X-Tenant-Id',
         description: 'With the role that your token gives you in it.',
         querystring: NoQuery,
@@ -46,4 +45,11 @@ export const clubs: FastifyPluginAsyncTypebox = async (app) => {
       return { ...(club as ClubRow), role: request.tenant?.role as Role };
     },
   );
+};
+
+/** The resource clubs. */
+export const clubs: Resource = {
+  tag: { name: 'Clubs', description: 'The tenants, and which of them are yours.' },
+  errors: [],
+  routes,
 };

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ROLES } from '../auth/roles.js';
 import { CLUB_ID } from '../examples.js';
+import { ROLES } from '../roles.js';
 import { Id, OneOf, Timestamp } from '../validation/schemas.js';
 
 export const ClubDto = Type.Object(

@@ -1,21 +1,68 @@
-import { attempts } from './attempts.js';
-import { callers } from './callers.js';
-import { messages } from './messages.js';
-import type { Refusal } from './refusal.js';
-import { shifts } from './shifts.js';
-import { tasks } from './tasks.js';
+import { STATUS_CODES } from 'node:http';
+import { REQUEST_ID } from '../examples.js';
+import * as auth from './auth.js';
+import * as conflict from './conflict.js';
+import * as fault from './fault.js';
+import { type ErrorType, Problem } from './problem.js';
+import * as request from './request.js';
 
-const table = { ...messages, ...callers, ...tasks, ...shifts, ...attempts };
-
-export type Code = keyof typeof table;
+/** The errors that belong to no resource. */
+const common: readonly ErrorType[] = [request, auth, conflict, fault].flatMap((topic) =>
+  Object.values<ErrorType>(topic),
+);
 
 /**
- * Every code a refusal can carry: its status and title, what it tells the caller to do, and what its page says.
- * The answers, the document, the pages below /problems and docs/errors.md are all made of it.
- *
- * Clients switch on the code, so a code never changes its meaning. Nothing else in the project knows a status.
+ * Every error that an answer can carry: the common ones and those of the resources. The answers, the document, the pages
+ * below /problems and docs/errors.md are made of it.
  */
-export const codes: Readonly<Record<Code, Refusal>> = table;
+export class Catalogue {
+  /** In the order of their status, then of their code. */
+  readonly types: readonly ErrorType[];
+  readonly #bySqlState: ReadonlyMap<string | undefined, ErrorType>;
+  readonly #byConstraint: ReadonlyMap<string | undefined, ErrorType>;
 
-/** The codes in the order of their status. */
-export const codesByStatus = (Object.keys(table) as Code[]).sort((a, b) => codes[a].status - codes[b].status);
+  /** @throws Error when two errors have the same code, SQLSTATE or constraint */
+  constructor(resources: readonly { errors: readonly ErrorType[] }[] = []) {
+    this.types = [...common, ...resources.flatMap(({ errors }) => errors)].sort(
+      (one, other) => one.status - other.status || (one.code < other.code ? -1 : 1),
+    );
+    indexed(this.types, 'code');
+    this.#bySqlState = indexed(this.types, 'sqlState');
+    this.#byConstraint = indexed(this.types, 'constraint');
+  }
+
+  /** The error that the database raises with an SQLSTATE of the project's own. */
+  ofSqlState(sqlState: string): ErrorType | undefined {
+    return this.#bySqlState.get(sqlState);
+  }
+
+  /** The error that a violated constraint means. */
+  ofConstraint(name: string | undefined): ErrorType | undefined {
+    return name === undefined ? undefined : this.#byConstraint.get(name);
+  }
+}
+
+function indexed(types: readonly ErrorType[], by: 'code' | 'sqlState' | 'constraint') {
+  const index = new Map<string | undefined, ErrorType>();
+  for (const type of types.filter((type) => type[by] !== undefined)) {
+    const other = index.get(type[by]);
+    if (other !== undefined) {
+      throw new Error(`The errors ${other.code} and ${type.code} have the same ${by}: ${type[by]}.`);
+    }
+    index.set(type[by], type);
+  }
+  return index;
+}
+
+/** The example of an error as its page shows it: a request, and the whole answer. */
+export function exampleOf(type: ErrorType): { request: string; status: string; body: string } {
+  const { status, example } = type;
+  const [, url = ''] = example.request.split(' ');
+  const [path = url] = url.split('?');
+  const body = new Problem(type, example.members).toBody(path, REQUEST_ID);
+  return {
+    request: example.request,
+    status: `${status} ${STATUS_CODES[status]}`,
+    body: JSON.stringify(body, null, 2),
+  };
+}

@@ -1,7 +1,7 @@
 import type { FastifySchemaValidationError } from 'fastify';
 import { didYouMean } from '../validation/closest.js';
-import { Problem } from './problem.js';
-import type { Fault } from './refusal.js';
+import { type Fault, Problem } from './problem.js';
+import { invalidParameter, validationFailed } from './request.js';
 
 /** What the validator says of a fault; with the schema it broke and the value, which Fastify's type leaves out. */
 type Broken = FastifySchemaValidationError & {
@@ -29,7 +29,7 @@ export function problemFromValidation(errors: Broken[], part: string): Problem {
       places.set(path, { ...locate(path, part), ...describe(error, part) });
     }
   }
-  return new Problem(part === 'body' ? 'validation_failed' : 'invalid_parameter', {
+  return new Problem(part === 'body' ? validationFailed : invalidParameter, {
     errors: [...places.values()],
   });
 }

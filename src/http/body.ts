@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Problem } from '../errors/problem.js';
+import { malformedJson, unsupportedMediaType } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
 
@@ -29,17 +30,17 @@ export const body = plugin(
           request.method !== 'PATCH' &&
           request.headers['content-type']?.toLowerCase().startsWith(MERGE_PATCH)
         ) {
-          throw new Problem('unsupported_media_type');
+          throw new Problem(unsupportedMediaType);
         }
         if (bytes.length === 0) {
           return undefined;
         }
         // Node reads the first of them, and whatever stands in front perhaps the last.
         if (countHeader(request.raw, 'content-type') > 1) {
-          throw new Problem('unsupported_media_type', { detail: 'Send one Content-Type.' });
+          throw new Problem(unsupportedMediaType, { detail: 'Send one Content-Type.' });
         }
         if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
-          throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
+          throw new Problem(unsupportedMediaType, { detail: 'Send the body without Content-Encoding.' });
         }
         return parse(bytes);
       },
@@ -49,7 +50,7 @@ export const body = plugin(
     app.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => {
       for await (const bytes of payload.iterator({ destroyOnReturn: false })) {
         if (bytes.length > 0) {
-          throw new Problem('unsupported_media_type');
+          throw new Problem(unsupportedMediaType);
         }
       }
     });
@@ -83,6 +84,6 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    throw new Problem('malformed_json');
+    throw new Problem(malformedJson);
   }
 }

@@ -3,17 +3,18 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger } from 'fastify';
 import { Problem } from '../errors/problem.js';
+import { headersTooLarge, invalidParameter, requestTimeout } from '../errors/request.js';
 import type { RequestOrder } from './request-order.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
-const MALFORMED = new Problem('invalid_parameter', {
+const MALFORMED = new Problem(invalidParameter, {
   detail: 'This is no HTTP/1.1 request. Check the request line, headers, length and chunks.',
 });
 
 /** What Node tells apart; everything else is a message that it could not read. */
 const byNodeCode: Record<string, Problem> = {
-  ERR_HTTP_REQUEST_TIMEOUT: new Problem('request_timeout'),
-  HPE_HEADER_OVERFLOW: new Problem('headers_too_large'),
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem(requestTimeout),
+  HPE_HEADER_OVERFLOW: new Problem(headersTooLarge),
 };
 
 /**

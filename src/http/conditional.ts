@@ -1,3 +1,4 @@
+import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 
 /** The entity tag of a version (RFC 9110, section 8.8.3). */
@@ -17,6 +18,6 @@ export function requireMatch(ifMatch: string | undefined, version: number): void
   }
   const tags = ifMatch.split(',').map((tag) => tag.trim());
   if (!tags.includes(etagOf(version))) {
-    throw new Problem('precondition_failed', { currentVersion: version });
+    throw new Problem(preconditionFailed, { currentVersion: version });
   }
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Problem } from '../errors/problem.js';
+import { invalidCursor } from '../errors/request.js';
 import { toInstant } from '../validation/instant.js';
 import { isCleanText } from '../validation/text.js';
 import { isUuid } from '../validation/uuid.js';
@@ -36,7 +37,7 @@ export function decodeCursor(cursor: string, scope: string, kind: KeyKind): Posi
   const [binding, key, id] = Array.isArray(parts) && parts.length === 3 ? parts : [];
   const isPosition = binding === digest(scope) && typeof id === 'string' && isUuid(id);
   if (!isPosition || typeof key !== 'string' || !isKey(key, kind)) {
-    throw new Problem('invalid_cursor');
+    throw new Problem(invalidCursor);
   }
   return { key, id };
 }

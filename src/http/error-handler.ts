@@ -1,10 +1,20 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
-import type { Code } from '../errors/catalogue.js';
+import type { Catalogue } from '../errors/catalogue.js';
+import { preconditionFailed } from '../errors/conflict.js';
+import { internalError, serviceUnavailable } from '../errors/fault.js';
 import { problemFromDatabase } from '../errors/from-database.js';
 import { problemFromValidation } from '../errors/from-validation.js';
-import { Problem } from '../errors/problem.js';
+import { type ErrorType, Problem } from '../errors/problem.js';
+import {
+  invalidParameter,
+  malformedJson,
+  methodNotAllowed,
+  payloadTooLarge,
+  routeNotFound,
+  unsupportedMediaType,
+} from '../errors/request.js';
 import { PREFLIGHT_URL } from './cors.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { pathOf } from './target.js';
@@ -20,22 +30,22 @@ declare module 'fastify' {
 export const RETRY_AFTER_S = '1';
 
 /** Fastify's own refusals. */
-const byErrorCode: Record<string, Code> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_json',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'malformed_json',
-  FST_ERR_BAD_URL: 'invalid_parameter',
+const byErrorCode: Record<string, ErrorType> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: payloadTooLarge,
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: unsupportedMediaType,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: malformedJson,
+  FST_ERR_CTP_INVALID_JSON_BODY: malformedJson,
+  FST_ERR_BAD_URL: invalidParameter,
 };
 
 /** Other refusals of Fastify and its plugins, which have a status and no code of ours. */
-const byStatus: Record<number, Code> = {
-  400: 'invalid_parameter',
-  404: 'route_not_found',
-  412: 'precondition_failed',
-  413: 'payload_too_large',
-  415: 'unsupported_media_type',
-  503: 'service_unavailable',
+const byStatus: Record<number, ErrorType> = {
+  400: invalidParameter,
+  404: routeNotFound,
+  412: preconditionFailed,
+  413: payloadTooLarge,
+  415: unsupportedMediaType,
+  503: serviceUnavailable,
 };
 
 /**
@@ -44,12 +54,12 @@ const byStatus: Record<number, Code> = {
  * What the caller can act on is said; what only an operator can act on is logged, and the caller gets the
  * request's id. Nothing of the database, the stack or the values in a query is in either.
  */
-export const problems = plugin(
-  async (app) => {
+export const problems = plugin<{ catalogue: Catalogue }>(
+  async (app, { catalogue }) => {
     app.decorateRequest('problem', null);
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
-      const problem = problemOf(error);
+      const problem = problemFromDatabase(error, catalogue) ?? problemOf(error);
       // An overload is no fault to look for; the line of the request says it, and a second one would add to it.
       if (problem.status >= 500 && (error as Error) !== QUEUE_FULL) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
@@ -57,7 +67,7 @@ export const problems = plugin(
       return send(problem, request, reply);
     });
 
-    app.setNotFoundHandler((request, reply) => send(new Problem('route_not_found'), request, reply));
+    app.setNotFoundHandler((request, reply) => send(new Problem(routeNotFound), request, reply));
 
     // Before a body is read: what there is to say of a path or a method does not depend on it.
     app.addHook('onRequest', (request, reply, done) => {
@@ -70,14 +80,15 @@ export const problems = plugin(
       const methods = app.methodsOf(request.url);
       const problem =
         methods.length === 0
-          ? new Problem('route_not_found')
-          : new Problem('method_not_allowed', {}, { allow: methods.join(', ') });
+          ? new Problem(routeNotFound)
+          : new Problem(methodNotAllowed, {}, { headers: { allow: methods.join(', ') } });
       send(problem, request, reply);
     });
   },
   { name: 'problems', dependencies: ['methods'] },
 );
 
+/** What an error of the service's own, of Fastify or of its plugins means to the caller. */
 function problemOf(error: FastifyError): Problem {
   if (error instanceof Problem) {
     return error;
@@ -85,8 +96,7 @@ function problemOf(error: FastifyError): Problem {
   if (error.validation !== undefined) {
     return problemFromValidation(error.validation, error.validationContext ?? 'body');
   }
-  const code = byErrorCode[error.code] ?? byStatus[error.statusCode ?? 500];
-  return problemFromDatabase(error) ?? new Problem(code ?? 'internal_error');
+  return new Problem(byErrorCode[error.code] ?? byStatus[error.statusCode ?? 500] ?? internalError);
 }
 
 /** A request so broken that it reaches no route, such as a path that cannot be decoded. */
@@ -107,7 +117,7 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
   request.problem = problem;
-  if (problem.code === 'service_unavailable') {
+  if (problem.type === serviceUnavailable) {
     reply.header('retry-after', RETRY_AFTER_S);
   }
   return reply

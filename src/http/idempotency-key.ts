@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { idempotencyKeyInvalid } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from './header-lines.js';
 
@@ -19,7 +20,7 @@ export function readKey(request: FastifyRequest): string | undefined {
   }
   const value = request.headers[HEADER];
   if (count > 1 || typeof value !== 'string' || !FORM.test(value)) {
-    throw new Problem('idempotency_key_invalid');
+    throw new Problem(idempotencyKeyInvalid);
   }
   return value;
 }

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError } from '../database/errors.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
+import { idempotencyInProgress } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { type Answer, claimKey, keepAnswer } from './idempotency-answers.js';
 import { fingerprintOf, readKey } from './idempotency-key.js';
@@ -74,7 +75,7 @@ function announce(reply: FastifyReply, { location, etag }: Pick<Answer, 'locatio
 /** Whoever bears the key is not done yet: this one need not wait for the outcome, and may come back. */
 function refuseToWait(error: unknown): never {
   if (isStatementError(error) && error.code === LOCK_NOT_AVAILABLE) {
-    throw new Problem('idempotency_in_progress');
+    throw new Problem(idempotencyInProgress);
   }
   throw error;
 }

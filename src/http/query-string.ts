@@ -1,5 +1,6 @@
 import plugin from 'fastify-plugin';
 import { Problem } from '../errors/problem.js';
+import { invalidParameter } from '../errors/request.js';
 import { immediate } from './immediate.js';
 
 /**
@@ -22,7 +23,7 @@ export const query = plugin(
         if (broken.length > 0) {
           const fault = { code: 'invalid_format', detail: 'This must be UTF-8, percent-encoded.' };
           const errors = broken.map((part) => ({ parameter: part.split('=', 1)[0] ?? part, ...fault }));
-          throw new Problem('invalid_parameter', { errors: errors.slice(0, 100) });
+          throw new Problem(invalidParameter, { errors: errors.slice(0, 100) });
         }
       }),
     );

@@ -1,5 +1,6 @@
 import limit from '@fastify/rate-limit';
 import plugin from 'fastify-plugin';
+import { rateLimited } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 
 const WINDOW_MS = 60_000;
@@ -29,7 +30,7 @@ export const rateLimit = plugin<{ perMinute: number }>(
       // The tenant's id has one length, so no subject can pass for a tenant and another subject.
       keyGenerator: ({ tenant, identity }) => `${tenant?.id ?? ''} ${identity.subject}`,
       enableDraftSpec: true,
-      errorResponseBuilder: () => new Problem('rate_limited'),
+      errorResponseBuilder: () => new Problem(rateLimited),
     });
   },
   { name: 'rate-limit', dependencies: ['test-user'] },

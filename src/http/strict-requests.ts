@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
 import { Problem } from '../errors/problem.js';
+import { invalidParameter } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
 
@@ -32,14 +33,14 @@ export const strictRequests = plugin(
         }
         if (last !== raw) {
           const detail = 'The request before this one was the last of its connection. Send this on another.';
-          throw new Problem('invalid_parameter', { detail }, { connection: 'close' });
+          throw new Problem(invalidParameter, { detail }, { headers: { connection: 'close' } });
         }
         const fault = unclear(raw);
         if (fault !== undefined) {
           throw new Problem(
-            'invalid_parameter',
+            invalidParameter,
             { detail: fault.detail, errors: [fault] },
-            { connection: 'close' },
+            { headers: { connection: 'close' } },
           );
         }
       }),

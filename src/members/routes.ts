@@ -1,25 +1,29 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { Problem } from '../errors/problem.js';
+import { invalidCursor } from '../errors/request.js';
 import { answerPage, readPage } from '../http/pagination.js';
+import type { Resource } from '../http/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
+import * as errors from './errors.js';
 import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
 import { MemberDto, MemberListQuery, MemberParams } from './schemas.js';
 
-export const members: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(MemberDto);
 
   app.get(
     '/members',
     {
-      config: { policy: 'RequireMember', problems: ['invalid_cursor'], sends: ['Link'] },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'listMembers',
-        tags: ['Members'],
         summary: 'List the members of the club',
         description:
           'Page by page: the header Link leads to the next one. Contact data is shown by your role.',
         querystring: MemberListQuery,
+        errors: [invalidCursor],
+        responseHeaders: ['Link'],
         response: { 200: Type.Array(Named(MemberDto)) },
       },
     },
@@ -38,7 +42,6 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
       config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'getMyMembership',
-        tags: ['Members'],
         summary: 'Read your own membership',
         description: 'Your first request in a club makes you a member of it, this one too.',
         querystring: NoQuery,
@@ -54,24 +57,31 @@ export const members: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/members/:id',
     {
-      config: { policy: 'RequireMember', problems: ['member_not_found'] },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'getMember',
-        tags: ['Members'],
         summary: 'Read a member',
         description:
           'The e-mail address is for Managers and yourself, the `externalUserId` for Admins and yourself.',
         params: MemberParams,
         querystring: NoQuery,
+        errors: [errors.memberNotFound],
         response: { 200: Named(MemberDto) },
       },
     },
     async (request) => {
       const [member] = await request.read(findMember(request.params.id), 'shared');
       if (member === undefined) {
-        throw new Problem('member_not_found');
+        throw new Problem(errors.memberNotFound);
       }
       return member;
     },
   );
+};
+
+/** The resource members. */
+export const members: Resource = {
+  tag: { name: 'Members', description: 'People in a club. You become one with your first request there.' },
+  errors: Object.values(errors),
+  routes,
 };

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ROLES } from '../auth/roles.js';
 import { ANNA, BEN, CLUB_ID } from '../examples.js';
 import { ListQuery } from '../http/pagination.js';
+import { ROLES } from '../roles.js';
 import { Id, IdParams, Nullable, OneOf, SearchText, Timestamp } from '../validation/schemas.js';
 
 export const MemberDto = Type.Object(

@@ -1,7 +1,5 @@
-import { ROLES } from '../auth/roles.js';
-import { codesByStatus } from '../errors/catalogue.js';
+import type { Catalogue } from '../errors/catalogue.js';
 import { BEN, CLUB_ID, CURSOR, REQUEST_ID } from '../examples.js';
-import { TASK_STATES } from '../tasks/schemas.js';
 
 export type Schema = Record<string, unknown>;
 export type Header = { description: string; schema: Schema; example: unknown };
@@ -121,7 +119,7 @@ export const responseHeaders: Record<string, HeaderOf> = {
 };
 
 /** The schema of every refusal (RFC 9457); open, as all answers are: clients pass over members they do not know. */
-export const problemSchema = {
+export const problemSchema = ({ types }: Catalogue): Schema => ({
   type: 'object',
   description: 'A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do.',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
@@ -131,7 +129,11 @@ export const problemSchema = {
     status: { type: 'integer', description: 'The status of the answer.' },
     detail: { type: 'string', description: 'What to do, in a sentence; for people, and it may change.' },
     instance: { type: 'string', format: 'uri-reference', description: 'The path of the request.' },
-    code: { type: 'string', enum: codesByStatus, description: 'What to switch on; it never changes.' },
+    code: {
+      type: 'string',
+      enum: types.map(({ code }) => code),
+      description: 'What to switch on; it never changes.',
+    },
     requestId: {
       type: 'string',
       format: 'uuid',
@@ -155,16 +157,6 @@ export const problemSchema = {
         },
       },
     },
-    requiredRole: { type: 'string', enum: ROLES, description: 'The least role that may do this.' },
-    yourRole: { type: 'string', enum: ROLES, description: 'Your role in the club.' },
-    currentVersion: { type: 'integer', description: 'The version to read again.' },
-    signupCount: { type: 'integer', description: 'How many members are signed up.' },
-    currentState: { type: 'string', enum: TASK_STATES, description: 'The state of the task.' },
-    requestedState: { type: 'string', enum: TASK_STATES, description: 'The state that was asked for.' },
-    allowedTransitions: {
-      type: 'array',
-      items: { type: 'string', enum: TASK_STATES },
-      description: 'The states that you may set now.',
-    },
+    ...Object.assign({}, ...types.map(({ members }) => members)),
   },
-};
+});

@@ -1,4 +1,5 @@
-import { type Code, codes } from '../errors/catalogue.js';
+import type { Catalogue } from '../errors/catalogue.js';
+import type { ErrorType } from '../errors/problem.js';
 import {
   type Exchange,
   type Header,
@@ -8,8 +9,8 @@ import {
   responseHeaders,
   type Schema,
 } from './components.js';
-import { codesOf, type Operation } from './operation.js';
-import { describeRefusals, exampleOfRefusal } from './refusals.js';
+import { describeErrors, exampleOfError } from './error-examples.js';
+import { errorsOf, type Operation } from './operation.js';
 
 interface Response {
   description: string;
@@ -52,10 +53,10 @@ const bodies: Record<string, string> = {
  * Adds to the document what the route schemas do not hold: headers, every refusal with an example, and for every
  * success the example that its schema has.
  */
-export function complete(document: Document, operations: Operation[]): Document {
+export function complete(document: Document, operations: Operation[], catalogue: Catalogue): Document {
   document.components = {
     ...document.components,
-    schemas: { ...document.components?.schemas, Problem: problemSchema },
+    schemas: { ...document.components?.schemas, Problem: problemSchema(catalogue) },
   };
   for (const operation of operations) {
     const path = operation.url.replaceAll(/:(\w+)/g, '{$1}');
@@ -76,7 +77,7 @@ function completeOperation(
   const names = [
     ...(operation.hasTenant ? ['X-Tenant-Id'] : []),
     ...(operation.hasTestUser ? ['X-Test-UserId'] : []),
-    ...operation.reads,
+    ...operation.requestHeaders,
   ];
   entry.parameters = [
     ...(entry.parameters ?? []).map(readable),
@@ -99,16 +100,20 @@ function completeOperation(
       content.example ??= exampleOf(content.schema, status, schemas);
     }
     const body = content?.example as Exchange['body'];
-    const names = ['X-Request-Id', ...operation.sends, ...(operation.isRateLimited ? RATE_LIMIT : [])];
+    const names = [
+      'X-Request-Id',
+      ...operation.responseHeaders,
+      ...(operation.isRateLimited ? RATE_LIMIT : []),
+    ];
     response.headers = headers(names, { path, url, status: Number(status), body });
   }
   if (entry.requestBody !== undefined) {
     completeBody(entry.requestBody, operation);
   }
-  const refusals = codesOf(operation);
-  for (const status of new Set(refusals.map((code) => codes[code].status))) {
-    const group = refusals.filter((code) => codes[code].status === status);
-    responses[status] = refusal(group, operation, { path, url, status, body: undefined });
+  const errors = errorsOf(operation);
+  for (const status of new Set(errors.map((type) => type.status))) {
+    const group = errors.filter((type) => type.status === status);
+    responses[status] = errorResponse(group, operation, { path, url, status, body: undefined });
   }
   entry.responses = responses;
 }
@@ -166,22 +171,25 @@ function readable(parameter: Parameter): Parameter {
   return { ...rest, schema: { ...schema, examples } };
 }
 
-function refusal(group: Code[], operation: Operation, exchange: Exchange): Response {
+function errorResponse(group: ErrorType[], operation: Operation, exchange: Exchange): Response {
   const extra: Record<number, string[]> = {
     401: ['WWW-Authenticate'],
     429: ['Retry-After', ...RATE_LIMIT],
     503: ['Retry-After'],
   };
   return {
-    description: describeRefusals(group),
+    description: describeErrors(group),
     headers: headers(['X-Request-Id', ...(extra[exchange.status] ?? [])], exchange),
     content: {
       'application/problem+json': {
         schema: {
-          allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: group } } }],
+          allOf: [
+            { $ref: '#/components/schemas/Problem' },
+            { properties: { code: { enum: group.map(({ code }) => code) } } },
+          ],
         },
         examples: Object.fromEntries(
-          group.map((code) => [code, exampleOfRefusal(code, operation, exchange.url)]),
+          group.map((type) => [type.code, exampleOfError(type, operation, exchange.url)]),
         ),
       },
     },

@@ -1,36 +1,47 @@
 import swagger from '@fastify/swagger';
 import plugin from 'fastify-plugin';
 import { TENANTLESS_PATH } from '../auth/tenant.js';
+import type { Catalogue } from '../errors/catalogue.js';
+import type { Resource } from '../http/resource.js';
 import { NoQuery } from '../validation/schemas.js';
 import { complete, type Document } from './document.js';
-import type { Operation } from './operation.js';
+import type { ObjectSchema, Operation } from './operation.js';
 
 /** What the service is called. */
 export const TITLE = 'Club Management Service';
+
+export interface OpenApiOptions {
+  catalogue: Catalogue;
+  /** The tags of the resources. */
+  tags: Resource['tag'][];
+  testUserHeader: boolean;
+  isRateLimited: boolean;
+}
 
 /**
  * The document: OpenAPI 3.1 at /openapi.json; docs-page.ts makes a page of it.
  *
  * The schemas of the routes are the validators, the serializers and this document; nothing is written twice.
  */
-export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean }>(
-  async (app, { testUserHeader, isRateLimited }) => {
+export const openapi = plugin<OpenApiOptions>(
+  async (app, { catalogue, tags, testUserHeader, isRateLimited }) => {
     const operations: Operation[] = [];
 
-    app.addHook('onRoute', ({ method, url, config, schema }) => {
+    app.addHook('onRoute', function ({ method, url, config, schema }) {
       if (typeof method === 'string' && method !== 'HEAD' && schema !== undefined && schema.hide !== true) {
         const hasTenant = config?.policy !== undefined && url !== TENANTLESS_PATH;
         operations.push({
           method,
           url,
           policy: config?.policy,
-          problems: config?.problems ?? [],
-          reads: config?.reads ?? [],
-          sends: config?.sends ?? [],
+          errors: schema.errors ?? [],
+          requestHeaders: schema.requestHeaders ?? [],
+          responseHeaders: schema.responseHeaders ?? [],
           hasTenant,
           hasTestUser: testUserHeader && hasTenant,
           isRateLimited: isRateLimited && config?.policy !== undefined,
-          takesBody: schema.body !== undefined,
+          body: resolve(schema.body, (id) => this.getSchema(id)),
+          query: resolve(schema.querystring, (id) => this.getSchema(id)),
           bodyIsOptional: config?.bodyIsOptional ?? false,
         });
       }
@@ -50,13 +61,7 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/' }],
-        tags: [
-          { name: 'Clubs', description: 'The tenants, and which of them are yours.' },
-          { name: 'Members', description: 'People in a club. You become one with your first request there.' },
-          { name: 'Tasks', description: 'Work with five states: Open, Assigned, InProgress, Review, Done.' },
-          { name: 'Shifts', description: 'Work at a time, with a number of places to sign up for.' },
-          { name: 'Operations', description: 'For whatever watches the process.' },
-        ],
+        tags: [...tags, { name: 'Operations', description: 'For whatever watches the process.' }],
         security: [{ token: [] }],
         components: {
           securitySchemes: {
@@ -74,7 +79,11 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
         buildLocalReference: (json, _base, _fragment, index) => String(json.$id ?? `def-${index}`),
       },
       transformObject: (source) =>
-        complete(('openapiObject' in source ? source.openapiObject : {}) as Document, operations) as object,
+        complete(
+          ('openapiObject' in source ? source.openapiObject : {}) as Document,
+          operations,
+          catalogue,
+        ) as object,
     });
     // The same bytes for everybody: made anew for each, they would fill the memory for those who do not read them.
     let bytes: Buffer | undefined;
@@ -85,3 +94,9 @@ export const openapi = plugin<{ testUserHeader: boolean; isRateLimited: boolean 
   },
   { name: 'openapi', dependencies: ['problems'] },
 );
+
+/** The schema itself where a route names a registered one. */
+function resolve(schema: unknown, getSchema: (id: string) => unknown): ObjectSchema | undefined {
+  const { $ref } = (schema ?? {}) as { $ref?: string };
+  return ($ref === undefined ? schema : getSchema($ref)) as ObjectSchema | undefined;
+}

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
+import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
 import type { Audited } from './isolation-audit.js';
@@ -79,7 +80,6 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
   app.get(
     '/readyz',
     {
-      config: { problems: ['service_unavailable'] },
       schema: {
         operationId: 'isReady',
         tags: ['Operations'],
@@ -87,24 +87,25 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
         description: 'While it is a 503 the process wants no requests; `detail` says why.',
         security: [],
         querystring: NoQuery,
+        errors: [serviceUnavailable],
         response: { 200: Ready },
       },
     },
     async () => {
       if (isDraining()) {
-        throw new Problem('service_unavailable', { detail: 'The process is about to stop.' });
+        throw new Problem(serviceUnavailable, { detail: 'The process is about to stop.' });
       }
       if (!(await isCurrent())) {
-        throw new Problem('service_unavailable', {
+        throw new Problem(serviceUnavailable, {
           detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
         });
       }
       const audited = lastAudit();
       if (audited === undefined) {
-        throw new Problem('service_unavailable', { detail: 'The database has not been audited yet.' });
+        throw new Problem(serviceUnavailable, { detail: 'The database has not been audited yet.' });
       }
       if (audited.critical > 0) {
-        throw new Problem('service_unavailable', {
+        throw new Problem(serviceUnavailable, {
           detail:
             `The isolation audit found ${audited.critical} critical finding${audited.critical === 1 ? '' : 's'}. ` +
             'Run make audit.',

@@ -1,6 +1,7 @@
 import Fastify, { LogController } from 'fastify';
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
+import { Catalogue } from '../errors/catalogue.js';
 import { problems } from '../http/error-handler.js';
 import { immediate } from '../http/immediate.js';
 import { methods } from '../http/method-not-allowed.js';
@@ -43,7 +44,7 @@ export const metrics = plugin<MetricsOptions>(
       logController: new LogController({ disableRequestLogging: true }),
     });
     await admin.register(methods);
-    await admin.register(problems);
+    await admin.register(problems, { catalogue: new Catalogue() });
     await admin.register(health, {
       database,
       isDraining: () => app.isDraining,

@@ -1,10 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
+import { invalidCursor, invalidParameter } from '../errors/request.js';
 import { etagOf, requireMatch } from '../http/conditional.js';
 import { answerPage, readPage } from '../http/pagination.js';
+import type { Resource } from '../http/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
+import * as errors from './errors.js';
 import {
+  cancelSignUp,
   deleteShift,
   findShift,
   insertShift,
@@ -12,6 +17,7 @@ import {
   listShifts,
   lockShift,
   shiftOrders,
+  signUp,
   updateShift,
 } from './queries.js';
 import {
@@ -21,11 +27,11 @@ import {
   ShiftListQuery,
   ShiftParams,
   ShiftSignupDto,
+  SignUpRequest,
   UpdateShiftRequest,
 } from './schemas.js';
-import { signup } from './signup.js';
 
-export const shifts: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [
     ShiftSignupDto,
     ShiftListDto,
@@ -35,19 +41,19 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   ]) {
     app.addSchema(schema);
   }
-  await app.register(signup);
 
   app.get(
     '/shifts',
     {
-      config: { policy: 'RequireViewer', problems: ['invalid_cursor'], sends: ['Link'] },
+      config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'listShifts',
-        tags: ['Shifts'],
         summary: 'List the shifts of the club',
         description:
           'Page by page: the header Link leads to the next one. Several filters narrow the list together.',
         querystring: ShiftListQuery,
+        errors: [invalidCursor],
+        responseHeaders: ['Link'],
         response: { 200: Type.Array(Named(ShiftListDto)) },
       },
     },
@@ -63,14 +69,15 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/shifts/:id',
     {
-      config: { policy: 'RequireViewer', problems: ['shift_not_found'], sends: ['ETag'] },
+      config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'getShift',
-        tags: ['Shifts'],
         summary: 'Read a shift and who signed up',
         description: 'Signups stand in the order of signing up; they do not change the version.',
         params: ShiftParams,
         querystring: NoQuery,
+        errors: [errors.shiftNotFound],
+        responseHeaders: ['ETag'],
         response: { 200: Named(ShiftDetailDto) },
       },
     },
@@ -78,7 +85,7 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
       // A connection of its own: a shift may have thousands of signups.
       const [shift] = await request.read(findShift(request.params.id));
       if (shift === undefined) {
-        throw new Problem('shift_not_found');
+        throw new Problem(errors.shiftNotFound);
       }
       reply.header('etag', etagOf(shift.version));
       return shift;
@@ -88,18 +95,15 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/shifts',
     {
-      config: {
-        policy: 'RequireManager',
-        reads: ['Idempotency-Key'],
-        sends: ['ETag', 'Location', 'Idempotent-Replayed'],
-      },
+      config: { policy: 'RequireManager' },
       schema: {
         operationId: 'createShift',
-        tags: ['Shifts'],
         summary: 'Make a shift',
         description: 'Its start may lie in the past; nobody signs up for it then.',
         querystring: NoQuery,
         body: Named(CreateShiftRequest),
+        requestHeaders: ['Idempotency-Key'],
+        responseHeaders: ['ETag', 'Location', 'Idempotent-Replayed'],
         response: { 201: Named(ShiftDetailDto) },
       },
     },
@@ -113,25 +117,22 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.put(
     '/shifts/:id',
     {
-      config: {
-        policy: 'RequireManager',
-        problems: [
-          'shift_not_found',
-          'precondition_failed',
-          'shift_version_conflict',
-          'capacity_below_signups',
-        ],
-        reads: ['If-Match'],
-        sends: ['ETag'],
-      },
+      config: { policy: 'RequireManager' },
       schema: {
         operationId: 'replaceShift',
-        tags: ['Shifts'],
         summary: 'Replace a shift',
         description: 'All of it: an optional field that is left out becomes null.',
         params: ShiftParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
+        errors: [
+          errors.shiftNotFound,
+          preconditionFailed,
+          errors.shiftVersionConflict,
+          errors.capacityBelowSignups,
+        ],
+        requestHeaders: ['If-Match'],
+        responseHeaders: ['ETag'],
         response: { 200: Named(ShiftDetailDto) },
       },
     },
@@ -140,14 +141,14 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
       const shift = await request.transaction(async (tx) => {
         const locked = await lockShift(tx, params.id);
         if (locked === undefined) {
-          throw new Problem('shift_not_found');
+          throw new Problem(errors.shiftNotFound);
         }
         requireMatch(headers['if-match'], locked.version);
         if (body.version !== undefined && body.version !== locked.version) {
-          throw new Problem('shift_version_conflict', { currentVersion: locked.version });
+          throw new Problem(errors.shiftVersionConflict, { currentVersion: locked.version });
         }
         if (body.capacity < locked.signupCount) {
-          throw new Problem('capacity_below_signups', { signupCount: locked.signupCount });
+          throw new Problem(errors.capacityBelowSignups, { signupCount: locked.signupCount });
         }
         return updateShift(tx, params.id, body);
       });
@@ -159,18 +160,15 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
   app.delete(
     '/shifts/:id',
     {
-      config: {
-        policy: 'RequireAdmin',
-        problems: ['shift_not_found', 'precondition_failed'],
-        reads: ['If-Match'],
-      },
+      config: { policy: 'RequireAdmin' },
       schema: {
         operationId: 'deleteShift',
-        tags: ['Shifts'],
         summary: 'Delete a shift and its signups',
         description: 'For good. With If-Match only if nobody has changed it meanwhile.',
         params: ShiftParams,
         querystring: NoQuery,
+        errors: [errors.shiftNotFound, preconditionFailed],
+        requestHeaders: ['If-Match'],
         response: { 204: Type.Null() },
       },
     },
@@ -178,7 +176,7 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
       await request.transaction(async (tx) => {
         const locked = await lockShift(tx, request.params.id);
         if (locked === undefined) {
-          throw new Problem('shift_not_found');
+          throw new Problem(errors.shiftNotFound);
         }
         requireMatch(request.headers['if-match'], locked.version);
         await deleteShift(tx, request.params.id);
@@ -186,12 +184,70 @@ export const shifts: FastifyPluginAsyncTypebox = async (app) => {
       return reply.code(204).send(null);
     },
   );
+
+  app.post(
+    '/shifts/:id/signup',
+    {
+      config: {
+        policy: 'RequireMember',
+
+        bodyIsOptional: true,
+      },
+      schema: {
+        operationId: 'signUp',
+        summary: 'Sign up for a shift',
+        description:
+          'Takes one of the free places until the shift starts. Of several who want the last one, one gets it.',
+        params: ShiftParams,
+        querystring: NoQuery,
+        body: SignUpRequest,
+        errors: [errors.shiftNotFound, errors.shiftInPast, errors.alreadySignedUp, errors.shiftFull],
+        requestHeaders: ['Idempotency-Key'],
+        responseHeaders: ['Location', 'Idempotent-Replayed'],
+        response: { 201: Named(ShiftSignupDto) },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      return reply.create(async (tx) => ({
+        location: `/api/shifts/${id.toLowerCase()}/signup`,
+        body: await signUp(tx, id),
+      }));
+    },
+  );
+
+  app.delete(
+    '/shifts/:id/signup',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        operationId: 'cancelSignUp',
+        summary: 'Cancel your signup',
+        description: 'Your place is free again at once. From the start of the shift on nobody cancels.',
+        params: ShiftParams,
+        querystring: NoQuery,
+        errors: [errors.shiftNotFound, errors.shiftInPast, errors.signupNotFound],
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await request.transaction((tx) => cancelSignUp(tx, request.params.id));
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+/** The resource shifts. */
+export const shifts: Resource = {
+  tag: { name: 'Shifts', description: 'Work at a time, with a number of places to sign up for.' },
+  errors: Object.values(errors),
+  routes,
 };
 
 /** A window that ends before it begins is a mistake, not an empty list. */
 function requireWindow({ from, to }: ShiftListQuery): void {
   if (from !== undefined && to !== undefined && from > to) {
-    throw new Problem('invalid_parameter', {
+    throw new Problem(invalidParameter, {
       errors: [{ parameter: 'to', code: 'invalid_value', detail: 'This must not be before `from`.' }],
     });
   }

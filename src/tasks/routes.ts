@@ -1,10 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Role } from '../auth/roles.js';
+import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
+import { invalidCursor } from '../errors/request.js';
 import { etagOf, requireMatch } from '../http/conditional.js';
 import { answerPage, readPage } from '../http/pagination.js';
+import type { Resource } from '../http/resource.js';
+import type { Role } from '../roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
+import * as errors from './errors.js';
 import {
   deleteTask,
   findTask,
@@ -26,7 +30,7 @@ import {
 } from './schemas.js';
 import { changesNothing, planUpdate } from './workflow.js';
 
-export const tasks: FastifyPluginAsyncTypebox = async (app) => {
+const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [TaskListDto, TaskDetailDto, CreateTaskRequest, UpdateTaskRequest]) {
     app.addSchema(schema);
   }
@@ -34,14 +38,15 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/tasks',
     {
-      config: { policy: 'RequireMember', problems: ['invalid_cursor'], sends: ['Link'] },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'listTasks',
-        tags: ['Tasks'],
         summary: 'List the tasks of the club',
         description:
           'Page by page: the header Link leads to the next one. Several filters narrow the list together.',
         querystring: TaskListQuery,
+        errors: [invalidCursor],
+        responseHeaders: ['Link'],
         response: { 200: Type.Array(Named(TaskListDto)) },
       },
     },
@@ -56,21 +61,22 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/tasks/:id',
     {
-      config: { policy: 'RequireMember', problems: ['task_not_found'], sends: ['ETag'] },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'getTask',
-        tags: ['Tasks'],
         summary: 'Read a task',
         description: 'Its `allowedTransitions` are the states that you may set now.',
         params: TaskParams,
         querystring: NoQuery,
+        errors: [errors.taskNotFound],
+        responseHeaders: ['ETag'],
         response: { 200: Named(TaskDetailDto) },
       },
     },
     async (request, reply) => {
       const [task] = await request.read(findTask(request.params.id), 'shared');
       if (task === undefined) {
-        throw new Problem('task_not_found');
+        throw new Problem(errors.taskNotFound);
       }
       reply.header('etag', etagOf(task.version));
       return task;
@@ -80,19 +86,16 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/tasks',
     {
-      config: {
-        policy: 'RequireManager',
-        problems: ['assignee_not_member'],
-        reads: ['Idempotency-Key'],
-        sends: ['ETag', 'Location', 'Idempotent-Replayed'],
-      },
+      config: { policy: 'RequireManager' },
       schema: {
         operationId: 'createTask',
-        tags: ['Tasks'],
         summary: 'Make a task',
         description: 'It is born Open; with an `assigneeId` it is born Assigned.',
         querystring: NoQuery,
         body: Named(CreateTaskRequest),
+        errors: [errors.assigneeNotMember],
+        requestHeaders: ['Idempotency-Key'],
+        responseHeaders: ['ETag', 'Location', 'Idempotent-Replayed'],
         response: { 201: Named(TaskDetailDto) },
       },
     },
@@ -106,30 +109,27 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.patch(
     '/tasks/:id',
     {
-      config: {
-        policy: 'RequireMember',
-        problems: [
-          'task_not_found',
-          'precondition_failed',
-          'task_version_conflict',
-          'invalid_task_transition',
-          'task_transition_forbidden',
-          'task_assign_forbidden',
-          'task_already_assigned',
-          'assignee_not_member',
-        ],
-        reads: ['If-Match'],
-        sends: ['ETag'],
-      },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'updateTask',
-        tags: ['Tasks'],
         summary: 'Change a task, or take a step of its workflow',
         description:
           'A JSON Merge Patch (RFC 7396): what is absent stays, null clears. At most one step at a time.',
         params: TaskParams,
         querystring: NoQuery,
         body: Named(UpdateTaskRequest),
+        errors: [
+          errors.taskNotFound,
+          preconditionFailed,
+          errors.taskVersionConflict,
+          errors.invalidTaskTransition,
+          errors.taskTransitionForbidden,
+          errors.taskAssignForbidden,
+          errors.taskAlreadyAssigned,
+          errors.assigneeNotMember,
+        ],
+        requestHeaders: ['If-Match'],
+        responseHeaders: ['ETag'],
         response: { 200: Named(TaskDetailDto) },
       },
     },
@@ -138,11 +138,11 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
       const task = await request.transaction(async (tx) => {
         const [read] = await tx.query(findTask(params.id));
         if (read === undefined) {
-          throw new Problem('task_not_found');
+          throw new Problem(errors.taskNotFound);
         }
         requireMatch(headers['if-match'], read.version);
         if (body.version !== undefined && body.version !== read.version) {
-          throw new Problem('task_version_conflict', { currentVersion: read.version });
+          throw new Problem(errors.taskVersionConflict, { currentVersion: read.version });
         }
         const changes = await planUpdate(tx, read, body, request.tenant?.role as Role);
         if (changesNothing(read, changes)) {
@@ -155,8 +155,8 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
         // Another writer came between the reading and the writing: this one lost.
         const currentVersion = await findVersion(tx, params.id);
         throw currentVersion === undefined
-          ? new Problem('task_not_found')
-          : new Problem('task_version_conflict', { currentVersion });
+          ? new Problem(errors.taskNotFound)
+          : new Problem(errors.taskVersionConflict, { currentVersion });
       });
       reply.header('etag', etagOf(task.version));
       return task;
@@ -166,18 +166,15 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
   app.delete(
     '/tasks/:id',
     {
-      config: {
-        policy: 'RequireAdmin',
-        problems: ['task_not_found', 'precondition_failed'],
-        reads: ['If-Match'],
-      },
+      config: { policy: 'RequireAdmin' },
       schema: {
         operationId: 'deleteTask',
-        tags: ['Tasks'],
         summary: 'Delete a task',
         description: 'For good. With If-Match only if nobody has changed it meanwhile.',
         params: TaskParams,
         querystring: NoQuery,
+        errors: [errors.taskNotFound, preconditionFailed],
+        requestHeaders: ['If-Match'],
         response: { 204: Type.Null() },
       },
     },
@@ -185,7 +182,7 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
       await request.transaction(async (tx) => {
         const version = await lockVersion(tx, request.params.id);
         if (version === undefined) {
-          throw new Problem('task_not_found');
+          throw new Problem(errors.taskNotFound);
         }
         requireMatch(request.headers['if-match'], version);
         await deleteTask(tx, request.params.id);
@@ -193,4 +190,11 @@ export const tasks: FastifyPluginAsyncTypebox = async (app) => {
       return reply.code(204).send(null);
     },
   );
+};
+
+/** The resource tasks. */
+export const tasks: Resource = {
+  tag: { name: 'Tasks', description: 'Work with five states: Open, Assigned, InProgress, Review, Done.' },
+  errors: Object.values(errors),
+  routes,
 };

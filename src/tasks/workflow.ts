@@ -1,7 +1,13 @@
-import { isAtLeast, type Role } from '../auth/roles.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
 import { Problem } from '../errors/problem.js';
+import { isAtLeast, type Role } from '../roles.js';
 import { toInstant } from '../validation/instant.js';
+import {
+  invalidTaskTransition,
+  taskAlreadyAssigned,
+  taskAssignForbidden,
+  taskTransitionForbidden,
+} from './errors.js';
 import { isStep, type TaskChanges } from './queries.js';
 import type { TaskDetailDto, TaskState, UpdateTaskRequest } from './schemas.js';
 
@@ -30,20 +36,20 @@ export async function planUpdate(
   const moves = state !== task.state;
   const mayMove = task.allowedTransitions.includes(state);
   if (invalid || (moves && !mayMove && !(await isStep(tx, task.state, state)))) {
-    throw new Problem('invalid_task_transition', transitionOf(task, state));
+    throw new Problem(invalidTaskTransition, transitionOf(task, state));
   }
   if (moves && !mayMove) {
-    throw new Problem('task_transition_forbidden', transitionOf(task, state));
+    throw new Problem(taskTransitionForbidden, transitionOf(task, state));
   }
 
   const takes = task.state === 'Open' && assigneeId === tx.memberId;
   const assigns = assigneeId !== null && assigneeId !== task.assigneeId && !takes;
   if (assigns && !isAtLeast(role, 'Manager')) {
-    throw new Problem('task_assign_forbidden');
+    throw new Problem(taskAssignForbidden);
   }
   // "I take it", when somebody else has.
   if (patch.state === 'Assigned' && patch.assigneeId === undefined && !moves && assigneeId !== tx.memberId) {
-    throw new Problem('task_already_assigned');
+    throw new Problem(taskAlreadyAssigned);
   }
 
   const { title = task.title, description = task.description, dueAt = task.dueAt } = patch;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ROLES, type Role } from '../../src/auth/roles.js';
+import { ROLES, type Role } from '../../src/roles.js';
 import { type Endpoint, endpoints, MISSING, pathOf, SHIFT, watchRoutes } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { type ClubsClaim, plainClubsClaim, readClubRoles } from '../../src/auth/club-roles.js';
 import { ClubsPattern } from '../../src/auth/clubs-pattern.js';
-import type { Role } from '../../src/auth/roles.js';
+import type { Role } from '../../src/roles.js';
 
 const north = '11111111-1111-4111-8111-1111111111aa';
 const south = '22222222-2222-4222-8222-2222222222bb';

@@ -1,7 +1,7 @@
 import spectral from '@stoplight/spectral-core';
 import rulesets from '@stoplight/spectral-rulesets';
 import t from 'tap';
-import { codes } from '../../src/errors/catalogue.js';
+import { errorTypes } from '../setup/errors.js';
 import { startService } from '../setup/service.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document has every shape
@@ -101,7 +101,7 @@ t.test('every parameter, body, status, header and code has a description and an 
       for (const [media, part] of Object.entries<Part>(content)) {
         want(examplesOf(part).length > 0, name, status, media);
         for (const code of part.schema.allOf?.[1]?.properties.code.enum ?? []) {
-          const { meaning } = codes[code as keyof typeof codes];
+          const meaning = errorTypes.find((type) => type.code === code)?.meaning;
           want(description.includes(`[\`${code}\`](/problems/${code}): ${meaning}`), name, status, code);
           want(part.examples[code]?.summary && part.examples[code].value.code === code, name, status, code);
         }

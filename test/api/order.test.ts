@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Role } from '../../src/auth/roles.js';
+import type { Role } from '../../src/roles.js';
 import { MISSING, SHIFT } from '../setup/endpoints.js';
 import { type Method, startService } from '../setup/service.js';
 

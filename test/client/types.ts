@@ -18,8 +18,7 @@ import {
   type TaskListDto,
   type TaskState,
 } from '../../client/src/index.js';
-import type { Role } from '../../src/auth/roles.js';
-import type { Code } from '../../src/errors/catalogue.js';
+import type { Role } from '../../src/roles.js';
 import type { TaskDetailDto as ServersTask } from '../../src/tasks/schemas.js';
 
 type Equal<One, Other> =
@@ -27,8 +26,9 @@ type Equal<One, Other> =
 type Expect<True extends true> = True;
 
 export type Expectations = [
-  Expect<Equal<ProblemCode, Code>>,
-  Expect<Equal<ProblemError['code'], Code>>,
+  Expect<Equal<ProblemError['code'], ProblemCode>>,
+  Expect<'shift_full' extends ProblemCode ? true : false>,
+  Expect<string extends ProblemCode ? false : true>,
   Expect<Equal<NonNullable<Problem['requiredRole'] | Problem['yourRole']>, Role>>,
   Expect<Equal<NonNullable<Problem['allowedTransitions']>, TaskState[]>>,
   Expect<Equal<NonNullable<Problem['currentState'] | Problem['requestedState']>, TaskState>>,

@@ -7,7 +7,9 @@ import type { Entry } from '../../src/database/read.js';
 import { type Statement, sql, type Value } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
+import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
+import { shiftFull, shiftNotFound } from '../../src/shifts/errors.js';
 import { callerOf, until } from '../setup/caller.js';
 import { asksFor, message } from '../setup/protocol.js';
 import { type Message, startProxy, type TestProxy } from '../setup/proxy.js';
@@ -105,7 +107,7 @@ t.test('nothing is kept of work that throws, whatever it throws and whenever', a
     },
     async (tx) => {
       await tx.query(insert('thrown'));
-      throw new Problem('shift_full');
+      throw new Problem(shiftFull);
     },
     async (tx) => {
       await tx.query(insert('thrown'));
@@ -142,7 +144,7 @@ t.test('a new member is kept also when the work is refused, and nothing else is'
     const run = writeInTenant(database, callerOf(club, 'Manager', subject), 'write', async (tx) => {
       await tx.query(insert(`of ${subject}`));
       memberId = tx.memberId;
-      if (subject === 'carl') throw new Problem('shift_not_found');
+      if (subject === 'carl') throw new Problem(shiftNotFound);
     });
     await (subject === 'carl' ? t.rejects(run, { code: 'shift_not_found' }) : run);
     const [member] = await db.look('select id, role from app.members where external_user_id = $1', [subject]);
@@ -312,7 +314,7 @@ t.test('a ROLLBACK outside of a transaction is doubt, and the connection is dest
   const connection = await connect(t);
   const run = transact(connection, async (tx) => {
     await tx.query(sql`rollback`);
-    throw new Problem('shift_full');
+    throw new Problem(shiftFull);
   });
   await t.rejects(run, { code: 'shift_full' });
   t.ok(connection.isDestroyed);
@@ -362,7 +364,7 @@ t.test('a tag other than the one that was asked for destroys the connection', as
     const connection = await connect(t, proxy.url);
     const run = transact(connection, async (tx) => {
       await tx.query(sql`select`);
-      if (tag === 'ROLLBACK') throw new Problem('shift_full');
+      if (tag === 'ROLLBACK') throw new Problem(shiftFull);
     });
     await t.rejects(
       run,
@@ -386,7 +388,7 @@ t.test(
       const connection = await connect(t, proxy.url);
       const run = transact(connection, async (tx) => {
         await tx.query(insert(title));
-        if (title === 'refused') throw new Problem('shift_full');
+        if (title === 'refused') throw new Problem(shiftFull);
       });
       await t.rejects(run, expected);
       t.ok(connection.isDestroyed, title);
@@ -496,7 +498,7 @@ t.test(
 
 t.test('rows of the first statement are believed only when the entry is verified and accepted', async (t) => {
   const refuse = () => {
-    throw new Problem('tenant_forbidden');
+    throw new Problem(tenantForbidden);
   };
   const cases: [name: string, enter: Entry<object>, accept: () => void, isDoubt: boolean][] = [
     ['another context', entry({ verify: () => false }), () => {}, true],

@@ -1,6 +1,6 @@
-import type { Role } from '../../src/auth/roles.js';
 import type { Database } from '../../src/database/database.js';
 import type { Caller } from '../../src/database/tenant-context.js';
+import type { Role } from '../../src/roles.js';
 
 /** Somebody with a role in a club, as the plugins hand them to the database. */
 export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { type Client, type ClientOptions, createClient } from '../../client/src/index.js';
-import type { Role } from '../../src/auth/roles.js';
+import type { Role } from '../../src/roles.js';
 import type { TestService } from './service.js';
 
 /** Clients of a service that listens. */

@@ -1,6 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
-import type { Role } from '../../src/auth/roles.js';
+import type { Role } from '../../src/roles.js';
 import type { Method } from './service.js';
 
 /** An id that no row has. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Test } from 'tap';
-import type { Role } from '../../src/auth/roles.js';
+import type { Role } from '../../src/roles.js';
 import type { TestDatabase } from './database.js';
 
 /** Who a transaction enters as. */

@@ -31,68 +31,6 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
-        TaskListDto: {
-            /** Format: uuid */
-            id: string;
-            title: string;
-            /** @enum {string} */
-            state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
-            /** Format: uuid */
-            assigneeId: string | null;
-            assigneeName: string | null;
-            /** Format: date-time */
-            dueAt: string | null;
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-            version: number;
-        };
-        TaskDetailDto: {
-            /** Format: uuid */
-            id: string;
-            title: string;
-            /** @enum {string} */
-            state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
-            /** Format: uuid */
-            assigneeId: string | null;
-            assigneeName: string | null;
-            /** Format: date-time */
-            dueAt: string | null;
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-            version: number;
-            /** Format: uuid */
-            clubId: string;
-            description: string | null;
-            /** Format: uuid */
-            createdById: string | null;
-            /** Format: date-time */
-            completedAt: string | null;
-            /** @description The states that this caller may set now. */
-            allowedTransitions: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
-        };
-        CreateTaskRequest: {
-            title: string;
-            description?: string | null;
-            /** Format: date-time */
-            dueAt?: string | null;
-            /** Format: uuid */
-            assigneeId?: string | null;
-        };
-        UpdateTaskRequest: {
-            title?: string;
-            description?: string | null;
-            /** Format: date-time */
-            dueAt?: string | null;
-            /** Format: uuid */
-            assigneeId?: string | null;
-            /** @enum {string} */
-            state?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
-            version?: number;
-        };
         ShiftSignupDto: {
             /** Format: uuid */
             id: string;
@@ -168,6 +106,68 @@ export interface components {
             description?: string | null;
             version?: number;
         };
+        TaskListDto: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** @enum {string} */
+            state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            /** Format: uuid */
+            assigneeId: string | null;
+            assigneeName: string | null;
+            /** Format: date-time */
+            dueAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            version: number;
+        };
+        TaskDetailDto: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** @enum {string} */
+            state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            /** Format: uuid */
+            assigneeId: string | null;
+            assigneeName: string | null;
+            /** Format: date-time */
+            dueAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            version: number;
+            /** Format: uuid */
+            clubId: string;
+            description: string | null;
+            /** Format: uuid */
+            createdById: string | null;
+            /** Format: date-time */
+            completedAt: string | null;
+            /** @description The states that this caller may set now. */
+            allowedTransitions: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
+        };
+        CreateTaskRequest: {
+            title: string;
+            description?: string | null;
+            /** Format: date-time */
+            dueAt?: string | null;
+            /** Format: uuid */
+            assigneeId?: string | null;
+        };
+        UpdateTaskRequest: {
+            title?: string;
+            description?: string | null;
+            /** Format: date-time */
+            dueAt?: string | null;
+            /** Format: uuid */
+            assigneeId?: string | null;
+            /** @enum {string} */
+            state?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            version?: number;
+        };
         /** @description A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
         Problem: {
             /**
@@ -190,7 +190,7 @@ export interface components {
              * @description What to switch on; it never changes.
              * @enum {string}
              */
-            code: "malformed_json" | "validation_failed" | "invalid_parameter" | "invalid_cursor" | "tenant_header_missing" | "tenant_header_invalid" | "test_user_invalid" | "idempotency_key_invalid" | "unauthenticated" | "invalid_token" | "tenant_forbidden" | "insufficient_role" | "task_transition_forbidden" | "task_assign_forbidden" | "route_not_found" | "member_not_found" | "task_not_found" | "shift_not_found" | "signup_not_found" | "method_not_allowed" | "request_timeout" | "task_version_conflict" | "task_already_assigned" | "shift_full" | "already_signed_up" | "shift_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "invalid_task_transition" | "assignee_not_member" | "shift_in_past" | "idempotency_key_reused" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "test_user_invalid" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description Names this request in the logs of the service.
@@ -219,10 +219,6 @@ export interface components {
              * @enum {string}
              */
             yourRole?: "Viewer" | "Member" | "Manager" | "Admin";
-            /** @description The version to read again. */
-            currentVersion?: number;
-            /** @description How many members are signed up. */
-            signupCount?: number;
             /**
              * @description The state of the task.
              * @enum {string}
@@ -235,6 +231,10 @@ export interface components {
             requestedState?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
             /** @description The states that you may set now. */
             allowedTransitions?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
+            /** @description How many members are signed up. */
+            signupCount?: number;
+            /** @description The version to read again. */
+            currentVersion?: number;
         };
     };
     responses: never;
@@ -414,6 +414,189 @@ export interface operations {
             };
         };
     };
+    listShifts: {
+        parameters: {
+            query?: {
+                /** @description Shifts that end after this moment. */
+                from?: string;
+                /** @description Shifts that start before this moment. */
+                to?: string;
+                /** @description Shifts that you are signed up for. */
+                signedUp?: "me";
+                /** @description Shifts with a free place. */
+                hasFreeSlots?: "true";
+                /** @description Part of the title, in any letter case. */
+                q?: string;
+                /** @description The order; a leading hyphen turns it around. */
+                sort?: "startsAt" | "-startsAt" | "title" | "-title" | "createdAt" | "-createdAt";
+                /** @description How many rows a page has at most. */
+                limit?: number;
+                /** @description Where to go on: from the Link header of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftListDto"][];
+                };
+            };
+        };
+    };
+    createShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What to make. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateShiftRequest"];
+            };
+        };
+        responses: {
+            /** @description It is made; the header Location says where. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftDetailDto"];
+                };
+            };
+        };
+    };
+    getShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftDetailDto"];
+                };
+            };
+        };
+    };
+    replaceShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description What it shall be, all of it. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateShiftRequest"];
+            };
+        };
+        responses: {
+            /** @description It is as it was sent; the body is all of it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftDetailDto"];
+                };
+            };
+        };
+    };
+    deleteShift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    signUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty object, or nothing. */
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description It is made; the header Location says where. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftSignupDto"];
+                };
+            };
+        };
+    };
+    cancelSignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     listTasks: {
         parameters: {
             query?: {
@@ -546,189 +729,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TaskDetailDto"];
                 };
-            };
-        };
-    };
-    signUp: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the shift. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** @description An empty object, or nothing. */
-        requestBody?: {
-            content: {
-                "application/json": Record<string, never>;
-            };
-        };
-        responses: {
-            /** @description It is made; the header Location says where. */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShiftSignupDto"];
-                };
-            };
-        };
-    };
-    cancelSignUp: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the shift. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is gone. There is no body. */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    listShifts: {
-        parameters: {
-            query?: {
-                /** @description Shifts that end after this moment. */
-                from?: string;
-                /** @description Shifts that start before this moment. */
-                to?: string;
-                /** @description Shifts that you are signed up for. */
-                signedUp?: "me";
-                /** @description Shifts with a free place. */
-                hasFreeSlots?: "true";
-                /** @description Part of the title, in any letter case. */
-                q?: string;
-                /** @description The order; a leading hyphen turns it around. */
-                sort?: "startsAt" | "-startsAt" | "title" | "-title" | "createdAt" | "-createdAt";
-                /** @description How many rows a page has at most. */
-                limit?: number;
-                /** @description Where to go on: from the Link header of the page before. */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description What was asked for. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShiftListDto"][];
-                };
-            };
-        };
-    };
-    createShift: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @description What to make. */
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateShiftRequest"];
-            };
-        };
-        responses: {
-            /** @description It is made; the header Location says where. */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShiftDetailDto"];
-                };
-            };
-        };
-    };
-    getShift: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the shift. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description What was asked for. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShiftDetailDto"];
-                };
-            };
-        };
-    };
-    replaceShift: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the shift. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        /** @description What it shall be, all of it. */
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UpdateShiftRequest"];
-            };
-        };
-        responses: {
-            /** @description It is as it was sent; the body is all of it. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShiftDetailDto"];
-                };
-            };
-        };
-    };
-    deleteShift: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the shift. */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is gone. There is no body. */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
         };
     };

@@ -1,6 +1,6 @@
 /** What is tried at each endpoint, by everybody, under every tenant; and what the contract says of it. */
-import { codes } from '../../../src/errors/catalogue.js';
 import { MISSING } from '../../setup/endpoints.js';
+import { statusOf } from '../../setup/errors.js';
 import type { Method } from '../../setup/service.js';
 import type { CanaryClub } from './clubs.js';
 import { type Identity, isInClub, refusalAtDoor, type Tenant } from './identities.js';
@@ -144,7 +144,7 @@ export function attemptsAt(
   }
   if (method === 'GET') {
     const refusal = door ?? answer;
-    const status = typeof refusal === 'number' ? refusal : codes[refusal as keyof typeof codes].status;
+    const status = typeof refusal === 'number' ? refusal : statusOf(refusal);
     const heads = (hasId ? strangers : ['']).map((id) => ({ path: at(id) }));
     tryOut('HEAD', heads, [], { method: 'HEAD', expected: [status] });
   }

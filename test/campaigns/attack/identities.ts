@@ -1,5 +1,5 @@
 /** Who knocks, and what the contract says to them before it looks at what they want. */
-import { ROLES, type Role } from '../../../src/auth/roles.js';
+import { ROLES, type Role } from '../../../src/roles.js';
 import { MISSING } from '../../setup/endpoints.js';
 import type { TestService } from '../../setup/service.js';
 import type { CanaryClub } from './clubs.js';

@@ -1,5 +1,5 @@
 import type { App } from '../../../src/app.js';
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import { endpoints } from '../../setup/endpoints.js';
 import type { Method } from '../../setup/service.js';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import type { History, Kind, Operation } from './history.js';
 import { join, type Member } from './member.js';
 import { probeRecovery, readRemains, untilCalm } from './remains.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import { isUnknown, type Operation, type Row } from './history.js';
 import type { Club, Stage } from './stage.js';
 import { type Ask, openWire, randomOf } from './wire.js';

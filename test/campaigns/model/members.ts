@@ -1,5 +1,5 @@
 /** The rules of members: created by their first request, refreshed by a token that is not older. */
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import { type Caller, type Club, type Member, reaches, type Token, type World } from './state.js';
 
 /** The name that the claims give: `name`, else the local part of `email`. */

@@ -1,5 +1,5 @@
 /** Many clients at once. What each may be told follows from what it did itself; the end has to add up. */
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import type { Answer, Person, TestService } from '../../setup/service.js';
 import { canariesIn, foreignIn } from './leaks.js';
 import type { Random } from './random.js';

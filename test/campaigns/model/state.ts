@@ -1,5 +1,5 @@
 /** What the model remembers: the clubs with all that is in them, as plain values that can be cloned. */
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import type { Random } from './random.js';
 
 export const STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;

@@ -1,5 +1,5 @@
 /** The rules of tasks: the steps of the workflow and who takes them, and what a merge patch asks for. */
-import type { Role } from '../../../src/auth/roles.js';
+import type { Role } from '../../../src/roles.js';
 import { type Caller, reaches, STATES, type State, type Task } from './state.js';
 
 /** Who takes each step: any Member, or the assignee and Managers. */

@@ -290,7 +290,7 @@ export const ofProgram: Defect[] = [
     habits: { 'sign up': 10, cancel: 10 },
     patches: [
       [
-        'shifts/signup.js',
+        'shifts/routes.js',
         'await request.transaction((tx) => cancelSignUp(tx, request.params.id));',
         `await request.transaction((tx) => cancelSignUp(tx, request.params.id)).catch((error) => {
           if (error.name === 'Unavailable') return; throw error; });`,

@@ -1,5 +1,5 @@
 /** A request, and what the rules say of it. */
-import type { Role } from '../../../../src/auth/roles.js';
+import type { Role } from '../../../../src/roles.js';
 import type { Caller, Token, World } from '../state.js';
 
 export type Kind =

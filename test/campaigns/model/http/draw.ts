@@ -1,5 +1,5 @@
 /** Random requests: who asks, for which club, for what. */
-import type { Role } from '../../../../src/auth/roles.js';
+import type { Role } from '../../../../src/roles.js';
 import type { Random } from '../random.js';
 import { type Club, drawId, drawToken, reaches, SUBJECTS, type World } from '../state.js';
 import type { Ask, Kind } from './ask.js';

@@ -1,5 +1,5 @@
 /** What the rules say of any request: the checks in their order, then what the operation says. */
-import type { Role } from '../../../../src/auth/roles.js';
+import type { Role } from '../../../../src/roles.js';
 import { enter, memberDto, memberOf } from '../members.js';
 import { reaches, type World } from '../state.js';
 import { type Ask, type Here, type Kind, type Row, refuse, sorted, type Verdict } from './ask.js';

@@ -1,5 +1,5 @@
 /** Statements that read, most of them without any condition. */
-import type { Role } from '../../../../src/auth/roles.js';
+import type { Role } from '../../../../src/roles.js';
 import type { Random } from '../random.js';
 import { type Club, drawId, reaches, STATES } from '../state.js';
 import { allowedSteps } from '../tasks.js';

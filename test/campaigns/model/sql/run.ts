@@ -1,7 +1,7 @@
 /** Random transactions of the runtime role, each statement held to the rules. */
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
-import type { Role } from '../../../../src/auth/roles.js';
+import type { Role } from '../../../../src/roles.js';
 import type { TestDatabase } from '../../../setup/database.js';
 import { isCurrent, memberOf } from '../members.js';
 import type { Random } from '../random.js';

@@ -1,5 +1,5 @@
 /** A statement of the runtime role, and what the rules say of it. */
-import type { Role } from '../../../../src/auth/roles.js';
+import type { Role } from '../../../../src/roles.js';
 import type { Club, Member, Token, World } from '../state.js';
 
 /** Who is asking. No club: nothing was entered, or what was entered does not exist or is closed. */

@@ -1,0 +1,106 @@
+/** Who asks, for which club, with which role, and how often. */
+import { ROLES } from '../roles.js';
+import { OneOf } from '../validation/schemas.js';
+import { defineError } from './problem.js';
+
+export const tenantHeaderMissing = defineError({
+  code: 'tenant_header_missing',
+  status: 400,
+  title: 'Tenant header missing',
+  detail: 'Send the header X-Tenant-Id with the id of a club. GET /api/clubs/me lists your clubs.',
+  meaning: 'Everything but `GET /api/clubs/me` belongs to one club, and the request does not say to which.',
+  fix: 'Ask `GET /api/clubs/me`, which needs only your token, and send the `id` of a club as `X-Tenant-Id`.',
+  example: { request: 'GET /api/tasks' },
+});
+
+export const tenantHeaderInvalid = defineError({
+  code: 'tenant_header_invalid',
+  status: 400,
+  title: 'Tenant header invalid',
+  detail: 'X-Tenant-Id must be sent once and hold one UUID. GET /api/clubs/me lists your clubs.',
+  meaning: 'The header `X-Tenant-Id` is there, but it is no UUID, or it was sent twice.',
+  fix: 'Send the `id` of a club from `GET /api/clubs/me` as it is: no name, no braces, no list.',
+  example: { request: 'GET /api/tasks' },
+});
+
+export const testUserInvalid = defineError({
+  code: 'test_user_invalid',
+  status: 400,
+  title: 'Test user invalid',
+  detail: 'X-Test-UserId must be sent once and hold the UUID of a member.',
+  meaning: 'Only in test set-ups: the header that names the member to act as does not hold one UUID.',
+  fix: 'Take the `id` of a member from `GET /api/members`, or leave the header out to act as yourself.',
+  example: { request: 'GET /api/tasks' },
+});
+
+export const unauthenticated = defineError({
+  code: 'unauthenticated',
+  status: 401,
+  title: 'Not authenticated',
+  detail: 'Send a token of the identity provider: Authorization: Bearer <token>.',
+  meaning: 'The request carries no token, and nothing below `/api` answers without one.',
+  fix:
+    'Get an access token from your identity provider and send it in the header `Authorization: Bearer <token>`. ' +
+    'Tokens in the URL or in cookies are not looked at.',
+  example: { request: 'GET /api/clubs/me' },
+});
+
+export const invalidToken = defineError({
+  code: 'invalid_token',
+  status: 401,
+  title: 'Invalid token',
+  detail: 'The token is not valid here. Get a new one from the identity provider.',
+  meaning:
+    'The token has expired, is not from the identity provider of this service, is meant for another audience, or ' +
+    'was altered. Which of them is not told, because it would help whoever forges tokens.',
+  fix:
+    'Get a new token; most often the old one has expired. If a new one is refused too, compare its `iss`, `aud` and ' +
+    '`exp` with what the operator of the service expects, whose log says under the `requestId` which it was. It needs ' +
+    'a `sub`, and the word `Bearer` once before it.',
+  example: { request: 'GET /api/clubs/me' },
+});
+
+export const tenantForbidden = defineError({
+  code: 'tenant_forbidden',
+  status: 403,
+  title: 'No access to this club',
+  detail:
+    'The club does not exist, or your token gives you no role in it. GET /api/clubs/me lists your clubs.',
+  meaning:
+    'There is no such club, or you have no role in it. The two answer alike, so that nobody learns of clubs that ' +
+    'are not theirs.',
+  fix:
+    'Take an id from `GET /api/clubs/me`. If your club is not there, its administrator must give you a role at the ' +
+    'identity provider, and you a new token: roles come with the token.',
+  example: { request: 'GET /api/tasks' },
+});
+
+export const insufficientRole = defineError({
+  code: 'insufficient_role',
+  status: 403,
+  title: 'Insufficient role',
+  detail: ({ requiredRole, yourRole }) =>
+    `This needs the role ${requiredRole} in the club; yours is ${yourRole}.`,
+  meaning: 'Your role in this club is too low. Roles are ordered: Viewer < Member < Manager < Admin.',
+  fix:
+    'Ask somebody with the role in `requiredRole` to do it, or an administrator of the club for that role; it holds ' +
+    'from your next token on.',
+  members: {
+    requiredRole: OneOf(ROLES, { description: 'The least role that may do this.' }),
+    yourRole: OneOf(ROLES, { description: 'Your role in the club.' }),
+  },
+  example: { request: 'POST /api/tasks', members: { requiredRole: 'Manager', yourRole: 'Member' } },
+});
+
+export const rateLimited = defineError({
+  code: 'rate_limited',
+  status: 429,
+  title: 'Too many requests',
+  detail: 'You have asked as often as you may in a minute. Go on after the time in Retry-After.',
+  meaning:
+    'You have sent more requests in this club within a minute than one caller may. Others are not affected.',
+  fix:
+    'Wait as many seconds as `Retry-After` says. `RateLimit-Remaining` of every answer tells how many requests are ' +
+    'left; lists take `limit=500`, so that fewer are needed.',
+  example: { request: 'GET /api/tasks' },
+});

@@ -1,0 +1,14 @@
+import { defineError } from '../errors/problem.js';
+import { BEN } from '../examples.js';
+
+export const memberNotFound = defineError({
+  code: 'member_not_found',
+  status: 404,
+  title: 'Member not found',
+  detail: 'This club has no member with that id. GET /api/members lists them.',
+  meaning:
+    'No member of this club has the id. A member is somebody in one club: the same person has another id in ' +
+    'another club.',
+  fix: 'Take an id from `GET /api/members`, and check that `X-Tenant-Id` names the club you mean.',
+  example: { request: `GET /api/members/${BEN.id}` },
+});

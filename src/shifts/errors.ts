@@ -1,0 +1,93 @@
+import { Type } from '@sinclair/typebox';
+import { CurrentVersion, defineError } from '../errors/problem.js';
+import { SHIFT_ID } from '../examples.js';
+
+const SIGN_UP = `POST /api/shifts/${SHIFT_ID}/signup`;
+const PUT = `PUT /api/shifts/${SHIFT_ID}`;
+
+export const shiftNotFound = defineError({
+  code: 'shift_not_found',
+  status: 404,
+  title: 'Shift not found',
+  detail: 'This club has no shift with that id. GET /api/shifts lists them.',
+  meaning: 'No shift of this club has the id: it was deleted, it is in another club, or it never was.',
+  fix: 'Take an id from `GET /api/shifts`, and check that `X-Tenant-Id` names the club you mean.',
+  sqlState: 'SH001',
+  example: { request: `GET /api/shifts/${SHIFT_ID}` },
+});
+
+export const signupNotFound = defineError({
+  code: 'signup_not_found',
+  status: 404,
+  title: 'Signup not found',
+  detail: 'You are not signed up for this shift.',
+  meaning: 'There is no signup of yours to cancel: you never signed up, or have cancelled already.',
+  fix: 'Nothing is left to do. `GET /api/shifts?signedUp=me` lists the shifts you are signed up for.',
+  sqlState: 'SH005',
+  example: { request: `DELETE /api/shifts/${SHIFT_ID}/signup` },
+});
+
+export const shiftFull = defineError({
+  code: 'shift_full',
+  status: 409,
+  title: 'Shift full',
+  detail: 'Every place of this shift is taken. Choose another shift, or try again after somebody cancels.',
+  meaning: 'The shift has as many signups as places; whoever came first has them.',
+  fix:
+    'Choose another one: `GET /api/shifts?hasFreeSlots=true` lists those with a free place. A Manager can raise the ' +
+    'capacity.',
+  sqlState: 'SH004',
+  example: { request: SIGN_UP },
+});
+
+export const alreadySignedUp = defineError({
+  code: 'already_signed_up',
+  status: 409,
+  title: 'Already signed up',
+  detail: 'You are signed up for this shift. There is nothing left to do.',
+  meaning: 'You have a place in this shift, and nobody has two.',
+  fix: 'Take it as done. When an answer may get lost, send an `Idempotency-Key`, and the same request has the same answer.',
+  sqlState: 'SH003',
+  example: { request: SIGN_UP },
+});
+
+export const shiftVersionConflict = defineError({
+  code: 'shift_version_conflict',
+  status: 409,
+  title: 'Shift was changed',
+  detail: ({ currentVersion }) =>
+    `Somebody changed the shift since you read it. Read it again and repeat your change on version ${currentVersion}.`,
+  meaning:
+    'The `version` you sent is not the current one: your change would have overwritten one you have not seen.',
+  fix:
+    'Read the shift, see what has changed, and send the whole of it with its `version`, which is `currentVersion` ' +
+    'unless somebody was faster once more.',
+  members: { currentVersion: CurrentVersion },
+  example: { request: PUT, members: { currentVersion: 2 } },
+});
+
+export const capacityBelowSignups = defineError({
+  code: 'capacity_below_signups',
+  status: 409,
+  title: 'Capacity below signups',
+  detail: ({ signupCount }) =>
+    'More members are signed up than the capacity you ask for. ' +
+    (signupCount === undefined ? 'Read the shift again to see how many.' : `Choose at least ${signupCount}.`),
+  meaning: 'Nobody loses a place because a shift shrinks, so its capacity cannot be less than its signups.',
+  fix: 'Choose a `capacity` of at least `signupCount`, or ask members to cancel first.',
+  constraint: 'shifts_capacity_holds_signups',
+  members: { signupCount: Type.Integer({ description: 'How many members are signed up.' }) },
+  example: { request: PUT, members: { signupCount: 2 } },
+});
+
+export const shiftInPast = defineError({
+  code: 'shift_in_past',
+  status: 422,
+  title: 'Shift in the past',
+  detail: 'The shift has started, so its signups are closed.',
+  meaning:
+    'From the moment in `startsAt` on, nobody signs up for a shift or cancels; the clock of the service counts.',
+  fix: 'Choose a later shift: `GET /api/shifts?from=<now>`. If the start is wrong, a Manager can correct it.',
+  sqlState: 'SH002',
+  example: { request: SIGN_UP },
+});
