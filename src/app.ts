@@ -29,6 +29,7 @@ import { registerResource } from './http/resource.js';
 import { securityHeaders } from './http/security-headers.js';
 import { serverFactory } from './http/server.js';
 import { strictRequests } from './http/strict-requests.js';
+import { responseHeaders } from './openapi/components.js';
 import { docsPage } from './openapi/docs-page.js';
 import { openapi } from './openapi/openapi.js';
 import { health } from './ops/health.js';
@@ -84,7 +85,7 @@ export async function buildApp(
   await app.register(responses);
   await app.register(securityHeaders);
   // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
-  await app.register(cors, { origins: config.corsOrigins });
+  await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(responseHeaders) });
   await app.register(problems, { catalogue });
   await app.register(strictRequests);
   await app.register(query);

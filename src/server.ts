@@ -2,8 +2,7 @@
  * The process: reads the configuration, serves, and closes on a signal.
  */
 import { readServerConfig } from './config.js';
-import { explain } from './explain.js';
-import { start } from './start.js';
+import { explain, start } from './start.js';
 
 /** How long the process answers on after a signal, while load balancers and clients go elsewhere. */
 const DRAIN_MS = 3_000;

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify';
 import { buildApp } from './app.js';
-import type { ServerConfig } from './config.js';
+import { ConfigurationError, type ServerConfig } from './config.js';
 import { Database } from './database/database.js';
 import { reasonOf, UnsafeDatabase } from './database/errors.js';
 import { sql } from './database/sql.js';
 import { readOwn } from './database/tenant-context.js';
-import { CannotListen } from './listening.js';
 import { openLog } from './logger.js';
 import { isDeployed } from './ops/schema-version.js';
 
@@ -15,6 +14,20 @@ import { isDeployed } from './ops/schema-version.js';
  * leaves none, and a client that finds no room tries again only after a second, then after three.
  */
 const BACKLOG = 4_096;
+
+/** Nothing can listen where the configuration says. The message says where, and why not. */
+export class CannotListen extends Error {
+  override name = 'CannotListen';
+
+  constructor(cause: NodeJS.ErrnoException & { port?: number }) {
+    super(
+      cause.code === 'EADDRINUSE'
+        ? `The port ${cause.port} is taken: is the service running already? Stop it, or choose another port.`
+        : `The service cannot listen (${cause.message}): HOST, PORT, METRICS_HOST and METRICS_PORT say where it should.`,
+      { cause },
+    );
+  }
+}
 
 /**
  * Starts the service: checks the login and the release of the database, then listens.
@@ -77,4 +90,10 @@ async function checkDatabase(database: Database, logger: FastifyBaseLogger): Pro
       'The login lacks the setting plan_cache_mode = force_generic_plan, so PostgreSQL plans each page anew: run sql/roles.sql.',
     );
   }
+}
+
+/** Why the service cannot start: a sentence where an operator can do something about it, the whole error where not. */
+export function explain(error: unknown): unknown {
+  const expected = [ConfigurationError, UnsafeDatabase, CannotListen].some((kind) => error instanceof kind);
+  return expected ? (error as Error).message : error;
 }

@@ -1,7 +1,7 @@
 import { TenantNotFound } from '../src/database/errors.js';
 import { DeployError } from '../src/deploy/deploy.js';
 import { ClubRefused } from '../src/deploy/provision-club.js';
-import { explain as explainStart } from '../src/explain.js';
+import { explain as explainStart } from '../src/start.js';
 
 /** What a command says of a failure: one sentence where the user can do something, the whole error where not. */
 export function explain(error: unknown): unknown {

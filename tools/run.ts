@@ -11,8 +11,7 @@ import {
   readDevelopmentConfig,
   readServerConfig,
 } from '../src/config.js';
-import { CannotListen } from '../src/listening.js';
-import { start } from '../src/start.js';
+import { CannotListen, start } from '../src/start.js';
 import { loadDemo } from './demo.js';
 import { openDatabase } from './development-database.js';
 import { demoDocs } from './docs/people.js';

@@ -1,7 +1,6 @@
 import fastifyCors from '@fastify/cors';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { responseHeaders } from '../openapi/components.js';
 
 /** How long a browser may remember what a preflight told it. */
 const MAX_AGE_S = 600;
@@ -17,8 +16,8 @@ export const PREFLIGHT_URL = '*';
  *
  * Tokens come in a header that a page sets itself, so no credentials of the browser are asked for.
  */
-export const cors = plugin<{ origins: string[] }>(
-  async (app, { origins }) => {
+export const cors = plugin<{ origins: string[]; exposedHeaders: string[] }>(
+  async (app, { origins, exposedHeaders }) => {
     if (origins.length === 0) {
       return;
     }
@@ -26,7 +25,7 @@ export const cors = plugin<{ origins: string[] }>(
     const options = {
       methods: METHODS,
       allowedHeaders: REQUEST_HEADERS,
-      exposedHeaders: Object.keys(responseHeaders),
+      exposedHeaders,
       maxAge: MAX_AGE_S,
     };
     await app.register(fastifyCors, {
