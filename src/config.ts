@@ -49,17 +49,39 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
     });
   const values = Value.Default(Environment, Object.fromEntries(given));
 
+  const variables = values as Variables & { [name in Required]-?: NonNullable<Variables[name]> };
+  const faults = findFaults(variables, required);
+  if (faults.size > 0) {
+    throw new ConfigurationError([...faults.values()]);
+  }
+  return variables;
+}
+
+/** What is wrong with the variables, by their names; each gets one sentence. */
+function findFaults(variables: Variables, required: Variable[]): Map<string, string> {
   const faults = new Map<string, string>();
-  for (const { path } of Value.Errors(Environment, values)) {
+  for (const { path } of Value.Errors(Environment, variables)) {
     const name = path.slice(1) as Variable;
     faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
   }
-  const variables = values as Variables & { [name in Required]-?: NonNullable<Variables[name]> };
   for (const name of required) {
     if (variables[name] === undefined) {
       faults.set(name, `${name} must be set${variables.NODE_ENV === 'production' ? ' in production' : ''}.`);
     }
   }
+  addFaultsOfForm(variables, faults);
+  const { AUTH_ISSUER: issuer, AUTH_JWKS_URL: jwksUrl } = variables;
+  if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
+    faults.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
+  }
+  if (variables.NODE_ENV === 'production') {
+    refuseUnsafe(variables, faults);
+  }
+  return faults;
+}
+
+/** Adds what no schema can say of a single variable. */
+function addFaultsOfForm(variables: Variables, faults: Map<string, string>): void {
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
     const fault = variables[name] && faultOf(variables[name]);
     if (fault) {
@@ -74,17 +96,6 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
       faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
     }
   }
-  const { AUTH_ISSUER: issuer, AUTH_JWKS_URL: jwksUrl } = variables;
-  if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
-    faults.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
-  }
-  if (variables.NODE_ENV === 'production') {
-    refuseUnsafe(variables, faults);
-  }
-  if (faults.size > 0) {
-    throw new ConfigurationError([...faults.values()]);
-  }
-  return variables;
 }
 
 /** Why the service cannot connect to a database URL, such as an unknown sslmode; undefined when it can. */

@@ -50,15 +50,23 @@ export async function attempt(
     const waitMs = waitBefore(attempts, retryAfterMs);
     const mayPass = request.needsToken && (answer === undefined || isPassing(answer));
     if (!mayPass || attempts >= most || Date.now() + waitMs > deadline) {
-      if (answer === undefined) {
-        throw new NoAnswerError(request.name, attempts, (outcome as Failure).failure);
-      }
-      const circumstances = { request: request.name, attempts, isDoubtful: isInDoubt, retryAfterMs };
-      return { body: readAnswer(answer, circumstances), headers: answer.headers };
+      return settle(request, outcome, { attempts, isDoubtful: isInDoubt, retryAfterMs });
     }
     isInDoubt ||= answer === undefined || isDoubtful(answer);
     await wait(waitMs, signal);
   }
+}
+
+/** What the last attempt came to: the answer, or why there is none. */
+function settle(
+  { name }: PreparedRequest,
+  outcome: Answer | Failure,
+  circumstances: { attempts: number; isDoubtful: boolean; retryAfterMs: number | undefined },
+): Received {
+  if ('failure' in outcome) {
+    throw new NoAnswerError(name, circumstances.attempts, outcome.failure);
+  }
+  return { body: readAnswer(outcome, { request: name, ...circumstances }), headers: outcome.headers };
 }
 
 /** At random, so that those who were refused together do not come back together; never before the service asks. */

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { TenantTransaction } from '../database/tenant-context.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
@@ -135,29 +136,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { params, body, headers } = request;
-      const task = await request.transaction(async (tx) => {
-        const [read] = await tx.query(findTask(params.id));
-        if (read === undefined) {
-          throw new Problem(errors.taskNotFound);
-        }
-        requireMatch(headers['if-match'], read.version);
-        if (body.version !== undefined && body.version !== read.version) {
-          throw new Problem(errors.taskVersionConflict, { currentVersion: read.version });
-        }
-        const changes = await planUpdate(tx, read, body, request.tenant?.role as Role);
-        if (changesNothing(read, changes)) {
-          return read;
-        }
-        const updated = await updateTask(tx, read, changes);
-        if (updated !== undefined) {
-          return updated;
-        }
-        // Another writer came between the reading and the writing: this one lost.
-        const currentVersion = await findVersion(tx, params.id);
-        throw currentVersion === undefined
-          ? new Problem(errors.taskNotFound)
-          : new Problem(errors.taskVersionConflict, { currentVersion });
-      });
+      const task = await request.transaction((tx) =>
+        patchTask(tx, params.id, body, headers['if-match'], request.tenant?.role as Role),
+      );
       reply.header('etag', etagOf(task.version));
       return task;
     },
@@ -191,6 +172,41 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
   );
 };
+
+/**
+ * Reads a task, decides what the patch makes of it, and writes it where its version is still the one that was read.
+ *
+ * @throws Problem when there is no such task, a version does not match, or the workflow refuses
+ */
+async function patchTask(
+  tx: TenantTransaction,
+  id: string,
+  patch: UpdateTaskRequest,
+  ifMatch: string | undefined,
+  role: Role,
+): Promise<TaskDetailDto> {
+  const [read] = await tx.query(findTask(id));
+  if (read === undefined) {
+    throw new Problem(errors.taskNotFound);
+  }
+  requireMatch(ifMatch, read.version);
+  if (patch.version !== undefined && patch.version !== read.version) {
+    throw new Problem(errors.taskVersionConflict, { currentVersion: read.version });
+  }
+  const changes = await planUpdate(tx, read, patch, role);
+  if (changesNothing(read, changes)) {
+    return read;
+  }
+  const updated = await updateTask(tx, read, changes);
+  if (updated !== undefined) {
+    return updated;
+  }
+  // Another writer came between the reading and the writing: this one lost.
+  const currentVersion = await findVersion(tx, id);
+  throw currentVersion === undefined
+    ? new Problem(errors.taskNotFound)
+    : new Problem(errors.taskVersionConflict, { currentVersion });
+}
 
 /** The resource tasks. */
 export const tasks: Resource = {
