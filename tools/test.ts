@@ -1,59 +1,79 @@
 /**
- * `make test`: the suite against a real PostgreSQL, and a plain line at the end.
+ * `make test`: the suite against a real PostgreSQL. It prints a line for each file when it has ended, each failure when it
+ * happens, and a plain line at the end.
  */
 import { spawn } from 'node:child_process';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { Parser, type Result } from 'tap-parser';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
 import { openTestCluster } from './test-cluster.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const results = new URL('../.tap/test-results/', import.meta.url);
 const answers = fileURLToPath(new URL('../.tap/answers.txt', import.meta.url));
+/** A comment of a test that is printed: a sum, such as `model: 4925 operations`. */
+const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
+
+/** The rules, which are the tests at the top of each file. */
+const counts = { passed: 0, failed: 0, skipped: [] as string[] };
 
 async function runTap(files: string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  // The reporters repaint a terminal; where there is none, only what failed is worth printing.
-  const reporter = process.stdout.isTTY ? 'terse' : 'silent';
   // One more than there are cores: much of a test is waiting for PostgreSQL, for a clock or for a process.
   const jobs = availableParallelism() + 1;
-  const tap = spawn('node_modules/.bin/tap', ['run', `--reporter=${reporter}`, `--jobs=${jobs}`, ...files], {
+  const tap = spawn('node_modules/.bin/tap', ['run', '--reporter=tap', `--jobs=${jobs}`, ...files], {
     cwd: root,
     env: environment,
-    stdio: 'inherit',
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const parser = new Parser();
+  parser.on('child', followFile);
+  parser.on('assert', ({ ok, name, time }: Result) => {
+    console.log(`${ok ? 'passed' : 'FAILED'} ${name} (${((time ?? 0) / 1_000).toFixed(1)} s)`);
+  });
+  tap.stdout.pipe(parser);
   return new Promise((resolve) => tap.once('close', (code) => resolve(code ?? 1)));
 }
 
-/** Counts the rules: the tests that stand at the top of each file. Prints what failed, and the sums that tests comment on. */
-async function count(): Promise<{ passed: number; failed: number; skipped: string[] }> {
-  const counts = { passed: 0, failed: 0, skipped: [] as string[] };
-  const files = await readdir(results, { recursive: true, withFileTypes: true });
-  for (const file of files.filter((entry) => entry.isFile() && entry.name.endsWith('.tap'))) {
-    const text = await readFile(`${file.parentPath}/${file.name}`, 'utf8');
-    for (const [failure] of text.matchAll(
-      /^( *)not ok .*\n(?:\1 {2}---\n(?:\1 {2}.*\n|\n)*?\1 {2}\.\.\.\n)?/gm,
-    )) {
-      console.log(`${file.name}:\n${failure}`);
+function followFile(file: Parser): void {
+  let rules = 0;
+  file.on('child', followTest);
+  file.on('assert', (rule: Result) => {
+    rules += 1;
+    if (rule.skip) {
+      counts.skipped.push(String(rule.skip));
+      return;
     }
-    for (const [, sum] of text.matchAll(/^ *# (\w[\w ]*: (?:faults )?\d.*)$/gm)) {
+    counts[rule.ok ? 'passed' : 'failed'] += 1;
+    printFailure(file.name, rule);
+  });
+  file.on('complete', () => {
+    if (rules === 0) {
+      counts.failed += 1;
+      console.log(`${file.name}: ended before its first test`);
+    }
+  });
+}
+
+function followTest(test: Parser): void {
+  test.on('child', followTest);
+  test.on('assert', (assertion: Result) => printFailure(test.name, assertion));
+  test.on('comment', (comment: string) => {
+    const sum = SUM.exec(comment)?.[1];
+    if (sum !== undefined) {
       console.log(sum);
     }
-    const rules = [...text.matchAll(/^(not )?ok \d+(.*)$/gm)];
-    if (rules.length === 0) {
-      console.log(`${file.name}: ended before its first test`);
-      counts.failed += 1;
-    }
-    for (const [, not, rest = ''] of rules) {
-      const skip = /# SKIP (.*)/i.exec(rest);
-      if (skip) {
-        counts.skipped.push(skip[1] ?? '');
-      } else {
-        counts[not ? 'failed' : 'passed'] += 1;
-      }
-    }
+  });
+}
+
+function printFailure(of: string, { ok, skip, todo, name, diag }: Result): void {
+  if (ok || skip || todo) {
+    return;
   }
-  return counts;
+  // A test within which something failed has no stack of its own, and what failed was printed before it.
+  const { diff, source, stack } = diag ?? {};
+  const details = stack === undefined ? [] : [diff, source, stack].filter(Boolean);
+  console.log([`not ok: ${of}: ${name}`, ...details].join('\n'));
 }
 
 /** The answers of the OpenAPI document that no test produced: they may be wrong without anybody noticing. */
@@ -63,7 +83,6 @@ async function unproduced(): Promise<string[]> {
 }
 
 const files = process.argv.slice(2);
-await rm(results, { recursive: true, force: true });
 await rm(answers, { force: true });
 const { cluster, close } = await openTestCluster(readDevelopmentConfig());
 let exitCode = 1;
@@ -77,17 +96,15 @@ try {
 } finally {
   await close();
 }
-const { passed, skipped, ...counted } = await count();
-let { failed } = counted;
 if (files.length === 0) {
   const missing = await unproduced();
-  failed += missing.length;
+  counts.failed += missing.length;
   for (const answer of missing) {
     console.log(`documented, and produced by no test: ${answer.slice(2)}`);
   }
 }
-for (const reason of skipped) {
+for (const reason of counts.skipped) {
   console.log(`skipped: ${reason}`);
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(exitCode === 0 && failed > 0 ? 1 : exitCode);
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+process.exit(exitCode === 0 && counts.failed > 0 ? 1 : exitCode);
