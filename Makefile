@@ -9,7 +9,7 @@ export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PRO
 NODE := node --import=tsx $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=development $(NODE)
 
-.PHONY: help run dev test chaos load attack bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test campaigns chaos load attack bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -20,9 +20,12 @@ run: node_modules ## start everything: PostgreSQL, demo data, token issuer, the 
 dev: node_modules ## the same, started anew at every change of the source
 	@$(DEVELOPMENT) --watch-path=src --watch-path=tools --watch-path=sql tools/run.ts
 
-test: build ## run the tests against a real PostgreSQL (its own, or of TEST_POSTGRES_BIN or TEST_DATABASE_URL); FILES=test/api/tasks.test.ts for some
+test: build ## run the tests against a real PostgreSQL; FILES=test/api/tasks.test.ts for some, TEST_POSTGRES_BIN or TEST_DATABASE_URL for another server
 	@node_modules/.bin/tsc --project client
 	@$(NODE) tools/test.ts $(FILES)
+
+campaigns: build ## the campaigns in short: chaos, attack, model, matrix, load
+	@$(NODE) tools/test.ts test/campaigns/*/*.test.ts
 
 chaos: build ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
 	@rm -f .tap/chaos.txt
