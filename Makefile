@@ -52,11 +52,10 @@ bench: build bench/rivals/node_modules ## measure the service against its rivals
 	@node_modules/.bin/tsc --project bench/rivals
 	@node --enable-source-maps dist/bench/bench/run.js
 
-check: node_modules ## check types, lint, format and the versions of the dependencies
+check: node_modules ## check types, lint and format
 	@node_modules/.bin/tsc --project client
 	@node_modules/.bin/tsc
 	@node_modules/.bin/biome check --error-on-warnings
-	@$(NODE) tools/dependencies.ts
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
