@@ -15,7 +15,7 @@ export interface RuntimeSession {
   client: pg.Client;
   /** Begins a transaction and enters the club; whoever calls ends it. */
   begin(caller: Caller): Promise<void>;
-  /** Runs work in a transaction inside the club. */
+  /** Runs work in a transaction inside the club, after that of an earlier call. */
   inside<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
   /** Runs one statement in a transaction of its own, and answers with its rows or the SQLSTATE of its refusal. */
   run(caller: Caller, sql: string, values?: unknown[]): Promise<Outcome>;
@@ -45,7 +45,15 @@ export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<Runti
     await client.query('select app.enter($1, $2, $3, null, null, null)', [clubId, subject, role]);
   };
 
-  const inside: RuntimeSession['inside'] = async (caller, work) => {
+  // One transaction after another: those of concurrent callers must not interleave on the one session.
+  let last: Promise<unknown> = Promise.resolve();
+  const inside: RuntimeSession['inside'] = (caller, work) => {
+    const result = last.then(() => transact(caller, work));
+    last = result.catch(() => {});
+    return result;
+  };
+
+  const transact: RuntimeSession['inside'] = async (caller, work) => {
     try {
       await begin(caller);
       const result = await work();
