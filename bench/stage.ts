@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type pg from 'pg';
 import { withClient } from '../src/deploy/client.js';
 import { type Issuer, startIssuer } from '../tools/issuer.js';
-import { type EmbeddedPostgres, startPostgres } from '../tools/postgres/index.js';
+import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
 import { fill, type Size } from './filling.js';
 import { plan, root } from './plan.js';
 

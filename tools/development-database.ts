@@ -4,7 +4,7 @@ import type { DevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
-import { type EmbeddedPostgres, startPostgres } from './postgres/index.js';
+import { type EmbeddedPostgres, startPostgres } from './postgres.js';
 
 const DATABASE = 'club';
 

@@ -17,7 +17,7 @@ import { describeOperations, describeTypes } from './client-types.js';
 import { createDatabase } from './development-database.js';
 import { readDocument } from './document.js';
 import { describeCodes } from './errors-page.js';
-import { startPostgres } from './postgres/index.js';
+import { startPostgres } from './postgres.js';
 import { describePromises } from './promises.js';
 import { describeRequests } from './requests.js';
 

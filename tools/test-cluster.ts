@@ -7,7 +7,7 @@ import type { DevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
-import { startPostgres } from './postgres/index.js';
+import { startPostgres } from './postgres.js';
 
 /** What a test file needs to make a database of its own; it gets this as JSON in TEST_CLUSTER. */
 export interface TestCluster {

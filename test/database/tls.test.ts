@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,7 @@ import { reasonOf } from '../../src/database/errors.js';
 import { parseDatabaseUrl } from '../../src/database/socket.js';
 import { sql } from '../../src/database/sql.js';
 import { createDatabase } from '../../tools/development-database.js';
-import { serverAccount } from '../../tools/postgres/account.js';
-import { startPostgres } from '../../tools/postgres/index.js';
+import { give, serverAccount, startPostgres } from '../../tools/postgres.js';
 import { until } from '../setup/caller.js';
 import { testCluster } from '../setup/database.js';
 import { faultsOf, production } from '../setup/faults.js';
@@ -132,7 +131,7 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
   const file = (name: string) => join(directory, name);
   const forServer = async (name: string) => {
     await chmod(file(name), 0o600);
-    await chown(file(name), account.uid, account.gid);
+    await give(file(name), account);
   };
 
   /** Makes an authority, or a certificate that one has signed. */

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, chown, constants, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
-import { serverAccount } from '../../tools/postgres/account.js';
-import { childOptions } from '../../tools/postgres/command.js';
+import { childOptions, give, serverAccount } from '../../tools/postgres.js';
 
 /** Holds the pooler by a pipe, so that it ends with the test, in whatever way that ends. */
 const KEEPER = '"$1" "$2" & cat >/dev/null; kill $!; wait';
@@ -42,10 +41,10 @@ export async function startPooler(t: Test, program: string, url: string, poolSiz
   const write = async (name: string, text: string) => {
     const file = join(directory, name);
     await writeFile(file, text, { mode: 0o600 });
-    await chown(file, account.uid, account.gid);
+    await give(file, account);
     return file;
   };
-  await chown(directory, account.uid, account.gid);
+  await give(directory, account);
   const users = await write('userlist.txt', `"${username}" "${password}"\n`);
 
   for (let attempt = 1; ; attempt += 1) {

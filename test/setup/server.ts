@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type EmbeddedPostgres, startPostgres } from '../../tools/postgres/index.js';
+import { type EmbeddedPostgres, startPostgres } from '../../tools/postgres.js';
 import { testCluster } from './database.js';
 
 /** A server of the test's own, for what belongs to a whole server: roles, crashes. Gone when the test is. */

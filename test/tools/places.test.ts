@@ -1,7 +1,7 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { startPostgres } from '../../tools/postgres/index.js';
+import { startPostgres } from '../../tools/postgres.js';
 import { directory, isGone, query, start } from './fixtures/postgres.js';
 
 t.test(
@@ -13,6 +13,7 @@ t.test(
     const dataDir = join(closed, 'data', 'postgres');
 
     const first = await start(t, dataDir);
+    const elsewhere = [await readFile(join(dataDir, 'location'), 'utf8').catch(() => '')];
     await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
     await first.stop();
     const again = await start(t, dataDir);
@@ -23,13 +24,17 @@ t.test(
     const anew = await start(t, dataDir);
     t.same(await query(anew.url('postgres'), `SELECT to_regclass('kept') AS kept`), [null]);
     await anew.stop();
+    elsewhere.push(await readFile(join(dataDir, 'location'), 'utf8').catch(() => ''));
+    for (const home of elsewhere.filter((path) => path !== '')) {
+      await rm(home, { recursive: true });
+    }
   },
 );
 
 t.test('programs are taken from where they are said to be, or nothing is left', async (t) => {
   const dataDir = await directory(t);
   await t.rejects(startPostgres({ dataDir, throwaway: true, bin: '/nowhere' }), {
-    message: /^Cannot run \/nowhere\/initdb .*ENOENT/,
+    message: /^Cannot run \/nowhere\/initdb: ENOENT/,
   });
   t.equal(await isGone(dataDir), true);
 });

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
-import { startPostgres } from '../../../tools/postgres/index.js';
+import { startPostgres } from '../../../tools/postgres.js';
 import { openTestCluster, urlOf } from '../../../tools/test-cluster.js';
 
 /** A PostgreSQL that is there to be crashed. */
