@@ -37,6 +37,27 @@ export function describeOperations({ paths }: Document): string {
   return `${HEAD}export const routes = {\n${lines.join('')}} as const;\n`;
 }
 
+/**
+ * client/src/generated/resources.ts: the methods of each resource of the document, from the file that has its name.
+ *
+ * @param files the files of client/src
+ * @throws Error when the client has no file for a resource
+ */
+export function describeResources({ tags }: Document, files: string[]): string {
+  // Health is no resource of a club.
+  const types = tags.map(({ name }) => name).filter((name) => name !== 'Operations');
+  const lines = types.map((type) => {
+    const name = type.toLowerCase();
+    if (!files.includes(`${name}.ts`)) {
+      throw new Error(
+        `The client lacks client/src/${name}.ts, with ${type} and ${name}Of: see members.ts beside it.`,
+      );
+    }
+    return `export { type ${type}, ${name}Of as ${name} } from '../${name}.js';\n`;
+  });
+  return HEAD + lines.join('');
+}
+
 /** What a declaration declares. */
 function nameOf(node: object): string {
   return String((node as { name?: { text?: string } }).name?.text);

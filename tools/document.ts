@@ -23,6 +23,7 @@ export interface Operation {
 
 /** The parts of the OpenAPI document that something is generated from. */
 export interface Document {
+  tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { examples?: unknown[] }> };
 }

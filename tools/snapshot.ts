@@ -7,13 +7,13 @@
  * less. Always from the embedded server, because versions of PostgreSQL print some facts differently. Of the document
  * one line a fact too: a line that goes is a promise to clients that is broken.
  */
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
-import { describeOperations, describeTypes } from './client-types.js';
+import { describeOperations, describeResources, describeTypes } from './client-types.js';
 import { createDatabase } from './development-database.js';
 import { readDocument } from './document.js';
 import { describeCodes } from './errors-page.js';
@@ -45,6 +45,11 @@ const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
     name: 'client/src/generated/document.ts',
     file: new URL('../client/src/generated/document.ts', sqlDirectory),
     make: () => describeTypes(document),
+  },
+  {
+    name: 'client/src/generated/resources.ts',
+    file: new URL('../client/src/generated/resources.ts', sqlDirectory),
+    make: async () => describeResources(document, await readdir(new URL('../client/src/', sqlDirectory))),
   },
   {
     name: 'client/src/generated/operations.ts',

@@ -1,16 +1,12 @@
-import { type Clubs, clubsOf } from './clubs.js';
 import { type ClientOptions, type Connection, connect } from './connection.js';
+import * as resources from './generated/resources.js';
 import { type Health, healthOf } from './health.js';
-import { type Members, membersOf } from './members.js';
-import { senderOf } from './send.js';
-import { type Shifts, shiftsOf } from './shifts.js';
-import { type Tasks, tasksOf } from './tasks.js';
+import { type Sender, senderOf } from './send.js';
 
-export interface Client {
-  readonly clubs: Clubs;
-  readonly members: Members;
-  readonly tasks: Tasks;
-  readonly shifts: Shifts;
+/** The methods of each resource: `client.tasks`, `client.shifts` and so on. */
+export type Resources = { readonly [Name in keyof typeof resources]: ReturnType<(typeof resources)[Name]> };
+
+export interface Client extends Resources {
   readonly health: Health;
   /** The same client in another club. */
   club(id: string): Client;
@@ -28,11 +24,13 @@ export function createClient(options: ClientOptions): Client {
 function clientOf(connection: Connection, clubId: string | undefined): Client {
   const sender = senderOf(connection, clubId);
   return {
-    clubs: clubsOf(sender),
-    members: membersOf(sender),
-    tasks: tasksOf(sender),
-    shifts: shiftsOf(sender),
+    ...resourcesOf(sender),
     health: healthOf(sender),
     club: (id) => clientOf(connection, id),
   };
+}
+
+function resourcesOf(sender: Sender): Resources {
+  const methods = Object.entries(resources).map(([name, methodsOf]) => [name, methodsOf(sender)]);
+  return Object.fromEntries(methods) as Resources;
 }

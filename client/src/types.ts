@@ -1,7 +1,7 @@
 import type { components, operations } from './generated/document.js';
 import type { routes } from './generated/operations.js';
 
-type Schemas = components['schemas'];
+export type Schemas = components['schemas'];
 
 export type ClubDto = Schemas['ClubDto'];
 export type MemberDto = Schemas['MemberDto'];
@@ -20,7 +20,7 @@ export type Problem = Schemas['Problem'];
 export type ProblemCode = Problem['code'];
 
 /** The same, with a Date wherever a time may stand. */
-type Timed<Fields, Times extends keyof Fields> = {
+export type Timed<Fields, Times extends keyof Fields> = {
   [Field in keyof Fields]: Field extends Times ? Fields[Field] | Date : Fields[Field];
 };
 
@@ -29,7 +29,11 @@ export type CreateTaskRequest = Timed<Schemas['CreateTaskRequest'], 'dueAt'>;
 export type TaskChanges = Timed<Omit<Schemas['UpdateTaskRequest'], 'version'>, 'dueAt'>;
 export type CreateShiftRequest = Timed<Schemas['CreateShiftRequest'], 'startsAt' | 'endsAt'>;
 
-type Query<Id extends keyof operations> = Omit<NonNullable<operations[Id]['parameters']['query']>, 'cursor'>;
+/** The query string of a list, but for its cursor. */
+export type Query<Id extends keyof operations> = Omit<
+  NonNullable<operations[Id]['parameters']['query']>,
+  'cursor'
+>;
 
 export type TaskFilter = Timed<Query<'listTasks'>, 'dueBefore' | 'dueAfter'>;
 export type MemberFilter = Query<'listMembers'>;

@@ -58,6 +58,21 @@ const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<
   return true;
 };
 
+/** Holds a decimal number to the digits that its column has. */
+const checkDecimal: SchemaValidateFunction = (limits: { digits: number; scale: number }, text: string) => {
+  const { digits, scale } = limits;
+  checkDecimal.errors = fault(
+    `This must be a decimal number such as "12.50", with at most ${digits} digits before the point and ${scale} behind it.`,
+  );
+  const [, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? [];
+  return whole !== '' && whole.length <= digits && fraction.length <= scale;
+};
+
+/** Whether the text is a day of the calendar in the years 1900 to 2199. */
+function isCalendarDate(text: string): boolean {
+  return /^(19|20|21)\d\d-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
+}
+
 /** Splits words at their commas, in place. */
 const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _schema, place) => {
   const words = [...new Set(text.split(','))];
@@ -111,6 +126,7 @@ const keywords: FuncKeywordDefinition[] = [
     validate: checkText,
   },
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
+  { keyword: 'x-decimal', type: 'string', errors: true, validate: checkDecimal },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },
   { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },
@@ -131,6 +147,7 @@ function newCompiler(): Ajv {
   const ajv = new Ajv({ allErrors: true, verbose: true, removeAdditional: false, strict: false });
   ajv.addFormat('uuid', isUuid);
   ajv.addFormat('assignee', (text: string) => text === 'me' || text === 'none' || isUuid(text));
+  ajv.addFormat('date', isCalendarDate);
   // Checked by x-instant in requests, true by construction in answers.
   ajv.addFormat('date-time', true);
   for (const keyword of keywords) {

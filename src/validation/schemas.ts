@@ -20,6 +20,17 @@ export const TimestampInput = (options: { description?: string; examples?: strin
     ...options,
   });
 
+/** A day without a time or a zone, such as `2026-05-01`, in the years 1900 to 2199 (RFC 3339, full-date). */
+export const CalendarDate = () => Type.String({ format: 'date', examples: ['2026-05-01'] });
+
+/**
+ * A decimal number in a request, as text, because a JSON number is binary: `"12.50"`. Not negative.
+ *
+ * @param limits how many digits it may have before and after its point: those of the column
+ */
+export const Decimal = (limits: { digits: number; scale: number }) =>
+  Type.String({ 'x-decimal': limits, examples: ['12.50'] });
+
 /** Text in a request: trimmed as it is read, then counted in code points. */
 export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLength: number }) =>
   Type.String({ 'x-text': kind, ...limits });
