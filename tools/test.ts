@@ -4,9 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Parser, type Result } from 'tap-parser';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
@@ -100,6 +100,7 @@ async function findFiles(): Promise<string[]> {
 }
 
 const given = process.argv.slice(2);
+await mkdir(dirname(answers), { recursive: true });
 await rm(answers, { force: true });
 const { cluster, close } = await openTestCluster(readDevelopmentConfig());
 try {
