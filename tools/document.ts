@@ -17,7 +17,10 @@ export interface Operation {
   tags: string[];
   parameters?: Parameter[];
   requestBody?: { content: Record<string, { schema: { $ref?: string } }> };
-  responses: Record<string, unknown>;
+  responses: Record<
+    string,
+    { headers?: unknown; content?: Record<string, { examples?: Record<string, unknown> }> }
+  >;
   security?: unknown[];
 }
 

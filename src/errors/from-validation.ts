@@ -5,7 +5,7 @@ import { invalidParameter, validationFailed } from './request.js';
 
 /** What the validator says of a fault; with the schema it broke and the value, which Fastify's type leaves out. */
 type Broken = FastifySchemaValidationError & {
-  parentSchema?: { properties?: Record<string, unknown> };
+  parentSchema?: { properties?: Record<string, unknown>; description?: string };
   data?: unknown;
 };
 
@@ -89,6 +89,11 @@ function describe(
       return {
         code: 'invalid_format',
         detail: `This must be ${formatNames[String(params.format)] ?? params.format}.`,
+      };
+    case 'pattern':
+      return {
+        code: 'invalid_format',
+        detail: `This must be of another form. ${parentSchema?.description ?? ''}`.trim(),
       };
     default:
       // Keywords of our own bring their own sentence.

@@ -58,16 +58,6 @@ const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<
   return true;
 };
 
-/** Holds a decimal number to the digits that its column has. */
-const checkDecimal: SchemaValidateFunction = (limits: { digits: number; scale: number }, text: string) => {
-  const { digits, scale } = limits;
-  checkDecimal.errors = fault(
-    `This must be a decimal number such as "12.50", with at most ${digits} digits before the point and ${scale} behind it.`,
-  );
-  const [, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? [];
-  return whole !== '' && whole.length <= digits && fraction.length <= scale;
-};
-
 /** Whether the text is a day of the calendar in the years 1900 to 2199. */
 function isCalendarDate(text: string): boolean {
   return /^(19|20|21)\d\d-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
@@ -126,7 +116,6 @@ const keywords: FuncKeywordDefinition[] = [
     validate: checkText,
   },
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
-  { keyword: 'x-decimal', type: 'string', errors: true, validate: checkDecimal },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },
   { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },

@@ -28,8 +28,12 @@ export const CalendarDate = () => Type.String({ format: 'date', examples: ['2026
  *
  * @param limits how many digits it may have before and after its point: those of the column
  */
-export const Decimal = (limits: { digits: number; scale: number }) =>
-  Type.String({ 'x-decimal': limits, examples: ['12.50'] });
+export const Decimal = ({ digits, scale }: { digits: number; scale: number }) =>
+  Type.String({
+    pattern: `^(0|[1-9][0-9]{0,${digits - 1}})([.][0-9]{1,${scale}})?$`,
+    description: `A decimal number such as 12.50, with at most ${digits} digits before the point and ${scale} behind it.`,
+    examples: ['12.50'],
+  });
 
 /** Text in a request: trimmed as it is read, then counted in code points. */
 export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLength: number }) =>

@@ -20,7 +20,8 @@ const successes = operations.flatMap(({ path, method, operationId, responses }) 
       const pointer = ['paths', path, method, 'responses', status, 'content', 'application/json', 'schema'];
       const parts = pointer.map((part) => encodeURIComponent(part.replaceAll('/', '~1')));
       const { example } = content['application/json'];
-      return { operationId, status, schema: { $ref: `document#/${parts.join('/')}` }, example, headers };
+      const schema = { $ref: `document#/${parts.join('/')}` };
+      return { operationId, method, path, status, schema, example, headers };
     }),
 );
 const compile = buildValidator({ document: closed(document) });
@@ -34,7 +35,7 @@ function objectsIn(value: Part): Part[] {
 }
 
 t.test('every body of a success has an example, with what its schema names and nothing else', async (t) => {
-  t.equal(successes.length, 16);
+  t.ok(successes.length >= 16);
   const wrong = successes.flatMap(({ operationId, schema, example }) => {
     const validate = compile({ schema, httpPart: 'body' });
     return validate(structuredClone(example)) ? [] : [[operationId, validate.errors]];
@@ -143,20 +144,17 @@ t.test('every header of an answer is described, and its example belongs to the b
   for (const { operationId, example, headers } of successes.filter(({ headers }) => headers.ETag)) {
     t.equal(headers.ETag.example, `"${example.version}"`, operationId);
   }
-  const locations = successes.filter(({ headers }) => headers.Location);
-  t.same(
-    locations.map(({ headers }) => headers.Location.example).sort(),
-    [
-      `/api/shifts/${exampleOf('createShift').id}`,
-      `/api/shifts/${exampleOf('signUp').shiftId}/signup`,
-      `/api/tasks/${exampleOf('createTask').id}`,
-    ].sort(),
-  );
-  const links = successes.filter(({ headers }) => headers.Link);
-  t.same(
-    links.map(({ headers }) => headers.Link.example.replace(/cursor=[\w-]{40,}/, 'cursor=…')).sort(),
-    ['members', 'shifts', 'tasks'].map((list) => `</api/${list}?limit=2&cursor=…>; rel="next"`),
-  );
+  // What is made below a row is the only one of its kind, and its path has no id of its own.
+  const wrong = successes.flatMap(({ operationId, method, path, example, headers }) => {
+    const place = path.includes('{id}') ? path.replace('{id}', example.shiftId) : `${path}/${example.id}`;
+    const list = /^<([^?]+)\?limit=2&cursor=[\w-]{40,}>; rel="next"$/.exec(headers.Link?.example ?? '')?.[1];
+    const isRight = [
+      headers.Location === undefined ? method !== 'post' : headers.Location.example === place,
+      headers.Link === undefined ? !Array.isArray(example) || path === '/api/clubs/me' : list === path,
+    ];
+    return isRight.includes(false) ? [operationId] : [];
+  });
+  t.same(wrong, []);
 });
 
 t.test('every parameter is described and has an example that the service takes', async (t) => {
@@ -174,8 +172,12 @@ t.test('every parameter is described and has an example that the service takes',
         `${at}: ${value}`,
       );
       if (place === 'path') {
-        const noun = /^\/api\/(member|task|shift)s/.exec(path)?.[1] ?? '';
-        t.equal(value, exampleOf(`get${noun.charAt(0).toUpperCase()}${noun.slice(1)}`).id, at);
+        const [row = ''] = /^\/api\/\w+\/\{id\}/.exec(path) ?? [];
+        t.equal(
+          value,
+          successes.find((success) => success.path === row && success.method === 'get')?.example.id,
+          at,
+        );
       } else if (place === 'query' && name !== 'cursor') {
         query.set(name, String(value));
       }

@@ -1,6 +1,7 @@
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import type { Role } from '../../src/roles.js';
+import { type Operation, readDocument } from '../../tools/document.js';
 import type { Method } from './service.js';
 
 /** An id that no row has. */
@@ -22,8 +23,8 @@ export interface Endpoint {
   body?: unknown;
 }
 
-/** Every endpoint under /api, and the least role it needs. */
-export const endpoints: Endpoint[] = [
+/** The endpoints of the contract, and the least role that each needs: stated here, and nowhere derived. */
+export const contract: Endpoint[] = [
   { method: 'GET', path: '/api/tasks', role: 'Member', answer: 200 },
   { method: 'GET', path: '/api/tasks/:id', role: 'Member', answer: 'task_not_found' },
   { method: 'POST', path: '/api/tasks', role: 'Manager', answer: 201, body: { title: 'Mow' } },
@@ -43,21 +44,56 @@ export const endpoints: Endpoint[] = [
   { method: 'GET', path: '/api/members/me', role: 'Viewer', answer: 200 },
 ]; // biome-ignore format: one endpoint a line
 
-/** The endpoint's path, about an id that no row has. */
-export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);
+interface Route {
+  method: string;
+  url: string;
+  policy: string | undefined;
+}
 
-/**
- * The routes that services started from now on register, as Fastify announces them; without those for HEAD,
- * which follow from GET.
- */
-export function watchRoutes(): { method: string; url: string; policy: string | undefined }[] {
-  const routes: ReturnType<typeof watchRoutes> = [];
-  subscribe('fastify.initialization', (message) => {
+/** Follows the routes of services that are started from now on; without those for HEAD, which follow from GET. */
+function followRoutes(): { routes: Route[]; stop(): void } {
+  const routes: Route[] = [];
+  const follow = (message: unknown) => {
     (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', ({ method, url, config }) => {
       if (method !== 'HEAD') {
         routes.push({ method: String(method), url, policy: config?.policy });
       }
     });
-  });
-  return routes;
+  };
+  subscribe('fastify.initialization', follow);
+  return { routes, stop: () => void unsubscribe('fastify.initialization', follow) };
 }
+
+/** The routes that services started from now on register, as Fastify announces them. */
+export const watchRoutes = (): Route[] => followRoutes().routes;
+
+/** The endpoints that the contract does not name, such as those of a new resource, from their routes and the document. */
+async function furtherEndpoints(): Promise<Endpoint[]> {
+  const { routes, stop } = followRoutes();
+  const { paths, components } = await readDocument();
+  stop();
+  const known = new Set(contract.map(({ method, path }) => `${method} ${path}`));
+  return routes
+    .filter(({ method, url, policy }) => policy !== undefined && !known.has(`${method} ${url}`))
+    .map(({ method, url, policy }) => {
+      const operation = paths[url.replace(':id', '{id}')]?.[method.toLowerCase()] as Operation;
+      const schema = operation.requestBody?.content['application/json']?.schema;
+      const named = components.schemas[schema?.$ref?.replace('#/components/schemas/', '') ?? ''];
+      const [missing] = Object.keys(
+        operation.responses['404']?.content?.['application/problem+json']?.examples ?? {},
+      );
+      return {
+        method: method as Method,
+        path: url,
+        role: policy?.slice('Require'.length) as Role,
+        answer: url.includes(':id') ? (missing as string) : method === 'POST' ? 201 : 200,
+        ...(schema && { body: named?.examples?.[0] ?? {} }),
+      };
+    });
+}
+
+/** Every endpoint under /api, and the least role it needs. */
+export const endpoints: Endpoint[] = [...contract, ...(await furtherEndpoints())];
+
+/** The endpoint's path, about an id that no row has. */
+export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Test } from 'tap';
+import { fillEmptyTables } from './catalog-rows.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 
 export interface Club {
@@ -23,7 +24,7 @@ export async function makeScene(t: Test): Promise<Scene> {
   t.teardown(() => api.end());
   const furnish = async (slug: string): Promise<Club> => {
     const id = await db.makeClub(slug);
-    return within(api, id, async () => {
+    const club = await within(api, id, async () => {
       const one = async (sql: string, values: unknown[] = []) =>
         Object.values((await api.query(sql, values)).rows[0])[0] as string;
       const taskId = await one(
@@ -37,6 +38,8 @@ export async function makeScene(t: Test): Promise<Scene> {
       await api.query(`select app.keep_answer('${slug}', 201::smallint, '/', null, '{}')`);
       return { id, taskId, shiftId, memberId: await one('select app.member_id()') };
     });
+    await fillEmptyTables(db, id);
+    return club;
   };
   return { db, api, own: await furnish('own'), foreign: await furnish('foreign') };
 }

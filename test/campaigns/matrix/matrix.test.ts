@@ -1,10 +1,10 @@
 import t from 'tap';
+import { type Relation, relationsOf, routinesOf } from '../../setup/catalog.js';
+import type { Row } from '../../setup/catalog-rows.js';
 import { makeDatabase } from '../../setup/database.js';
-import { type Relation, relationsOf, routinesOf } from './catalog.js';
 import { commitEveryWrite } from './commits.js';
 import { contextsOf } from './contexts.js';
 import { explore, ROLES } from './exploration.js';
-import type { Row } from './furniture.js';
 import { LEAKS, PROBE } from './leaks.js';
 import { replayPlans } from './plans.js';
 import { openSession } from './session.js';
