@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import { endpoints } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
@@ -46,6 +47,36 @@ t.test('a key is 1 to 255 visible characters, once', async (t) => {
   const list = await mara.get('/api/tasks?limit=1', withKey('x'.repeat(256)));
   t.equal(list.status, 200, 'where nothing is made the header is not looked at');
 });
+
+t.test(
+  'every endpoint that makes a row takes keys: replayed, refused for another request, in progress',
+  async (t) => {
+    const makers = endpoints.filter(({ method, path }) => method === 'POST' && !path.includes(':id'));
+    t.ok(makers.length >= 2);
+    const admin = service.as('admin', 'Admin', north);
+    const memberId = await admin.memberId();
+    for (const { path, body } of makers) {
+      const refused = await admin.post(path, body, withKey('x'.repeat(256)));
+      t.match(refused, { status: 400, body: { code: 'idempotency_key_invalid' } }, path);
+      const made = await admin.post(path, body, withKey(`key of ${path}`));
+      t.equal(made.status, 201, path);
+      const again = await admin.post(path, body, withKey(`key of ${path}`));
+      t.same([seen(again), again.headers['idempotent-replayed']], [seen(made), 'true'], path);
+      const other = await admin.post(path, { ...(body as object) }, withKey('key of another request'));
+      t.equal(other.status, path === makers[0]?.path ? 201 : 422, path);
+      await withClient(db.adminUrl, async (session) => {
+        await session.query('begin');
+        await session.query(
+          `insert into app.idempotency_keys (tenant_id, member_id, key, request) values ($1, $2, $3, sha256(''))`,
+          [north, memberId, `busy ${path}`],
+        );
+        const waited = await admin.post(path, body, withKey(`busy ${path}`));
+        t.match(waited, { status: 409, body: { code: 'idempotency_in_progress' } }, path);
+        await session.query('rollback');
+      });
+    }
+  },
+);
 
 t.test(
   'a key is free again after 24 hours, and each request clears a few old ones of its club away',

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { endpoints, pathOf } from '../setup/endpoints.js';
 import { type Method, startService, type TestService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -8,17 +9,32 @@ const ID = '99999999-9999-4999-8999-999999999999';
 
 /** Every operation below /api, as the document has them: one that is added tomorrow is held to this too. */
 const { body: document } = await service.send('GET', '/openapi.json');
-const operations = Object.entries<Record<string, { requestBody?: object; responses: object }>>(document.paths)
+interface Documented {
+  requestBody?: object;
+  parameters?: { name: string }[];
+  responses: object;
+}
+const operations = Object.entries<Record<string, Documented>>(document.paths)
   .flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { requestBody, responses }]) => ({
+    Object.entries(methods).map(([method, { requestBody, parameters = [], responses }]) => ({
       method: method.toUpperCase() as Method,
       path: path.replace('{id}', ID),
       hasTenant: path !== '/api/clubs/me',
       takesBody: requestBody !== undefined,
+      hasPages: parameters.some(({ name }) => name === 'cursor'),
       responses: Object.keys(responses),
     })),
   )
   .filter(({ path }) => path.startsWith('/api/'));
+
+/** What the suites know of an operation beside the document: its role, and a body that it takes. */
+function endpointOf({ method, path }: Operation) {
+  const endpoint = endpoints.find((one) => one.method === method && pathOf(one) === path);
+  if (endpoint === undefined) {
+    throw new Error(`test/setup/endpoints.ts does not know ${method} ${path}.`);
+  }
+  return endpoint;
+}
 
 async function tokenOf(role: string, ...clubs: string[]): Promise<string> {
   const roles = Object.fromEntries(clubs.map((id) => [id, role]));
@@ -95,8 +111,7 @@ t.test('a role that is too low is told which is needed and which it is', async (
   const authorization = await tokenOf('Viewer', club);
   const headers = { authorization, 'x-tenant-id': club };
   for (const operation of operations.filter(({ hasTenant }) => hasTenant)) {
-    const isOpen = operation.method === 'GET' && /^\/api\/(shifts|clubs|members\/me)/.test(operation.path);
-    if (!isOpen) {
+    if (endpointOf(operation).role !== 'Viewer') {
       const answer = await refuse(t, service, operation, { headers }, 403, 'insufficient_role');
       t.equal(answer.body.yourRole, 'Viewer');
       t.match(answer.body.requiredRole, /^(Member|Manager|Admin)$/);
@@ -151,15 +166,20 @@ function codeOfEmpty({ path }: Operation): string {
 
 t.test('a valid body does not excuse an unknown query parameter', async (t) => {
   const headers = { authorization: await tokenOf('Admin', club), 'x-tenant-id': club };
-  const bodies: Record<string, object> = {
-    tasks: { title: 'x' },
-    shifts: { title: 'x', startsAt: '2031-01-01T10:00:00Z', endsAt: '2031-01-01T11:00:00Z', capacity: 1 },
-  };
   for (const operation of operations.filter(
     ({ takesBody, path }) => takesBody && !path.endsWith('/signup'),
   )) {
-    const body = JSON.stringify(bodies[operation.path.split('/')[2] as string]);
+    const body = JSON.stringify(endpointOf(operation).body);
     await refuse(t, service, operation, { headers, body, query: '?unknown=1' }, 400, 'invalid_parameter');
+  }
+});
+
+t.test('a cursor that no list made is refused by every list', async (t) => {
+  const headers = { authorization: await tokenOf('Admin', club), 'x-tenant-id': club };
+  const lists = operations.filter(({ hasPages }) => hasPages);
+  t.ok(lists.length >= 3);
+  for (const operation of lists) {
+    await refuse(t, service, operation, { headers, query: '?cursor=nonsense' }, 400, 'invalid_cursor');
   }
 });
 
@@ -179,13 +199,9 @@ t.test(
     await broken.database.close();
     const authorization = `Bearer ${await broken.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`;
     const headers = { authorization, 'x-tenant-id': club, 'content-type': 'application/json' };
-    const bodies: Record<string, string> = {
-      tasks: '{"title":"x"}',
-      shifts: '{"title":"x","startsAt":"2031-01-01T10:00:00Z","endsAt":"2031-01-01T11:00:00Z","capacity":1}',
-    };
     for (const operation of operations) {
-      const body = operation.path.endsWith('/signup') ? '{}' : bodies[operation.path.split('/')[2] as string];
-      const how = operation.takesBody && body !== undefined ? { headers, body } : { headers };
+      const { body } = endpointOf(operation);
+      const how = body === undefined ? { headers } : { headers, body: JSON.stringify(body) };
       const answer = await refuse(t, broken, operation, how, 503, 'service_unavailable');
       t.match(String(answer.headers['retry-after']), /^\d+$/);
     }
