@@ -34,6 +34,7 @@ const OCCASIONAL = ['Link', 'Idempotent-Replayed'];
 const formats = {
   uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/,
+  date: /^\d{4}-\d\d-\d\d$/,
   'uri-reference': true as const,
   assignee: true as const,
 };

@@ -77,8 +77,7 @@ export function attemptsAt(
     }
     // What the role suffices for would change the rows, so only reading is tried then.
     if (door !== undefined || method === 'GET') {
-      const id = own.ids[kind as keyof CanaryClub['ids']];
-      tryOut('the own club’s id', [{ path: at(id) }], [200]);
+      tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200]);
     }
   } else {
     tryOut('the list', [{ path }], [answer]);
@@ -87,9 +86,9 @@ export function attemptsAt(
   // Ids in fields and filters.
   for (const [name, { format }] of Object.entries(operation.fields ?? {})) {
     if (format === 'uuid') {
-      const target = at(own.ids.open);
+      const target = at(kind === 'task' ? own.ids.open : String(own.ids[kind]));
       const named = strangers.map((id) => ({ path: target, body: { ...body, [name]: id } }));
-      tryOut(`another club’s id as ${name}`, named, ['assignee_not_member', 'task_assign_forbidden']);
+      tryOut(`another club’s id as ${name}`, named, [...operation.forbidden, 'task_assign_forbidden']);
     }
   }
   for (const name of Object.keys(operation.query)) {

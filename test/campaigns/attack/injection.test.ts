@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { SHIFT } from '../../setup/endpoints.js';
+import { endpoints } from '../../setup/endpoints.js';
 import { startService } from '../../setup/service.js';
 import { furnish, rowsOf } from './clubs.js';
 import { type Injection, injectionsAt } from './injections.js';
@@ -20,11 +20,15 @@ const before = await rowsOf(service.db, south.id);
 const anna = service.as('anna', 'Admin', north.id);
 const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [north.id]: 'Admin' } });
 /** Rows for one operation alone, so that none waits for another's lock. */
-const makeRows = async () => ({
-  tasks: (await anna.post('/api/tasks', { title: 'Mow' })).body.id,
-  shifts: (await anna.post('/api/shifts', SHIFT)).body.id,
-  members: await anna.memberId(),
-});
+const makeRows = async (): Promise<Record<string, string>> => {
+  const rows: Record<string, string> = { members: await anna.memberId() };
+  for (const { path, body } of endpoints.filter(
+    ({ method, path }) => method === 'POST' && !path.includes(':id'),
+  )) {
+    rows[path.slice('/api/'.length)] = (await anna.post(path, body)).body.id;
+  }
+  return rows;
+};
 const asked = await Promise.all(
   operationsOf(service.app).map(async (operation) => ({ operation, rows: await makeRows() })),
 );

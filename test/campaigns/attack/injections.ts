@@ -55,8 +55,9 @@ function injectionsOf(operation: Operation, rows: Rows, payload: string): Inject
   }
   put('the name of a parameter', ['invalid_parameter'], { path: `${own}?${encoded}=1` });
 
-  for (const [name, { type, format, enum: words, maxLength = 0 }] of Object.entries(fields ?? {})) {
-    const isText = [type].flat().includes('string') && format === undefined && words === undefined;
+  for (const [name, { type, format, pattern, enum: words, maxLength = 0 }] of Object.entries(fields ?? {})) {
+    const isText =
+      [type].flat().includes('string') && [format, pattern, words].every((rule) => rule === undefined);
     const isTaken = isText && fits(payload, maxLength);
     put(`/${name}`, isTaken ? [success] : ['validation_failed'], {
       body: { ...body, [name]: payload },

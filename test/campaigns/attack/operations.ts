@@ -6,6 +6,7 @@ import type { Method } from '../../setup/service.js';
 export interface Schema {
   type?: string | string[];
   format?: string;
+  pattern?: string;
   enum?: string[];
   maxLength?: number;
   $ref?: string;
@@ -25,6 +26,8 @@ export interface Operation {
   body: Record<string, unknown> | undefined;
   /** What somebody whose role suffices is told, about an id that no row has. */
   answer: number | string;
+  /** The codes of what it forbids for what a thing is: 422. */
+  forbidden: string[];
 }
 
 /**
@@ -42,7 +45,7 @@ export function operationsOf(app: App): Operation[] {
       ? schema
       : (document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] as Schema);
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([verb, { parameters = [], requestBody }]): Operation[] => {
+    Object.entries(methods).flatMap(([verb, { parameters = [], requestBody, responses }]): Operation[] => {
       const method = verb.toUpperCase() as Method;
       const known = endpoints.find(
         (endpoint) => endpoint.method === method && endpoint.path.replace(':id', '{id}') === path,
@@ -65,6 +68,7 @@ export function operationsOf(app: App): Operation[] {
           role: known.role,
           body: known.body as Record<string, unknown> | undefined,
           answer: known.answer,
+          forbidden: Object.keys(responses['422']?.content?.['application/problem+json']?.examples ?? {}),
         },
       ];
     }),
@@ -74,6 +78,7 @@ export function operationsOf(app: App): Operation[] {
 interface DocumentedOperation {
   parameters?: { name: string; in: string; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content?: Record<string, { examples?: object }> }>;
 }
 
 /** Does something with each of the items, some at a time. */

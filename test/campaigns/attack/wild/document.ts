@@ -4,6 +4,7 @@ export type Schema = {
   type?: string | string[];
   enum?: string[];
   format?: string;
+  pattern?: string;
   minLength?: number;
   maxLength?: number;
   minimum?: number;

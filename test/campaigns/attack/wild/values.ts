@@ -61,6 +61,7 @@ export function value(described: Described, schema: Schema): Arbitrary<unknown> 
     type,
     enum: words,
     format,
+    pattern,
     items,
     properties,
     minimum = 0,
@@ -72,6 +73,9 @@ export function value(described: Described, schema: Schema): Arbitrary<unknown> 
   }
   if (words !== undefined) {
     return fc.constantFrom(...words);
+  }
+  if (pattern !== undefined) {
+    return fc.stringMatching(new RegExp(pattern, 'u'));
   }
   if (properties !== undefined) {
     return object(described, described.follow(schema));
@@ -88,6 +92,7 @@ export function value(described: Described, schema: Schema): Arbitrary<unknown> 
     uuid: id('member'),
     assignee: fc.oneof(fc.constantFrom('me', 'none'), id('member')),
     'date-time': time,
+    date: time.map((text) => text.slice(0, 10)),
   };
   return byFormat[format ?? ''] ?? text(schema);
 }
