@@ -9,8 +9,6 @@ import type { Claims } from './club-roles.js';
 import { type Identity, readIdentity } from './identity.js';
 import { ALGORITHMS, IssuerKeys } from './jwks.js';
 import type { AuthSettings } from './settings.js';
-import { faultOfToken } from './token-faults.js';
-import { isOtherToken } from './token-kinds.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -141,4 +139,51 @@ function bearerToken(request: FastifyRequest): string {
 function refusal(reason: string | undefined): Problem {
   const challenge = 'Bearer error="invalid_token", error_description="The access token is not valid here"';
   return new Problem(invalidToken, {}, { headers: { 'www-authenticate': challenge }, reason });
+}
+
+/** Kinds of token that Keycloak writes into the claim `typ`; an access token is `Bearer`. */
+const OTHER_TYPES = ['ID', 'Refresh', 'Offline', 'Logout'];
+
+/**
+ * Whether a token says of itself that it is another than an access token, though signed by the same issuer and
+ * perhaps for the same audience: a logout token (OpenID Connect Back-Channel Logout, `events`), an ID token
+ * (OpenID Connect Core 1.0, `at_hash` and `c_hash`; Amazon Cognito, `token_use`; Keycloak, `typ`).
+ *
+ * `nonce` is no sign: Keycloak before release 24 put it into access tokens too.
+ */
+function isOtherToken(claims: Claims): boolean {
+  const { token_use: use, typ } = claims;
+  return (
+    ['events', 'at_hash', 'c_hash'].some((claim) => Object.hasOwn(claims, claim)) ||
+    (use !== undefined && use !== 'access') ||
+    OTHER_TYPES.some((type) => type === typ)
+  );
+}
+
+/** What is wrong with a token, by the code of the library that looked at it. */
+const faults: Record<string, string> = {
+  FAST_JWT_EXPIRED: 'it has expired',
+  FAST_JWT_INACTIVE: 'its nbf is ahead',
+  FAST_JWT_INVALID_SIGNATURE: 'its signature is not that of the key that it names',
+};
+
+/** What is wrong with a claim, where the configuration says what would be right. */
+const claimFaults: Record<string, string> = {
+  iss: 'its iss is not AUTH_ISSUER, to the letter',
+  aud: 'its aud is none of AUTH_AUDIENCE',
+};
+
+/**
+ * Why a token was refused, for the log: to the caller it would tell how to forge a better one. Claims are looked at
+ * after the signature, so what is said of them is said of tokens of the issuer. Nothing that stands in a token is
+ * repeated.
+ */
+function faultOfToken({ code = '', message = '' }: { code?: string; message?: string }): string {
+  const claim = /CLAIM/.test(code) ? /\b(\w+) claim\b/.exec(message)?.[1] : undefined;
+  if (claim === undefined) {
+    return faults[code] ?? 'it is no signed JWT';
+  }
+  return code === 'FAST_JWT_MISSING_REQUIRED_CLAIM'
+    ? `it has no ${claim}`
+    : (claimFaults[claim] ?? `its ${claim} is unfit`);
 }

@@ -3,7 +3,6 @@ import { isUuid } from '../validation/uuid.js';
 import type { Variables } from '../variables.js';
 import { type ClubsClaim, isClaimName } from './club-roles.js';
 import { ClubsPattern, isClubsPattern } from './clubs-pattern.js';
-import { readNames } from './names.js';
 
 /** Whose tokens are believed, and what is read in them. */
 export interface AuthSettings {
@@ -45,4 +44,26 @@ export function readAuthSettings(variables: Variables & { AUTH_ISSUER: string })
       roleNames: readRoleNames(variables.AUTH_ROLE_NAMES ?? '') ?? new Map(),
     },
   };
+}
+
+/**
+ * Reads `name=value,name=value`. The value stands behind the last `=`, so a name may hold others.
+ *
+ * @param readValue undefined for a value that is none
+ * @returns undefined when a pair is none, or a name stands twice
+ */
+function readNames<Value>(
+  text: string,
+  readValue: (text: string) => Value | undefined,
+): Map<string, Value> | undefined {
+  const names = new Map<string, Value>();
+  for (const pair of text === '' ? [] : text.split(',')) {
+    const name = pair.slice(0, Math.max(0, pair.lastIndexOf('=')));
+    const value = readValue(pair.slice(name.length + 1));
+    if (name === '' || name.trim() !== name || value === undefined || names.has(name)) {
+      return undefined;
+    }
+    names.set(name, value);
+  }
+  return names;
 }

@@ -1,11 +1,13 @@
-import type { FastifyReply } from 'fastify';
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError } from '../database/errors.js';
+import { sql } from '../database/sql.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
-import { idempotencyInProgress } from '../errors/conflict.js';
+import type { Transaction } from '../database/transaction.js';
+import { idempotencyInProgress, idempotencyKeyInvalid } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
-import { type Answer, claimKey, keepAnswer } from './idempotency-answers.js';
-import { fingerprintOf, readKey } from './idempotency-key.js';
+import { countHeader } from './header-lines.js';
 
 /** What a request made, and where it is. */
 export interface Made<Body> {
@@ -78,4 +80,62 @@ function refuseToWait(error: unknown): never {
     throw new Problem(idempotencyInProgress);
   }
   throw error;
+}
+
+const HEADER = 'idempotency-key';
+/** Visible ASCII, blanks inside included; the length that the contract gives. */
+const FORM = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/**
+ * The Idempotency-Key of a request (draft-ietf-httpapi-idempotency-key-header), as it was sent; undefined without.
+ *
+ * @throws Problem idempotency_key_invalid
+ */
+function readKey(request: FastifyRequest): string | undefined {
+  const count = countHeader(request.raw, HEADER);
+  if (count === 0) {
+    return undefined;
+  }
+  const value = request.headers[HEADER];
+  if (count > 1 || typeof value !== 'string' || !FORM.test(value)) {
+    throw new Problem(idempotencyKeyInvalid);
+  }
+  return value;
+}
+
+/** What makes two requests the same one: the SHA-256 of method, path and body, in hexadecimal digits. */
+function fingerprintOf({ method, url, body }: FastifyRequest): string {
+  // No body and an empty one are the same to the routes that take either.
+  const content = body === undefined || body === null ? {} : body;
+  return createHash('sha256')
+    .update(`${method} ${url}\n${JSON.stringify(content)}`)
+    .digest('hex');
+}
+
+/** An answer that was given to a request that made something. */
+interface Answer {
+  status: number;
+  location: string;
+  etag: string | null;
+  /** As it was sent. */
+  body: string;
+}
+
+/**
+ * Claims a key of the caller's: undefined when it is theirs now, and the answer when the request was done before.
+ * Waits for a request that bears the same key.
+ *
+ * @param request the SHA-256 of the request, in hexadecimal digits
+ * @throws pg.DatabaseError ID001 when the key belongs to another request, 55P03 when the wait ran out
+ */
+async function claimKey(tx: Transaction, key: string, request: string): Promise<Answer | undefined> {
+  const [given] = await tx.query<Answer>(sql`
+    select status, location, etag, body from app.claim_key(${key}, decode(${request}, 'hex'))`);
+  return given;
+}
+
+/** Keeps the answer for whoever comes with the key again. */
+async function keepAnswer(tx: Transaction, key: string, answer: Answer): Promise<void> {
+  const { status, location, etag, body } = answer;
+  await tx.query(sql`select app.keep_answer(${key}, ${status}::smallint, ${location}, ${etag}, ${body})`);
 }

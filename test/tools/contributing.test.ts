@@ -21,7 +21,7 @@ const files = [...page.matchAll(/^`([\w./-]+)`[^\n]*\n\n```(\w+)\n(.*?)^```$/gms
 /** Where a line of the page goes: before the first line that begins so. */
 const places: Record<string, string> = {
   'src/resources.ts': 'export { clubs }',
-  'sql/audit/11_intent.sql': "  ('app.shifts.shifts_stamp'",
+  'sql/audit/10_intent.sql': "  ('app.shifts.shifts_stamp'",
 };
 
 /** A copy of the project with the example in it. */
