@@ -103,13 +103,23 @@ function readKey(request: FastifyRequest): string | undefined {
   return value;
 }
 
-/** What makes two requests the same one: the SHA-256 of method, path and body, in hexadecimal digits. */
+/**
+ * What makes two requests the same one: the SHA-256 of method, path and body, in hexadecimal digits. The order of the members
+ * of a JSON object means nothing (RFC 8259, section 4).
+ */
 function fingerprintOf({ method, url, body }: FastifyRequest): string {
   // No body and an empty one are the same to the routes that take either.
   const content = body === undefined || body === null ? {} : body;
   return createHash('sha256')
-    .update(`${method} ${url}\n${JSON.stringify(content)}`)
+    .update(`${method} ${url}\n${JSON.stringify(content, sorted)}`)
     .digest('hex');
+}
+
+/** For JSON.stringify: the members of an object in the order of their names. */
+function sorted(_name: string, value: unknown): unknown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    : value;
 }
 
 /** An answer that was given to a request that made something. */

@@ -45,7 +45,8 @@ export async function planUpdate(
   const takes = task.state === 'Open' && assigneeId === tx.memberId;
   const assigns = assigneeId !== null && assigneeId !== task.assigneeId && !takes;
   if (assigns && !isAtLeast(role, 'Manager')) {
-    throw new Problem(taskAssignForbidden);
+    // Naming oneself means "I take it", and somebody else holds the task.
+    throw new Problem(assigneeId === tx.memberId ? taskAlreadyAssigned : taskAssignForbidden);
   }
   // "I take it", when somebody else has.
   if (patch.state === 'Assigned' && patch.assigneeId === undefined && !moves && assigneeId !== tx.memberId) {

@@ -126,7 +126,8 @@ t.test('a refusal of the domain has these members and no others', async (t) => {
     [await cleo.post(`${past}/signup`), 422, 'shift_in_past'],
     [await cleo.delete(`${past}/signup`), 422, 'shift_in_past'],
     [await cleo.delete(`${shift}/signup`), 404, 'signup_not_found'],
-    [await cleo.patch(task, { assigneeId: await cleo.memberId() }), 403, 'task_assign_forbidden'],
+    [await cleo.patch(task, { assigneeId: await cleo.memberId() }), 409, 'task_already_assigned'],
+    [await cleo.patch(task, { assigneeId: await anna.memberId() }), 403, 'task_assign_forbidden'],
     [
       await cleo.patch(task, { state: 'Assigned' }),
       403,

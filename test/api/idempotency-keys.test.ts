@@ -78,6 +78,15 @@ t.test(
   },
 );
 
+t.test('the order of the members of a body does not make another request', async (t) => {
+  const dueAt = '2031-01-01T00:00:00Z';
+  const made = await mara.post('/api/tasks', { title: 'Rake', dueAt }, withKey('order'));
+  const again = await mara.post('/api/tasks', { dueAt, title: 'Rake' }, withKey('order'));
+  t.same([seen(again), again.headers['idempotent-replayed']], [seen(made), 'true']);
+  const other = await mara.post('/api/tasks', { dueAt, title: 'Mow' }, withKey('order'));
+  t.match(other, { status: 422, body: { code: 'idempotency_key_reused' } });
+});
+
 t.test(
   'a key is free again after 24 hours, and each request clears a few old ones of its club away',
   async (t) => {

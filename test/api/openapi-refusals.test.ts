@@ -95,7 +95,9 @@ t.test('what the state of a task or a shift refuses is shown with the members th
   compared.push(comparison('DELETE', task, await Admin.delete(open, { 'if-match': '"1"' })));
   await Admin.patch(open, { state: 'Assigned' });
   compared.push(comparison('PATCH', task, await Member.patch(open, { state: 'Assigned' })));
-  compared.push(comparison('PATCH', task, await Member.patch(open, { assigneeId: await Member.memberId() })));
+  compared.push(
+    comparison('PATCH', task, await Member.patch(open, { assigneeId: await people.Manager.memberId() })),
+  );
   compared.push(comparison('PATCH', task, await Admin.patch(open, { assigneeId: MISSING })));
   await Admin.patch(open, { state: 'InProgress' });
   await Admin.patch(open, { state: 'Review' });

@@ -122,8 +122,10 @@ const matching: [ifMatch: string, matches: boolean][] = [
   ['"3"', false],
   ['"1", "3"', false],
   ['"22"', false],
-  ['W/"2"', false],
-  ['"1", W/"2"', false],
+  ['W/"2"', true],
+  ['"1", W/"2"', true],
+  ['W/"3"', false],
+  ['w/"2"', false],
 ];
 
 for (const [ifMatch, matches] of matching) {

@@ -47,6 +47,7 @@ const outcome = async (state: State, caller: CallerName, patch: Record<string, u
 
 const INVALID = '422 invalid_task_transition';
 const NOT_YOURS_TO_ASSIGN = '403 task_assign_forbidden';
+const TAKEN = '409 task_already_assigned';
 const HELD = ['Assigned', 'InProgress', 'Review'] as const;
 
 t.test('a Member takes an Open task for oneself and assigns it to nobody else', async (t) => {
@@ -69,15 +70,17 @@ t.test('a held task goes to somebody else by a Manager only, and keeps its state
   for (const state of HELD) {
     for (const assigneeId of [ids.third, ids.other]) {
       t.equal(await outcome(state, 'the assignee', { assigneeId }), NOT_YOURS_TO_ASSIGN, state);
-      t.equal(await outcome(state, 'another Member', { assigneeId }), NOT_YOURS_TO_ASSIGN, state);
     }
+    t.equal(await outcome(state, 'another Member', { assigneeId: ids.third }), NOT_YOURS_TO_ASSIGN, state);
+    t.equal(await outcome(state, 'another Member', { assigneeId: ids.other }), TAKEN, state);
     t.equal(await outcome(state, 'a Manager', { assigneeId: ids.third }), `${state} third`);
     t.equal(await outcome(state, 'a Manager', { assigneeId: ids.third, state }), `${state} third`);
     t.equal(await outcome(state, 'a Manager', { assigneeId: ids.manager }), `${state} manager`);
   }
-  // Whoever names themself does not say “I take it”: they reassign.
+  // To name oneself means “I take it”, as the state alone does.
   const named = { state: 'Assigned', assigneeId: ids.other };
-  t.equal(await outcome('Assigned', 'another Member', named), NOT_YOURS_TO_ASSIGN);
+  t.equal(await outcome('Assigned', 'another Member', named), TAKEN);
+  t.equal(await outcome('Assigned', 'another Member', { state: 'Assigned' }), TAKEN);
 });
 
 t.test('naming the assignee that a task has changes nothing, in every state', async (t) => {

@@ -67,7 +67,9 @@ export function plan({ club, role, member }: Caller, task: Task, patch: Patch): 
   const isNew = assigneeId !== null && assigneeId !== task.assigneeId;
   const isTaking = task.assigneeId === null && assigneeId === member.id;
   if (isNew && !isTaking && !reaches(role, 'Manager')) {
-    return { status: 403, code: 'task_assign_forbidden' };
+    return assigneeId === member.id
+      ? { status: 409, code: 'task_already_assigned' }
+      : { status: 403, code: 'task_assign_forbidden' };
   }
   const isTake = patch.state === 'Assigned' && named === undefined;
   if (isTake && task.state === 'Assigned' && task.assigneeId !== member.id) {
