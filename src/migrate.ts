@@ -2,7 +2,7 @@
  * The deploy, as a process of its own: `node dist/migrate.js` with MIGRATION_DATABASE_URL.
  */
 import { ConfigurationError, readMigrationUrl } from './config.js';
-import { DeployError, deploy } from './deploy/deploy.js';
+import { deploy, explainFailure } from './deploy/deploy.js';
 
 try {
   const { migrations, applied } = await deploy(readMigrationUrl());
@@ -12,7 +12,6 @@ try {
       : 'Nothing to do: another deploy of this release has just finished.',
   );
 } catch (error) {
-  const expected = error instanceof ConfigurationError || error instanceof DeployError;
-  console.error(expected ? error.message : error);
+  console.error(error instanceof ConfigurationError ? error.message : explainFailure(error));
   process.exitCode = 1;
 }

@@ -31,6 +31,8 @@ export interface Shifts {
   delete(shift: Versioned | string, options?: CallOptions): Promise<void>;
   /** Takes one of the free places. */
   signUp(id: string, options?: MakeOptions): Promise<ShiftSignupDto>;
+  /** Your signup, as `signUp` answered it. */
+  mySignup(id: string, options?: CallOptions): Promise<ShiftSignupDto>;
   /** Gives your place back. */
   cancelSignUp(id: string, options?: CallOptions): Promise<void>;
 }
@@ -63,6 +65,7 @@ export function shiftsOf({ send, list }: Sender): Shifts {
         ? send('deleteShift', { id: shift, ...options })
         : send('deleteShift', { id: shift.id, ifVersion: shift.version, ...options }),
     signUp: (id, options) => send('signUp', { id, ...options }),
+    mySignup: (id, options) => send('getMySignup', { id, ...options }),
     cancelSignUp: (id, options) => send('cancelSignUp', { id, ...options }),
   };
 }

@@ -7,7 +7,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import type pg from 'pg';
+import pg from 'pg';
+import { reasonOf } from '../database/errors.js';
 import { withClient } from './client.js';
 import { DEPLOY_LOCK, whenLocksAreFree } from './locks.js';
 import { type Release, readRelease, type SqlFile, sqlDirectory } from './release.js';
@@ -192,4 +193,18 @@ async function recordFacts(client: pg.Client, before: string | null): Promise<vo
   if (rows[0].exists) {
     await client.query('select audit.record_facts($1)', [before]);
   }
+}
+
+/** Why a deploy failed: a sentence where an operator can do something about it, the whole error where it is a bug. */
+export function explainFailure(error: unknown): unknown {
+  if (error instanceof DeployError) {
+    return error.message;
+  }
+  if (error instanceof pg.DatabaseError) {
+    return `The deploy failed, and nothing of its last step was kept: ${error.message} (SQLSTATE ${error.code}).`;
+  }
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined
+    ? error
+    : `The database of MIGRATION_DATABASE_URL cannot be reached: ${reasonOf(error)}.`;
 }

@@ -5,7 +5,7 @@ import { invalidParameter, validationFailed } from './request.js';
 
 /** What the validator says of a fault; with the schema it broke and the value, which Fastify's type leaves out. */
 type Broken = FastifySchemaValidationError & {
-  parentSchema?: { properties?: Record<string, unknown>; description?: string };
+  parentSchema?: { properties?: Record<string, unknown>; description?: string; 'x-some-of'?: string[] };
   data?: unknown;
 };
 
@@ -65,6 +65,13 @@ function describe(
           didYouMean(params.additionalProperty, Object.keys(parentSchema?.properties ?? {})),
       };
     case 'type':
+      if (Array.isArray(data) && parentSchema?.['x-some-of'] !== undefined) {
+        const words = parentSchema['x-some-of'].slice(0, 2).join(',');
+        return {
+          code: 'invalid_type',
+          detail: `This must be given once, with commas between its words: ${words}.`,
+        };
+      }
       return { code: 'invalid_type', detail: `This must be ${typeNames(params.type)}, given once.` };
     case 'enum':
       return {

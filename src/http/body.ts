@@ -58,6 +58,10 @@ export const body = plugin(
     app.addHook(
       'onRequest',
       immediate(({ headers, routeOptions }) => {
+        if (headers['content-type']?.trim() === '') {
+          // An empty header says nothing.
+          delete headers['content-type'];
+        }
         if (headers['transfer-encoding'] === undefined && !Number(headers['content-length'])) {
           // The type of nothing says nothing: some clients send one with every request.
           delete headers['content-type'];

@@ -60,8 +60,10 @@ export const problems = plugin<{ catalogue: Catalogue }>(
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemFromDatabase(error, catalogue) ?? problemOf(error);
-      // An overload is no fault to look for; the line of the request says it, and a second one would add to it.
-      if (problem.status >= 500 && (error as Error) !== QUEUE_FULL) {
+      // What the service itself answers on purpose, such as that it is not ready, is in the line of the request. So is an
+      // overload, to which a second line would add.
+      const isExpected = error instanceof Problem || (error as Error) === QUEUE_FULL;
+      if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
       return send(problem, request, reply);

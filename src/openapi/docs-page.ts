@@ -88,6 +88,11 @@ export const docsPage = plugin<{ addition: FastifyPluginAsync | null }>(
       }
       serve('/docs/page.css', 'text/css; charset=utf-8', Buffer.from(STYLE));
       serve('/docs/page.js', 'text/javascript; charset=utf-8', Buffer.from(SCRIPT));
+      page.get('/', { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
+        addition === null
+          ? reply.type('text/plain; charset=utf-8').send(`${TITLE}. The reference is at /docs.\n`)
+          : reply.redirect('/docs'),
+      );
       for (const path of ['/docs', '/docs/']) {
         page.get(path, { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
           reply.type('text/html; charset=utf-8').send(PAGE),

@@ -32,6 +32,11 @@ const Ready = Type.Object(
 /** How old a question that is under way may be for later probes to wait for its answer, in milliseconds. */
 const SHARED_FOR_MS = 250;
 
+/** Not ready, and why: for the caller and for the log. */
+function notReady(detail: string): Problem {
+  return new Problem(serviceUnavailable, { detail }, { reason: detail });
+}
+
 export interface HealthOptions {
   database: Database;
   /** Whether the process is about to stop. */
@@ -93,23 +98,20 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
     },
     async () => {
       if (isDraining()) {
-        throw new Problem(serviceUnavailable, { detail: 'The process is about to stop.' });
+        throw notReady('The process is about to stop.');
       }
       if (!(await isCurrent())) {
-        throw new Problem(serviceUnavailable, {
-          detail: 'The database is older than this release. Deploy first: node dist/migrate.js.',
-        });
+        throw notReady('The database is older than this release. Deploy first: node dist/migrate.js.');
       }
       const audited = lastAudit();
       if (audited === undefined) {
-        throw new Problem(serviceUnavailable, { detail: 'The database has not been audited yet.' });
+        throw notReady('The database has not been audited yet.');
       }
       if (audited.critical > 0) {
-        throw new Problem(serviceUnavailable, {
-          detail:
-            `The isolation audit found ${audited.critical} critical finding${audited.critical === 1 ? '' : 's'}. ` +
+        throw notReady(
+          `The isolation audit found ${audited.critical} critical finding${audited.critical === 1 ? '' : 's'}. ` +
             'Run make audit.',
-        });
+        );
       }
       return { status: 'ready', audit: audited };
     },

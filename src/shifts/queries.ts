@@ -149,6 +149,17 @@ export async function signUp(tx: Transaction, shiftId: string): Promise<ShiftSig
   return signup as ShiftSignupDto;
 }
 
+/** The caller's signup for a shift; of a shift without one a row whose id is null. */
+export function findMySignup(shiftId: string): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
+  return sql`
+    select ${signupColumns}
+    from app.shifts as shift
+    left join app.shift_signups as signup
+      on signup.shift_id = shift.id and signup.member_id = (select app.member_id())
+    left join app.members as member on member.id = signup.member_id
+    where shift.id = ${shiftId}`;
+}
+
 /** Cancels the caller's signup. Refusals come from app.cancel_sign_up, as SQLSTATEs. */
 export async function cancelSignUp(tx: Transaction, shiftId: string): Promise<void> {
   await tx.query(sql`select app.cancel_sign_up(${shiftId})`);

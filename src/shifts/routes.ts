@@ -11,6 +11,7 @@ import * as errors from './errors.js';
 import {
   cancelSignUp,
   deleteShift,
+  findMySignup,
   findShift,
   insertShift,
   isIndexed,
@@ -213,6 +214,32 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         location: `/api/shifts/${id.toLowerCase()}/signup`,
         body: await signUp(tx, id),
       }));
+    },
+  );
+
+  app.get(
+    '/shifts/:id/signup',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        operationId: 'getMySignup',
+        summary: 'Read your signup',
+        description: 'As signing up answered it; where Location leads.',
+        params: ShiftParams,
+        querystring: NoQuery,
+        errors: [errors.shiftNotFound, errors.signupNotFound],
+        response: { 200: Named(ShiftSignupDto) },
+      },
+    },
+    async (request) => {
+      const [signup] = await request.read(findMySignup(request.params.id));
+      if (signup === undefined) {
+        throw new Problem(errors.shiftNotFound);
+      }
+      if (signup.id === null) {
+        throw new Problem(errors.signupNotFound);
+      }
+      return signup;
     },
   );
 

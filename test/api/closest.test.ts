@@ -109,3 +109,20 @@ t.test('names that lead into a prototype are names like others', async (t) => {
     t.same([status, body.errors[0]?.code], [400, 'unknown'], name);
   }
 });
+
+t.test('a list that is given twice is told the form with commas', async (t) => {
+  const refused = await anna.get('/api/tasks?state=Open&state=Assigned');
+  t.match(refused, {
+    status: 400,
+    body: {
+      code: 'invalid_parameter',
+      errors: [
+        {
+          parameter: 'state',
+          detail: 'This must be given once, with commas between its words: Open,Assigned.',
+        },
+      ],
+    },
+  });
+  t.equal((await anna.get('/api/tasks?state=Open,Assigned')).status, 200);
+});

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
 import { Environment } from '../../src/variables.js';
+import { testCluster } from '../setup/database.js';
 import { faultsOf, faultyIn, production } from '../setup/faults.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -137,5 +138,22 @@ t.test('a process that cannot listen says where it tried and ends with 1', async
     });
     t.equal(code, 1);
     t.match(err, new RegExp(said));
+  }
+});
+
+t.test('a deploy that cannot reach the database, or may not, says so in a sentence', async (t) => {
+  for (const [url, said] of [
+    [
+      'postgres://club_migrator:x@127.0.0.1:1/club',
+      /^The database of MIGRATION_DATABASE_URL cannot be reached: .*ECONNREFUSED.*\.\n$/,
+    ],
+    [
+      testCluster().adminUrl.replace(/:[^:@]*@/, ':wrong@'),
+      /^The deploy failed, .*password authentication failed.* \(SQLSTATE 28P01\)\.\n$/,
+    ],
+  ] as const) {
+    const { code, out, err } = await start('dist/migrate.js', { MIGRATION_DATABASE_URL: url });
+    t.same([code, out], [1, '']);
+    t.match(err, said);
   }
 });

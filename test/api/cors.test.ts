@@ -109,7 +109,7 @@ t.test('an OPTIONS that is no preflight is a method that no path has', async (t)
     isReadable(t, answer, path);
   }
   t.same([...found], ['405 method_not_allowed false']);
-  for (const path of ['/api/nothing', '/', '/api/tasks/']) {
+  for (const path of ['/api/nothing', '/nothing', '/api/tasks/']) {
     t.match(await service.send('OPTIONS', path), { status: 404, body: { code: 'route_not_found' } }, path);
   }
 });

@@ -186,3 +186,16 @@ t.test('while a deploy is under way nothing is audited, and deploys alarm nobody
   const errors = lines().filter(({ level }) => Number(level) >= 50);
   t.same(errors, []);
 });
+
+t.test('before the first audit it is not ready, which is a line of its request and no error', async (t) => {
+  const lines: string[] = [];
+  const unaudited = await startService(t, {}, undefined, { write: (line: string) => void lines.push(line) });
+  const refused = await unaudited.send('GET', '/readyz');
+  t.match(refused, { status: 503, body: { detail: 'The database has not been audited yet.' } });
+  const logged = lines.map((line) => JSON.parse(line));
+  t.same(
+    logged.map(({ level }) => level),
+    [30],
+  );
+  t.match(logged[0], { status: 503, reason: 'The database has not been audited yet.' });
+});

@@ -21,6 +21,25 @@ async function start({ path }: { path: string }, capacity: number) {
   await manager.put(path, shiftRequest({ ...started(), capacity }));
 }
 
+t.test('a signup is read where its Location leads, by the member whose it is', async (t) => {
+  const admin = service.as('reader-admin', 'Admin', north);
+  const ben = service.as('reader', 'Member', north);
+  const made = await admin.post('/api/shifts', shiftRequest());
+  const path = `/api/shifts/${made.body.id}/signup`;
+  t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
+  const signedUp = await ben.post(path);
+  t.equal(signedUp.headers.location, path);
+  const read = await ben.get(path);
+  t.same([read.status, read.body], [200, signedUp.body]);
+  t.match(await admin.get(path), { status: 404, body: { code: 'signup_not_found' } }, 'not another member’s');
+  await ben.delete(path);
+  t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
+  t.match(await ben.get(path.replace(made.body.id, missing)), {
+    status: 404,
+    body: { code: 'shift_not_found' },
+  });
+});
+
 t.test('signing up answers with the signup and where it is', async (t) => {
   const { id, path, signup } = await makeShift();
   const answer = await anna.post(signup);

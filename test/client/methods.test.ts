@@ -47,6 +47,7 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     replace: ['replaceShift', () => client.shifts.replace(seen, work)],
     delete: ['deleteShift', () => client.shifts.delete(seen)],
     signUp: ['signUp', () => client.shifts.signUp('id-1')],
+    mySignup: ['getMySignup', () => client.shifts.mySignup('id-1')],
     cancelSignUp: ['cancelSignUp', () => client.shifts.cancelSignUp('id-1')],
   },
   health: {

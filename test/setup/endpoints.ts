@@ -36,6 +36,7 @@ export const contract: Endpoint[] = [
   { method: 'PUT', path: '/api/shifts/:id', role: 'Manager', answer: 'shift_not_found', body: SHIFT },
   { method: 'DELETE', path: '/api/shifts/:id', role: 'Admin', answer: 'shift_not_found' },
   { method: 'POST', path: '/api/shifts/:id/signup', role: 'Member', answer: 'shift_not_found', body: {} },
+  { method: 'GET', path: '/api/shifts/:id/signup', role: 'Member', answer: 'shift_not_found' },
   { method: 'DELETE', path: '/api/shifts/:id/signup', role: 'Member', answer: 'shift_not_found' },
   { method: 'GET', path: '/api/clubs/me', role: 'Viewer', answer: 200 },
   { method: 'GET', path: '/api/clubs/current', role: 'Viewer', answer: 200 },

@@ -548,6 +548,29 @@ export interface operations {
             };
         };
     };
+    getMySignup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftSignupDto"];
+                };
+            };
+        };
+    };
     signUp: {
         parameters: {
             query?: never;

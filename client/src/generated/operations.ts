@@ -14,6 +14,7 @@ export const routes = {
   replaceShift: ['PUT', '/api/shifts/{id}'],
   deleteShift: ['DELETE', '/api/shifts/{id}'],
   signUp: ['POST', '/api/shifts/{id}/signup'],
+  getMySignup: ['GET', '/api/shifts/{id}/signup'],
   cancelSignUp: ['DELETE', '/api/shifts/{id}/signup'],
   listTasks: ['GET', '/api/tasks'],
   createTask: ['POST', '/api/tasks'],
