@@ -42,6 +42,36 @@ t.test('the code of the client’s README does what it says', async (t) => {
   t.same(stdout.split(/\s+/).filter(Boolean).sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
 });
 
+t.test(
+  'the README of the package leads to nothing outside of it, and its manifest is complete',
+  async (t) => {
+    const links = [...(await readFile('client/README.md', 'utf8')).matchAll(/\]\(([^)]+)\)/g)].map(
+      ([, link]) => link,
+    );
+    t.same(
+      links.filter((link) => !/^(https:|#|LICENSE$)/.test(String(link))),
+      [],
+    );
+    const manifest = JSON.parse(await readFile('client/package.json', 'utf8'));
+    const members = [
+      'name',
+      'version',
+      'description',
+      'keywords',
+      'license',
+      'type',
+      'engines',
+      'exports',
+      'types',
+      'files',
+    ];
+    t.same(
+      members.filter((member) => manifest[member] === undefined),
+      [],
+    );
+  },
+);
+
 t.test('the code of both READMEs is TypeScript, and what the package says of itself is true', async (t) => {
   const [quickstart = ''] = (await codeBlocks('README.md', 'sh')).flatMap(
     (block) => /<<'END'\n(.*?)^END$/ms.exec(block)?.[1] ?? [],
@@ -81,6 +111,9 @@ t.test('the nightly script exports, makes one task a night, and reminds', async 
   const mara = await clients.as('mara', 'Manager', club);
   await mara.shifts.create(shiftRequest({ title: 'The "big" bar', capacity: 3 }));
   await mara.shifts.create(
+    shiftRequest({ title: '=1+1', startsAt: hoursFromNow(30), endsAt: hoursFromNow(31), capacity: 2 }),
+  );
+  await mara.shifts.create(
     shiftRequest({ title: 'Later', startsAt: hoursFromNow(200), endsAt: hoursFromNow(201) }),
   );
   const full = await mara.shifts.create(shiftRequest({ title: 'Full', capacity: 1 }));
@@ -92,6 +125,10 @@ t.test('the nightly script exports, makes one task a night, and reminds', async 
   const provider = createServer(async (request, response) => {
     asked += 1;
     const form = new URLSearchParams((await request.setEncoding('utf8').toArray()).join(''));
+    if (asked === 1) {
+      response.writeHead(503).end();
+      return;
+    }
     const isRight = form.get('grant_type') === 'client_credentials' && form.get('client_secret') === 'sesame';
     const claims = { sub: form.get('client_id'), name: 'Nightly', clubs: { [club]: 'Manager' } };
     response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
@@ -109,12 +146,12 @@ t.test('the nightly script exports, makes one task a night, and reminds', async 
   for (let run = 1; run <= 2; run += 1) {
     const printed = await runModule(project, code, environment);
     t.same(printed, [`mara: "Rake" is due at ${due.dueAt}.`]);
-    t.equal(asked, run, 'one token a run');
+    t.equal(asked, run + 1, 'one token a run, and a second attempt where the first failed');
   }
   const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');
-  t.equal(head, 'starts,title,free');
-  t.match(rows, [/^\d{4}-.*Z,"The ""big"" bar",3$/]);
-  t.equal(rows.length, 1);
+  t.equal(head, '\uFEFFstarts,title,free', 'a mark of UTF-8, by which spreadsheets know it');
+  t.match(rows, [/^\d{4}-.*Z,"The ""big"" bar",3$/, /^\d{4}-.*Z,"'=1\+1",2$/], 'and no formula');
+  t.equal(rows.length, 2);
   t.equal((await mara.tasks.list({ q: 'Fill the open shifts' }).toArray()).length, 1);
   await t.rejects(runModule(project, code, { ...environment, CLIENT_SECRET: 'wrong' }), /gave no token: 401/);
 });
