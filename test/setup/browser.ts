@@ -1,11 +1,16 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, constants, mkdtemp, rm } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createBrotliDecompress } from 'node:zlib';
 import type { Test } from 'tap';
+import { root } from './source.js';
 
 const FLAGS = [
   '--headless',
@@ -47,9 +52,13 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
   const program = await findChromium();
   const profile = await mkdtemp(join(tmpdir(), 'club-browser-'));
   // A group of its own, so that nothing of it stays.
-  const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`], {
+  const child = spawn(program.path, [...FLAGS, `--user-data-dir=${profile}`], {
     detached: true,
-    env: { PATH: process.env.PATH, HOME: profile },
+    env: {
+      PATH: process.env.PATH,
+      HOME: profile,
+      ...(program.libraries && { LD_LIBRARY_PATH: program.libraries }),
+    },
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
   });
   const ended = once(child, 'exit');
@@ -179,20 +188,50 @@ function complaintsOf(method: string, params: Message): string[] {
   return isViolation ? [JSON.stringify(params.issue.details.contentSecurityPolicyIssueDetails)] : [];
 }
 
-async function findChromium(): Promise<string> {
+interface Program {
+  path: string;
+  /** Where its libraries are, if not in the system. */
+  libraries?: string;
+}
+
+async function findChromium(): Promise<Program> {
   const names = ['chromium', 'chromium-browser', 'google-chrome'];
   for (const directory of (process.env.PATH ?? '').split(delimiter)) {
     for (const name of names) {
       const program = join(directory, name);
-      if (
-        await access(program, constants.X_OK).then(
-          () => true,
-          () => false,
-        )
-      ) {
-        return program;
+      if (await isExecutable(program)) {
+        return { path: program };
       }
     }
   }
-  throw new Error('This test needs Chromium in the PATH: apt-get install chromium.');
+  return unpackChromium();
+}
+
+/** The Chromium that npm brings, with the libraries that a bare machine lacks, unpacked once beside the packages. */
+async function unpackChromium(): Promise<Program> {
+  const packed = join(root, 'node_modules/@sparticuz/chromium/bin');
+  const folder = join(root, 'node_modules/.cache/chromium-of-npm');
+  const program = { path: join(folder, 'chromium'), libraries: join(folder, 'lib') };
+  if (!(await isExecutable(program.path))) {
+    const unfinished = `${folder}.${process.pid}`;
+    await mkdir(unfinished, { recursive: true });
+    for (const [name, file] of [
+      ['chromium.br', 'chromium'],
+      ['al2023.tar.br', 'lib.tar'],
+    ] as const) {
+      const target = createWriteStream(join(unfinished, file), { mode: 0o755 });
+      await pipeline(createReadStream(join(packed, name)), createBrotliDecompress(), target);
+    }
+    await promisify(execFile)('tar', ['-xf', 'lib.tar'], { cwd: unfinished });
+    // Another test may have been quicker.
+    await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
+  }
+  return program;
+}
+
+function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }
