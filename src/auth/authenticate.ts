@@ -79,6 +79,9 @@ export const authenticate = plugin<AuthSettings>(
       if (!isForUs) {
         throw refusal(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
       }
+      if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
+        throw refusal('its exp, nbf or iat is no time');
+      }
       if (isOtherToken(claims)) {
         throw refusal('it is another token than an access token');
       }
@@ -127,12 +130,26 @@ function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): 
 function bearerToken(request: FastifyRequest): string {
   const count = countHeader(request.raw, 'authorization');
   const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
-  if (match?.[1] !== undefined && count === 1) {
+  if (match?.[1] !== undefined && count === 1 && isCanonical(match[1])) {
     return match[1];
   }
   throw count === 0
     ? new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' } })
     : refusal('the header Authorization does not hold one token behind its scheme');
+}
+
+/** Whether the signature is spelled as its bytes are: unused bits of its last letter would make other texts of the same token. */
+function isCanonical(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
+}
+
+/** The last second of the year 9999. JSON can write numbers that no clock reaches, such as 1e400. */
+const LATEST_S = 253_402_300_799;
+
+/** Whether a claim is absent or a NumericDate (RFC 7519, section 2) that a clock can reach. */
+function isTime(claim: unknown): boolean {
+  return claim === undefined || (typeof claim === 'number' && claim >= 0 && claim <= LATEST_S);
 }
 
 /** The 401 of a token; the reason is for the log alone. */

@@ -39,6 +39,8 @@ export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | 
     typeof sub !== 'string' ||
     sub === '' ||
     [...sub].length > SUBJECT_LENGTH ||
+    // What is no UTF-8 is read as this character, so that two subjects would be one.
+    sub.includes('\uFFFD') ||
     !isCleanText(sub, 'line')
   ) {
     return null;

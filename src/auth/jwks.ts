@@ -1,4 +1,4 @@
-import { createLocalJWKSet, exportSPKI, type JSONWebKeySet, type JWTHeaderParameters } from 'jose';
+import { createLocalJWKSet, exportSPKI, type JWK, type JWTHeaderParameters } from 'jose';
 import { invalidToken } from '../errors/auth.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
@@ -100,8 +100,8 @@ export class IssuerKeys {
 
   async #fetch(): Promise<void> {
     this.#askedAt = Date.now();
-    const keys = (await fetchDocument(await this.#locate())) as JSONWebKeySet;
-    this.#known = { find: createLocalJWKSet(keys), at: Date.now() };
+    const keys = usableKeys(await fetchDocument(await this.#locate()));
+    this.#known = { find: createLocalJWKSet({ keys }), at: Date.now() };
   }
 
   /** OpenID Connect Discovery 1.0, section 4: the issuer names its keys, and itself. */
@@ -119,8 +119,38 @@ export class IssuerKeys {
     if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
       throw new IssuerFault('The discovery document is not that of the issuer.');
     }
+    if (issuer.startsWith('https:') && !document.jwks_uri.startsWith('https:')) {
+      throw new IssuerFault('The discovery document leads from https to keys without it.');
+    }
     return document.jwks_uri;
   }
+}
+
+const KEY_TYPES = ['RSA', 'EC', 'OKP'];
+/** RFC 7518, section 3.3: a key of 2,048 bits or larger. */
+const LEAST_RSA_BYTES = 256;
+
+/**
+ * The keys of a set that may check a signature. Others are passed over (RFC 7517, section 5), and of several with one id and
+ * type the first is taken.
+ *
+ * @throws IssuerFault when there is none, so that the keys that are known stay
+ */
+function usableKeys(document: unknown): JWK[] {
+  const { keys } = (document ?? {}) as { keys?: unknown };
+  const found = (Array.isArray(keys) ? keys : []).filter((key): key is JWK => {
+    const { kty, n, use = 'sig' } = (key ?? {}) as JWK;
+    const isLarge = kty !== 'RSA' || Buffer.from(String(n), 'base64url').length >= LEAST_RSA_BYTES;
+    return KEY_TYPES.includes(String(kty)) && use === 'sig' && isLarge;
+  });
+  const names = found.map(({ kid, kty, alg }) => `${kid} ${kty} ${alg}`);
+  const distinct = found.filter(
+    ({ kid }, index) => kid === undefined || names.indexOf(names[index] as string) === index,
+  );
+  if (distinct.length === 0) {
+    throw new IssuerFault('The answer holds no key that can be used.');
+  }
+  return distinct;
 }
 
 /**

@@ -31,7 +31,7 @@ async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
 
 /** Two counts are filled into the pattern of decimal numbers, whose parts each begin with another character. */
 const OF_DECIMALS = /^src\/validation\/schemas\.ts: `\^\(0\|/;
-/** AUTH_CLUBS_PATTERN is the operator's, and matched under a deadline: test/api/clubs-pattern.test.ts. */
+/** AUTH_CLUBS_PATTERN is the operator's, and matched by RE2: test/api/clubs-pattern.test.ts. */
 const OF_THE_OPERATOR = /^src\/auth\/(clubs-pattern|club-roles|settings)\.ts: /;
 
 t.test('no regular expression of the source can be made to take long', async (t) => {
