@@ -146,10 +146,12 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('SH003', 'The member signed up already.'),
   ('SH004', 'Every place of the shift is taken.'),
   ('SH005', 'The member did not sign up.'),
+  ('SH006', 'The shift has the last version there is.'),
   ('ID001', 'The idempotency key belongs to another request.'),
   ('TK001', 'The workflow has no such step.'),
   ('TK002', 'The step is not this caller''s.'),
   ('TK003', 'Only a Manager assigns a task to somebody else.'),
+  ('TK004', 'The task has the last version there is.'),
   ('AU001', 'The audit has findings.');
 comment on view audit.intended_codes is 'Every SQLSTATE that a function raises, one for each reason.';
 comment on column audit.intended_codes.sqlstate is 'The code.';

@@ -92,13 +92,16 @@ begin
     raise exception using errcode = 'TK003', message = 'only a Manager assigns a task to somebody else';
   end if;
 
+  if old.version = 2147483647 then
+    raise exception using errcode = 'TK004', message = 'the task has the last version there is';
+  end if;
   new.version := old.version + 1;
   new.updated_at := clock_timestamp();
   return new;
 end
 $$;
 comment on function app.guard_task() is
-  'Holds every insert and update of a task to the workflow. TK001: no such step; TK002: not this caller''s step; TK003: not this caller''s to assign.';
+  'Holds every insert and update of a task to the workflow. TK001: no such step; TK002: not this caller''s step; TK003: not this caller''s to assign; TK004: there is no next version.';
 
 create trigger tasks_guard before insert or update on app.tasks
   for each row execute function app.guard_task();

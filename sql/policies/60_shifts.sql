@@ -78,13 +78,16 @@ as $$
 begin
   if (new.title, new.location, new.description, new.starts_at, new.ends_at, new.capacity)
      is distinct from (old.title, old.location, old.description, old.starts_at, old.ends_at, old.capacity) then
+    if old.version = 2147483647 then
+      raise exception using errcode = 'SH006', message = 'the shift has the last version there is';
+    end if;
     new.version := old.version + 1;
     new.updated_at := clock_timestamp();
   end if;
   return new;
 end
 $$;
-comment on function app.stamp_shift() is 'Gives a changed shift its next version and time of change. The signup counter is not such a change.';
+comment on function app.stamp_shift() is 'Gives a changed shift its next version and time of change. The signup counter is not such a change. SH006: there is no next version.';
 
 create trigger shifts_stamp before update on app.shifts
   for each row execute function app.stamp_shift();
@@ -99,12 +102,15 @@ declare
   caller_id constant uuid := app.member_id();
   shift app.shifts;
   signup app.shift_signups;
+  -- Read once, after the lock: of two readings the second could come after the start.
+  signed_up_at timestamptz;
 begin
   select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
+  signed_up_at := clock_timestamp();
   if not found then
     raise exception using errcode = 'SH001', message = 'no such shift in this club';
   end if;
-  if shift.starts_at <= clock_timestamp() then
+  if shift.starts_at <= signed_up_at then
     raise exception using errcode = 'SH002', message = 'the shift has started';
   end if;
   if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
@@ -114,7 +120,7 @@ begin
     raise exception using errcode = 'SH004', message = 'every place of the shift is taken';
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
-  values (shift.id, caller_id, clock_timestamp())
+  values (shift.id, caller_id, signed_up_at)
   returning * into signup;
   return signup;
 end

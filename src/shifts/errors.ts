@@ -56,13 +56,16 @@ export const shiftVersionConflict = defineError({
   status: 409,
   title: 'Shift was changed',
   detail: ({ currentVersion }) =>
-    `Somebody changed the shift since you read it. Read it again and repeat your change on version ${currentVersion}.`,
+    currentVersion === undefined
+      ? 'The shift has the last version there is and cannot be changed. Make a new one.'
+      : `Somebody changed the shift since you read it. Read it again and repeat your change on version ${currentVersion}.`,
   meaning:
     'The `version` you sent is not the current one: your change would have overwritten one you have not seen.',
   fix:
     'Read the shift, see what has changed, and send the whole of it with its `version`, which is `currentVersion` ' +
     'unless somebody was faster once more.',
   members: { currentVersion: CurrentVersion },
+  sqlState: 'SH006',
   example: { request: PUT, members: { currentVersion: 2 } },
 });
 

@@ -58,13 +58,16 @@ export const taskVersionConflict = defineError({
   status: 409,
   title: 'Task was changed',
   detail: ({ currentVersion }) =>
-    `Somebody changed the task since you read it. Read it again and repeat your change on version ${currentVersion}.`,
+    currentVersion === undefined
+      ? 'The task has the last version there is and cannot be changed. Make a new one.'
+      : `Somebody changed the task since you read it. Read it again and repeat your change on version ${currentVersion}.`,
   meaning:
     'The `version` you sent is not the current one: your change would have overwritten one you have not seen.',
   fix:
     'Read the task, see what has changed, and send your change with its `version`, which is `currentVersion` unless ' +
     'somebody was faster once more.',
   members: { currentVersion: CurrentVersion },
+  sqlState: 'TK004',
   example: { request: PATCH, members: { currentVersion: 3 } },
 });
 
