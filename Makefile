@@ -7,7 +7,7 @@ export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PRO
 
 # The tools are TypeScript, which tsx reads as it is; only what runs in production is compiled.
 NODE := node --import=tsx $(if $(wildcard .env),--env-file=.env)
-DEVELOPMENT := NODE_ENV=development $(NODE)
+DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
 .PHONY: help run dev test campaigns chaos load attack bench check format verify snapshot migrate audit psql token club clean
 

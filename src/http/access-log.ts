@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import sensible from '@fastify/sensible';
 import plugin from 'fastify-plugin';
 import { immediate } from './immediate.js';
@@ -21,7 +22,8 @@ export const responses = plugin(
     app.addHook(
       'onRequest',
       immediate((request, reply) => {
-        request.address = request.ip;
+        // A trusted proxy may pass on anything as X-Forwarded-For.
+        request.address = isIP(request.ip) === 0 ? 'unknown' : request.ip;
         reply.header('x-request-id', request.id);
         // An answer depends on who asks and for which club; only the caller's own cache may keep it.
         reply.header('cache-control', 'private, no-cache');

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
@@ -113,7 +114,10 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
   if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
-  request.log.info({ method: request.method, route: null, status: 400, ip: request.ip }, 'request');
+  request.log.info(
+    { method: request.method, route: null, status: 400, ip: isIP(request.ip) === 0 ? 'unknown' : request.ip },
+    'request',
+  );
   send(problemOf(error), request, reply);
 }
 

@@ -4,6 +4,7 @@ import { join, type Statement, sql } from '../database/sql.js';
 import { CURSOR } from '../examples.js';
 import { OneOf, Strict } from '../validation/schemas.js';
 import { decodeCursor, encodeCursor, type KeyKind, type Position } from './cursor.js';
+import { pathOf } from './target.js';
 import { toUtc } from './utc-times.js';
 
 /** One way to sort a list: the column, or the expression that an index holds. */
@@ -126,12 +127,12 @@ export function answerPage<Row>(
   const last = answered.at(-1);
   if (rows.length > limit && last !== undefined) {
     // Behind the first question mark another is a letter like any (RFC 3986, 3.4).
-    const [path, ...query] = request.url.split('?');
+    const [, ...query] = request.url.split('?');
     const parameters = new URLSearchParams(query.join('?'));
     const value = last[(order.field ?? 'sortKey') as 'sortKey'] as string;
     const key = order.kind === 'instant' ? toUtc(value) : value;
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
-    reply.header('link', `<${path}?${parameters}>; rel="next"`);
+    reply.header('link', `<${pathOf(request.url)}?${parameters}>; rel="next"`);
   }
   return answered;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
-import { Problem } from '../errors/problem.js';
+import { type Fault, Problem } from '../errors/problem.js';
 import { invalidParameter } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
@@ -37,11 +37,7 @@ export const strictRequests = plugin(
         }
         const fault = unclear(raw);
         if (fault !== undefined) {
-          throw new Problem(
-            invalidParameter,
-            { detail: fault.detail, errors: [fault] },
-            { headers: { connection: 'close' } },
-          );
+          throw new Problem(invalidParameter, fault, { headers: { connection: 'close' } });
         }
       }),
     );
@@ -50,18 +46,25 @@ export const strictRequests = plugin(
 );
 
 /** What of a message can be read in two ways, of which a proxy may have gone by the other. */
-function unclear(message: IncomingMessage): { header: string; code: string; detail: string } | undefined {
+function unclear(message: IncomingMessage): { detail: string; errors?: Fault[] } | undefined {
+  // HTTP/2 and later have another form (RFC 9110, section 2.5).
+  if (!['1.0', '1.1'].includes(message.httpVersion)) {
+    return { detail: 'Send the request in HTTP/1.1.' };
+  }
   // RFC 9112, section 3.2.
   const hosts = countHeader(message, 'host');
   if (hosts > 1 || (hosts === 0 && message.httpVersion === '1.1')) {
     const code = hosts === 0 ? 'required' : 'invalid_value';
-    return { header: 'Host', code, detail: 'Send the header Host, once.' };
+    return {
+      detail: 'Send the header Host, once.',
+      errors: [{ header: 'Host', code, detail: 'Send the header Host, once.' }],
+    };
   }
   // RFC 9112, section 6.1: no coding but chunked is known here, and HTTP/1.0 knows none.
   const coding = message.headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || message.httpVersion !== '1.1')) {
     const detail = 'Send the body with its Content-Length, or in HTTP/1.1 as chunked and no more.';
-    return { header: 'Transfer-Encoding', code: 'invalid_value', detail };
+    return { detail, errors: [{ header: 'Transfer-Encoding', code: 'invalid_value', detail }] };
   }
   return undefined;
 }

@@ -3,7 +3,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
 import plugin from 'fastify-plugin';
+import { Problem } from '../errors/problem.js';
+import { routeNotFound } from '../errors/request.js';
 import { DOCS_CSP } from '../http/security-headers.js';
+import { pathOf } from '../http/target.js';
 import { NoQuery } from '../validation/schemas.js';
 import { TITLE } from './openapi.js';
 
@@ -88,11 +91,15 @@ export const docsPage = plugin<{ addition: FastifyPluginAsync | null }>(
       }
       serve('/docs/page.css', 'text/css; charset=utf-8', Buffer.from(STYLE));
       serve('/docs/page.js', 'text/javascript; charset=utf-8', Buffer.from(SCRIPT));
-      page.get('/', { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
-        addition === null
+      page.get('/', { schema: { hide: true, querystring: NoQuery } }, async ({ url }, reply) => {
+        // The router takes an asterisk for it as well.
+        if (pathOf(url) !== '/') {
+          throw new Problem(routeNotFound);
+        }
+        return addition === null
           ? reply.type('text/plain; charset=utf-8').send(`${TITLE}. The reference is at /docs.\n`)
-          : reply.redirect('/docs'),
-      );
+          : reply.redirect('/docs');
+      });
       for (const path of ['/docs', '/docs/']) {
         page.get(path, { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
           reply.type('text/html; charset=utf-8').send(PAGE),

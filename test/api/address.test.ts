@@ -87,3 +87,12 @@ t.test('a message that cannot be read and one whose sender goes have an address 
     t.ok(addresses.length > 0 && addresses.every((ip) => ip === '127.0.0.1'), written.join());
   }
 });
+
+t.test('what a trusted proxy passes on that is no address is unknown in the log', async (t) => {
+  const app = await build({ TRUST_PROXY: '10.0.0.0/8' });
+  for (const forwarded of ['x'.repeat(5_000), '"}{"a":1', '999.1.1.1']) {
+    written.length = 0;
+    await app.inject({ url: '/livez', remoteAddress: '10.0.0.7', headers: { 'x-forwarded-for': forwarded } });
+    t.match(JSON.parse(written.at(-1) ?? '{}'), { ip: 'unknown' }, forwarded.slice(0, 20));
+  }
+});

@@ -24,6 +24,13 @@ export function demoDocs(issuer: Issuer, audiences: string[]): FastifyPluginAsyn
   return plugin(
     async (app) => {
       const script = await readFile(SCRIPT, 'utf8');
+      // A page elsewhere could let its name lead to this machine, and read the tokens.
+      app.addHook('onRequest', async (request, reply) => {
+        const isOurs = ['/docs/demo-people', '/docs/demo-people.js'].includes(request.routeOptions.url ?? '');
+        if (isOurs && !/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(request.headers.host ?? '')) {
+          return reply.code(403).type('text/plain').send('Only by the name of this machine: localhost.\n');
+        }
+      });
       const schema = { hide: true, querystring: NoQuery };
 
       app.get('/docs/demo-people.js', { schema }, async (_request, reply) =>

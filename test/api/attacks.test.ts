@@ -1,0 +1,177 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { connect } from 'node:net';
+import t from 'tap';
+import { BELIEVED, openGate } from '../setup/gate.js';
+import { encode, newKey, publish, startProvider } from '../setup/provider.js';
+import { openWires } from '../setup/raw.js';
+import { AUDIENCE, startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const provider = await startProvider(t);
+const gate = await openGate(t, { issuer: provider.url });
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const admin = service.as('anna', 'Admin', north);
+const LAST_VERSION = 2_147_483_647;
+
+t.test('a signature has one spelling: with other unused bits in its last letter it is refused', async (t) => {
+  for (const by of ['ES256', 'RS256', 'EdDSA'] as const) {
+    const token = provider.sign({}, { by });
+    const bytes = (text: string) =>
+      Buffer.from(text.slice(text.lastIndexOf('.') + 1), 'base64url').toString('hex');
+    const twins = [...LETTERS]
+      .map((letter) => token.slice(0, -1) + letter)
+      .filter((twin) => twin !== token && bytes(twin) === bytes(token));
+    t.ok(twins.length > 2, by);
+    for (const twin of twins) {
+      t.equal(await gate.code(twin), 'invalid_token');
+    }
+    t.equal(await gate.code(token), BELIEVED);
+  }
+});
+
+t.test('a time that no clock reaches is refused, be it the end of a token or its beginning', async (t) => {
+  const good = { iss: provider.url, aud: AUDIENCE, sub: 'anna', exp: Math.floor(Date.now() / 1000) + 600 };
+  const signed = (claims: string) => {
+    const input = `${encode({ alg: 'ES256', kid: 'ES256', typ: 'JWT' })}.${encode(claims)}`;
+    return `${input}.${provider.seal(input, 'ES256')}`;
+  };
+  const text = JSON.stringify(good);
+  t.equal(await gate.code(signed(text)), BELIEVED);
+  for (const [name, value] of [
+    ['exp', '1e400'],
+    ['exp', '1e15'],
+    ['iat', '1e400'],
+    ['iat', '-1'],
+    ['nbf', '-1e400'],
+  ] as const) {
+    const changed =
+      name === 'exp'
+        ? text.replace(/"exp":\d+/, `"exp":${value}`)
+        : text.replace('{', `{"${name}":${value},`);
+    t.equal(await gate.code(signed(changed)), 'invalid_token', `${name} ${value}`);
+  }
+});
+
+t.test('a subject that is no UTF-8 is nobody', async (t) => {
+  const head = encode({ alg: 'ES256', kid: 'ES256', typ: 'JWT' });
+  const exp = Math.floor(Date.now() / 1000) + 600;
+  const payload = Buffer.concat([
+    Buffer.from(`{"iss":"${provider.url}","aud":"${AUDIENCE}","exp":${exp},"sub":"anna`),
+    Buffer.from([0xff]),
+    Buffer.from('"}'),
+  ]).toString('base64url');
+  t.equal(
+    await gate.code(`${head}.${payload}.${provider.seal(`${head}.${payload}`, 'ES256')}`),
+    'invalid_token',
+  );
+});
+
+t.test(
+  'keys that cannot be used are passed over, weak ones too, and an empty set leaves the keys that are known',
+  async (t) => {
+    const issuer = await startProvider(t);
+    const good = newKey('ES256');
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+    const usable = publish(good.publicKey, 'ES256', 'good');
+    issuer.documents.set('/jwks', {
+      keys: [
+        null,
+        'x',
+        {},
+        { kty: 'oct', k: 'AA', kid: 'good' },
+        publish(weak.publicKey, 'RS256', 'weak'),
+        usable,
+        usable,
+      ],
+    });
+    const site = await openGate(t, { issuer: issuer.url });
+    const byGood = { header: { alg: 'ES256', kid: 'good' }, by: 'ES256', key: good.privateKey } as const;
+    t.equal(await site.code(issuer.sign({}, byGood)), BELIEVED);
+    t.equal(
+      await site.code(
+        issuer.sign({}, { header: { alg: 'RS256', kid: 'weak' }, by: 'RS256', key: weak.privateKey }),
+      ),
+      'invalid_token',
+    );
+    issuer.documents.set('/jwks', { keys: [] });
+    const realNow = Date.now;
+    t.intercept(Date, 'now', { value: () => realNow() + 30 * 60_000 });
+    const exp = Math.floor(Date.now() / 1000) + 600;
+    t.equal(await site.code(issuer.sign({ exp, sub: 'ben' }, byGood)), BELIEVED);
+    t.equal(
+      await site.code(issuer.sign({ exp, sub: 'cleo' }, byGood)),
+      BELIEVED,
+      'once the empty set was read',
+    );
+  },
+);
+
+t.test('a request that is written with an origin of its own gets links of this service alone', async (t) => {
+  const raw = await openWires(service.app);
+  await admin.post('/api/tasks', { title: 'One' });
+  await admin.post('/api/tasks', { title: 'Two' });
+  const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+  const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}\r\n\r\n`;
+  const listed = await raw(`GET http://evil.example/api/tasks?limit=1 HTTP/1.1\r\n${head}`, 1);
+  t.match(listed.replies[0]?.headers.link, /^<\/api\/tasks\?limit=1&cursor=[\w-]+>; rel="next"$/);
+  const refused = await raw(`GET http://evil.example/api/nothing HTTP/1.1\r\n${head}`, 1);
+  t.notMatch(listed.text + refused.text, /evil/);
+  t.equal(JSON.parse(refused.replies[0]?.body ?? '{}').instance, '/api/nothing');
+});
+
+t.test('HTTP/2.0 in a request line is refused; a tunnel is closed without an answer', async (t) => {
+  const raw = await openWires(service.app).catch(() => undefined);
+  const { port } = service.app.server.address() as { port: number };
+  const ask = (bytes: string) =>
+    new Promise<string>((resolve) => {
+      let text = '';
+      const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.on('error', () => {});
+      socket.on('close', () => resolve(text));
+    });
+  t.equal(raw, undefined, 'it listens already');
+  t.match(
+    await ask('GET /livez HTTP/2.0\r\nHost: a\r\n\r\n'),
+    /^HTTP\/1\.1 400 [\s\S]*Send the request in HTTP\/1\.1\./,
+  );
+  t.equal(await ask('CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'), '');
+});
+
+t.test(
+  'a row with the last version there is cannot be changed, and a change is a 409 that says so',
+  async (t) => {
+    for (const [path, body, change, table, code] of [
+      ['/api/tasks', { title: 'Old' }, { title: 'New' }, 'tasks', 'task_version_conflict'],
+      ['/api/shifts', shiftRequest(), shiftRequest({ title: 'New' }), 'shifts', 'shift_version_conflict'],
+    ] as const) {
+      const made = await admin.post(path, body);
+      const row = `${path}/${made.body.id}`;
+      await service.db.look(`alter table app.${table} disable trigger user`);
+      await service.db.look(`update app.${table} set version = ${LAST_VERSION} where id = $1`, [
+        made.body.id,
+      ]);
+      await service.db.look(`alter table app.${table} enable trigger user`);
+      const before = (await admin.get(row)).body;
+      const refused = table === 'tasks' ? await admin.patch(row, change) : await admin.put(row, change);
+      t.match(refused, { status: 409, body: { code, detail: /last version there is/ } });
+      t.same((await admin.get(row)).body, before);
+      t.equal((await admin.delete(row)).status, 204);
+    }
+  },
+);
+
+t.test(
+  'no signup was made after the start of its shift: the clock is read once, after the lock',
+  async (t) => {
+    const [source] = await service.db.look<{ text: string }>(
+      "select pg_get_functiondef('app.sign_up(uuid)'::regprocedure) as text",
+    );
+    t.equal(source?.text.match(/clock_timestamp\(\)/g)?.length, 1);
+    t.ok((source?.text.indexOf('for no key update') ?? 0) < (source?.text.indexOf('clock_timestamp()') ?? 0));
+  },
+);
