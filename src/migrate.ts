@@ -9,7 +9,7 @@ try {
   console.log(
     applied
       ? `Deployed: ${migrations.length} migrations (${migrations.join(', ') || 'none were new'}) and all chapters.`
-      : 'Nothing to do: another deploy of this release has just finished.',
+      : 'Nothing to do: this release is deployed, and nothing was changed by hand since.',
   );
 } catch (error) {
   console.error(error instanceof ConfigurationError ? error.message : explainFailure(error));

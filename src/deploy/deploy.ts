@@ -10,22 +10,20 @@ import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { reasonOf } from '../database/errors.js';
 import { withClient } from './client.js';
-import { DEPLOY_LOCK, whenLocksAreFree } from './locks.js';
+import { DeployError, lockDeploys, whenLocksAreFree } from './locks.js';
+
+export { DeployError } from './locks.js';
+
 import { type Release, readRelease, type SqlFile, sqlDirectory } from './release.js';
 
 const OWNER = 'club_owner';
 const LOGINS = ['club_api', 'club_auditor'];
 const ROLES = [...LOGINS, OWNER, 'club_signup', 'club_idempotency', 'club_directory', 'club_operator'];
 
-/** A deploy that must not go on; the message says what to do. */
-export class DeployError extends Error {
-  override name = 'DeployError';
-}
-
 export interface Deployed {
   /** The migrations that this deploy ran, by name. */
   migrations: string[];
-  /** False when another deploy of the same release finished while this one waited for it. */
+  /** Whether the chapters were applied; not when they are those that were applied last and nothing was changed by hand. */
   applied: boolean;
 }
 
@@ -37,12 +35,12 @@ export interface Deployed {
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<Deployed> {
   return withClient(url, async (client) => {
+    // Names mean PostgreSQL's own objects, whatever the login's search_path says: a function in a schema that others may
+    // create in must not become part of the service's.
+    await client.query('set search_path = pg_catalog, pg_temp');
     await requireRoles(client);
-    const earlier = await lastApplied(client);
-    await client.query('select pg_advisory_lock($1)', [DEPLOY_LOCK]);
-    const now = await lastApplied(client);
-    const isNews = now !== undefined && now.applied_at !== earlier?.applied_at;
-    if (isNews && now.fingerprint === release.fingerprint) {
+    await lockDeploys(client);
+    if ((await lastApplied(client)) === release.fingerprint && !(await hasDrift(client))) {
       return { migrations: [], applied: false };
     }
     const before = await readFacts(client);
@@ -50,6 +48,14 @@ export async function deploy(url: string, release: Release = readRelease()): Pro
     await whenLocksAreFree(client, () => applyChapters(client, release, before));
     return { migrations, applied: true };
   });
+}
+
+/** Whether somebody changed the database by hand since the last deploy, as far as the audit sees. */
+async function hasDrift(client: pg.Client): Promise<boolean> {
+  await client.query(`set role ${OWNER}`);
+  const { rows } = await client.query('select exists (select from audit.drift) as found');
+  await client.query('reset role');
+  return rows[0].found;
 }
 
 /** What the audit saw before this deploy, so that a change made by hand is not taken for the deploy's; null at first. */
@@ -82,18 +88,16 @@ async function requireRoles(client: pg.Client): Promise<void> {
   }
 }
 
-async function lastApplied(
-  client: pg.Client,
-): Promise<{ fingerprint: string; applied_at: string } | undefined> {
+/** The fingerprint of the release that was applied last. */
+async function lastApplied(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query(`select to_regclass('deploy.releases') is not null as exists`);
   if (!rows[0].exists) {
     return undefined;
   }
-  const last = await client.query(
-    `select fingerprint, to_char(applied_at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') as applied_at
-     from deploy.releases order by releases.applied_at desc limit 1`,
+  const last = await client.query<{ fingerprint: string }>(
+    'select fingerprint from deploy.releases order by applied_at desc limit 1',
   );
-  return last.rows[0];
+  return last.rows[0]?.fingerprint;
 }
 
 async function migrate(client: pg.Client, release: Release): Promise<string[]> {

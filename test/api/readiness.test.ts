@@ -3,6 +3,7 @@ import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
+import { readRelease } from '../../src/deploy/release.js';
 import { until } from '../setup/caller.js';
 import { startProxy } from '../setup/proxy.js';
 import { startService } from '../setup/service.js';
@@ -179,7 +180,8 @@ t.test('while a deploy is under way nothing is audited, and deploys alarm nobody
   const { lines, ready } = await startAuditing(t, service);
   await until(ready, ({ status }) => status === 200);
   for (let count = 0; count < 3; count += 1) {
-    t.equal((await deploy(db.migrationUrl)).applied, true);
+    const release = { ...readRelease(), fingerprint: `release ${count}` };
+    t.equal((await deploy(db.migrationUrl, release)).applied, true);
   }
   await until(ready, ({ body }) => body.audit?.warnings === 0);
   t.match(await ready(), { status: 200, body: { audit: { critical: 0, warnings: 0 } } });

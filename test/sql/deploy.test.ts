@@ -1,6 +1,7 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
+import { DEPLOY_LOCK, lockDeploys, whenLocksAreFree } from '../../src/deploy/locks.js';
 import { readRelease, type SqlFile } from '../../src/deploy/release.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 
@@ -31,7 +32,14 @@ t.test('a second deploy of the same release runs no migration and changes nothin
   await db.makeClub();
   const facts = await readFacts(db);
   const clubs = await db.look('table app.clubs');
-  t.same(await deploy(db.migrationUrl), { migrations: [], applied: true });
+  t.same(await deploy(db.migrationUrl), { migrations: [], applied: false }, 'nothing is locked');
+  t.same(await readFacts(db), facts);
+  await db.look('drop policy tasks_delete on app.tasks');
+  t.same(
+    await deploy(db.migrationUrl),
+    { migrations: [], applied: true },
+    'what was changed by hand is undone',
+  );
   t.same(await readFacts(db), facts);
   t.same(await db.look('table app.clubs'), clubs);
   t.match(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
@@ -194,3 +202,102 @@ t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores
   t.same(await readFacts(db), facts);
   t.same(await db.look('select title from app.tasks'), [{ title: 'New' }]);
 });
+
+t.test(
+  'a session that sits on the lock of deploys is named, with its pid and role, and nothing is changed',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await withClient(db.adminUrl, async (holder) => {
+      await holder.query('select pg_advisory_lock($1)', [DEPLOY_LOCK]);
+      const { rows } = await holder.query('select pg_backend_pid() as pid, current_user as role');
+      await withClient(db.migrationUrl, (client) =>
+        t.rejects(lockDeploys(client, 300), {
+          name: 'DeployError',
+          message: new RegExp(`\\(pid ${rows[0].pid}, role ${rows[0].role}\\), and nothing was changed`),
+        }),
+      );
+    });
+    await withClient(db.migrationUrl, (client) => lockDeploys(client, 300));
+  },
+);
+
+t.test('a deadlock and a lock that is held are tried again, for a bounded time', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.migrationUrl, async (client) => {
+    let attempts = 0;
+    const fail = (code: string) => async () => {
+      attempts += 1;
+      if (attempts < 3) {
+        throw Object.assign(new Error('in the way'), { code });
+      }
+      return attempts;
+    };
+    t.equal(await whenLocksAreFree(client, fail('40P01')), 3);
+    attempts = 0;
+    t.equal(await whenLocksAreFree(client, fail('55P03')), 3);
+    const never = async () => {
+      throw Object.assign(new Error('in the way'), { code: '55P03' });
+    };
+    await t.rejects(whenLocksAreFree(client, never, 300), {
+      name: 'DeployError',
+      message: /nothing of this step was changed/,
+    });
+    attempts = 0;
+    await t.rejects(
+      whenLocksAreFree(client, fail('42601')),
+      { message: 'in the way' },
+      'another failure is none of these',
+    );
+    t.equal(attempts, 1);
+  });
+});
+
+t.test(
+  'no object of a stranger becomes part of the service, whatever the search_path of the login',
+  async (t) => {
+    const db = await makeDatabase(t, { empty: true });
+    // A shadow of each function that the chapters call by a bare name, as far as one can be made.
+    const names = [
+      ...new Set(
+        release.chapters.flatMap(({ text }) =>
+          [...text.matchAll(/(?<![.\w])([a-z_]+)\(/g)].map(([, name]) => name),
+        ),
+      ),
+    ];
+    await db.look('create schema stranger');
+    const shadows = await db.look<{ statement: string }>(
+      `select format('create function stranger.%I(%s) returns %s language plpgsql as $f$ begin raise exception ''a shadow''; end $f$',
+       proname, pg_get_function_identity_arguments(oid), pg_get_function_result(oid)) as statement
+     from pg_proc
+     where pronamespace = 'pg_catalog'::regnamespace and proname = any ($1) and prokind = 'f'
+       and not (proargtypes::oid[] && array['internal'::regtype::oid, 'cstring'::regtype::oid])`,
+      [names],
+    );
+    let made = 0;
+    for (const { statement } of shadows) {
+      made += await db.look(statement).then(
+        () => 1,
+        () => 0,
+      );
+    }
+    t.ok(made > 20, `${made} shadows`);
+    await db.look(
+      'create operator stranger.= (leftarg = uuid, rightarg = uuid, function = pg_catalog.uuid_ne)',
+    );
+    await db.look('grant usage on schema stranger to public');
+    const url = new URL(db.migrationUrl);
+    url.searchParams.set('options', '-c search_path=stranger,pg_catalog');
+    await deploy(url.href);
+    t.same(
+      await db.look(
+        `select classid::regclass, objid from pg_depend
+       where refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass)
+         and (refobjid in (select oid from pg_proc where pronamespace = 'stranger'::regnamespace)
+           or refobjid in (select oid from pg_operator where oprnamespace = 'stranger'::regnamespace))
+         and classid not in ('pg_operator'::regclass)`,
+      ),
+      [],
+    );
+    t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
+  },
+);

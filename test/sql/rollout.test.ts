@@ -112,7 +112,8 @@ t.test('readers at full speed through five deploys see exactly their rows, and n
   const { service, readDuring } = await startReaders(t);
   const deploys = async () => {
     for (let count = 1; count <= 5; count += 1) {
-      t.equal((await deploy(service.db.migrationUrl)).applied, true);
+      const changed = { ...release, fingerprint: `release ${count}` };
+      t.equal((await deploy(service.db.migrationUrl, changed)).applied, true);
     }
   };
   const reads = await readDuring(deploys());
@@ -133,7 +134,8 @@ t.test('a long transaction delays the deploy, and the deploy delays nobody', asy
   let deployed = false;
   await withClient(db.url, async (reporter) => {
     await reporter.query('begin; lock table app.tasks in access share mode');
-    const deploying = deploy(db.migrationUrl).then(() => (deployed = true));
+    const changed = { ...release, fingerprint: 'changed' };
+    const deploying = deploy(db.migrationUrl, changed).then(() => (deployed = true));
     deploying.catch(() => {});
     const attempts = new Set<string>();
     const twoAttempts = async () => {
