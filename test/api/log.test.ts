@@ -118,7 +118,7 @@ t.test('the line of a refused token says why, which the caller is not told', asy
     ['its signature is not that of the key that it names', altered],
     ['the issuer has no key that it could be signed with', provider.sign({}, { header: { kid: 'zoe' } })],
     ['its header is not that of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
-    ['it is no signed JWT', 'zoe'],
+    ['it is no signed JWT', 'zoes'],
     ['the header Authorization does not hold one token behind its scheme', 'zoe zoe'],
     ['it has no client_id', provider.sign(), ofClient],
     ['its client_id is none of AUTH_AUDIENCE', provider.sign({ client_id: 'zoe' }), ofClient],

@@ -40,7 +40,7 @@ const faults: Record<string, [plant: Fault, count: string, said: RegExp]> = {
   'a valid search that is refused': [(answer, { url }) => (answer.status === 200 && url.includes('?') ? problem(answer, 400, 'invalid_parameter') : answer), 'through', /calls this valid/],
   'a broken body that is taken': [(answer) => (answer.body?.code === 'validation_failed' ? { ...answer, status: 204, body: undefined, text: '' } : answer), 'through', /breaks the document: (no )?body/],
   'an unknown parameter that is taken': [(answer) => (answer.body?.errors?.[0]?.code === 'unknown' && answer.body.errors[0].parameter ? withBody({ ...answer, status: 200 }, []) : answer), 'through', /is unknown/],
-  'a broken id that is not found': [(answer) => (answer.body?.errors?.[0]?.parameter === 'id' ? problem(answer, 404, 'task_not_found') : answer), 'through', /breaks the document: path id/],
+  'a broken id that is not found': [(answer, { url }) => (answer.body?.errors?.[0]?.parameter === 'id' && url.includes('/tasks/') ? problem(answer, 404, 'task_not_found') : answer), 'through', /breaks the document: path id/],
   'a page where nothing is': [(answer) => (answer.body?.code === 'route_not_found' ? withBody({ ...answer, status: 200 }, {}) : answer), 'through', /nothing is at this path/],
   'a route that is gone': [(answer, { url }) => (/clubs.me$/.test(url) ? problem(answer, 404, 'route_not_found') : answer), 'through', /the route exists/],
   'a row of the other club': [(answer, { url }) => (/tasks\?/.test(url) && Array.isArray(answer.body) ? withBody(answer, [...answer.body, { ...answer.body[0], title: CANARY }]) : answer), 'leaks', new RegExp(CANARY)],

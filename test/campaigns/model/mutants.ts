@@ -82,7 +82,7 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'signing up for the past',
     routine: 'app.sign_up(uuid)',
-    replace: [['shift.starts_at <= clock_timestamp()', 'false']],
+    replace: [['shift.starts_at <= signed_up_at', 'false']],
   },
   {
     name: 'signing up beyond the capacity',

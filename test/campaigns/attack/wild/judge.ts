@@ -102,8 +102,8 @@ function outsideOf(
   if (methods.length > 0) {
     return status === 405 && headers.allow === methods.join(', ') ? undefined : `Allow is ${headers.allow}`;
   }
-  // Nothing else is at a path that the document does not name, but the document itself and its pages.
-  if (/^\/(docs(\/|$)|openapi\.json)/.test(decode(url.split('?')[0] ?? '')) && status < 400) {
+  // Nothing else is at a path that the document does not name, but the root, the document itself and its pages.
+  if (/^\/($|docs(\/|$)|openapi\.json)/.test(decode(url.split('?')[0] ?? '')) && status < 400) {
     return undefined;
   }
   const isProblem = headers['content-type'] === 'application/problem+json' && body?.status === status;

@@ -164,7 +164,8 @@ function bodyFaults(
   if (bytes.length === 0) {
     return bodyIsRequired ? ['no body'] : [];
   }
-  const type = request.headers['content-type'] ?? (bodyIsRequired ? '' : 'application/json');
+  // An empty Content-Type is no header.
+  const type = request.headers['content-type']?.trim() || (bodyIsRequired ? '' : 'application/json');
   const schema = bodies[type.split(';')[0]?.trim().toLowerCase() ?? ''];
   const coding = request.headers['content-encoding'] ?? 'identity';
   if (schema === undefined || coding.toLowerCase() !== 'identity') {
