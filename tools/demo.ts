@@ -1,6 +1,8 @@
 import { Database } from '../src/database/database.js';
 import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
+import { withClient } from '../src/deploy/client.js';
 import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
+import { ANNA, BEN, CLUB_ID, SHIFT_ID, TASK_ID } from '../src/examples.js';
 import type { Role } from '../src/roles.js';
 import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
@@ -25,7 +27,12 @@ type DemoShift = keyof typeof demoShifts;
  *
  * When it is there already, only the shifts that lie ahead are moved on, so that they still do.
  */
-export async function loadDemo(urls: { url: string; migrationUrl: string }): Promise<void> {
+export async function loadDemo(urls: {
+  url: string;
+  migrationUrl: string;
+  /** The superuser, where there is one: then the rows of the examples get the ids of the document. */
+  adminUrl?: string | undefined;
+}): Promise<void> {
   const isNew = await provisionClubs(urls.migrationUrl);
   const database = new Database({ url: urls.url, size: 1, prepare: true, readsPerConnection: 1 });
   const as: As = (subject, club, work) => {
@@ -37,6 +44,9 @@ export async function loadDemo(urls: { url: string; migrationUrl: string }): Pro
       await joinClubs(as);
       await makeShifts(as);
       await makeTasks(as);
+      if (urls.adminUrl !== undefined) {
+        await giveExampleIds(urls.adminUrl);
+      }
     } else {
       await moveShiftsOn(as);
     }
@@ -63,6 +73,47 @@ async function provisionClubs(migrationUrl: string): Promise<boolean> {
     }
     throw error;
   }
+}
+
+/**
+ * Gives the rows that the examples of the document speak of their ids, so that “Try it out” on /docs works as it is filled in.
+ * No request chooses an id, and no policy lets the owner change one.
+ */
+async function giveExampleIds(adminUrl: string): Promise<void> {
+  await withClient(adminUrl, async (client) => {
+    const replace = async (
+      table: string,
+      column: string,
+      value: string,
+      id: string,
+      references: string[],
+    ) => {
+      const found = await client.query<{ id: string }>(
+        `select id from app.${client.escapeIdentifier(table)} where tenant_id = $1 and ${client.escapeIdentifier(column)} = $2`,
+        [CLUB_ID, value],
+      );
+      const old = found.rows[0]?.id;
+      for (const reference of [`${table}.id`, ...references]) {
+        const [referring = '', key = ''] = reference.split('.');
+        await client.query(
+          `update app.${client.escapeIdentifier(referring)} set ${client.escapeIdentifier(key)} = $1 where ${client.escapeIdentifier(key)} = $2`,
+          [id, old],
+        );
+      }
+    };
+    await client.query('begin; set local session_replication_role = replica');
+    await replace('tasks', 'title', 'Order new oars', TASK_ID, []);
+    await replace('shifts', 'title', 'Boathouse cleaning', SHIFT_ID, ['shift_signups.shift_id']);
+    const ofMembers = [
+      'tasks.assignee_id',
+      'tasks.created_by_id',
+      'shifts.created_by_id',
+      'shift_signups.member_id',
+    ];
+    await replace('members', 'external_user_id', 'anna', ANNA.id, ofMembers);
+    await replace('members', 'external_user_id', 'ben', BEN.id, ofMembers);
+    await client.query('commit');
+  });
 }
 
 /** A member comes into being with the first transaction in a club. */

@@ -13,6 +13,8 @@ export interface DevelopmentDatabase {
   url: string;
   /** Undefined when only DATABASE_URL is set: then nothing is deployed and no club can be made. */
   migrationUrl: string | undefined;
+  /** The superuser, of the embedded server only. */
+  adminUrl?: string;
   /** Reads the schema audit; the service's own login where no other is known. */
   auditUrl: string;
   /** Whether it is the embedded one. */
@@ -47,6 +49,7 @@ export async function openDatabase(config: DevelopmentConfig): Promise<Developme
   return {
     url: server.url(DATABASE, 'club_api', server.password),
     migrationUrl,
+    adminUrl: server.url(DATABASE),
     auditUrl: server.url(DATABASE, 'club_auditor', server.password),
     embedded: true,
     stop: () => server.stop(),

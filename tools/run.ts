@@ -30,7 +30,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   const database = await openDatabase(config);
   stops.unshift(database.stop);
   if (database.migrationUrl !== undefined) {
-    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl });
+    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl, adminUrl: database.adminUrl });
   }
 
   let issuer: Issuer | undefined;

@@ -34,8 +34,8 @@ export interface Page {
   complaints: string[];
   /** Runs an expression in the page, and answers with what it comes to. */
   evaluate<Value>(expression: string): Promise<Value>;
-  /** Waits until an expression in the page is true, or until there is no hope of it. */
-  until(expression: string, isHopeless?: () => boolean): Promise<void>;
+  /** Waits until an expression in the page has a value that counts as true, and answers with it; or until there is no hope of it. */
+  until(expression: string, isHopeless?: () => boolean): Promise<unknown>;
   /** Clicks where the first element is that fits, as a mouse would. */
   click(selector: string): Promise<void>;
   /** Shows the page in so many pixels, in light or dark. */
@@ -121,8 +121,9 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
     const until: Page['until'] = async (expression, isHopeless = () => false) => {
       const deadline = Date.now() + PATIENCE_MS;
       for (; Date.now() < deadline && !isHopeless(); await sleep(50)) {
-        if (await evaluate(expression)) {
-          return;
+        const found = await evaluate(expression);
+        if (found) {
+          return found;
         }
       }
       throw new Error(`This did not come true: ${expression}. ${complaints.join(' ')}`);
@@ -141,8 +142,7 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
         const isStill = element && String(place()) === String(before);
         return isStill && element.contains(document.elementFromPoint(...before)) ? before : null;
       })()`;
-      await until(`${find}.then((place) => place !== null)`);
-      const [x, y] = await evaluate<[number, number]>(find);
+      const [x, y] = (await until(find)) as [number, number];
       for (const type of ['mousePressed', 'mouseReleased']) {
         await ask('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
       }

@@ -35,6 +35,9 @@
       ...people.map(({ label }) => new Option(label)),
       new Option('Yourself: press Authorize', ''),
     );
+    // An Admin, who may do everything that the page shows.
+    const admin = people.findIndex(({ label }) => label.includes('Admin of'));
+    select.selectedIndex = Math.max(admin, 0);
     const remembered = localStorage.getItem(REMEMBERED);
     if ([...select.options].some(({ value }) => value === remembered)) {
       select.value = remembered;
