@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Test } from 'tap';
@@ -53,6 +54,11 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
     makeClub: (slug = `club-${++clubs}`) =>
       provisionClub(migrationUrl, { name: `Club ${slug}`, slug, timeZone: 'Europe/Berlin' }),
   };
+}
+
+/** Whether this machine has psql, which is no part of the embedded PostgreSQL. */
+export function hasPsql(): boolean {
+  return spawnSync('psql', ['--version']).status === 0;
 }
 
 async function connect(url: string): Promise<pg.Client> {

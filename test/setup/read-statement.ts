@@ -4,7 +4,11 @@ import type { Query, Statement } from '../../src/database/sql.js';
 import { type Caller, readDirectory, readInTenant } from '../../src/database/tenant-context.js';
 
 /** The one statement that the service sends for a read: inside a club, or of the directory for a list of clubs. */
-export async function readStatementOf(asker: Caller | string[], query: Query<unknown>): Promise<Statement> {
+export async function readStatementOf(
+  asker: Caller | string[],
+  query: Query<unknown>,
+  name = 'list',
+): Promise<Statement> {
   const sent: Statement[] = [];
   const database = {
     read: async (entry: Entry<never>, asked: Query<unknown>, options: ReadOptions) => {
@@ -13,8 +17,8 @@ export async function readStatementOf(asker: Caller | string[], query: Query<unk
     },
   } as unknown as Database;
   await (Array.isArray(asker)
-    ? readDirectory(database, asker, 'list', query)
-    : readInTenant(database, asker, 'list', 'shared', query));
+    ? readDirectory(database, asker, name, query)
+    : readInTenant(database, asker, name, 'shared', query));
   return sent[0] as Statement;
 }
 

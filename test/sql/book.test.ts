@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -7,7 +6,8 @@ import t from 'tap';
 import { sqlDirectory } from '../../src/deploy/release.js';
 import { listTasks, taskOrders } from '../../src/tasks/queries.js';
 import { callerOf } from '../setup/caller.js';
-import { readStatementOf, textOf } from '../setup/statements.js';
+import { hasPsql } from '../setup/database.js';
+import { prepared, readStatementOf } from '../setup/read-statement.js';
 import { type Block, blocksOf, isAsPrinted, PAGES, readPage } from './book/blocks.js';
 import { startReader } from './book/reader.js';
 
@@ -16,13 +16,6 @@ const SNAPSHOT_MAJOR = '18';
 
 const reader = await startReader(t);
 const blocks = PAGES.flatMap(blocksOf);
-const hasPsql = (() => {
-  try {
-    return execFileSync('psql', ['--version']).length > 0;
-  } catch {
-    return false;
-  }
-})();
 const needsPsql = ({ language, text }: Block) => language === 'sh' && /\bpsql\b/.test(text);
 
 /** Does what a block says; one that is a file of sql/ is put into the reader's checkout. */
@@ -43,7 +36,8 @@ const [major, fingerprint] = [
 
 // In order, because one leads to the next; a reader without psql leaves out what needs it.
 const surprises = new Map<Block, string>();
-for (const block of blocks.filter((each) => hasPsql || !needsPsql(each))) {
+const isPsqlHere = hasPsql();
+for (const block of blocks.filter((each) => isPsqlHere || !needsPsql(each))) {
   const output = await run(block);
   if (!isAsPrinted(block.printed, output)) {
     surprises.set(block, `${block.place} prints:\n${output}`);
@@ -60,7 +54,7 @@ t.test('what the book says in SQL, done in order, prints what the book prints', 
   t.ok(blocks.length > 40 && blocks.every(({ heading, language }) => heading !== '' || language === 'sh'));
 });
 
-t.test('so does what it says to a shell', { skip: !hasPsql && 'psql is not installed' }, async (t) => {
+t.test('so does what it says to a shell', { skip: !isPsqlHere && 'psql is not installed' }, async (t) => {
   t.same(surprisesOf(needsPsql), []);
   t.ok(blocks.some(needsPsql));
 });
@@ -69,18 +63,9 @@ t.test('the read that the book prepares is the statement of GET /api/tasks', asy
   const [, printed = ''] = /prepare list_tasks as\n(.*?);\n/s.exec(readPage('README.md')) ?? [];
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const folded = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').trim();
-  t.equal(
-    folded(printed),
-    folded(
-      textOf(
-        await readStatementOf(
-          callerOf('11111111-1111-4111-8111-111111111111'),
-          'listTasks',
-          listTasks({}, page),
-        ),
-      ),
-    ),
-  );
+  const caller = callerOf('11111111-1111-4111-8111-111111111111');
+  const { text } = prepared(await readStatementOf(caller, listTasks({}, page), 'listTasks'));
+  t.equal(folded(printed), folded(text));
 });
 
 t.test('the fingerprint of a fresh deploy is that of snapshot.txt', async (t) => {
