@@ -56,7 +56,7 @@ t.test('a body comes with its length or in plain chunks; behind any other nothin
     ['1.1', 'Transfer-Encoding: ,chunked'],
     ['1.1', 'Transfer-Encoding: identity, chunked'],
     ['1.1', 'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked'],
-    // Node reads no body there.
+    // Node 20 reads no body there; later releases refuse the header themselves, and name none.
     ['1.1', 'Transfer-Encoding:', ''],
     ['1.0', 'Transfer-Encoding: chunked'],
     ['1.0', 'Connection: keep-alive\r\nTransfer-Encoding: chunked'],
@@ -66,7 +66,7 @@ t.test('a body comes with its length or in plain chunks; behind any other nothin
       Number.POSITIVE_INFINITY,
     );
     const isClosed = replies[0]?.headers.connection === 'close';
-    if (told(replies).join() !== 'invalid_parameter Transfer-Encoding' || !isClosed) {
+    if (!/^invalid_parameter( Transfer-Encoding)?$/.test(told(replies).join()) || !isClosed) {
       wrong.push([version, lines, text.slice(0, 300)]);
     }
   }
