@@ -54,7 +54,9 @@ create or replace function app.enter(
   tenant_id uuid, user_id text, role app.club_role,
   display_name text, email text, issued_at timestamptz, test_member_id uuid default null
 ) returns table (entered_tenant_id uuid, club_exists boolean, member_id uuid, member_is_current boolean)
-language plpgsql volatile set search_path = ''
+-- Stable: the members and the club are read with the snapshot of the calling statement. A volatile function takes a new
+-- one, and would name a member whose row the rest of that statement cannot see yet.
+language plpgsql stable set search_path = ''
 as $$
 #variable_conflict use_variable
 declare

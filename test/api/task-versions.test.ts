@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import { type Answer, startService } from '../setup/service.js';
 
@@ -23,12 +23,7 @@ const race = async (id: string, sent: number, act: string | null, send: () => Pr
   await session.begin(rival);
   await session.client.query('select from app.tasks where id = $1 for update', [id]);
   const answers = Promise.all(send());
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  const patience = Date.now() + 2_000;
-  while ((await service.db.look(waiting)).length < sent && Date.now() < patience) {
-    await sleep(10);
-  }
-  const blocked = (await service.db.look(waiting)).length;
+  const blocked = await untilWaiting(service.db, sent);
   if (act !== null) {
     await session.client.query(act, [id]);
   }

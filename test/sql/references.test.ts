@@ -1,5 +1,7 @@
 import pg from 'pg';
 import t from 'tap';
+import { untilWaiting } from '../setup/locks.js';
+import { connectAsRuntime } from '../setup/runtime.js';
 import { asAdmin, attempt, makeScene, within } from '../setup/scene.js';
 
 const MISSING = '99999999-9999-4999-8999-999999999999';
@@ -84,3 +86,28 @@ t.test(
     );
   },
 );
+
+t.test('a statement that enters a club sees the member that it enters as, or enters as nobody', async (t) => {
+  const { db, own } = scene;
+  const gate = new pg.Client(db.adminUrl);
+  await gate.connect();
+  t.teardown(() => gate.end());
+  const [reader, newcomer] = [await connectAsRuntime(t, db), await connectAsRuntime(t, db)];
+  const caller = { clubId: own.id, subject: 'late', role: 'Member' as const };
+  // The statement has its snapshot when it waits at the gate, and enters after the newcomer's commit.
+  const read = () =>
+    reader.client.query(
+      `with gate as materialized (select pg_advisory_xact_lock_shared(1)),
+         entry as materialized (select entered.* from gate, app.enter($1, $2, $3, null, null, null) as entered)
+       select entry.member_id is not null as entered, (select count(*)::int from app.members where id = entry.member_id) as seen
+       from entry`,
+      [caller.clubId, caller.subject, caller.role],
+    );
+  await gate.query('select pg_advisory_lock(1)');
+  const early = read();
+  t.equal(await untilWaiting(db, 1), 1);
+  await newcomer.join(caller);
+  await gate.query('select pg_advisory_unlock(1)');
+  t.same((await early).rows, [{ entered: false, seen: 0 }]);
+  t.same((await read()).rows, [{ entered: true, seen: 1 }]);
+});

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
+import { untilWaiting } from '../setup/locks.js';
 import { type Caller, connectAsRuntime, type Outcome, type RuntimeSession } from '../setup/runtime.js';
 import { countsOf, insertShift } from '../setup/shifts.js';
 
@@ -34,18 +34,6 @@ const cancel = ({ caller, session }: Someone, id: string) =>
 
 const makeShift = (capacity: number) => insertShift(holder, manager, capacity);
 
-/** Waits until so many sessions wait for a lock; not for ever, so that a lock that is missing shows as a failure. */
-async function untilWaiting(sessions: number): Promise<void> {
-  const deadline = Date.now() + 2_000;
-  for (let waiting = 0; waiting < sessions && Date.now() < deadline; await sleep(5)) {
-    const [row] = await db.look<{ waiting: number }>(
-      `select count(*)::int as waiting from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    waiting = row?.waiting ?? 0;
-  }
-}
-
 /**
  * Has callers come, one after another, to a shift that somebody has locked; once all of them wait, the holder
  * runs a statement on it and commits.
@@ -62,7 +50,7 @@ async function whileHeld(
   const outcomes: Promise<Outcome>[] = [];
   for (const come of callers) {
     outcomes.push(come(id));
-    await untilWaiting(outcomes.length);
+    await untilWaiting(db, outcomes.length);
   }
   await holder.client.query(meanwhile, [id]);
   await holder.client.query('commit');

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestDatabase } from './database.js';
+
+/**
+ * Waits until so many sessions of the database wait for a lock.
+ *
+ * @returns how many wait: fewer after two seconds, so that a lock that is missing fails the test
+ */
+export async function untilWaiting(db: TestDatabase, sessions: number): Promise<number> {
+  for (const deadline = Date.now() + 2_000; ; await sleep(5)) {
+    const [row] = await db.look<{ waiting: number }>(
+      `select count(*)::int as waiting from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    const waiting = row?.waiting ?? 0;
+    if (waiting >= sessions || Date.now() > deadline) {
+      return waiting;
+    }
+  }
+}
