@@ -4,7 +4,6 @@ import { until, untilAtRest } from '../setup/caller.js';
 import { type Answer, type Person, startService } from '../setup/service.js';
 
 const SIZE = 4;
-const STORM_MS = 8_000;
 const service = await startService(t, {}, async ({ url }) => ({
   ...{ url, size: SIZE },
   ...{ prepare: true, readsPerConnection: 8 },
@@ -38,8 +37,11 @@ t.test(
     const statuses = new Map<string, number>();
     const foreign: unknown[] = [];
     const broken: unknown[] = [];
-    const end = Date.now() + STORM_MS;
     let kills = 0;
+    const count = (kind: string) => statuses.get(kind) ?? 0;
+    // The kills go on until enough of everything was seen.
+    const goesOn = () =>
+      kills < 150 || count('write 503') < 1 || count('write 201') <= 50 || count('read 200') <= 50;
 
     const note = (kind: string, { status, body }: Answer) => {
       statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
@@ -48,7 +50,7 @@ t.test(
       }
     };
     const write = async ({ slug, manager, acknowledged }: Club, worker: number) => {
-      for (let turn = 0; Date.now() < end; turn += 1) {
+      for (let turn = 0; goesOn(); turn += 1) {
         const title = `${slug}-${worker}-${turn}`;
         const answer = await manager.post('/api/tasks', { title });
         note('write', answer);
@@ -61,7 +63,7 @@ t.test(
       }
     };
     const read = async ({ slug, id, manager, acknowledged }: Club) => {
-      while (Date.now() < end) {
+      while (goesOn()) {
         const list = await manager.get('/api/tasks?limit=20');
         note('read', list);
         const tasks: { id: string; title: string }[] = list.status === 200 ? list.body : [];
@@ -77,7 +79,7 @@ t.test(
       }
     };
     const kill = async () => {
-      while (Date.now() < end) {
+      while (goesOn()) {
         const pids = await backends();
         const pid = pids[Math.floor(Math.random() * pids.length)];
         if (pid !== undefined) {
@@ -98,11 +100,6 @@ t.test(
     await Promise.all([...work, kill()]);
     t.comment(`${kills} kills: ${JSON.stringify([...statuses])}`);
 
-    t.ok(kills > 20 && (statuses.get('write 503') ?? 0) > 0, 'the kills hit writes');
-    t.ok(
-      (statuses.get('write 201') ?? 0) > 50 && (statuses.get('read 200') ?? 0) > 50,
-      'the service went on',
-    );
     t.same(foreign, []);
     t.same(broken, []);
     t.same(await untilAtRest(service.database), { inUse: 0, queued: 0 });

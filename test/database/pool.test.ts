@@ -530,11 +530,11 @@ for (const size of [1, 3]) {
     };
     const stream = Array.from({ length: 40 }, (_, number) => read(`club ${number % 2}`));
     await sleep(100);
-    let longest = 0;
+    let passed = 0;
     for (let write = 0; write < 20; write += 1) {
-      const start = performance.now();
+      const before = reads;
       const lease = await pool.acquire('exclusive', `club ${write % 2}`);
-      longest = Math.max(longest, performance.now() - start);
+      passed = Math.max(passed, reads - before);
       await sleep(2);
       pool.release(lease);
     }
@@ -542,7 +542,7 @@ for (const size of [1, 3]) {
     await sleep(100);
     isOver = true;
     await Promise.all(stream);
-    t.ok(longest < 500, `${longest} ms`);
+    t.ok(passed <= 80, `of 40 readers, ${passed} reads ended in the meantime`);
     t.ok(reads > before, 'and the reads go on');
     t.same(pool.load, AT_REST);
   });
@@ -552,21 +552,23 @@ t.test('a stream of exclusive leases keeps no read waiting, of one connection', 
   const pool = makePool(t, { size: 1, readsPerConnection: 8 });
   await warm(pool);
   let isOver = false;
+  let writes = 0;
   const write = async (tenant: string) => {
     while (!isOver) {
       const lease = await pool.acquire('exclusive', tenant);
       await sleep(2);
       pool.release(lease);
+      writes += 1;
     }
   };
   const stream = ['north', 'north', 'south'].map(write);
-  let longest = 0;
+  let passed = 0;
   for (let read = 0; read < 10; read += 1) {
-    const start = performance.now();
+    const before = writes;
     pool.release(await pool.acquire('shared', 'north'));
-    longest = Math.max(longest, performance.now() - start);
+    passed = Math.max(passed, writes - before);
   }
   isOver = true;
   await Promise.all(stream);
-  t.ok(longest < 500, `${longest} ms`);
+  t.ok(passed <= 6, `of 3 writers, ${passed} leases ended in the meantime`);
 });
