@@ -96,7 +96,7 @@ export async function buildApp(
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });
-  await app.register(docsPage, { addition });
+  await app.register(docsPage, { isDevelopment: config.isDevelopment, addition });
   await app.register(problemPages, { catalogue });
   await app.register(audit, { database, times: auditTimes });
   await app.register(health, {

@@ -147,6 +147,8 @@ export interface ServerConfig {
   /** Whose pages may read the answers; none without CORS. */
   corsOrigins: string[];
   testUserHeader: boolean;
+  /** Whether a developer runs it, for whom GET / leads to the reference. */
+  isDevelopment: boolean;
 }
 
 /**
@@ -181,6 +183,7 @@ export function readServerConfig(
     trustProxy: variables.TRUST_PROXY,
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',
+    isDevelopment: variables.NODE_ENV === 'development',
   };
 }
 

@@ -71,10 +71,11 @@ const PAGE = `<!doctype html>
  * The page of the document, at /docs: Swagger UI with its own files, fit for phones, light or dark as the system of the
  * reader is. The files are read once, at the start.
  *
+ * @param isDevelopment whether GET / leads to the page; in production it says where the page is
  * @param addition what a development command brings; its hooks and routes are those of this page alone
  */
-export const docsPage = plugin<{ addition: FastifyPluginAsync | null }>(
-  async (app, { addition }) => {
+export const docsPage = plugin<{ isDevelopment: boolean; addition: FastifyPluginAsync | null }>(
+  async (app, { isDevelopment, addition }) => {
     await app.register(async (page) => {
       page.addHook('onRequest', async (_request, reply) => {
         reply.header('content-security-policy', DOCS_CSP);
@@ -96,9 +97,9 @@ export const docsPage = plugin<{ addition: FastifyPluginAsync | null }>(
         if (pathOf(url) !== '/') {
           throw new Problem(routeNotFound);
         }
-        return addition === null
-          ? reply.type('text/plain; charset=utf-8').send(`${TITLE}. The reference is at /docs.\n`)
-          : reply.redirect('/docs');
+        return isDevelopment
+          ? reply.redirect('/docs')
+          : reply.type('text/plain; charset=utf-8').send(`${TITLE}. The reference is at /docs.\n`);
       });
       for (const path of ['/docs', '/docs/']) {
         page.get(path, { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>

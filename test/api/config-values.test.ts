@@ -56,7 +56,19 @@ t.test('every setting arrives, and what a command provides stands over the envir
       },
     },
     testUserHeader: true,
+    isDevelopment: false,
   });
+});
+
+t.test('only NODE_ENV=development is development', (t) => {
+  for (const [name, isDevelopment] of [
+    ['development', true],
+    ['test', false],
+    ['production', false],
+  ] as const) {
+    t.equal(readServerConfig({}, { ...production, NODE_ENV: name }).isDevelopment, isDevelopment, name);
+  }
+  t.end();
 });
 
 t.test('a value that does not fit is refused by the name of its variable', async (t) => {

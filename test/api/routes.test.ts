@@ -54,6 +54,19 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
   }
 });
 
+t.test('GET / leads to the reference in development, and says where it is in production', async (t) => {
+  for (const method of ['GET', 'HEAD'] as const) {
+    const said = await service.send(method, '/');
+    t.match(said, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+    t.equal(said.text, method === 'GET' ? 'Club Management Service. The reference is at /docs.\n' : '');
+  }
+  const development = await startService(t, { isDevelopment: true });
+  t.match(await development.send('GET', '/'), { status: 302, headers: { location: '/docs' } });
+  t.match(await service.send('POST', '/'), { status: 405, headers: { allow: 'GET, HEAD' } });
+  const { body: document } = await service.send('GET', '/openapi.json');
+  t.equal(document.paths['/'], undefined, 'it is no part of the API');
+});
+
 t.test('a path has the same methods in every spelling', async (t) => {
   t.equal((await anna.get('/api/task%73')).status, 200);
   t.match(await anna.put('/api/task%73', {}), { status: 405, headers: { allow: 'GET, HEAD, POST' } });

@@ -62,7 +62,10 @@ const straight = async ({ url }: TestDatabase) => ({ url, size: 4, prepare: true
 export async function startService(
   t: Test,
   settings: Partial<
-    Pick<ServerConfig, 'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins' | 'metrics' | 'trustProxy'>
+    Pick<
+      ServerConfig,
+      'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins' | 'metrics' | 'trustProxy' | 'isDevelopment'
+    >
   > = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
   log?: DestinationStream,
@@ -90,6 +93,7 @@ export async function startService(
     corsOrigins: [],
     metrics: undefined,
     testUserHeader: false,
+    isDevelopment: false,
     ...settings,
   };
   const database = new Database(config.database);
