@@ -5,6 +5,7 @@
  * by the same settings. It runs only with NODE_ENV=development; the service itself never imports this folder.
  */
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfigurationError,
   type DevelopmentConfig,
@@ -20,6 +21,9 @@ import { type Issuer, signToken, startIssuer } from './issuer.js';
 import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
 
 type Stop = () => Promise<void>;
+
+/** A browser keeps a spare connection, on which it may never ask; for that nobody waits longer than this. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   if (config.NODE_ENV !== 'development') {
@@ -43,7 +47,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }) };
   const people = issuer && demoDocs(issuer, config.AUTH_AUDIENCE.split(','));
   const close = await start(readServerConfig(provided), people);
-  stops.unshift(() => close(0));
+  stops.unshift(() => Promise.race([close(0), sleep(CLOSE_TIMEOUT_MS)]));
   console.log(await welcome(config, issuer));
 }
 
