@@ -14,22 +14,43 @@ import { TITLE } from './openapi.js';
 const FILES = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
 };
 const directory = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** On a phone, what is too wide scrolls by itself, and the column of links goes: no operation has any. */
+/** The mark of the service: the icon of the page, and beside its title. */
+const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">
+<rect width="32" height="32" rx="8" fill="#0b57b0"/>
+<path d="M22.5 11a8 8 0 1 0 0 10" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/>
+<circle cx="16" cy="16" r="2.5" fill="#fff"/>
+</svg>
+`;
+
+/**
+ * A UUID is shown whole, the focus is visible everywhere, and on a phone what is too wide scrolls by itself. The choice of
+ * servers and the column of links go: there is one server, and no operation has links.
+ */
 const STYLE = `
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; --focus: #0b57b0; }
+html.dark-mode { --focus: #8ab8f5; }
 body { margin: 0; background: #fafafa; }
 html.dark-mode body { background: #1c2022; }
+body :focus-visible { outline: 2px solid var(--focus) !important; outline-offset: 2px; }
 .swagger-ui .info { margin: 32px 0 16px; }
+.swagger-ui .info .title::before { content: url(/docs/mark.svg); margin-right: 12px; vertical-align: -2px; }
+.swagger-ui .scheme-container .schemes > .schemes-server-container, .swagger-ui .response-col_links { display: none; }
+.swagger-ui .scheme-container .schemes { justify-content: flex-end; }
+.swagger-ui .parameters-col_description input { max-width: 26em; }
+.swagger-ui .highlight-code:has(.download-contents) > pre { padding-bottom: 48px !important; }
+.swagger-ui table.headers td { padding-right: 12px; }
 @media (max-width: 640px) {
-  .swagger-ui .response-col_links { display: none; }
   .swagger-ui .opblock .table-container, .swagger-ui .responses-inner { overflow-x: auto; padding: 12px; }
   .swagger-ui .wrapper { padding: 0 8px; }
   .swagger-ui .markdown p { line-height: 1.8; }
-  .swagger-ui table.parameters td { padding-right: 8px; overflow-wrap: anywhere; }
+  .swagger-ui .info .title { font-size: 26px; }
+  .swagger-ui table.parameters thead { display: none; }
+  .swagger-ui table.parameters tbody, .swagger-ui table.parameters tr, .swagger-ui table.parameters td { display: block; }
+  .swagger-ui table.parameters td { padding: 4px 0; overflow-wrap: anywhere; }
+  .swagger-ui .parameters-col_description input { font-size: 14px; }
 }
 `;
 
@@ -55,7 +76,7 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${TITLE}</title>
-<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+<link rel="icon" type="image/svg+xml" href="/docs/mark.svg">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 <link rel="stylesheet" href="/docs/page.css">
 </head>
@@ -90,6 +111,7 @@ export const docsPage = plugin<{ isDevelopment: boolean; addition: FastifyPlugin
       for (const [name, type] of Object.entries(FILES)) {
         serve(`/docs/${name}`, type, await readFile(join(directory, name)));
       }
+      serve('/docs/mark.svg', 'image/svg+xml', Buffer.from(MARK));
       serve('/docs/page.css', 'text/css; charset=utf-8', Buffer.from(STYLE));
       serve('/docs/page.js', 'text/javascript; charset=utf-8', Buffer.from(SCRIPT));
       page.get('/', { schema: { hide: true, querystring: NoQuery } }, async ({ url }, reply) => {

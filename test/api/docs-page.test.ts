@@ -5,7 +5,7 @@ import t from 'tap';
 import { type Page, startBrowser } from '../setup/browser.js';
 import { freePort } from '../setup/free-port.js';
 import { AUDIENCE, startService } from '../setup/service.js';
-import { element, isThere, statusOf, tryOut } from '../setup/try-out.js';
+import { element, isThere, shownStatus, tryAgain, tryOut } from '../setup/try-out.js';
 import { prepareCommands } from '../tools/fixtures/commands.js';
 
 const NORTH = '11111111-1111-4111-8111-111111111111';
@@ -14,7 +14,6 @@ const NEVER = '00000000-0000-4000-8000-000000000000';
 const PHONE_PX = 390;
 const LIST = '#operations-Tasks-listTasks';
 const CONTROL = '#demo-people select';
-const STATUS = statusOf(LIST);
 
 const browser = await startBrowser(t);
 const commands = await prepareCommands(t);
@@ -43,14 +42,8 @@ const writeClub = (id: string) =>
 
 /** Sends what is open again; answers with the command that the page shows for it. */
 async function sendAgain(): Promise<{ status: string; command: string }> {
-  await page.click(`${LIST} .btn-clear`);
-  await page.until(`${element(STATUS)} === null`);
-  await page.click(`${LIST} .execute`);
-  await page.until(isThere(STATUS));
-  return page.evaluate(`({
-    status: ${element(STATUS)}.innerText.trim(),
-    command: ${element(`${LIST} .curl-command`)}.innerText,
-  })`);
+  const status = await tryAgain(page, LIST);
+  return { status, command: await page.evaluate(`${element(`${LIST} .curl-command`)}.innerText`) };
 }
 
 async function actAs(label: string): Promise<{ status: string; command: string }> {
@@ -95,6 +88,17 @@ t.test('the first click is answered with 200, and one that sends a body with 201
   t.equal(page.requests.filter((url) => url.startsWith(`${commands.url}/api/tasks`)).length, 1);
 });
 
+t.test('it is the page of the service: its name and mark, and nothing of another maker', async (t) => {
+  t.equal(await page.evaluate('document.title'), 'Club Management Service');
+  t.match(await page.evaluate(`${element('.info .title')}.innerText`), /^Club Management Service/);
+  const icon = await fetch(await page.evaluate<string>(`${element('link[rel=icon]')}.href`));
+  t.match([icon.status, await icon.text()], [200, /^<svg /]);
+  for (const selector of ['.topbar', 'img[alt*=Swagger]', 'a[href*=fastify]']) {
+    t.equal(await page.evaluate(isThere(selector)), false, selector);
+  }
+  t.equal(await page.evaluate(`${element('.schemes-server-container')}.offsetHeight`), 0, 'no choice of one');
+});
+
 t.test('whoever is chosen next asks with their own token and club, what is open already too', async (t) => {
   const cleo = await actAs('Cleo Costa: Manager of Tennis Club South');
   t.match([cleo.status, subjectIn(cleo.command)], ['200', 'cleo']);
@@ -123,9 +127,43 @@ t.test('who was chosen stays chosen when the page is loaded anew, in dark and on
     t.match(await page.evaluate(`${element(CONTROL)}.value`), /^Ben Brandt/);
     t.equal(await tryTasks(page), '200', scheme);
     t.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE_PX, 'nothing is too wide');
+    const club = element(`${LIST} tr[data-param-name="X-Tenant-Id"] input`);
+    t.equal(await page.evaluate(`${club}.scrollWidth <= ${club}.clientWidth`), true, 'an id is shown whole');
     const isDark = await page.evaluate(`document.documentElement.classList.contains('dark-mode')`);
     t.equal(isDark, scheme === 'dark');
   }
+});
+
+t.test('without a mouse: Tab leads to everything, the focus is seen, and Enter presses', async (t) => {
+  const operation = '#operations-Clubs-listMyClubs';
+  await page.show(1_280, 900, 'light');
+  await page.until(`${isThere(CONTROL)} && ${isThere(operation)}`);
+  const goTo = async (selector: string) => {
+    for (let presses = 1; presses <= 20; presses += 1) {
+      await page.press('Tab');
+      const [outline, isHere] = await page.evaluate<[string, boolean]>(
+        `[getComputedStyle(document.activeElement).outlineStyle, document.activeElement.matches('${selector}')]`,
+      );
+      t.equal(outline, 'solid', `on the way to ${selector}`);
+      if (isHere) {
+        return;
+      }
+    }
+    t.fail(`Tab does not lead to ${selector}`);
+  };
+  await goTo(CONTROL);
+  await goTo('.btn.authorize');
+  for (const button of ['.opblock-summary-control', '.try-out__btn', '.execute']) {
+    await page.until(isThere(`${operation} ${button}`));
+    await goTo(`${operation} ${button}`);
+    const top = `${element(`${operation} ${button}`)}.getBoundingClientRect().top`;
+    t.ok(
+      await page.evaluate(`${top} >= ${element('#demo-people')}.offsetHeight`),
+      'the control covers no focus',
+    );
+    await page.press('Enter');
+  }
+  t.equal(await shownStatus(page, operation), '200');
 });
 
 t.test('the page asks nobody but the service, and the browser has nothing to complain about', async (t) => {

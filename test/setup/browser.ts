@@ -38,6 +38,8 @@ export interface Page {
   until(expression: string, isHopeless?: () => boolean): Promise<unknown>;
   /** Clicks where the first element is that fits, as a mouse would. */
   click(selector: string): Promise<void>;
+  /** Presses a key, where the focus is. */
+  press(key: 'Tab' | 'Enter' | 'Escape'): Promise<void>;
   /** Shows the page in so many pixels, in light or dark. */
   show(width: number, height: number, scheme: 'light' | 'dark'): Promise<void>;
   /** A picture of what is shown: a PNG. */
@@ -147,6 +149,13 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
         await ask('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
       }
     };
+    const press: Page['press'] = async (key) => {
+      const code = { Tab: 9, Enter: 13, Escape: 27 }[key];
+      const event = { key, code: key, windowsVirtualKeyCode: code, ...(key === 'Enter' && { text: '\r' }) };
+      for (const type of ['keyDown', 'keyUp']) {
+        await ask('Input.dispatchKeyEvent', { type, ...event });
+      }
+    };
     const show: Page['show'] = async (width, height, scheme) => {
       const mobile = width < 600;
       await ask('Emulation.setDeviceMetricsOverride', { width, height, mobile, deviceScaleFactor: 1 });
@@ -156,7 +165,7 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
     };
     const picture = async () => Buffer.from((await ask('Page.captureScreenshot')).data, 'base64');
     await ask('Page.navigate', { url });
-    return { requests, complaints, evaluate, until, click, show, picture };
+    return { requests, complaints, evaluate, until, click, press, show, picture };
   };
   return { open };
 }

@@ -13,6 +13,19 @@ export async function tryOut(page: Page, operation: string): Promise<string> {
   await page.click(`${operation} .opblock-summary-control`);
   await page.click(`${operation} .try-out__btn`);
   await page.click(`${operation} .execute`);
+  return shownStatus(page, operation);
+}
+
+/** Sends what is open again; answers with the status. */
+export async function tryAgain(page: Page, operation: string): Promise<string> {
+  await page.click(`${operation} .btn-clear`);
+  await page.until(`${element(statusOf(operation))} === null`);
+  await page.click(`${operation} .execute`);
+  return shownStatus(page, operation);
+}
+
+/** The status of the answer, once there is one. */
+export async function shownStatus(page: Page, operation: string): Promise<string> {
   await page.until(isThere(statusOf(operation)));
   return page.evaluate(`${element(statusOf(operation))}.innerText.trim()`);
 }

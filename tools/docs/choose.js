@@ -8,12 +8,14 @@
   const REMEMBERED = 'demo-person';
   const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
   const STYLE = `
+    html { scroll-padding-top: 60px; }
     #demo-people { position: sticky; top: 0; z-index: 9; padding: 8px 20px; font: 14px sans-serif;
       color: #3b4151; background: #e8f3ff; border-bottom: 1px solid #8ab4e0; }
     #demo-people label { display: flex; gap: 8px; align-items: center; max-width: 1420px; margin: auto; }
     #demo-people span { white-space: nowrap; }
     #demo-people select { flex: 0 1 auto; min-width: 0; padding: 6px; font: inherit; color: inherit;
       background: #fff; border: 1px solid #8ab4e0; border-radius: 4px; }
+    @media (max-width: 640px) { #demo-people { padding: 8px; } }
     .dark-mode #demo-people { color: #e4e6e6; background: #1b2a3a; border-color: #3d5a78; }
     .dark-mode #demo-people select { background: #14202c; border-color: #3d5a78; }
   `;
