@@ -9,6 +9,8 @@ export const ANNA = { id: '019557d1-7660-7749-8b0b-db8d39042ddd', name: 'Anna Al
 export const BEN = { id: '01957a3d-69c0-7963-9a0e-391710bc2a24', name: 'Ben Brandt' };
 export const TASK_ID = '019d4d0b-9d20-7082-8524-56680d21b90d';
 export const SHIFT_ID = '019d48ea-2e00-7f9f-9200-578b0737e037';
+/** A shift with a place of the caller's, which the first one has not: so signing up and cancelling both succeed. */
+export const SIGNED_UP_SHIFT_ID = '019d48f3-55c0-72e7-83d8-8f3c56968d21';
 
 /** As a list gives it out in its Link header. */
 export const CURSOR =

@@ -2,7 +2,7 @@ import { Database } from '../src/database/database.js';
 import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
 import { withClient } from '../src/deploy/client.js';
 import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
-import { ANNA, BEN, CLUB_ID, SHIFT_ID, TASK_ID } from '../src/examples.js';
+import { ANNA, BEN, CLUB_ID, SHIFT_ID, SIGNED_UP_SHIFT_ID, TASK_ID } from '../src/examples.js';
 import type { Role } from '../src/roles.js';
 import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
@@ -104,6 +104,7 @@ async function giveExampleIds(adminUrl: string): Promise<void> {
     await client.query('begin; set local session_replication_role = replica');
     await replace('tasks', 'title', 'Order new oars', TASK_ID, []);
     await replace('shifts', 'title', 'Boathouse cleaning', SHIFT_ID, ['shift_signups.shift_id']);
+    await replace('shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID, ['shift_signups.shift_id']);
     const ofMembers = [
       'tasks.assignee_id',
       'tasks.created_by_id',
@@ -132,8 +133,11 @@ async function makeShifts(as: As): Promise<void> {
     const shift = await as('anna', 'north', (tx) => insertShift(tx, shiftOf(title, 7)));
     ids.set(title, shift.id);
   }
-  for (const title of ['Regatta catering', 'Jetty repair'] as const) {
-    for (const subject of ['ben', 'cleo']) {
+  for (const [title, subjects] of [
+    ['Regatta catering', ['dora', 'cleo']],
+    ['Jetty repair', ['ben', 'cleo']],
+  ] as const) {
+    for (const subject of subjects) {
       await as(subject, 'north', (tx) => signUp(tx, ids.get(title) as string));
     }
   }

@@ -44,7 +44,8 @@ function fill(path: string, { parameters = [] }: Operation, variables: Map<strin
     return path;
   }
   const name = `${path.split('/')[2]?.replace(/s$/, '')}Id`;
-  variables.set(name, String(id.example));
+  // One row for all of them: what a request makes, those behind it find.
+  variables.set(name, variables.get(name) ?? String(id.example));
   return path.replace('{id}', `{{${name}}}`);
 }
 

@@ -54,18 +54,23 @@ body :focus-visible { outline: 2px solid var(--focus) !important; outline-offset
 }
 `;
 
-/** Without the layout of the standalone preset, so without its bar on top. */
+/**
+ * Without the layout of the standalone preset, so without its bar on top. Deletes come last, those of what is below another
+ * resource before it: from top to bottom, each operation finds what it speaks of.
+ */
 const SCRIPT = `
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);
 follow();
+const deletes = (operation) => operation.get('method') === 'delete' ? 1 / operation.get('path').length : 0;
 window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#swagger-ui',
   deepLinking: true,
   validatorUrl: null,
   persistAuthorization: true,
+  operationsSorter: (one, other) => deletes(one) - deletes(other),
   onComplete: () => window.dispatchEvent(new Event('docs-ready')),
 });
 `;

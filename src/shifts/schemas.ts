@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ANNA, BEN, CLUB_ID, SHIFT_ID } from '../examples.js';
+import { ANNA, BEN, CLUB_ID, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../http/pagination.js';
 import {
   Id,
@@ -45,7 +45,7 @@ export const ShiftListDto = Type.Object(listed, {
   examples: [
     exampleRow,
     {
-      id: '019d48f3-55c0-72e7-83d8-8f3c56968d21',
+      id: SIGNED_UP_SHIFT_ID,
       title: 'Regatta catering',
       location: null,
       startsAt: '2031-05-08T06:00:00Z',
@@ -53,7 +53,7 @@ export const ShiftListDto = Type.Object(listed, {
       capacity: 1,
       signupCount: 1,
       freeSlots: 0,
-      isSignedUp: false,
+      isSignedUp: true,
       version: 2,
     },
   ],
@@ -76,7 +76,18 @@ export const ShiftSignupDto = Type.Object(
     memberName: Type.String(),
     createdAt: Timestamp(),
   },
-  { $id: 'ShiftSignupDto', examples: [exampleSignup] },
+  {
+    $id: 'ShiftSignupDto',
+    examples: [
+      {
+        ...exampleSignup,
+        id: '019d52ff-f780-7d31-a1c5-64e0b2f8d913',
+        shiftId: SIGNED_UP_SHIFT_ID,
+        createdAt: '2026-04-03T11:00:00Z',
+      },
+      exampleSignup,
+    ],
+  },
 );
 export type ShiftSignupDto = Static<typeof ShiftSignupDto>;
 
@@ -126,6 +137,8 @@ export const ShiftDetailDto = Type.Object(
 export type ShiftDetailDto = Static<typeof ShiftDetailDto>;
 
 export const ShiftParams = IdParams('shift', exampleRow.id);
+
+export const SignedUpShiftParams = IdParams('shift', SIGNED_UP_SHIFT_ID);
 
 const written = {
   title: TextInput('line', { minLength: 1, maxLength: 200 }),

@@ -123,6 +123,9 @@ t.test('the examples of a shift count right', async (t) => {
   }
   t.match([made.version, made.signups, read.signups.length], [1, [], 2]);
   t.same(read.signups[0], exampleOf('signUp'), 'signing up makes what the shift then shows');
+  const [, other] = exampleOf('listShifts');
+  t.match(exampleOf('getMySignup'), { shiftId: other.id, memberId: me });
+  t.equal(other.isSignedUp, true);
   const { clubId, description, signups, createdById, createdAt, updatedAt, ...row } = read;
   t.same(exampleOf('listShifts')[0], row, 'the list shows the same shift');
 });
@@ -172,12 +175,11 @@ t.test('every parameter is described and has an example that the service takes',
         `${at}: ${value}`,
       );
       if (place === 'path') {
-        const [row = ''] = /^\/api\/\w+\/\{id\}/.exec(path) ?? [];
-        t.equal(
-          value,
-          successes.find((success) => success.path === row && success.method === 'get')?.example.id,
-          at,
-        );
+        const [list = ''] = /^\/api\/\w+/.exec(path) ?? [];
+        const rows = successes.find((success) => success.path === list && success.method === 'get')?.example;
+        // Somebody who has a place cannot take one, and somebody without one cannot cancel it.
+        const isOther = ['getMySignup', 'cancelSignUp'].includes(operationId);
+        t.equal(value, rows[isOther ? 1 : 0].id, at);
       } else if (place === 'query' && name !== 'cursor') {
         query.set(name, String(value));
       }
