@@ -125,8 +125,9 @@ t.test('the nightly script exports, makes one task a night, and reminds', async 
   const provider = createServer(async (request, response) => {
     asked += 1;
     const form = new URLSearchParams((await request.setEncoding('utf8').toArray()).join(''));
-    if (asked === 1) {
-      response.writeHead(503).end();
+    const failure = [503, 429][asked - 1];
+    if (failure !== undefined) {
+      response.writeHead(failure).end();
       return;
     }
     const isRight = form.get('grant_type') === 'client_credentials' && form.get('client_secret') === 'sesame';
@@ -146,7 +147,7 @@ t.test('the nightly script exports, makes one task a night, and reminds', async 
   for (let run = 1; run <= 2; run += 1) {
     const printed = await runModule(project, code, environment);
     t.same(printed, [`mara: "Rake" is due at ${due.dueAt}.`]);
-    t.equal(asked, run + 1, 'one token a run, and a second attempt where the first failed');
+    t.equal(asked, run + 2, 'one token a run, asked for again where that failed for a moment');
   }
   const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');
   t.equal(head, '\uFEFFstarts,title,free', 'a mark of UTF-8, by which spreadsheets know it');
