@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { toInstant } from '../validation/instant.js';
+import { isCalendarDate, toInstant } from '../validation/instant.js';
 import { isCleanText } from '../validation/text.js';
 import { isUuid } from '../validation/uuid.js';
 
@@ -11,11 +11,13 @@ export interface Position {
   id: string;
 }
 
-/** What a sort key is; a cursor with anything else in its place is refused. */
-export type KeyKind = 'instant' | 'text';
+/** The type of the column that a list is sorted by; a cursor with anything else in its place is refused. */
+export type KeyKind = 'instant' | 'text' | 'day' | 'integer' | 'decimal';
 
-/** PostgreSQL's latest instant, which stands for none. */
+/** PostgreSQL's latest instant or day, which stands for none. */
 const INFINITY = 'infinity';
+/** What PostgreSQL's `integer` holds. */
+const MAX_INTEGER = 2_147_483_647;
 
 /**
  * Writes a position as an opaque cursor, bound to its scope: the club, the list, its filters and its order.
@@ -51,7 +53,18 @@ function parse(cursor: string): unknown {
 }
 
 function isKey(key: string, kind: KeyKind): boolean {
-  return kind === 'instant' ? key === INFINITY || toInstant(key) !== null : isCleanText(key, 'line');
+  switch (kind) {
+    case 'instant':
+      return key === INFINITY || toInstant(key) !== null;
+    case 'day':
+      return key === INFINITY || isCalendarDate(key);
+    case 'integer':
+      return /^-?\d{1,10}$/.test(key) && Math.abs(Number(key)) <= MAX_INTEGER;
+    case 'decimal':
+      return /^-?\d{1,30}(\.\d{1,30})?$/.test(key);
+    case 'text':
+      return isCleanText(key, 'line');
+  }
 }
 
 function digest(scope: string): string {

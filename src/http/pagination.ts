@@ -129,7 +129,7 @@ export function answerPage<Row>(
     // Behind the first question mark another is a letter like any (RFC 3986, 3.4).
     const [, ...query] = request.url.split('?');
     const parameters = new URLSearchParams(query.join('?'));
-    const value = last[(order.field ?? 'sortKey') as 'sortKey'] as string;
+    const value = String(last[(order.field ?? 'sortKey') as 'sortKey']);
     const key = order.kind === 'instant' ? toUtc(value) : value;
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${pathOf(request.url)}?${parameters}>; rel="next"`);

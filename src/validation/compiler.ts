@@ -8,7 +8,7 @@ import {
 } from 'ajv';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { didYouMean } from './closest.js';
-import { toInstant } from './instant.js';
+import { isCalendarDate, toInstant } from './instant.js';
 import { isCleanText, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
 
@@ -57,11 +57,6 @@ const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<
   }
   return true;
 };
-
-/** Whether the text is a day of the calendar in the years 1900 to 2199. */
-function isCalendarDate(text: string): boolean {
-  return /^(19|20|21)\d\d-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
-}
 
 /** Splits words at their commas, in place. */
 const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _schema, place) => {

@@ -45,6 +45,11 @@ export function toInstant(text: string): string | null {
   return `${utc.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }
 
+/** Whether the text is a day of the calendar in the years 1900 to 2199. */
+export function isCalendarDate(text: string): boolean {
+  return /^(19|20|21)\d\d-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
+}
+
 function isCalendarTime(
   year: number,
   month: number,

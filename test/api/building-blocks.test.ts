@@ -1,5 +1,6 @@
 import t from 'tap';
 import { problemFromValidation } from '../../src/errors/from-validation.js';
+import { decodeCursor, encodeCursor, type KeyKind } from '../../src/http/cursor.js';
 import { buildValidator } from '../../src/validation/compiler.js';
 import { CalendarDate, Decimal, Strict } from '../../src/validation/schemas.js';
 
@@ -34,3 +35,48 @@ t.test('a decimal number has no more digits than its column, and is written as t
   }
   t.match(faultOf({ ...good, price: 12.5 }), /must be a string/);
 });
+
+t.test(
+  'a cursor is taken back with a key of the type that its list is sorted by, and with no other',
+  async (t) => {
+    const id = '01a21077-73e0-7e4c-b849-bbfc70a69f7b';
+    const isTaken = (key: string, kind: KeyKind) => {
+      try {
+        return decodeCursor(encodeCursor({ key, id }, 'scope'), 'scope', kind).key === key;
+      } catch {
+        return false;
+      }
+    };
+    const keys: Record<KeyKind, { good: string[]; bad: string[] }> = {
+      instant: { good: ['2026-05-01T18:00:00.123456Z', 'infinity'], bad: ['2026-05-01', 'now', '', '5'] },
+      day: {
+        good: ['2026-05-01', 'infinity'],
+        bad: ['2026-02-30', '2026-05-01T18:00:00Z', 'today', '', '5'],
+      },
+      integer: {
+        good: ['0', '-5', '2147483647'],
+        bad: ['2147483648', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
+      },
+      decimal: {
+        good: ['0', '-5', '12.50', '9'.repeat(30)],
+        bad: ['1e400', '.5', '1.', 'NaN', 'Infinity', ''],
+      },
+      text: { good: ['', 'Mow', '2026'], bad: ['\u0000', '\ud800', 'a\nb'] },
+    };
+    for (const [kind, { good, bad }] of Object.entries(keys) as [
+      KeyKind,
+      { good: string[]; bad: string[] },
+    ][]) {
+      t.same(
+        good.filter((key) => !isTaken(key, kind)),
+        [],
+        kind,
+      );
+      t.same(
+        bad.filter((key) => isTaken(key, kind)),
+        [],
+        kind,
+      );
+    }
+  },
+);

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Query } from '../../src/database/sql.js';
+import type { KeyKind } from '../../src/http/cursor.js';
 import type { Order, Page } from '../../src/http/pagination.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
 import { listShifts, shiftOrders } from '../../src/shifts/queries.js';
@@ -111,9 +112,15 @@ const faultsOf = (nodes: Plan[], most = 100) => [
   ...(thrownAway(nodes) > most ? [`${thrownAway(nodes)} rows thrown away`] : []),
 ];
 
+interface List {
+  orders: Record<string, Order>;
+  list: (filters: object, page: Page) => Query<unknown>;
+  middle: Partial<Record<KeyKind, string>>;
+}
+
 // In the middle of what was filled in, so that there is a page behind it.
 const twoDaysAgo = new Date(Date.now() - 48 * 3_600_000).toISOString();
-const LISTS = {
+const LISTS: Record<string, List> = {
   tasks: { orders: taskOrders, list: listTasks, middle: { instant: twoDaysAgo, text: 'Task 5' } },
   shifts: {
     orders: shiftOrders,
@@ -131,7 +138,7 @@ for (const [name, { orders, list, middle }] of Object.entries(LISTS)) {
   t.test(`${name}: a page in any order, the first or a later one, is read from an index`, async (t) => {
     for (const [sort, order] of Object.entries(orders)) {
       for (const descending of [false, true]) {
-        for (const after of [undefined, { key: middle[order.kind], id: anna }]) {
+        for (const after of [undefined, { key: middle[order.kind] as string, id: anna }]) {
           const nodes = await planOf(list({}, pageOf(order, descending, after)));
           t.same(
             faultsOf(nodes),
