@@ -91,6 +91,13 @@ comment on column audit.intended_tenant_columns.relation is 'The table.';
 comment on column audit.intended_tenant_columns.tenant_column is 'The column.';
 comment on column audit.intended_tenant_columns.why is 'Why it is so.';
 
+create view audit.intended_updates ("column", why) with (security_invoker) as values
+  ('app.members.updated_at', 'When a token last changed the row.'),
+  ('app.tasks.state', 'The step of the workflow, which app.guard_task holds.');
+comment on view audit.intended_updates is 'The columns with a default that requests change. Any other default is for the server alone to write.';
+comment on column audit.intended_updates."column" is 'The table and the column.';
+comment on column audit.intended_updates.why is 'What changes it.';
+
 create view audit.intended_reference_tables (relation, why) with (security_invoker) as values
   ('app.task_states', 'The states of the workflow, the same for every club.'),
   ('app.task_transitions', 'The steps of the workflow, the same for every club.'),

@@ -12,7 +12,7 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('grant_tenant_column', 'critical', 'The tenant of a row may be written', 'The floor alone keeps a row from being handed to another club.'),
   ('grant_hand_on', 'critical', 'A privilege may be handed on', 'Who holds what is decided in the chapters.'),
   ('grant_without_policy', 'warning', 'A privilege is held that no policy lets anybody use', 'It waits for a policy that somebody adds one day.'),
-  ('grant_server_column', 'critical', 'The running service may write what only the server writes', 'A column that is filled in by default, an id, an author or a counter, could be made up.'),
+  ('grant_server_column', 'critical', 'The running service may write what only the server writes', 'A column that is filled in by default, an id, an author or a counter, could be made up. What requests change all the same is in audit.intended_updates.'),
   ('operator_function_granted', 'critical', 'A role other than the deploy may call what operators call', 'It makes, closes and changes clubs, or says what the audit compares with.'),
   ('reference_table_writable', 'critical', 'Reference data may be written', 'It is the same for every club: one could change the rules of the others.'),
   ('schema_create', 'critical', 'A role may create in a schema', 'What it puts there may be found before the service''s own objects.'),
@@ -75,7 +75,7 @@ from held
 join pg_attribute as attribute on attribute.attrelid = held.relid and attribute.attname = held.column_name
 where held.purpose = 'runtime' and held.privilege in ('insert', 'update')
   and (attribute.atthasdef or held.privilege = 'update' and held.column_name = 'id')
-  and not (held.privilege = 'update' and held.what in ('app.members.updated_at', 'app.tasks.state'))
+  and not (held.privilege = 'update' and held.what in (select intended.column from audit.intended_updates as intended))
 union all
 select 'operator_function_granted', what, says, revoke_it
 from held
