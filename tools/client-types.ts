@@ -45,15 +45,18 @@ export function describeOperations({ paths }: Document): string {
  */
 export function describeResources({ tags }: Document, files: string[]): string {
   // Health is no resource of a club.
-  const types = tags.map(({ name }) => name).filter((name) => name !== 'Operations');
-  const lines = types.map((type) => {
-    const name = type.toLowerCase();
-    if (!files.includes(`${name}.ts`)) {
+  const names = tags.map(({ name }) => name).filter((name) => name !== 'Operations');
+  const lines = names.map((name) => {
+    // `Boat repairs` are BoatRepairs, client.boatRepairs and boat-repairs.ts.
+    const type = name.replaceAll(/(?:^| )(\w)/g, (_, letter) => letter.toUpperCase());
+    const property = type.charAt(0).toLowerCase() + type.slice(1);
+    const file = name.toLowerCase().replaceAll(' ', '-');
+    if (!files.includes(`${file}.ts`)) {
       throw new Error(
-        `The client lacks client/src/${name}.ts, with ${type} and ${name}Of: see members.ts beside it.`,
+        `The client lacks client/src/${file}.ts, with ${type} and ${property}Of: see members.ts beside it.`,
       );
     }
-    return `export { type ${type}, ${name}Of as ${name} } from '../${name}.js';\n`;
+    return `export { type ${type}, ${property}Of as ${property} } from '../${file}.js';\n`;
   });
   return HEAD + lines.join('');
 }

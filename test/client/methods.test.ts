@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { createClient, type ShiftDetailDto } from '../../client/src/index.js';
+import { describeResources } from '../../tools/client-types.js';
 import { readDocument } from '../../tools/document.js';
 import { rejection } from '../setup/client.js';
 
@@ -79,7 +80,10 @@ t.test(
       ),
     );
     const others = Object.keys(parts).filter((part) => !(part in calls));
-    const sources = await Promise.all(others.map((part) => readFile(`client/src/${part}.ts`, 'utf8')));
+    const fileOf = (part: string) => part.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const sources = await Promise.all(
+      others.map((part) => readFile(`client/src/${fileOf(part)}.ts`, 'utf8')),
+    );
     const used = [
       ...Object.values(calls).flatMap((of) => Object.values(of).map(([operationId]) => operationId)),
       ...sources.flatMap((source) => [...documented.keys()].filter((name) => source.includes(`'${name}'`))),
@@ -161,4 +165,24 @@ t.test('the package has no dependencies, and says what it needs', async (t) => {
   t.match(manifest, { type: 'module', sideEffects: false, license: 'MIT', engines: { node: />=20/ } });
   const entry = (await import('club-management-client')) as Record<string, unknown>;
   t.equal(typeof entry.createClient, 'function', 'its exports lead to what was built');
+});
+
+t.test('a resource of two words has one file, and make snapshot says which one is missing', (t) => {
+  const document = (...names: string[]) => ({
+    tags: names.map((name) => ({ name })),
+    paths: {},
+    components: { schemas: {} },
+  });
+  const lines = describeResources(document('Boat repairs', 'Tasks', 'Operations'), [
+    'boat-repairs.ts',
+    'tasks.ts',
+  ]);
+  t.match(lines, "export { type BoatRepairs, boatRepairsOf as boatRepairs } from '../boat-repairs.js';");
+  t.match(lines, "export { type Tasks, tasksOf as tasks } from '../tasks.js';");
+  t.notMatch(lines, 'perations.js');
+  t.throws(
+    () => describeResources(document('Boat repairs'), ['tasks.ts']),
+    /lacks client\/src\/boat-repairs\.ts, with BoatRepairs and boatRepairsOf/,
+  );
+  t.end();
 });
