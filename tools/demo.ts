@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { Database } from '../src/database/database.js';
 import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
 import { withClient } from '../src/deploy/client.js';
@@ -8,6 +9,7 @@ import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../sr
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
 import { findTask, insertTask, updateTask } from '../src/tasks/queries.js';
 import { TASK_STATES } from '../src/tasks/schemas.js';
+import { readDocument } from './document.js';
 import { type DemoClub, demoCaller, demoClubs, demoPeople, demoRoles } from './people.js';
 
 const HOUR_MS = 3_600_000;
@@ -76,45 +78,78 @@ async function provisionClubs(migrationUrl: string): Promise<boolean> {
 }
 
 /**
- * Gives the rows that the examples of the document speak of their ids, so that “Try it out” on /docs works as it is filled in.
- * No request chooses an id, and no policy lets the owner change one.
+ * Gives the rows that the examples of the document speak of their ids, and makes those that the demo does not have, so that
+ * “Try it out” on /docs works as it is filled in. No request chooses an id, and no policy lets the owner change one.
  */
 async function giveExampleIds(adminUrl: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
-    const replace = async (
-      table: string,
-      column: string,
-      value: string,
-      id: string,
-      references: string[],
-    ) => {
-      const found = await client.query<{ id: string }>(
-        `select id from app.${client.escapeIdentifier(table)} where tenant_id = $1 and ${client.escapeIdentifier(column)} = $2`,
-        [CLUB_ID, value],
-      );
-      const old = found.rows[0]?.id;
-      for (const reference of [`${table}.id`, ...references]) {
-        const [referring = '', key = ''] = reference.split('.');
-        await client.query(
-          `update app.${client.escapeIdentifier(referring)} set ${client.escapeIdentifier(key)} = $1 where ${client.escapeIdentifier(key)} = $2`,
-          [id, old],
-        );
-      }
-    };
     await client.query('begin; set local session_replication_role = replica');
-    await replace('tasks', 'title', 'Order new oars', TASK_ID, []);
-    await replace('shifts', 'title', 'Boathouse cleaning', SHIFT_ID, ['shift_signups.shift_id']);
-    await replace('shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID, ['shift_signups.shift_id']);
-    const ofMembers = [
-      'tasks.assignee_id',
-      'tasks.created_by_id',
-      'shifts.created_by_id',
-      'shift_signups.member_id',
-    ];
-    await replace('members', 'external_user_id', 'anna', ANNA.id, ofMembers);
-    await replace('members', 'external_user_id', 'ben', BEN.id, ofMembers);
+    await replaceId(client, 'tasks', 'title', 'Order new oars', TASK_ID);
+    await replaceId(client, 'shifts', 'title', 'Boathouse cleaning', SHIFT_ID);
+    await replaceId(client, 'shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID);
+    await replaceId(client, 'members', 'external_user_id', 'anna', ANNA.id);
+    await replaceId(client, 'members', 'external_user_id', 'ben', BEN.id);
+    await makeExamples(client);
     await client.query('commit');
   });
+}
+
+/** Gives a row of club north another id, with every key that names it. */
+async function replaceId(client: Client, table: string, column: string, value: string, id: string) {
+  const { rows: keys } = await client.query<{ update: string }>(
+    `select format('update %1$s set %2$I = $1 where tenant_id = $2 and %2$I = (select id from app.%3$I where tenant_id = $2 and %4$I = $3)',
+       conrelid::regclass, attname, $1::text, $2::text) as update
+     from pg_constraint join pg_attribute on attrelid = conrelid and attnum = conkey[2]
+     where contype = 'f' and confrelid = format('app.%I', $1::text)::regclass`,
+    [table, column],
+  );
+  const own = `update app.${table} set id = $1 where tenant_id = $2 and ${column} = $3`;
+  for (const update of [...keys.map(({ update }) => update), own]) {
+    await client.query(update, [id, CLUB_ID, value]);
+  }
+}
+
+/** Makes the row of each example that the demo does not have, as it is when it was just made. */
+async function makeExamples(client: Client): Promise<void> {
+  await client.query(
+    `select set_config('app.tenant_id', $1, true), set_config('app.member_id', $2, true),
+       set_config('app.user_id', 'anna', true), set_config('app.role', 'Admin', true)`,
+    [CLUB_ID, ANNA.id],
+  );
+  const { paths } = await readDocument();
+  for (const [path, { post }] of Object.entries(paths)) {
+    const example = post?.responses['201']?.content?.['application/json']?.example;
+    const id = paths[`${path}/{id}`]?.get?.parameters?.find((parameter) => parameter.in === 'path')?.example;
+    const table = /^\/api\/([\w-]+)$/.exec(path)?.[1]?.replaceAll('-', '_');
+    if (typeof example !== 'object' || example === null || table === undefined) {
+      continue;
+    }
+    const row = { tenant_id: CLUB_ID, ...inSnakeCase({ ...example, id }) };
+    const { rows: columns } = await client.query<{ name: string }>(
+      `select quote_ident(attname) as name from pg_attribute
+       where attrelid = to_regclass('app.' || quote_ident($1)) and attnum > 0 and not attisdropped and attgenerated = ''
+         and attname = any ($2)`,
+      [table, Object.keys(row)],
+    );
+    if (columns.length > 0) {
+      const names = columns.map(({ name }) => name).join(', ');
+      await client.query(
+        `insert into app.${table} (${names}) select ${names} from jsonb_populate_record(null::app.${table}, $1)
+         on conflict do nothing`,
+        [JSON.stringify(row)],
+      );
+    }
+  }
+}
+
+/** The fields of a DTO by the names of their columns. */
+function inSnakeCase(dto: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(dto).map(([name, value]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
 }
 
 /** A member comes into being with the first transaction in a club. */
