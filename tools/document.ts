@@ -19,7 +19,10 @@ export interface Operation {
   requestBody?: { content: Record<string, { schema: { $ref?: string } }> };
   responses: Record<
     string,
-    { headers?: unknown; content?: Record<string, { examples?: Record<string, unknown> }> }
+    {
+      headers?: unknown;
+      content?: Record<string, { example?: unknown; examples?: Record<string, unknown> }>;
+    }
   >;
   security?: unknown[];
 }
@@ -28,7 +31,19 @@ export interface Operation {
 export interface Document {
   tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, { examples?: unknown[] }> };
+  components: {
+    schemas: Record<string, { examples?: unknown[]; properties?: Record<string, Record<string, unknown>> }>;
+  };
+}
+
+/** The path of the list that shows each id of the examples, such as `/api/members` for that of a member. */
+export function listsOfIds({ paths }: Document): Map<string, string> {
+  return new Map(
+    Object.entries(paths).flatMap(([path, { get }]) => {
+      const rows = get?.responses['200']?.content?.['application/json']?.example;
+      return Array.isArray(rows) && path !== '/api/clubs/me' ? rows.map(({ id }) => [id, path] as const) : [];
+    }),
+  );
 }
 
 /** Nobody listens there, and nobody has to: the document is made of the routes. */

@@ -1,4 +1,4 @@
-import type { Document, Operation, Parameter } from './document.js';
+import { type Document, listsOfIds, type Operation, type Parameter } from './document.js';
 
 const HEAD = `# Every operation of the service, to be sent from an editor: the REST Client of Visual Studio Code, JetBrains IDEs and
 # others read this file. \`make run\` starts a service for it, \`make token SUB=anna\` prints a token; ids come from the
@@ -15,8 +15,21 @@ const LEFT_OUT = ['cursor', 'If-Match'];
  * docs/requests.http: every operation of the document with the values of its examples, the ids in variables at the
  * top. Deletes come last, those of what is below another resource before it.
  */
-export function describeRequests({ paths, components }: Document): string {
+export function describeRequests(document: Document): string {
+  const { paths, components } = document;
   const variables = new Map<string, string>();
+  const lists = listsOfIds(document);
+  // An id in a body is that of a row of another list.
+  const link = (line: string) =>
+    line.replace(/"([\da-f-]{36})"/, (text, id) => {
+      const list = lists.get(id);
+      if (list === undefined) {
+        return text;
+      }
+      const name = variableOf(list);
+      variables.set(name, variables.get(name) ?? id);
+      return `"{{${name}}}"`;
+    });
   const sections: { deletes: number; text: string }[] = [];
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
@@ -25,7 +38,7 @@ export function describeRequests({ paths, components }: Document): string {
         `${method.toUpperCase()} {{baseUrl}}${fill(path, operation, variables)}${queryOf(operation)}`,
         ...(operation.security?.length === 0 ? [] : ['Authorization: Bearer {{token}}']),
         ...headersOf(operation, variables),
-        ...bodyOf(operation, components),
+        ...bodyOf(operation, components).map((lines) => lines.split('\n').map(link).join('\n')),
       ];
       sections.push({ deletes: method === 'delete' ? 1 / path.length : 0, text: `\n${lines.join('\n')}\n` });
     }
@@ -43,10 +56,16 @@ function fill(path: string, { parameters = [] }: Operation, variables: Map<strin
   if (id === undefined) {
     return path;
   }
-  const name = `${path.split('/')[2]?.replace(/s$/, '')}Id`;
+  const name = variableOf(path);
   // One row for all of them: what a request makes, those behind it find.
   variables.set(name, variables.get(name) ?? String(id.example));
   return path.replace('{id}', `{{${name}}}`);
+}
+
+/** The variable that holds the id of a row, by the path of the row or of its list: `taskId`. */
+export function variableOf(path: string): string {
+  const noun = path.split('/')[2]?.replace(/s$/, '') ?? '';
+  return `${noun.replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase())}Id`;
 }
 
 function queryOf({ parameters = [] }: Operation): string {

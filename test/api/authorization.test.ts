@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../../src/roles.js';
 import {
   contract,
   type Endpoint,
-  endpoints,
+  endpointsFor,
   MISSING,
   pathOf,
   SHIFT,
@@ -17,6 +17,7 @@ const service = await startService(t);
 const wire = await openWire(service.app);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
+const endpoints = await endpointsFor(service, north);
 const inClubs = endpoints.filter(({ path }) => path !== '/api/clubs/me');
 
 const suffices = (role: Role, least: Role) => ROLES.indexOf(role) >= ROLES.indexOf(least);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { endpoints } from '../setup/endpoints.js';
+import { fit, makeLinked, makers } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
@@ -51,11 +51,12 @@ t.test('a key is 1 to 255 visible characters, once', async (t) => {
 t.test(
   'every endpoint that makes a row takes keys: replayed, refused for another request, in progress',
   async (t) => {
-    const makers = endpoints.filter(({ method, path }) => method === 'POST' && !path.includes(':id'));
     t.ok(makers.length >= 2);
     const admin = service.as('admin', 'Admin', north);
     const memberId = await admin.memberId();
-    for (const { path, body } of makers) {
+    const ids = await makeLinked(service, north);
+    for (const { path, body: example } of makers) {
+      const body = fit(example, ids);
       const refused = await admin.post(path, body, withKey('x'.repeat(256)));
       t.match(refused, { status: 400, body: { code: 'idempotency_key_invalid' } }, path);
       const made = await admin.post(path, body, withKey(`key of ${path}`));

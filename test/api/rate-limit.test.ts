@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Environment } from '../../src/variables.js';
-import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
+import { endpointsFor, MISSING, pathOf } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
@@ -22,7 +22,7 @@ async function inBoth(subject: string, role = 'Member') {
 
 t.test('every operation counts, and beyond the limit it is a 429 that says when to come back', async (t) => {
   const club = await once.db.makeClub();
-  for (const endpoint of endpoints) {
+  for (const endpoint of await endpointsFor(once, club)) {
     const headers = {
       authorization: `Bearer ${await once.token({ sub: `${endpoint.method} ${endpoint.path}`, clubs: { [club]: 'Admin' } })}`,
       'x-tenant-id': club,

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import type { Role } from '../../src/roles.js';
-import { type Operation, readDocument } from '../../tools/document.js';
-import type { Method } from './service.js';
+import { listsOfIds, type Operation, readDocument } from '../../tools/document.js';
+import type { Method, TestService } from './service.js';
 
 /** An id that no row has. */
 export const MISSING = '99999999-9999-4999-8999-999999999999';
@@ -68,11 +68,14 @@ function followRoutes(): { routes: Route[]; stop(): void } {
 /** The routes that services started from now on register, as Fastify announces them. */
 export const watchRoutes = (): Route[] => followRoutes().routes;
 
+const { routes, stop } = followRoutes();
+const document = await readDocument();
+stop();
+const lists = listsOfIds(document);
+
 /** The endpoints that the contract does not name, such as those of a new resource, from their routes and the document. */
-async function furtherEndpoints(): Promise<Endpoint[]> {
-  const { routes, stop } = followRoutes();
-  const { paths, components } = await readDocument();
-  stop();
+function furtherEndpoints(): Endpoint[] {
+  const { paths, components } = document;
   const known = new Set(contract.map(({ method, path }) => `${method} ${path}`));
   return routes
     .filter(({ method, url, policy }) => policy !== undefined && !known.has(`${method} ${url}`))
@@ -94,7 +97,76 @@ async function furtherEndpoints(): Promise<Endpoint[]> {
 }
 
 /** Every endpoint under /api, and the least role it needs. */
-export const endpoints: Endpoint[] = [...contract, ...(await furtherEndpoints())];
+export const endpoints: Endpoint[] = [...contract, ...furtherEndpoints()];
 
 /** The endpoint's path, about an id that no row has. */
 export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);
+
+/** The path of the list of each row that a body names by an id of the document's examples. */
+export function linksOf(body: unknown): string[] {
+  const ids = JSON.stringify(body ?? null).match(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g) ?? [];
+  return ids.flatMap((id) => lists.get(id) ?? []);
+}
+
+/** The endpoints that make a row of a list, each behind those whose rows its example names. */
+export const makers = inOrder(
+  endpoints.filter(({ method, path }) => method === 'POST' && !path.includes(':id')),
+);
+
+/** @throws Error when two name each other's rows, or one names a row that nothing makes */
+function inOrder(waiting: Endpoint[], made = ['/api/members']): Endpoint[] {
+  if (waiting.length === 0) {
+    return [];
+  }
+  const next = waiting.find(({ body }) => linksOf(body).every((list) => made.includes(list)));
+  if (next === undefined) {
+    const names = waiting.map(({ path }) => path).join(', ');
+    throw new Error(`No endpoint makes the rows that the examples of ${names} name.`);
+  }
+  return [
+    next,
+    ...inOrder(
+      waiting.filter((one) => one !== next),
+      [...made, next.path],
+    ),
+  ];
+}
+
+/** The fields of text that whoever makes a row writes as they like. */
+export function textsOf(path: string): string[] {
+  const schema = document.paths[path]?.post?.requestBody?.content['application/json']?.schema;
+  const { properties = {} } = document.components.schemas[schema?.$ref?.split('/').at(-1) ?? ''] ?? {};
+  return Object.keys(properties).filter((name) => properties[name]?.['x-text'] !== undefined);
+}
+
+/** The body with ids of a club's rows, by the path of their list, in the place of those of the examples. */
+export function fit<Body>(body: Body, ids: Record<string, string>): Body {
+  if (linksOf(body).length === 0) {
+    return body;
+  }
+  return JSON.parse(JSON.stringify(body), (_name, value) => ids[lists.get(value) ?? ''] ?? value);
+}
+
+/**
+ * Makes a row of each list that a body names, of its example; each by somebody else, so that no limit is reached.
+ *
+ * @returns the ids by the path of their list
+ */
+export async function makeLinked(service: TestService, clubId: string): Promise<Record<string, string>> {
+  const linked = new Set(endpoints.flatMap(({ body }) => linksOf(body)));
+  const ids: Record<string, string> = {};
+  if (linked.has('/api/members')) {
+    ids['/api/members'] = await service.as('linked', 'Admin', clubId).memberId();
+  }
+  for (const { path, body } of makers.filter(({ path }) => linked.has(path))) {
+    const admin = service.as(`maker of ${path}`, 'Admin', clubId);
+    ids[path] = (await admin.post(path, fit(body, ids))).body.id;
+  }
+  return ids;
+}
+
+/** The endpoints with bodies that this club takes. */
+export async function endpointsFor(service: TestService, clubId: string): Promise<Endpoint[]> {
+  const ids = await makeLinked(service, clubId);
+  return endpoints.map((endpoint) => ({ ...endpoint, body: fit(endpoint.body, ids) }));
+}

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { readDocument } from '../../tools/document.js';
+import { variableOf } from '../../tools/requests.js';
 import type { Method } from '../setup/service.js';
 import { startService } from '../setup/service.js';
 
@@ -52,12 +53,23 @@ t.test('every request of the file is served as it stands, once its variables hav
   ]);
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>
     service.send(method, url, { headers, ...(body ? { body } : {}) });
-  // The ids at the top are those of rows that the file itself makes.
-  for (const request of sections.map((section) => read(section, values))) {
-    const [, noun] = /^\/api\/(\w+)s$/.exec(request.url) ?? [];
-    if (request.method === 'POST' && noun !== undefined) {
-      values.set(`${noun}Id`, (await send(request)).body.id);
+  // The ids at the top are those of rows that the file itself makes; one that names another is made after it.
+  let waiting = sections.filter((section) => {
+    const { method, url } = read(section, values);
+    return method === 'POST' && /^\/api\/[\w-]+$/.test(url);
+  });
+  for (let rounds = waiting.length; rounds > 0; rounds -= 1) {
+    const refused: string[] = [];
+    for (const section of waiting) {
+      const request = read(section, values);
+      const { status, body } = await send(request);
+      if (status === 201) {
+        values.set(variableOf(request.url), body.id);
+      } else {
+        refused.push(section);
+      }
     }
+    waiting = refused;
   }
   const answers: string[] = [];
   for (const section of sections) {
