@@ -120,7 +120,12 @@ t.test('in one’s own club each table allows what it grants, and refuses every 
       const text = table.floor === null ? statement.replace(/where.*?'[^']*'/, '') : statement;
       const outcome = await attempt(api, asAdmin(own.id), text, 'rollback');
       if (rights.includes(verb)) {
-        t.ok('rows' in outcome && outcome.rows > 0, `${verb} on ${table.name}: ${JSON.stringify(outcome)}`);
+        // A key of another row stops a statement that had the right to its own: the row is referred to, or there is one already.
+        const isStopped = 'code' in outcome && ['23001', '23503', '23505'].includes(outcome.code);
+        t.ok(
+          isStopped || ('rows' in outcome && outcome.rows > 0),
+          `${verb} on ${table.name}: ${JSON.stringify(outcome)}`,
+        );
       } else {
         t.same(outcome, { code: NO_RIGHT }, `${verb} on ${table.name}`);
       }

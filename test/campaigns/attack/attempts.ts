@@ -1,8 +1,8 @@
 /** What is tried at each endpoint, by everybody, under every tenant; and what the contract says of it. */
-import { MISSING } from '../../setup/endpoints.js';
+import { fit, MISSING } from '../../setup/endpoints.js';
 import { statusOf } from '../../setup/errors.js';
 import type { Method } from '../../setup/service.js';
-import type { CanaryClub } from './clubs.js';
+import { type CanaryClub, kindOf } from './clubs.js';
 import { type Identity, isInClub, refusalAtDoor, type Tenant } from './identities.js';
 import type { Operation } from './operations.js';
 
@@ -43,8 +43,9 @@ export function attemptsAt(
   tenant: Tenant,
   clubs: { own: CanaryClub; other: CanaryClub },
 ): Attempt[] {
-  const { method, path, body, answer } = operation;
+  const { method, path, answer } = operation;
   const { own, other } = clubs;
+  const body = fit(operation.body, own.rows);
   const door = refusalAtDoor(operation, identity, tenant);
   const hasId = path.includes('{id}');
   const at = (id: string, query = '') => `${path.replace('{id}', id)}${query}`;
@@ -75,9 +76,9 @@ export function attemptsAt(
     for (const id of MALFORMED) {
       tryOut('a malformed id', [{ path: at(id) }], ['invalid_parameter']);
     }
-    // What the role suffices for would change the rows, so only reading is tried then.
+    // What the role suffices for would change the rows, so only reading is tried then. A row may be its member's alone.
     if (door !== undefined || method === 'GET') {
-      tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200]);
+      tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200, answer]);
     }
   } else {
     tryOut('the list', [{ path }], [answer]);
@@ -111,10 +112,12 @@ export function attemptsAt(
 
   // Words that nobody listens to.
   const ids = [MISSING, other.id];
-  for (const claim of CLAIMS.filter((name) => operation.fields?.[name] === undefined)) {
-    const asked = ids.map((id) => ({ path: at(MISSING, `?${claim}=${id}`) }));
-    tryOut(`?${claim}`, asked, ['invalid_parameter']);
-    if (operation.fields !== undefined) {
+  for (const claim of CLAIMS) {
+    if (operation.query[claim] === undefined) {
+      const asked = ids.map((id) => ({ path: at(MISSING, `?${claim}=${id}`) }));
+      tryOut(`?${claim}`, asked, ['invalid_parameter']);
+    }
+    if (operation.fields !== undefined && operation.fields[claim] === undefined) {
       const claimed = ids.map((id) => ({ path: at(MISSING), body: { ...body, [claim]: id } }));
       tryOut(`${claim} in the body`, claimed, ['validation_failed']);
     }
@@ -148,11 +151,6 @@ export function attemptsAt(
     tryOut('HEAD', heads, [], { method: 'HEAD', expected: [status] });
   }
   return attempts;
-}
-
-/** Which of a club's ids the path takes. */
-function kindOf(path: string): string {
-  return (/^\/api\/(\w+)s\//.exec(path)?.[1] ?? '') as string;
 }
 
 /** The clubs that a request is about: the one it is in, or north where it is in none. */

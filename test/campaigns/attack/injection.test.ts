@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { endpoints } from '../../setup/endpoints.js';
+import { fit, makers } from '../../setup/endpoints.js';
 import { startService } from '../../setup/service.js';
 import { furnish, rowsOf } from './clubs.js';
 import { type Injection, injectionsAt } from './injections.js';
@@ -21,11 +21,9 @@ const anna = service.as('anna', 'Admin', north.id);
 const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [north.id]: 'Admin' } });
 /** Rows for one operation alone, so that none waits for another's lock. */
 const makeRows = async (): Promise<Record<string, string>> => {
-  const rows: Record<string, string> = { members: await anna.memberId() };
-  for (const { path, body } of endpoints.filter(
-    ({ method, path }) => method === 'POST' && !path.includes(':id'),
-  )) {
-    rows[path.slice('/api/'.length)] = (await anna.post(path, body)).body.id;
+  const rows: Record<string, string> = { '/api/members': await anna.memberId() };
+  for (const { path, body } of makers) {
+    rows[path] = (await anna.post(path, fit(body, rows))).body.id;
   }
   return rows;
 };
@@ -103,10 +101,10 @@ async function inject(injection: Injection, tally: Tally): Promise<void> {
     }
   }
   if (answer.status < 300 && sought !== undefined) {
-    const found = answer.body.map((row: Record<string, string>) =>
-      (row.title ?? row.displayName)?.toLowerCase(),
+    const strange = answer.body.filter(
+      (row: object) =>
+        !Object.values(row).some((text) => String(text).toLowerCase().includes(sought.toLowerCase())),
     );
-    const strange = found.filter((text: string) => !text.includes(sought.toLowerCase()));
     if (strange.length > 0) {
       fault(`found ${JSON.stringify(strange)}`);
     }

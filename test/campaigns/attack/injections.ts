@@ -1,5 +1,5 @@
 /** The places of a request, from the document: what is put there, and what the contract says to it. */
-import { MISSING } from '../../setup/endpoints.js';
+import { fit, MISSING } from '../../setup/endpoints.js';
 import type { Method } from '../../setup/service.js';
 import type { Operation } from './operations.js';
 import { fits, payloads } from './payloads.js';
@@ -17,7 +17,7 @@ export interface Injection {
   sought?: string;
 }
 
-/** Rows of the own club, by the word that their paths begin with. */
+/** A row of each list of the own club, by its path. */
 export type Rows = Record<string, string>;
 
 /** Headers that no operation listens to, and that logs and proxies like. */
@@ -34,8 +34,9 @@ export function injectionsAt(operation: Operation, rows: Rows): Injection[] {
 }
 
 function injectionsOf(operation: Operation, rows: Rows, payload: string): Injection[] {
-  const { method, path, body, fields, headers } = operation;
-  const own = path.replace('{id}', rows[/^\/api\/(\w+)/.exec(path)?.[1] ?? ''] ?? MISSING);
+  const { method, path, fields, headers } = operation;
+  const body = fit(operation.body, rows);
+  const own = path.replace('{id}', rows[/^\/api\/[\w-]+/.exec(path)?.[0] ?? ''] ?? MISSING);
   // A lone surrogate has no UTF-8; its bytes are sent as they would be, and refused.
   const encoded = /\p{Cs}/u.test(payload) ? '%ED%A0%80' : encodeURIComponent(payload);
   const success = method === 'POST' ? 201 : 200;

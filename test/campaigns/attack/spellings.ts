@@ -1,4 +1,4 @@
-import { MISSING } from '../../setup/endpoints.js';
+import { fit, MISSING } from '../../setup/endpoints.js';
 import { openWires } from '../../setup/raw.js';
 import type { TestService } from '../../setup/service.js';
 import { type CanaryClub, shownOf } from './clubs.js';
@@ -94,7 +94,8 @@ export async function attackSpellings(
       .map((operation) => ({ spelling, operation })),
   );
   await eachOf(asked, async ({ spelling: [name, lines, isPlain], operation }) => {
-    const { method, path, body, answer } = operation;
+    const { method, path, answer } = operation;
+    const body = fit(operation.body, north.rows);
     const url = path.replace('{id}', MISSING);
     const title = `${method} ${path}, ${name}`;
     const content = body === undefined ? '' : JSON.stringify(body);
