@@ -71,6 +71,7 @@ t.test(
     t.equal(await run(join(bin, 'tsc'), '--noEmit', '--project', 'tsconfig.json'), '', 'the types');
     const tests = [
       'boats',
+      'idempotency-keys',
       'openapi',
       'openapi-refusals',
       'openapi-examples',
@@ -84,6 +85,7 @@ t.test(
       'tools/test.ts',
       ...tests.map((name) => `test/api/${name}.test.ts`),
       ...['isolation', 'references', 'audit-answers'].map((name) => `test/sql/${name}.test.ts`),
+      'test/database/read-plans.test.ts',
       'test/tools/structure.test.ts',
       'test/tools/requests.test.ts',
     );
