@@ -46,6 +46,44 @@ export function listsOfIds({ paths }: Document): Map<string, string> {
   );
 }
 
+/** The paths of the lists whose rows a body names by ids of the examples. */
+export function linksOf(body: unknown, lists: Map<string, string>): string[] {
+  const ids = JSON.stringify(body ?? null).match(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g) ?? [];
+  return ids.flatMap((id) => lists.get(id) ?? []);
+}
+
+/**
+ * The paths of the lists that a POST adds a row to, each behind those whose rows its example names; members first, whom
+ * nobody makes.
+ *
+ * @throws Error when an example names a row that no POST makes before it
+ */
+export function listsInOrder(document: Document): string[] {
+  const lists = listsOfIds(document);
+  const order = ['/api/members'];
+  let waiting = Object.entries(document.paths).flatMap(([path, { post }]) =>
+    post === undefined || path.includes('{') ? [] : [{ path, example: exampleOfBody(post, document) }],
+  );
+  while (waiting.length > 0) {
+    const ready = waiting.filter(({ example }) =>
+      linksOf(example, lists).every((list) => order.includes(list)),
+    );
+    if (ready.length === 0) {
+      const paths = waiting.map(({ path }) => path).join(', ');
+      throw new Error(`The examples of ${paths} name rows that nothing makes before.`);
+    }
+    order.push(...ready.map(({ path }) => path));
+    waiting = waiting.filter((one) => !ready.includes(one));
+  }
+  return order;
+}
+
+/** The first example of the body that an operation takes; undefined when it has none. */
+export function exampleOfBody({ requestBody }: Operation, { components }: Document): unknown {
+  const { $ref } = requestBody?.content['application/json']?.schema ?? {};
+  return components.schemas[$ref?.replace('#/components/schemas/', '') ?? '']?.examples?.[0];
+}
+
 /** Nobody listens there, and nobody has to: the document is made of the routes. */
 const NOWHERE = { DATABASE_URL: 'postgres://club_api@127.0.0.1/none', AUTH_ISSUER: 'http://127.0.0.1' };
 

@@ -1,4 +1,11 @@
-import { type Document, listsOfIds, type Operation, type Parameter } from './document.js';
+import {
+  type Document,
+  exampleOfBody,
+  listsInOrder,
+  listsOfIds,
+  type Operation,
+  type Parameter,
+} from './document.js';
 
 const HEAD = `# Every operation of the service, to be sent from an editor: the REST Client of Visual Studio Code, JetBrains IDEs and
 # others read this file. \`make run\` starts a service for it, \`make token SUB=anna\` prints a token; ids come from the
@@ -13,12 +20,14 @@ const LEFT_OUT = ['cursor', 'If-Match'];
 
 /**
  * docs/requests.http: every operation of the document with the values of its examples, the ids in variables at the
- * top. Deletes come last, those of what is below another resource before it.
+ * top. Deletes come last, those of what is below another resource or names a row of it before it.
  */
 export function describeRequests(document: Document): string {
-  const { paths, components } = document;
+  const { paths } = document;
   const variables = new Map<string, string>();
   const lists = listsOfIds(document);
+  const order = listsInOrder(document);
+  const placeOf = (path: string) => order.indexOf(path.replace(/\/\{.*/, '')) - 1 / path.length;
   // An id in a body is that of a row of another list.
   const link = (line: string) =>
     line.replace(/"([\da-f-]{36})"/, (text, id) => {
@@ -38,9 +47,12 @@ export function describeRequests(document: Document): string {
         `${method.toUpperCase()} {{baseUrl}}${fill(path, operation, variables)}${queryOf(operation)}`,
         ...(operation.security?.length === 0 ? [] : ['Authorization: Bearer {{token}}']),
         ...headersOf(operation, variables),
-        ...bodyOf(operation, components).map((lines) => lines.split('\n').map(link).join('\n')),
+        ...bodyOf(operation, document).map((lines) => lines.split('\n').map(link).join('\n')),
       ];
-      sections.push({ deletes: method === 'delete' ? 1 / path.length : 0, text: `\n${lines.join('\n')}\n` });
+      sections.push({
+        deletes: method === 'delete' ? order.length - placeOf(path) : 0,
+        text: `\n${lines.join('\n')}\n`,
+      });
     }
   }
   return [
@@ -95,9 +107,8 @@ function headersOf({ operationId, parameters = [] }: Operation, variables: Map<s
     });
 }
 
-function bodyOf({ requestBody }: Operation, { schemas }: Document['components']): string[] {
-  const schema = requestBody?.content['application/json']?.schema;
-  const example = schema?.$ref && schemas[schema.$ref.replace('#/components/schemas/', '')]?.examples?.[0];
+function bodyOf(operation: Operation, document: Document): string[] {
+  const example = exampleOfBody(operation, document);
   return example ? ['Content-Type: application/json', '', JSON.stringify(example, null, 2)] : [];
 }
 

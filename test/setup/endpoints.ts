@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import type { Role } from '../../src/roles.js';
-import { listsOfIds, type Operation, readDocument } from '../../tools/document.js';
+import { linksOf, listsInOrder, listsOfIds, type Operation, readDocument } from '../../tools/document.js';
 import type { Method, TestService } from './service.js';
 
 /** An id that no row has. */
@@ -102,35 +102,10 @@ export const endpoints: Endpoint[] = [...contract, ...furtherEndpoints()];
 /** The endpoint's path, about an id that no row has. */
 export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);
 
-/** The path of the list of each row that a body names by an id of the document's examples. */
-export function linksOf(body: unknown): string[] {
-  const ids = JSON.stringify(body ?? null).match(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g) ?? [];
-  return ids.flatMap((id) => lists.get(id) ?? []);
-}
-
 /** The endpoints that make a row of a list, each behind those whose rows its example names. */
-export const makers = inOrder(
-  endpoints.filter(({ method, path }) => method === 'POST' && !path.includes(':id')),
+export const makers = listsInOrder(document).flatMap((list) =>
+  endpoints.filter(({ method, path }) => method === 'POST' && path === list),
 );
-
-/** @throws Error when two name each other's rows, or one names a row that nothing makes */
-function inOrder(waiting: Endpoint[], made = ['/api/members']): Endpoint[] {
-  if (waiting.length === 0) {
-    return [];
-  }
-  const next = waiting.find(({ body }) => linksOf(body).every((list) => made.includes(list)));
-  if (next === undefined) {
-    const names = waiting.map(({ path }) => path).join(', ');
-    throw new Error(`No endpoint makes the rows that the examples of ${names} name.`);
-  }
-  return [
-    next,
-    ...inOrder(
-      waiting.filter((one) => one !== next),
-      [...made, next.path],
-    ),
-  ];
-}
 
 /** The fields of text that whoever makes a row writes as they like. */
 export function textsOf(path: string): string[] {
@@ -141,7 +116,7 @@ export function textsOf(path: string): string[] {
 
 /** The body with ids of a club's rows, by the path of their list, in the place of those of the examples. */
 export function fit<Body>(body: Body, ids: Record<string, string>): Body {
-  if (linksOf(body).length === 0) {
+  if (linksOf(body, lists).length === 0) {
     return body;
   }
   return JSON.parse(JSON.stringify(body), (_name, value) => ids[lists.get(value) ?? ''] ?? value);
@@ -153,7 +128,7 @@ export function fit<Body>(body: Body, ids: Record<string, string>): Body {
  * @returns the ids by the path of their list
  */
 export async function makeLinked(service: TestService, clubId: string): Promise<Record<string, string>> {
-  const linked = new Set(endpoints.flatMap(({ body }) => linksOf(body)));
+  const linked = new Set(endpoints.flatMap(({ body }) => linksOf(body, lists)));
   const ids: Record<string, string> = {};
   if (linked.has('/api/members')) {
     ids['/api/members'] = await service.as('linked', 'Admin', clubId).memberId();
