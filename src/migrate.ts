@@ -5,12 +5,17 @@ import { ConfigurationError, readMigrationUrl } from './config.js';
 import { deploy, explainFailure } from './deploy/deploy.js';
 
 try {
-  const { migrations, applied } = await deploy(readMigrationUrl());
+  const { migrations, applied, warnings } = await deploy(readMigrationUrl());
+  const ran = `${migrations.length} migrations (${migrations.join(', ') || 'none were new'})`;
+  const chapters = applied ? 'all chapters' : 'no chapter, because all are applied already';
   console.log(
-    applied
-      ? `Deployed: ${migrations.length} migrations (${migrations.join(', ') || 'none were new'}) and all chapters.`
+    applied || migrations.length > 0
+      ? `Deployed: ${ran} and ${chapters}.`
       : 'Nothing to do: this release is deployed, and nothing was changed by hand since.',
   );
+  for (const warning of warnings) {
+    console.error(warning);
+  }
 } catch (error) {
   console.error(error instanceof ConfigurationError ? error.message : explainFailure(error));
   process.exitCode = 1;

@@ -104,6 +104,7 @@ create view audit.intended_reference_tables (relation, why) with (security_invok
   ('deploy.migrations', 'Which migrations ran.'),
   ('deploy.migration_files', 'What they were when they ran.'),
   ('deploy.releases', 'Which releases were deployed.'),
+  ('deploy.chapters', 'Which chapters were applied.'),
   ('deploy.facts', 'What the last deploy left behind, for audit.drift.');
 comment on view audit.intended_reference_tables is 'The tables without a tenant: they hold nothing of any club, and nobody but the owner writes them.';
 comment on column audit.intended_reference_tables.relation is 'The table.';

@@ -80,6 +80,7 @@ comment on column audit.access.verb is 'select, insert, update or delete.';
 comment on column audit.access.columns is 'The columns; null for all.';
 comment on column audit.access.policies is 'The policies that hold for it, the restrictive ones last. None on a reference table.';
 
+revoke execute on all functions in schema audit from public;
 grant select on all tables in schema audit to club_auditor, club_api;
 grant execute on all functions in schema audit to club_auditor, club_api;
 revoke execute on function audit.record_facts(jsonb) from club_auditor, club_api;

@@ -1,22 +1,19 @@
 /**
- * A deploy: brings a database to the release of this checkout.
+ * A deploy: brings a database to the release of this checkout, and can be run again after it was interrupted anywhere.
  *
- * Migrations (the past: tables, constraints, indexes) run once each, by node-pg-migrate. The chapters of
- * `sql/policies` (the present: policies, grants, functions) are applied whole, every time, in one transaction.
- * The login of the deploy becomes `club_owner` for the migrations; the service never holds that login.
+ * Migrations (the past: tables, constraints, indexes) run once each. The chapters of `sql/policies` and `sql/audit` (the
+ * present: policies, grants, functions) are applied whole, in the transaction of the last migration that has one, so that
+ * no table is ever seen without its policies. The service never holds the login of the deploy.
  */
-import { fileURLToPath } from 'node:url';
-import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { reasonOf } from '../database/errors.js';
 import { withClient } from './client.js';
 import { DeployError, lockDeploys, whenLocksAreFree } from './locks.js';
+import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
+import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './release.js';
 
 export { DeployError } from './locks.js';
 
-import { type Release, readRelease, type SqlFile, sqlDirectory } from './release.js';
-
-const OWNER = 'club_owner';
 const LOGINS = ['club_api', 'club_auditor'];
 const ROLES = [...LOGINS, OWNER, 'club_signup', 'club_idempotency', 'club_directory', 'club_operator'];
 
@@ -25,40 +22,122 @@ export interface Deployed {
   migrations: string[];
   /** Whether the chapters were applied; not when they are those that were applied last and nothing was changed by hand. */
   applied: boolean;
+  /** What an administrator should know, a sentence each. */
+  warnings: string[];
 }
 
 /**
  * Deploys the release to the database.
  *
  * @param url the database, with the migration login
- * @throws DeployError when the roles are missing, the database is newer, or a migration was edited after it ran
+ * @throws DeployError when the roles are missing, the database is newer, a migration was edited after it ran, or a lock
+ *   was not to be had
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<Deployed> {
   return withClient(url, async (client) => {
     // Names mean PostgreSQL's own objects, whatever the login's search_path says: a function in a schema that others may
     // create in must not become part of the service's.
     await client.query('set search_path = pg_catalog, pg_temp');
+    await client.query('set statement_timeout = 0');
     await requireRoles(client);
     await lockDeploys(client);
-    if ((await lastApplied(client)) === release.fingerprint && !(await hasDrift(client))) {
-      return { migrations: [], applied: false };
+    const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
+    for (const step of stepsOf(pending, applies)) {
+      const [file] = step.files;
+      const online = file && onlineStatements(file);
+      await whenLocksAreFree(client, () =>
+        online ? runOnline(client, release, file, online) : runStep(client, release, step),
+      );
     }
-    const before = await readFacts(client);
-    const migrations = await migrate(client, release);
-    await whenLocksAreFree(client, () => applyChapters(client, release, before));
-    return { migrations, applied: true };
+    await whenLocksAreFree(client, () => recordRelease(client, release));
+    return {
+      migrations: pending.map(({ name }) => name),
+      applied: applies,
+      warnings: await creatorsInPublic(client),
+    };
   });
 }
 
-/** Whether somebody changed the database by hand since the last deploy, as far as the audit sees. */
-async function hasDrift(client: pg.Client): Promise<boolean> {
+/** A part of a deploy: one migration outside of a transaction, or one transaction. */
+interface Step {
+  files: SqlFile[];
+  applies: boolean;
+}
+
+/** The chapters are applied together with the last migrations that have a transaction. */
+function stepsOf(pending: SqlFile[], applies: boolean): Step[] {
+  const isOnline = (file: SqlFile) => onlineStatements(file) !== undefined;
+  const end = pending.findLastIndex((file) => !isOnline(file)) + 1;
+  const start = pending.slice(0, end).findLastIndex(isOnline) + 1;
+  const alone = (file: SqlFile): Step => ({ files: [file], applies: false });
+  const together = { files: pending.slice(start, end), applies };
+  return [
+    ...pending.slice(0, start).map(alone),
+    ...(applies || together.files.length > 0 ? [together] : []),
+    ...pending.slice(end).map(alone),
+  ];
+}
+
+/** What there is to do: the migrations that have not run, and whether the chapters must be applied. */
+async function compare(
+  client: pg.Client,
+  release: Release,
+): Promise<{ pending: SqlFile[]; applies: boolean }> {
   await client.query(`set role ${OWNER}`);
-  const { rows } = await client.query('select exists (select from audit.drift) as found');
+  await client.query('create schema if not exists deploy');
+  await client.query('reset role');
+  const pending = await pendingMigrations(client, release);
+  const { rows } = await client.query(`select to_regclass('deploy.chapters') is not null as exists`);
+  const last = rows[0].exists
+    ? await client.query('select sha256 from deploy.chapters order by applied_at desc limit 1')
+    : { rows: [] };
+  const isApplied = last.rows[0]?.sha256 === hashOf(release);
+  return { pending, applies: !isApplied || (await hasDrift(client)) };
+}
+
+/** One hash over all chapters, in their order. */
+function hashOf({ chapters, audit }: Release): string {
+  return sha256([...chapters, ...audit].map(({ name, text }) => `${name}\n${text}\n`).join(''));
+}
+
+/** Whether the audit sees anything that the last deploy did not leave so, or is gone itself. */
+async function hasDrift(client: pg.Client): Promise<boolean> {
+  const audit = await client.query(`select to_regclass('audit.drift_findings') is not null as exists`);
+  if (!audit.rows[0].exists) {
+    return true;
+  }
+  await client.query(`set role ${OWNER}`);
+  const { rows } = await client.query('select exists (select from audit.drift_findings) as found');
   await client.query('reset role');
   return rows[0].found;
 }
 
-/** What the audit saw before this deploy, so that a change made by hand is not taken for the deploy's; null at first. */
+/** Remembers the release, for services that ask whether it was deployed. */
+async function recordRelease(client: pg.Client, release: Release): Promise<void> {
+  await client.query(`set role ${OWNER}`);
+  await client.query(
+    `insert into deploy.releases (fingerprint) values ($1)
+     on conflict (fingerprint) do update set applied_at = clock_timestamp()`,
+    [release.fingerprint],
+  );
+  await client.query('reset role');
+}
+
+/** Who may create in the schema public, which is on the path of many a session: nobody needs that here. */
+async function creatorsInPublic(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ creator: string }>(
+    `select distinct case grantee when 0 then 'everybody' else grantee::regrole::text end as creator
+     from pg_namespace cross join aclexplode(nspacl)
+     where nspname = 'public' and privilege_type = 'CREATE'
+       and grantee not in (nspowner, 'pg_database_owner'::regrole)`,
+  );
+  return rows.map(
+    ({ creator }) =>
+      `In the schema public ${creator} may create objects, which nobody needs: revoke create on schema public.`,
+  );
+}
+
+/** What the audit saw before this step, so that a change made by hand is not taken for the deploy's; null at first. */
 async function readFacts(client: pg.Client): Promise<string | null> {
   const { rows } = await client.query(`select to_regclass('audit.facts') is not null as exists`);
   if (!rows[0].exists) {
@@ -88,104 +167,62 @@ async function requireRoles(client: pg.Client): Promise<void> {
   }
 }
 
-/** The fingerprint of the release that was applied last. */
-async function lastApplied(client: pg.Client): Promise<string | undefined> {
-  const { rows } = await client.query(`select to_regclass('deploy.releases') is not null as exists`);
-  if (!rows[0].exists) {
-    return undefined;
-  }
-  const last = await client.query<{ fingerprint: string }>(
-    'select fingerprint from deploy.releases order by applied_at desc limit 1',
-  );
-  return last.rows[0]?.fingerprint;
-}
-
-async function migrate(client: pg.Client, release: Release): Promise<string[]> {
-  await client.query(`set role ${OWNER}`);
-  await client.query('create schema if not exists deploy');
-  await refuseForeignHistory(client, release);
-  const ran = await whenLocksAreFree(client, () =>
-    runner({
-      dbClient: client,
-      dir: fileURLToPath(new URL('migrations', sqlDirectory)),
-      ignorePattern: '(?!.*\\.sql$).*',
-      migrationsSchema: 'deploy',
-      migrationsTable: 'migrations',
-      direction: 'up',
-      singleTransaction: true,
-      noLock: true,
-      log: () => {},
-    }),
-  );
-  for (const { name, sha256 } of release.migrations) {
-    await client.query(
-      'insert into deploy.migration_files (name, sha256) values ($1, $2) on conflict (name) do nothing',
-      [name, sha256],
-    );
-  }
-  await client.query('reset role');
-  return ran.map(({ name }) => name);
-}
-
-/** What ran here must be what this release knows, to the letter: node-pg-migrate compares only names. */
-async function refuseForeignHistory(client: pg.Client, release: Release): Promise<void> {
-  const { rows } = await client.query(`select to_regclass('deploy.migration_files') is not null as exists`);
-  if (!rows[0].exists) {
-    return;
-  }
-  const known = new Map(release.migrations.map((file: SqlFile) => [file.name, file.sha256]));
-  const ran = await client.query<{ name: string; sha256: string }>(
-    'select name, sha256 from deploy.migration_files',
-  );
-  for (const { name, sha256 } of ran.rows) {
-    if (!known.has(name)) {
-      throw new DeployError(
-        `This database has the migration ${name}, which this release does not know: a newer release was deployed. ` +
-          'An older one runs beside it as it is and needs no deploy.',
-      );
-    }
-    if (known.get(name) !== sha256) {
-      throw new DeployError(
-        `The migration ${name} was edited after it ran here. Restore it and add a new one instead.`,
-      );
-    }
-  }
-}
-
 /**
- * One transaction: whoever reads meanwhile sees the old chapters whole, or the new ones.
+ * One transaction: readers see the tables and chapters as they were, or as they will be.
  *
- * It locks app.members first, because every request inside a club does: whoever holds it is let through, whoever
- * comes waits there, and nobody holds what the other waits for.
+ * It locks app.members first, because every request inside a club does: requests that hold it are let through, later
+ * ones wait there, and none holds what the deploy waits for. The audit reads no table of app, so it is made before the
+ * locks, unless the tables of deploy change, which it reads.
  */
-async function applyChapters(client: pg.Client, release: Release, before: string | null): Promise<void> {
+async function runStep(client: pg.Client, release: Release, { files, applies }: Step): Promise<void> {
+  const before = await readFacts(client);
+  const isAuditFirst = !files.some(({ text }) => /\bdeploy\./.test(text));
   await client.query('begin');
   try {
-    const { rows } = await client.query<{ name: string }>(
-      `select format('%I.%I', schemaname, tablename) as name from pg_tables
-       where schemaname in ('app', 'deploy') order by (schemaname, tablename) <> ('app', 'members'), 1`,
-    );
-    await client.query(`set local role ${OWNER}`);
-    for (const { name } of rows) {
-      await client.query(`lock table ${name} in access exclusive mode`);
+    if (applies && isAuditFirst) {
+      await applyChapters(client, release.audit);
     }
-    await client.query('set local role none');
-    for (const { name, text } of release.chapters) {
-      await client.query(text).catch((error) => {
-        throw Object.assign(error, { message: `${name}: ${error.message}` });
-      });
+    await lockTables(client);
+    for (const file of files) {
+      await runMigration(client, release, file);
+    }
+    if (applies) {
+      await applyChapters(client, isAuditFirst ? release.chapters : [...release.chapters, ...release.audit]);
     }
     await client.query(`set local role ${OWNER}`);
     await recordFacts(client, before);
-    await client.query(
-      `insert into deploy.releases (fingerprint) values ($1)
-       on conflict (fingerprint) do update set applied_at = clock_timestamp()`,
-      [release.fingerprint],
-    );
+    if (applies) {
+      await client.query(
+        `insert into deploy.chapters (sha256) values ($1)
+         on conflict (sha256) do update set applied_at = clock_timestamp()`,
+        [hashOf(release)],
+      );
+    }
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
     throw error;
+  }
+}
+
+async function lockTables(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ names: string | null }>(
+    `select string_agg(format('app.%I', tablename), ', ' order by tablename <> 'members', tablename) as names
+     from pg_tables where schemaname = 'app'`,
+  );
+  if (rows[0]?.names) {
+    await client.query(`set local role ${OWNER}`);
+    await client.query(`lock table ${rows[0].names} in access exclusive mode`);
+  }
+}
+
+async function applyChapters(client: pg.Client, chapters: SqlFile[]): Promise<void> {
+  // A migration turns row_security off to the end of its transaction.
+  await client.query('set local role none; set local row_security = on');
+  for (const { name, text } of chapters) {
+    await client.query(text).catch((error) => {
+      throw Object.assign(error, { message: `${name}: ${error.message}` });
+    });
   }
 }
 

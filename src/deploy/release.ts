@@ -7,6 +7,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Where `sql/` is, seen from `src/` and from `dist/` alike. */
 export const sqlDirectory = new URL('../../sql/', import.meta.url);
 
+/** The role that owns every object of the service; the login of the deploy becomes it. */
+export const OWNER = 'club_owner';
+
 export interface SqlFile {
   /** The file's name without its extension. */
   name: string;
@@ -16,7 +19,10 @@ export interface SqlFile {
 
 export interface Release {
   migrations: SqlFile[];
+  /** Of `sql/policies`. */
   chapters: SqlFile[];
+  /** Of `sql/audit`. */
+  audit: SqlFile[];
   /** One hash over all of it: two checkouts with the same fingerprint deploy the same database. */
   fingerprint: string;
 }
@@ -24,11 +30,12 @@ export interface Release {
 /** Reads the release that this checkout, or this installation, would deploy. */
 export function readRelease(): Release {
   const migrations = readFiles('migrations/');
-  const chapters = [...readFiles('policies/'), ...readFiles('audit/')];
+  const chapters = readFiles('policies/');
+  const audit = readFiles('audit/');
   const fingerprint = sha256(
-    [...migrations, ...chapters].map((file) => `${file.name} ${file.sha256}\n`).join(''),
+    [...migrations, ...chapters, ...audit].map((file) => `${file.name} ${file.sha256}\n`).join(''),
   );
-  return { migrations, chapters, fingerprint };
+  return { migrations, chapters, audit, fingerprint };
 }
 
 function readFiles(folder: string): SqlFile[] {
@@ -42,6 +49,7 @@ function readFiles(folder: string): SqlFile[] {
     });
 }
 
-function sha256(text: string): string {
+/** The hash by which files are compared. */
+export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

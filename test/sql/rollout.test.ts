@@ -26,8 +26,16 @@ const queued = `
   select virtualtransaction as attempt from pg_locks
   where relation = 'app.tasks'::regclass and mode = 'AccessExclusiveLock' and not granted`;
 
+/** This release with a chapter more. */
+const withChapter = (text: string): Release => ({
+  ...release,
+  chapters: [...release.chapters, { name: '90_more', text, sha256: '' }],
+  fingerprint: text,
+});
+
 /** What the next release might bring: a migration, a column that this code does not know, a type that it does. */
 const newer: Release = {
+  ...release,
   migrations: [...release.migrations, { name: '9999_estimates', text: '', sha256: 'of the newer release' }],
   chapters: [
     ...release.chapters,
@@ -112,7 +120,7 @@ t.test('readers at full speed through five deploys see exactly their rows, and n
   const { service, readDuring } = await startReaders(t);
   const deploys = async () => {
     for (let count = 1; count <= 5; count += 1) {
-      const changed = { ...release, fingerprint: `release ${count}` };
+      const changed = withChapter(`-- ${count}`);
       t.equal((await deploy(service.db.migrationUrl, changed)).applied, true);
     }
   };
@@ -134,7 +142,7 @@ t.test('a long transaction delays the deploy, and the deploy delays nobody', asy
   let deployed = false;
   await withClient(db.url, async (reporter) => {
     await reporter.query('begin; lock table app.tasks in access share mode');
-    const changed = { ...release, fingerprint: 'changed' };
+    const changed = withChapter('-- changed');
     const deploying = deploy(db.migrationUrl, changed).then(() => (deployed = true));
     deploying.catch(() => {});
     const attempts = new Set<string>();

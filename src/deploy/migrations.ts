@@ -1,0 +1,147 @@
+/**
+ * Migrations: the past of the database. Each runs once, by node-pg-migrate, and is never edited afterwards.
+ *
+ * Most run in a transaction of the deploy. What takes as long as a table is large runs outside of one, because it keeps
+ * nobody from writing there: files of nothing but `create index`, `drop index` and `alter table … validate constraint`.
+ */
+import { fileURLToPath } from 'node:url';
+import { type MigrationBuilder, runner } from 'node-pg-migrate';
+import type pg from 'pg';
+import { DeployError } from './locks.js';
+import { OWNER, type Release, type SqlFile, sqlDirectory } from './release.js';
+
+/** A statement that runs outside of a transaction. */
+export interface OnlineStatement {
+  /** The index or constraint, as audit.facts names it. */
+  object: string;
+  /** What is run for it. All of it can be run again after it was interrupted anywhere. */
+  sql: string[];
+}
+
+const CREATE_INDEX = /^create (unique )?index (?:concurrently )?(\w+)\s+(on (\w+)\.\w.*)$/is;
+const DROP_INDEX = /^drop index (?:concurrently )?(\w+\.\w+)$/i;
+const VALIDATE = /^alter table (\w+\.\w+)\s+validate constraint (\w+)$/i;
+
+/**
+ * The statements of a migration that runs outside of a transaction; undefined for any other.
+ *
+ * The first files of indexes are older than this rule, so the word CONCURRENTLY is added where it is missing.
+ */
+export function onlineStatements({ text }: SqlFile): OnlineStatement[] | undefined {
+  const statements = statementsOf(text).filter((statement) => statement !== 'set local row_security = off');
+  const online = statements.map((statement): OnlineStatement | undefined => {
+    const [, unique = '', name, definition, schema] = CREATE_INDEX.exec(statement) ?? [];
+    if (name !== undefined) {
+      const object = `${schema}.${name}`;
+      // An interrupted build leaves an index behind that is not valid.
+      const build = `create ${unique}index concurrently ${name} ${definition}`;
+      return { object, sql: [`drop index concurrently if exists ${object}`, build] };
+    }
+    const [, dropped] = DROP_INDEX.exec(statement) ?? [];
+    if (dropped !== undefined) {
+      return { object: dropped, sql: [`drop index concurrently if exists ${dropped}`] };
+    }
+    const [, table, constraint] = VALIDATE.exec(statement) ?? [];
+    return table === undefined ? undefined : { object: `${table}.${constraint}`, sql: [statement] };
+  });
+  return online.length > 0 && online.every((statement) => statement !== undefined) ? online : undefined;
+}
+
+/** The statements of a file, without comments and the semicolons that end them. */
+export function statementsOf(text: string): string[] {
+  const parts = text.matchAll(/(?:\$(\w*)\$[\s\S]*?\$\1\$|'[^']*'|"[^"]*"|--.*|[^;])+/g);
+  return [...parts].map(([part]) => part.replaceAll(/^\s*--.*$/gm, '').trim()).filter((part) => part !== '');
+}
+
+/**
+ * The migrations of the release that have not run here. What ran must be what this release knows, to the letter:
+ * node-pg-migrate compares only names.
+ *
+ * @throws DeployError when the database is newer, or a migration was edited after it ran
+ */
+export async function pendingMigrations(client: pg.Client, release: Release): Promise<SqlFile[]> {
+  const { rows } = await client.query(
+    `select to_regclass('deploy.migrations') is not null as ran, to_regclass('deploy.migration_files') is not null as hashed`,
+  );
+  const known = new Map(release.migrations.map((file) => [file.name, file.sha256]));
+  const files = rows[0].hashed
+    ? await client.query('select name, sha256 from deploy.migration_files')
+    : { rows: [] };
+  for (const { name, sha256 } of files.rows) {
+    if (!known.has(name)) {
+      throw new DeployError(
+        `This database has the migration ${name}, which this release does not know: a newer release was deployed. ` +
+          'An older one runs beside it as it is and needs no deploy.',
+      );
+    }
+    if (known.get(name) !== sha256) {
+      throw new DeployError(
+        `The migration ${name} was edited after it ran here. Restore it and add a new one instead.`,
+      );
+    }
+  }
+  const ran = rows[0].ran ? await client.query('select name from deploy.migrations') : { rows: [] };
+  const names = new Set(ran.rows.map(({ name }) => name));
+  return release.migrations.filter(({ name }) => !names.has(name));
+}
+
+/** Runs one migration, in the transaction of the caller. */
+export async function runMigration(client: pg.Client, release: Release, file: SqlFile): Promise<void> {
+  await run(client, release, file, [file.text]);
+}
+
+/** Runs one migration outside of a transaction. It waits for locks as long as it takes: nobody waits behind it. */
+export async function runOnline(
+  client: pg.Client,
+  release: Release,
+  file: SqlFile,
+  statements: OnlineStatement[],
+): Promise<void> {
+  await client.query('set lock_timeout = 0');
+  const { rows } = await client.query(`select to_regclass('audit.facts') is not null as exists`);
+  const record = rows[0].exists ? [recordAsMeant(statements.map(({ object }) => object))] : [];
+  await run(client, release, file, [...statements.flatMap(({ sql }) => sql), ...record]);
+}
+
+/** Keeps as meant what these indexes and constraints are like now, and of everything else what was meant before. */
+function recordAsMeant(objects: string[]): string {
+  const names = `array[${objects.map((object) => `'${object}'`).join(', ')}]`;
+  return `
+    select audit.record_facts(jsonb_agg(jsonb_build_object('kind', kind, 'object', object, 'fact', fact)))
+    from (
+      select kind, object, fact from audit.facts where object <> all (${names})
+      union all
+      select kind, object, '' from unnest(${names}) as object cross join unnest(array['index', 'key', 'constraint']) as kind
+    ) as before`;
+}
+
+/** Runs each step as a query of its own, then keeps the file's hash and its name. Transactions are the caller's. */
+async function run(client: pg.Client, release: Release, file: SqlFile, steps: string[]): Promise<void> {
+  const values = [file.name, file.sha256].map((value) => client.escapeLiteral(value)).join(', ');
+  const keepHash = `
+    insert into deploy.migration_files (name, sha256) values (${values})
+    on conflict (name) do update set sha256 = excluded.sha256`;
+  const up = (pgm: MigrationBuilder) => {
+    pgm.noTransaction();
+    for (const step of [...steps, keepHash]) {
+      pgm.sql(step);
+    }
+  };
+  // All before this one have run; node-pg-migrate compares the order.
+  const known = release.migrations.slice(0, release.migrations.indexOf(file) + 1);
+  const units = known.map(({ name }) => ({ id: `${name}.sql`, filePaths: [], actions: { up } }));
+  await client.query(`set role ${OWNER}`);
+  await runner({
+    dbClient: client,
+    dir: fileURLToPath(new URL('migrations', sqlDirectory)),
+    ignorePattern: '(?!.*\\.sql$).*',
+    migrationLoaderStrategies: [{ extensions: ['.sql'], loader: async () => units }],
+    migrationsSchema: 'deploy',
+    migrationsTable: 'migrations',
+    direction: 'up',
+    singleTransaction: false,
+    noLock: true,
+    log: () => {},
+  });
+  await client.query('reset role');
+}

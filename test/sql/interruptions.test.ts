@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { makeDatabase, type TestDatabase } from '../setup/database.js';
+import { nextRelease } from '../setup/next-release.js';
+import { startProxy } from '../setup/proxy.js';
+
+t.jobs = 2;
+
+/** In short every few statements; with DEPLOYS=whole each one. */
+const STRIDE = process.env.DEPLOYS === 'whole' ? 1 : 4;
+
+const facts = async (db: TestDatabase) =>
+  (await db.look<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
+
+/** Sessions of a deploy that was cut go on until they notice. */
+async function noDeploy(db: TestDatabase): Promise<void> {
+  for (;;) {
+    const [row] = await db.look(
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and application_name ~ 'operator'`,
+    );
+    if (row?.count === 0) {
+      return;
+    }
+    await sleep(10);
+  }
+}
+
+for (const verdict of ['cut before', 'cut after'] as const) {
+  t.test(
+    `a deploy that is ${verdict} any of its statements alarms nobody, and the next one is whole`,
+    async (t) => {
+      const whole = await makeDatabase(t);
+      await deploy(whole.migrationUrl, nextRelease);
+      const db = await makeDatabase(t);
+      const proxy = await startProxy(t, db.migrationUrl);
+      let interrupted = 0;
+      for (let last = 1; last < 500; last += STRIDE) {
+        let statements = 0;
+        proxy.judge = ({ from, type }) => {
+          statements += from === 'client' && 'QP'.includes(type || '-') ? 1 : 0;
+          return statements >= last ? verdict : 'pass';
+        };
+        const done = await deploy(proxy.url, nextRelease).then(
+          () => true,
+          () => false,
+        );
+        await noDeploy(db);
+        t.same(
+          await db.look(`select code, object from audit.findings where severity = 'critical'`),
+          [],
+          `statement ${last}`,
+        );
+        if (done) {
+          break;
+        }
+        interrupted += 1;
+      }
+      t.ok(interrupted > 60 / STRIDE, `${interrupted} interruptions`);
+      t.same(await facts(db), await facts(whole));
+      t.same(await db.look('select code, object from audit.findings'), []);
+    },
+  );
+}
+
+t.test('an index that an interrupted build left behind is built anew', async (t) => {
+  const db = await makeDatabase(t);
+  const club = await db.makeClub();
+  await withClient(db.migrationUrl, async (client) => {
+    await client.query('set role club_owner');
+    const { migrations } = nextRelease;
+    await deploy(db.migrationUrl, { ...nextRelease, migrations: migrations.slice(0, -1) });
+    for (const id of [club, '99999999-9999-4999-8999-999999999999']) {
+      await db.look('insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $2, $3, null)', [
+        club,
+        id,
+        'Twice',
+      ]);
+    }
+    await t.rejects(
+      client.query('create unique index concurrently tasks_by_estimate on app.tasks (tenant_id, estimate)'),
+      { code: '23505' },
+    );
+  });
+  const valid = `select indisvalid from pg_index where indexrelid = 'app.tasks_by_estimate'::regclass`;
+  t.same(await db.look(valid), [{ indisvalid: false }]);
+  await deploy(db.migrationUrl, nextRelease);
+  t.same(await db.look(valid), [{ indisvalid: true }]);
+  t.same(await db.look('select code, object from audit.findings'), []);
+});
+
+t.test('of two deploys at once one does the work, and the other finds it done', async (t) => {
+  const db = await makeDatabase(t);
+  const deployed = await Promise.all([1, 2].map(() => deploy(db.migrationUrl, nextRelease)));
+  t.same(deployed.map(({ applied }) => applied).sort(), [false, true]);
+  t.same(await db.look('select code, object from audit.findings'), []);
+});
