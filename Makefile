@@ -9,7 +9,7 @@ export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PRO
 NODE := node --import=tsx $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run dev test campaigns chaos load attack bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test campaigns chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -24,7 +24,7 @@ test: build ## run the tests against a real PostgreSQL; FILES=test/api/tasks.tes
 	@node_modules/.bin/tsc --project client
 	@$(NODE) tools/test.ts $(FILES)
 
-campaigns: build ## the campaigns in short: chaos, attack, model, matrix, load
+campaigns: build ## the campaigns in short: chaos, attack, model, matrix, load, deploy
 	@$(NODE) tools/test.ts test/campaigns/*/*.test.ts
 
 chaos: build ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
@@ -47,6 +47,9 @@ attack: build ## try to get in: tokens, other clubs, injection, wild requests; R
 	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks"; \
 	  exit tried == 0 || through + errors + leaks > 0 }' .tap/attacks.txt || status=1; exit $$status
 
+deploys: build ## deploy under load, with 400,000 tasks, two at once, killed, and against a lock
+	@DEPLOYS=whole $(NODE) tools/test.ts test/sql/interruptions.test.ts test/campaigns/deploy/deploy.test.ts
+
 bench: build bench/rivals/node_modules ## measure the service against its rivals and limits; QUICK=1 takes some minutes, ONLY=tasks-page,mix some of it
 	@node_modules/.bin/tsc --project bench
 	@node_modules/.bin/tsc --project bench/rivals
@@ -60,8 +63,9 @@ check: node_modules ## check types, lint and format
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
 
-verify: node_modules ## fail when something generated is stale
+verify: node_modules ## fail when something generated is stale, or a migration would block requests
 	@$(NODE) tools/snapshot.ts --verify
+	@$(NODE) tools/lint-migrations.ts
 
 snapshot: node_modules ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http, the client's types
 	@$(NODE) tools/snapshot.ts

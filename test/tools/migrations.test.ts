@@ -1,0 +1,62 @@
+import t from 'tap';
+import { readRelease, type SqlFile } from '../../src/deploy/release.js';
+import { findBlocking } from '../../tools/migration-lint.js';
+import { makeDatabase } from '../setup/database.js';
+
+const { migrations } = readRelease();
+const file = (text: string): SqlFile => ({ name: '9001_next', text, sha256: '' });
+
+/** What would block requests for as long as app.tasks is large. */
+const blocking = [
+  'alter table app.tasks add column x int; create index x on app.tasks (tenant_id, x)',
+  'alter table app.tasks add constraint x check (version > 0)',
+  'alter table app.tasks add constraint x foreign key (tenant_id, assignee_id) references app.members (tenant_id, id)',
+  'alter table app.tasks add constraint x unique (tenant_id, created_at, id)',
+  'alter table app.tasks add column x uuid default gen_random_uuid()',
+  'alter table app.tasks alter column due_at set not null',
+  'alter table app.tasks alter column version type bigint',
+  "alter table app.tasks no force row level security; update app.tasks set title = 'x'",
+  'alter table app.tasks add constraint x check (version > 0) not valid; alter table app.tasks validate constraint x',
+];
+
+const short = [
+  "alter table app.tasks add column x text not null default 'none'",
+  'alter table app.tasks add constraint x check (version > 0) not valid',
+  'alter table app.tasks add constraint x foreign key (tenant_id, assignee_id) references app.members (tenant_id, id) not valid',
+  'create table app.notes (tenant_id uuid primary key, x text); create index notes_x on app.notes (x)',
+  'alter table app.tasks drop column description',
+  'create index concurrently x on app.tasks (tenant_id, completed_at)',
+  'create unique index concurrently x on app.tasks (tenant_id, completed_at, id)',
+  'alter table app.tasks validate constraint tasks_version_positive',
+  'drop index concurrently app.tasks_by_title',
+];
+
+t.test('a migration that would block requests is named, with its statement', async (t) => {
+  for (const text of blocking) {
+    const db = await makeDatabase(t, { empty: true });
+    const found = await findBlocking(db.adminUrl, [...migrations, file(text)]);
+    t.equal(found.length, 1, text);
+    t.match(found, [/^9001_next: this reads all of app.tasks/], text);
+  }
+});
+
+t.test('a migration that blocks nobody for long passes, and so do those of this release', async (t) => {
+  for (const text of short) {
+    const db = await makeDatabase(t, { empty: true });
+    t.same(await findBlocking(db.adminUrl, [...migrations, file(text)]), [], text);
+  }
+});
+
+t.test('a file of indexes has one statement, with CONCURRENTLY', async (t) => {
+  for (const text of [
+    'create index x on app.tasks (tenant_id)',
+    'create index concurrently x on app.tasks (tenant_id); create index concurrently y on app.tasks (tenant_id)',
+  ]) {
+    const db = await makeDatabase(t, { empty: true });
+    t.match(
+      await findBlocking(db.adminUrl, [...migrations, file(text)]),
+      [/one statement, with the word/],
+      text,
+    );
+  }
+});

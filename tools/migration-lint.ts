@@ -1,0 +1,68 @@
+import type pg from 'pg';
+import { withClient } from '../src/deploy/client.js';
+import { type OnlineStatement, onlineStatements, statementsOf } from '../src/deploy/migrations.js';
+import type { SqlFile } from '../src/deploy/release.js';
+
+/** Files of indexes from before there was a rule for them; the deploy adds CONCURRENTLY to each of their statements. */
+const BEFORE_THE_RULE = ['0007_orders', '0008_names'];
+
+/**
+ * The statements of migrations that would block requests for as long as a table of the clubs is large, a sentence each.
+ *
+ * It runs each migration in an empty database, as a superuser, and asks PostgreSQL after each statement of a transaction
+ * which of the tables that were there before were read: an index build, a rewrite, the check of a constraint and a change of
+ * rows all read the whole table, and a short statement reads none.
+ */
+export async function findBlocking(url: string, migrations: SqlFile[]): Promise<string[]> {
+  return withClient(url, async (client) => {
+    await client.query('create schema if not exists deploy');
+    const found: string[] = [];
+    for (const file of migrations) {
+      const online = onlineStatements(file);
+      const faults = online ? await lintOnline(client, file, online) : await lintShort(client, file);
+      found.push(...faults.map((fault) => `${file.name}: ${fault}`));
+    }
+    return found;
+  });
+}
+
+async function lintOnline(client: pg.Client, file: SqlFile, online: OnlineStatement[]): Promise<string[]> {
+  for (const statement of online.flatMap(({ sql }) => sql)) {
+    await client.query(statement);
+  }
+  const saysSo = !/^\s*(create( unique)?|drop) index (?!concurrently)/im.test(file.text);
+  return (online.length === 1 && saysSo) || BEFORE_THE_RULE.includes(file.name)
+    ? []
+    : ['a file of indexes has one statement, with the word CONCURRENTLY.'];
+}
+
+async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
+  const faults: string[] = [];
+  await client.query('begin');
+  // The counts go on from earlier transactions of the session. A table that the file makes is empty.
+  let counts = await readCounts(client);
+  const large = [...counts.keys()];
+  for (const statement of statementsOf(file.text)) {
+    await client.query(statement);
+    const now = await readCounts(client);
+    for (const table of large.filter((name) => now.get(name) !== counts.get(name))) {
+      faults.push(
+        `this reads all of ${table} while requests wait. An index is built CONCURRENTLY in a file of its own; ` +
+          `a constraint is added NOT VALID, and validated in a file of its own.\n${statement}`,
+      );
+    }
+    counts = now;
+  }
+  await client.query('commit');
+  return faults;
+}
+
+/** How often each table with rows of clubs was read, in this session. */
+async function readCounts(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; count: string }>(
+    `select attrelid::regclass::text as name, pg_stat_get_xact_numscans(attrelid) as count
+     from pg_attribute join pg_class on pg_class.oid = attrelid
+     where relkind in ('r', 'p') and relnamespace = to_regnamespace('app') and attname = 'tenant_id'`,
+  );
+  return new Map(rows.map(({ name, count }) => [name, count]));
+}
