@@ -51,6 +51,7 @@ create view audit.intended_accessors (function, setting, why) with (security_inv
   ('app.user_id()', 'app.user_id', 'The subject of the caller''s token.'),
   ('app.role()', 'app.role', 'The caller''s role in the club.'),
   ('app.member_id()', 'app.member_id', 'The caller''s row in app.members.'),
+  ('app.closed_club_id()', 'app.closed_club_id', 'The closed club that an operator removes.'),
   ('app.club_ids()', 'app.club_ids', 'The clubs that the token names, before one is chosen.');
 comment on view audit.intended_accessors is 'The only functions that policies call. Each is STABLE, runs as its caller and raises TN001 when its setting is missing.';
 comment on column audit.intended_accessors.function is 'Its signature.';
@@ -68,6 +69,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.rename_club(uuid,text,text)', 'club_operator', 'Changes a club, which no request may.'),
   ('app.close_club(uuid)', 'club_operator', 'Closes a club.'),
   ('app.reopen_club(uuid)', 'club_operator', 'Opens it again.'),
+  ('app.forget_club(uuid)', 'club_operator', 'Removes a closed club.'),
   ('app.erase_member(uuid,uuid)', 'club_operator', 'Takes everything personal out of a member''s row.');
 comment on view audit.intended_definers is 'The only functions that are SECURITY DEFINER. Their owners stay under row-level security.';
 comment on column audit.intended_definers.function is 'Its signature.';
@@ -77,12 +79,20 @@ comment on column audit.intended_definers.why is 'Why the caller''s own rights a
 create view audit.intended_entrances (function, why) with (security_invoker) as values
   ('app.enter(uuid,text,app.club_role,text,text,timestamp with time zone,uuid)', 'Begins a request in a club.'),
   ('app.enter_directory(uuid[])', 'Begins a request in no single club.'),
-  ('app.operate_on(uuid)', 'An operator chooses the club.'),
+  ('app.enter_as_operator(uuid)', 'An operator chooses the club.'),
+  ('app.leave_as_operator(jsonb)', 'An operator leaves it, and the context is as it was.'),
+  ('app.forget_club(uuid)', 'An operator removes a closed club.'),
   ('app.provision_club(text,text,text,uuid)', 'An operator makes the club.'),
   ('app.erase_member(uuid,uuid)', 'An operator chooses the member.');
 comment on view audit.intended_entrances is 'The only functions that set the context.';
 comment on column audit.intended_entrances.function is 'Its signature.';
 comment on column audit.intended_entrances.why is 'When it does so.';
+
+create view audit.intended_dynamic (function, why) with (security_invoker) as values
+  ('app.forget_club(uuid)', 'Deletes from every table of the clubs, by the names that the catalog has.');
+comment on view audit.intended_dynamic is 'The only functions that build statements from text.';
+comment on column audit.intended_dynamic.function is 'Its signature.';
+comment on column audit.intended_dynamic.why is 'What it builds, and of what.';
 
 create view audit.intended_tenant_columns (relation, tenant_column, why) with (security_invoker) as values
   ('app.clubs', 'id'::name, 'A club is the tenant: its own id is the tenant''s.');
@@ -148,6 +158,7 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('TN001', 'The transaction did not say who is asking, or for which club.'),
   ('CL001', 'No such time zone.'),
   ('CL002', 'No such club.'),
+  ('CL003', 'The club is not closed.'),
   ('ME001', 'No such member.'),
   ('SH001', 'No such shift in this club.'),
   ('SH002', 'The shift has started.'),

@@ -20,6 +20,7 @@ create view audit.policy_checks (code, severity, title, why) with (security_invo
   ('policy_for_stranger', 'critical', 'A policy names a role that the service does not know', 'See audit.intended_roles.'),
   ('policy_without_comment', 'warning', 'A policy does not say why it is as it is', 'What nobody can explain, nobody can review.'),
   ('policy_without_grant', 'warning', 'A policy lets in a role that holds no privilege for it', 'It waits for a grant that somebody adds one day.'),
+  ('not_forgettable', 'warning', 'A table of the clubs keeps what is of a club that is removed', 'app.forget_club fails on it, and what a club asks to have removed stays.'),
   ('policy_on_open_table', 'critical', 'A policy is on a table where it does not count', 'Row-level security is disabled there.');
 comment on view audit.policy_checks is 'The checks of policies.';
 comment on column audit.policy_checks.code is 'Its name, for audit.findings.';
@@ -133,7 +134,7 @@ select 'policy_without_context', policy, 'it calls no accessor: ' || expressions
 from policy
 where exists (
   select from unnest(array[using_expression, check_expression]) as expression
-  where expression !~ '\mapp\.(tenant_id|user_id|role|member_id|club_ids)\(\)' and expression not in ('true', 'false')
+  where expression !~ '\mapp\.(tenant_id|user_id|role|member_id|club_ids|closed_club_id)\(\)' and expression not in ('true', 'false')
 )
 union all
 select 'policy_reads_setting', policy, 'it calls current_setting', drop_it
@@ -184,6 +185,18 @@ cross join lateral unnest(policy.roles) as role (name)
 where policy.ours and not policy.restrictive and role.name <> 'public' and not exists (
   select from privileges as held
   where held.kind = 'table' and held.object = policy.relation and held.grantee = role.name and policy.command in (held.privilege, 'all')
+)
+union all
+select 'not_forgettable', tables.relation, 'club_operator may not delete there',
+  format('grant delete on %1$s to club_operator; create policy %2$I on %1$s for delete to club_operator using (%3$I = (select app.closed_club_id())); comment on policy %2$I on %1$s is %4$L',
+    tables.relation, 'forget', coalesce(tables.tenant_column, 'tenant_id'), 'With a closed club its rows are removed.')
+from tables
+where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference and (
+  not exists (
+    select from policy where policy.relation = tables.relation and not policy.restrictive and policy.command in ('delete', 'all') and 'club_operator' = any (policy.roles)
+  ) or not exists (
+    select from privileges as held where (held.kind, held.object, held.grantee, held.privilege) = ('table', tables.relation, 'club_operator', 'delete')
+  )
 )
 union all
 select 'policy_on_open_table', policy, 'row-level security is disabled', format('alter table %s enable row level security', policy.relation)

@@ -50,6 +50,12 @@ return coalesce(nullif(current_setting('app.club_ids', true), ''), app.missing_c
 comment on function app.club_ids() is
   'The clubs that the caller''s token names; set only where no single club is chosen. Raises TN001 when there is none.';
 
+create or replace function app.closed_club_id() returns uuid
+language sql stable parallel safe
+return coalesce(nullif(current_setting('app.closed_club_id', true), ''), app.missing_context('app.closed_club_id'))::uuid;
+comment on function app.closed_club_id() is
+  'The closed club that an operator removes in this transaction. Raises TN001 when there is none.';
+
 create or replace function app.enter(
   tenant_id uuid, user_id text, role app.club_role,
   display_name text, email text, issued_at timestamptz, test_member_id uuid default null
@@ -121,7 +127,8 @@ comment on function app.new_id() is
 grant execute on function
   app.missing_context(text), app.tenant_id(), app.user_id(), app.role(), app.member_id(), app.new_id()
 to club_api, club_signup, club_idempotency;
-grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.new_id() to club_operator;
+grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.closed_club_id(), app.new_id()
+to club_operator;
 grant execute on function app.missing_context(text), app.club_ids() to club_directory;
 grant execute on function
   app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid), app.enter_directory(uuid[])

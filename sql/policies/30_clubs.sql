@@ -12,7 +12,7 @@ comment on column app.clubs.closed_at is 'When the club was closed. Its rows sta
 
 grant select on app.clubs to club_api;
 grant select on app.clubs to club_directory;
-grant select (id) on app.clubs to club_operator;
+grant select (id, closed_at), delete on app.clubs to club_operator;
 grant insert (id, name, slug, time_zone) on app.clubs to club_operator;
 grant update (name, slug, closed_at) on app.clubs to club_operator;
 
@@ -45,6 +45,10 @@ comment on policy clubs_find on app.clubs is 'An operator finds the club to chan
 create policy clubs_change on app.clubs for update to club_operator
   using (id = (select app.tenant_id())) with check (id = (select app.tenant_id()));
 comment on policy clubs_change on app.clubs is 'An operator renames, closes and reopens a club inside its own context.';
+
+create policy clubs_forget on app.clubs for delete to club_operator
+  using (id = (select app.closed_club_id()));
+comment on policy clubs_forget on app.clubs is 'An operator removes a closed club, after everything of it.';
 
 set local role club_directory;
 
@@ -88,26 +92,46 @@ comment on function app.provision_club(text, text, text, uuid) is
   'Makes a club and answers with its id. For operators; the fourth argument is for a club whose id is known already.';
 grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
 
-create or replace function app.operate_on(club_id uuid) returns void
+create or replace function app.enter_as_operator(club_id uuid) returns jsonb
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  context constant jsonb := (
+    select jsonb_object_agg(setting, coalesce(current_setting(setting, true), ''))
+    from unnest(array['app.tenant_id', 'app.member_id', 'app.role', 'app.closed_club_id']) as setting
+  );
+begin
+  perform set_config('app.tenant_id', club_id::text, true);
+  -- Requests that write hold a share of this lock by their foreign keys: none of them is under way, and none begins.
+  perform from app.clubs as club where club.id = club_id for update;
+  if not found then
+    raise exception using errcode = 'CL002', message = format('there is no club %s', club_id);
+  end if;
+  return context;
+end
+$$;
+comment on function app.enter_as_operator(uuid) is
+  'Enters a club, closed or not, as an operator, and locks it against writes. Answers with the context that was there, for app.leave_as_operator. CL002: no such club.';
+
+create or replace function app.leave_as_operator(context jsonb) returns void
 language plpgsql volatile set search_path = ''
 as $$
 begin
-  perform set_config('app.tenant_id', club_id::text, true);
-  if not exists (select from app.clubs as club where club.id = club_id) then
-    raise exception using errcode = 'CL002', message = format('there is no club %s', club_id);
-  end if;
+  perform set_config(setting.name, setting.value, true) from jsonb_each_text(context) as setting (name, value);
 end
 $$;
-comment on function app.operate_on(uuid) is 'Enters a club, closed or not, as an operator. CL002: no such club.';
+comment on function app.leave_as_operator(jsonb) is 'Restores the context that app.enter_as_operator found.';
 
 create or replace function app.rename_club(id uuid, name text, slug text) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  context constant jsonb := app.enter_as_operator(id);
 begin
-  perform app.operate_on(id);
   update app.clubs as club
   set name = btrim(rename_club.name), slug = rename_club.slug
   where club.id = rename_club.id;
+  perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.rename_club(uuid, text, text) is 'Gives a club another name and slug. For operators. CL002: no such club.';
@@ -116,24 +140,61 @@ grant execute on function app.rename_club(uuid, text, text) to club_owner;
 create or replace function app.close_club(id uuid) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  context constant jsonb := app.enter_as_operator(id);
 begin
-  perform app.operate_on(id);
-  update app.clubs as club set closed_at = clock_timestamp() where club.id = close_club.id;
+  update app.clubs as club set closed_at = clock_timestamp() where club.id = close_club.id and club.closed_at is null;
+  perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.close_club(uuid) is
-  'Closes a club: from now on it answers as if it did not exist. Its rows stay. For operators. CL002: no such club.';
+  'Closes a club: from now on it answers as if it did not exist. Its rows stay, and so does the time when it was closed first. For operators. CL002: no such club.';
 grant execute on function app.close_club(uuid) to club_owner;
 
 create or replace function app.reopen_club(id uuid) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  context constant jsonb := app.enter_as_operator(id);
 begin
-  perform app.operate_on(id);
   update app.clubs as club set closed_at = null where club.id = reopen_club.id;
+  perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.reopen_club(uuid) is 'Opens a closed club again, as it was. For operators. CL002: no such club.';
 grant execute on function app.reopen_club(uuid) to club_owner;
+
+create or replace function app.forget_club(id uuid) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  context constant jsonb := app.enter_as_operator(id);
+  relation regclass;
+begin
+  if not exists (select from app.clubs as club where club.id = forget_club.id and club.closed_at is not null) then
+    raise exception using errcode = 'CL003', message = format('the club %s is not closed', id);
+  end if;
+  perform set_config('app.closed_club_id', id::text, true);
+  -- The counter of signups runs in its own name, and asks for a role.
+  perform set_config('app.role', 'Admin', true);
+  -- Every table that a foreign key leads from to app.clubs, the farthest first. Its policies say whose rows are deleted.
+  for relation in
+    with recursive referring (relid, distance) as (
+      select 'app.clubs'::regclass::oid, 0
+      union
+      select key.conrelid, distance + 1
+      from referring join pg_constraint as key on key.confrelid = referring.relid and key.contype = 'f'
+      where key.conrelid <> key.confrelid and distance < 20
+    )
+    select relid from referring group by relid order by max(distance) desc
+  loop
+    execute format('delete from %s', relation);
+  end loop;
+  perform app.leave_as_operator(context);
+end
+$$;
+comment on function app.forget_club(uuid) is
+  'Removes a closed club and everything of it, for good. For operators. CL002: no such club; CL003: it is not closed.';
+grant execute on function app.forget_club(uuid) to club_owner;
 
 set local role club_owner;

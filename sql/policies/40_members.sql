@@ -17,7 +17,7 @@ grant select on app.members to club_api;
 grant insert (external_user_id, display_name, email, role, token_issued_at) on app.members to club_api;
 grant update (display_name, email, role, token_issued_at, updated_at) on app.members to club_api;
 
-grant select (id) on app.members to club_operator;
+grant select (id), delete on app.members to club_operator;
 grant update (external_user_id, display_name, email, token_issued_at, updated_at) on app.members to club_operator;
 
 alter table app.members enable row level security, force row level security;
@@ -47,6 +47,10 @@ create policy members_erase on app.members for update to club_operator
   using (id = (select app.member_id())) with check (id = (select app.member_id()));
 comment on policy members_erase on app.members is 'An operator erases the one member of this context.';
 
+create policy members_forget on app.members for delete to club_operator
+  using (tenant_id = (select app.closed_club_id()));
+comment on policy members_forget on app.members is 'With a closed club its members are removed.';
+
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
 language sql volatile set search_path = ''
 as $$
@@ -70,8 +74,10 @@ set local role club_operator;
 create or replace function app.erase_member(club_id uuid, member_id uuid) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
+declare
+  -- It waits for the answers that are being kept, and lets none be kept until the end: any may name the member.
+  context constant jsonb := app.enter_as_operator(club_id);
 begin
-  perform app.operate_on(club_id);
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
   set external_user_id = 'erased:' || member.id, display_name = 'Former member', email = null,
@@ -80,8 +86,9 @@ begin
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
-  -- The answers that the club keeps for a day may name the member. Whoever asks again then makes something again.
+  -- The kept answers of the club: a request that is sent again makes something again.
   delete from app.idempotency_keys;
+  perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is

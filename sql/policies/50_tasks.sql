@@ -18,6 +18,7 @@ grant select on app.task_states, app.task_transitions to club_api;
 grant select, delete on app.tasks to club_api;
 grant insert (title, description, due_at, assignee_id) on app.tasks to club_api;
 grant update (title, description, due_at, assignee_id, state) on app.tasks to club_api;
+grant delete on app.tasks to club_operator;
 
 alter table app.tasks enable row level security, force row level security;
 
@@ -40,6 +41,10 @@ comment on policy tasks_edit on app.tasks is 'Any Member edits a task; app.guard
 create policy tasks_delete on app.tasks for delete to club_api
   using ((select app.role()) >= 'Admin');
 comment on policy tasks_delete on app.tasks is 'Only an Admin deletes a task.';
+
+create policy tasks_forget on app.tasks for delete to club_operator
+  using (tenant_id = (select app.closed_club_id()));
+comment on policy tasks_forget on app.tasks is 'With a closed club its tasks are removed.';
 
 create or replace function app.allowed_transitions(from_state text, assignee_id uuid) returns text[]
 language sql stable set search_path = ''

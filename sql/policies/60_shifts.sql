@@ -25,9 +25,11 @@ grant insert (title, location, description, starts_at, ends_at, capacity) on app
 grant update (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
 grant select on app.shifts to club_signup;
 grant update (signup_count) on app.shifts to club_signup;
+grant delete on app.shifts to club_operator;
 grant select on app.shift_signups to club_api;
 grant select, delete on app.shift_signups to club_signup;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
+grant delete on app.shift_signups to club_operator;
 
 alter table app.shifts enable row level security, force row level security;
 alter table app.shift_signups enable row level security, force row level security;
@@ -56,6 +58,10 @@ create policy shifts_delete on app.shifts for delete to club_api
   using ((select app.role()) >= 'Admin');
 comment on policy shifts_delete on app.shifts is 'Only an Admin deletes a shift, and its signups with it.';
 
+create policy shifts_forget on app.shifts for delete to club_operator
+  using (tenant_id = (select app.closed_club_id()));
+comment on policy shifts_forget on app.shifts is 'With a closed club its shifts are removed.';
+
 create policy shift_signups_floor on app.shift_signups as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy shift_signups_floor on app.shift_signups is 'Nobody reaches a signup of another club.';
@@ -71,6 +77,10 @@ comment on policy shift_signups_sign_up on app.shift_signups is 'A Member signs 
 create policy shift_signups_cancel on app.shift_signups for delete to club_signup
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
 comment on policy shift_signups_cancel on app.shift_signups is 'A Member cancels their own signup, and nobody else''s.';
+
+create policy shift_signups_forget on app.shift_signups for delete to club_operator
+  using (tenant_id = (select app.closed_club_id()));
+comment on policy shift_signups_forget on app.shift_signups is 'With a closed club its signups are removed.';
 
 create or replace function app.stamp_shift() returns trigger
 language plpgsql volatile set search_path = ''

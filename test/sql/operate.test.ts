@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import t from 'tap';
+import { relationsOf } from '../setup/catalog.js';
+import { fillEmptyTables } from '../setup/catalog-rows.js';
+import { connectAsRuntime } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -75,6 +79,100 @@ t.test(
   },
 );
 
+t.test(
+  'a club that is closed twice keeps the time of the first, and an operator keeps the context',
+  async (t) => {
+    const club = await service.db.makeClub('twice');
+    const closedAt = async () =>
+      (await service.db.look('select closed_at from app.clubs where id = $1', [club]))[0]?.closed_at;
+    await operator.query('select app.close_club($1)', [club]);
+    const first = await closedAt();
+    await operator.query('select app.close_club($1)', [club]);
+    t.same(await closedAt(), first);
+
+    const context = `select string_agg(coalesce(current_setting(setting, true), ''), ' ') as context
+    from unnest(array['app.tenant_id', 'app.member_id', 'app.role', 'app.closed_club_id']) as setting`;
+    const calls = [
+      `app.provision_club('Other', 'other')`,
+      `app.rename_club('${club}', 'Twice', 'twice')`,
+      `app.erase_member('${south}', '${await service.as('eva', 'Member', south).memberId()}')`,
+      `app.reopen_club('${club}')`,
+      `app.close_club('${club}')`,
+      `app.forget_club('${club}')`,
+    ];
+    for (const found of ['north member Viewer none', '   ']) {
+      await operator.query('begin');
+      const [tenant, member, role, closed] = found.split(' ');
+      await operator.query(
+        `select set_config('app.tenant_id', $1, true), set_config('app.member_id', $2, true),
+         set_config('app.role', $3, true), set_config('app.closed_club_id', $4, true)`,
+        [tenant, member, role, closed],
+      );
+      for (const call of calls) {
+        await operator.query(`select ${call}`);
+        t.equal((await operator.query(context)).rows[0].context, found, call);
+      }
+      await operator.query('rollback');
+    }
+  },
+);
+
+t.test('a closed club is removed with everything of it, and an open one is not', async (t) => {
+  const tables = (await relationsOf(service.db)).filter(
+    ({ kind, belongsToClubs }) => kind === 'table' && belongsToClubs,
+  );
+  const rows = async (club: string) => {
+    const counts: Record<string, number> = {};
+    for (const { name, clubColumn } of tables) {
+      const [row] = await service.db.look(`select count(*)::int from ${name} where ${clubColumn} = $1`, [
+        club,
+      ]);
+      counts[name] = row?.count;
+    }
+    return counts;
+  };
+  const [gone, kept] = [await service.db.makeClub('gone'), await service.db.makeClub('kept')];
+  for (const club of [gone, kept]) {
+    await fillEmptyTables(service.db, club);
+  }
+  const before = await rows(kept);
+  t.ok(
+    Object.values(before).every((count) => count > 0),
+    JSON.stringify(before),
+  );
+  await t.rejects(operator.query('select app.forget_club($1)', [gone]), { code: 'CL003' });
+  t.same(await rows(gone), before);
+  await operator.query('select app.close_club($1)', [gone]);
+  await operator.query('select app.forget_club($1)', [gone]);
+  t.same(new Set(Object.values(await rows(gone))), new Set([0]));
+  t.same(await rows(kept), before);
+  await t.rejects(operator.query('select app.forget_club($1)', [gone]), { code: 'CL002' });
+});
+
+t.test('an answer that is being kept while a member is erased goes with them', async (t) => {
+  const finn = { clubId: south, subject: 'finn', role: 'Manager' } as const;
+  const runtime = await connectAsRuntime(t, service.db);
+  const memberId = await runtime.join(finn);
+  const eraser = new pg.Client(service.db.migrationUrl);
+  await eraser.connect();
+  t.teardown(() => eraser.end());
+  await eraser.query('set role club_owner');
+  let erasing: Promise<unknown> | undefined;
+  await runtime.inside(finn, async () => {
+    await runtime.client.query(`select app.claim_key('kept', sha256(''))`);
+    erasing = eraser.query('select app.erase_member($1, $2)', [south, memberId]);
+    const waits = `select exists (select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'erase_member') as waits`;
+    while (!(await service.db.look(waits))[0]?.waits) {
+      await sleep(10);
+    }
+    await runtime.client.query(
+      `select app.keep_answer('kept', 201::smallint, '/', null, '{"name": "Finn"}')`,
+    );
+  });
+  await erasing;
+  t.same(await service.db.look('select key from app.idempotency_keys where tenant_id = $1', [south]), []);
+});
+
 t.test('the service itself can do nothing of this', async (t) => {
   const runtime = new pg.Client(service.db.url);
   await runtime.connect();
@@ -84,6 +182,7 @@ t.test('the service itself can do nothing of this', async (t) => {
     `app.rename_club('${south}', 'x', 'x')`,
     `app.close_club('${south}')`,
     `app.reopen_club('${south}')`,
+    `app.forget_club('${south}')`,
     `app.erase_member('${south}', '${south}')`,
   ]) {
     await t.rejects(runtime.query(`select ${call}`), { code: '42501' }, call);

@@ -64,7 +64,7 @@ export const grants: Mutants = {
   ],
   operator_function_granted: [
     'grant execute on function app.erase_member(uuid, uuid) to club_api',
-    'grant execute on function app.operate_on(uuid) to club_api',
+    'grant execute on function app.enter_as_operator(uuid) to club_api',
     'grant execute on function app.close_club(uuid) to club_signup',
     'grant execute on function audit.record_facts(jsonb) to club_auditor',
   ],

@@ -124,6 +124,11 @@ export const policies: Mutants = {
     'create policy waiting on app.members for delete to club_api using (tenant_id = (select app.tenant_id()))',
     `create policy waiting on app.tasks for select to club_signup using ((select app.role()) >= 'Admin')`,
   ],
+  not_forgettable: [
+    'drop policy tasks_forget on app.tasks',
+    'revoke delete on app.shifts from club_operator',
+    'create table app.notes (tenant_id uuid not null)',
+  ],
   policy_on_open_table: [
     'alter table app.tasks disable row level security',
     'create table app.notes (tenant_id uuid not null); create policy notes_floor on app.notes as restrictive using (tenant_id = (select app.tenant_id()))',

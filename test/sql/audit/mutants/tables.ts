@@ -41,7 +41,7 @@ export const tables: Mutants = {
   ],
   no_policy: [
     guarded,
-    'drop policy tasks_read on app.tasks; drop policy tasks_create on app.tasks; drop policy tasks_edit on app.tasks; drop policy tasks_delete on app.tasks',
+    'drop policy tasks_read on app.tasks; drop policy tasks_create on app.tasks; drop policy tasks_edit on app.tasks; drop policy tasks_delete on app.tasks; drop policy tasks_forget on app.tasks',
     `${guarded}; create policy notes_floor on app.notes as restrictive for all to public using (tenant_id = (select app.tenant_id()))`,
   ],
   table_outside_schema: [
