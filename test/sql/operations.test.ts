@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { startPostgres } from '../../tools/postgres.js';
+import { fillEmptyTables } from '../setup/catalog-rows.js';
+import { root } from '../setup/source.js';
+
+/** Debian's server: its pg_dump is the one that is installed, and cannot dump a newer one. */
+const BIN = '/usr/lib/postgresql/15/bin';
+const skip = !existsSync(`${BIN}/pg_dump`) && 'PostgreSQL 15 is not installed';
+
+t.test('every command of docs/operate.md works as it is printed', { skip }, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'club-operate-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  for (const part of ['dist', 'sql']) {
+    await symlink(join(root, part), join(directory, part));
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'club-server-'));
+  const server = await startPostgres({ dataDir, throwaway: true, bin: BIN });
+  t.teardown(() => server.stop());
+  await withClient(server.url('postgres'), (superuser) =>
+    superuser.query(`create role admin login createrole createdb password 'PASSWORD'`),
+  );
+
+  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text]) => text as string);
+  const ran = new Set<string>();
+  const address = `${server.host}:${server.port}`;
+  const superuserUrl = server.url('').replace(/\/$/, '');
+  /** Runs the block that has this text, with the names in capitals replaced. */
+  const run = (part: string, names: Record<string, string> = {}) => {
+    const block = blocks.find((text) => text.includes(part)) ?? '';
+    ran.add(block);
+    // What installs, and what serves on, is the quickstart's and the service's own tests.
+    let text = block.replaceAll(/^(npm ci|DATABASE_URL=|AUTH_ISSUER=).*$/gm, '');
+    for (const [name, value] of Object.entries({ 'db.example.org:5432': address, ...names })) {
+      text = text.replaceAll(name, value);
+    }
+    return promisify(execFile)('sh', ['-e', '-c', text], {
+      cwd: directory,
+      env: {
+        PATH: `${BIN}:${process.env.PATH}`,
+        ADMIN_URL: `postgres://admin:PASSWORD@${address}`,
+        SUPERUSER_URL: superuserUrl,
+        MIGRATION_DATABASE_URL: `postgres://club_migrator:DEPLOY_PASSWORD@${address}/clubs`,
+      },
+    });
+  };
+  const look = (sql: string, values: unknown[] = []) =>
+    withClient(`${superuserUrl}/clubs`, async (client) => (await client.query(sql, values)).rows);
+  const provision = (slug: string) =>
+    look('select app.provision_club($1, $1) as id', [slug]).then(([row]) => row.id as string);
+  /** The rows of a club, by the tables that the audit knows. */
+  const rowsOf = async (club: string) => {
+    const tables = await look(
+      `select relation, tenant_column from audit.tables where schema = 'app' and kind = 'table' and not is_reference`,
+    );
+    const rows: Record<string, unknown[]> = {};
+    for (const { relation, tenant_column } of tables) {
+      rows[relation] = await look(
+        `select to_jsonb(t) as row from ${relation} as t where ${tenant_column} = $1 order by t::text`,
+        [club],
+      );
+    }
+    return rows;
+  };
+
+  await run("'create database clubs'");
+  await run('node dist/migrate.js');
+  t.match((await run('node dist/audit.js')).stdout, /0 critical|no finding/i);
+
+  const first = await provision('first');
+  const { stdout: managed } = await run('app.provision_club', { CLUB_ID: first });
+  t.match(managed, /^ [0-9a-f-]{36}$/m);
+  t.same(await look('select name, slug, closed_at from app.clubs where id = $1', [first]), [
+    { name: 'Chess Club North', slug: 'chess-north', closed_at: null },
+  ]);
+
+  const db = { url: '', migrationUrl: '', adminUrl: '', look, makeClub: provision };
+  await withClient(`${superuserUrl}/clubs`, async (client) => {
+    await fillEmptyTables(
+      { ...db, look: async (sql, values) => (await client.query(sql, values)).rows },
+      first,
+    );
+  });
+  const [member] = await look('select id from app.members where tenant_id = $1', [first]);
+  await run('app.erase_member', { CLUB_ID: first, MEMBER_ID: member.id });
+  t.same(await look('select display_name from app.members where id = $1', [member.id]), [
+    { display_name: 'Former member' },
+  ]);
+  await run('pg_stat_activity');
+
+  await run('pg_dump');
+  const before = await rowsOf(first);
+  await t.rejects(run('session_replication_role', { CLUB_ID: first }), /clubs_pkey/, 'the club is there');
+  t.same(await rowsOf(first), before, 'and nothing was changed');
+  await run('app.forget_club', { CLUB_ID: first });
+  t.same(new Set(Object.values(await rowsOf(first)).map(({ length }) => length)), new Set([0]));
+  await run('session_replication_role', { CLUB_ID: first });
+  t.same(await rowsOf(first), before, 'the club is as it was in the backup');
+  t.same(await look('select code, object from audit.findings'), []);
+
+  await run('create role club_api_2');
+  t.same(
+    await look(`select rolconfig from pg_roles where rolname = 'club_api_2'`),
+    await look(`select rolconfig from pg_roles where rolname = 'club_api'`),
+  );
+  t.same(
+    blocks.filter((block) => !ran.has(block)),
+    [],
+    'no command is left out',
+  );
+});
