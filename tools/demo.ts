@@ -103,7 +103,8 @@ async function replaceId(client: Client, table: string, column: string, value: s
      where contype = 'f' and confrelid = format('app.%I', $1::text)::regclass`,
     [table, column],
   );
-  const own = `update app.${table} set id = $1 where tenant_id = $2 and ${column} = $3`;
+  const [relation, name] = [table, column].map((part) => client.escapeIdentifier(part));
+  const own = `update app.${relation} set id = $1 where tenant_id = $2 and ${name} = $3`;
   for (const update of [...keys.map(({ update }) => update), own]) {
     await client.query(update, [id, CLUB_ID, value]);
   }
@@ -125,19 +126,17 @@ async function makeExamples(client: Client): Promise<void> {
       continue;
     }
     const row = { tenant_id: CLUB_ID, ...inSnakeCase({ ...example, id }) };
-    const { rows: columns } = await client.query<{ name: string }>(
-      `select quote_ident(attname) as name from pg_attribute
+    const { rows: inserts } = await client.query<{ insert: string }>(
+      `select format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1) on conflict do nothing',
+         attrelid::regclass, string_agg(quote_ident(attname), ', ')) as insert
+       from pg_attribute
        where attrelid = to_regclass('app.' || quote_ident($1)) and attnum > 0 and not attisdropped and attgenerated = ''
-         and attname = any ($2)`,
+         and attname = any ($2)
+       group by attrelid`,
       [table, Object.keys(row)],
     );
-    if (columns.length > 0) {
-      const names = columns.map(({ name }) => name).join(', ');
-      await client.query(
-        `insert into app.${table} (${names}) select ${names} from jsonb_populate_record(null::app.${table}, $1)
-         on conflict do nothing`,
-        [JSON.stringify(row)],
-      );
+    for (const { insert } of inserts) {
+      await client.query(insert, [JSON.stringify(row)]);
     }
   }
 }

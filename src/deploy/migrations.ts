@@ -50,7 +50,9 @@ export function onlineStatements({ text }: SqlFile): OnlineStatement[] | undefin
 /** The statements of a file, without comments and the semicolons that end them. */
 export function statementsOf(text: string): string[] {
   const parts = text.matchAll(/(?:\$(\w*)\$[\s\S]*?\$\1\$|'[^']*'|"[^"]*"|--.*|[^;])+/g);
-  return [...parts].map(([part]) => part.replaceAll(/^\s*--.*$/gm, '').trim()).filter((part) => part !== '');
+  return [...parts]
+    .map(([part]) => part.replaceAll(/^[ \t]*--.*$/gm, '').trim())
+    .filter((part) => part !== '');
 }
 
 /**

@@ -59,7 +59,7 @@ t.test(
       const { title, outcome, pid } = await writeAndWait();
       await look(`select ${end}(${pid})`);
       t.equal(await outcome, 'unknown', end);
-      t.ok(await isThere(title), 'committed here, and nowhere else');
+      t.ok(await until(() => isThere(title), Boolean), 'committed here, and nowhere else');
     }
     t.equal(await write('late'), 'unknown', 'the deadline of the transaction ends the wait');
     await waitFor('');

@@ -53,9 +53,9 @@ async function makeCopy(): Promise<string> {
 }
 
 t.test(
-  'the example of a resource passes the checks and the tests, with eleven files written by hand',
+  'the example of a resource passes the checks and the tests, with ten files written by hand',
   async (t) => {
-    t.equal(files.length, 11);
+    t.equal(files.length, 10);
     const cwd = await makeCopy();
     const run = async (command: string, ...args: string[]) => {
       const { stdout, stderr } = await promisify(execFile)(command, args, { cwd, maxBuffer: 2 ** 26 }).catch(
