@@ -25,7 +25,8 @@ begin
       ('club_auditor',   'login',   'Reads the schema audit, and no row of a club: for DBAs and for make audit.'),
       ('club_signup',    'nologin', 'Capability: owns the functions that sign a member up and off, and the trigger that counts.'),
       ('club_idempotency', 'nologin', 'Capability: owns the functions that keep answers for clients who ask again.'),
-      ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which names the clubs of a token. The one role outside the tenant floor.'),
+      ('club_expiry',    'nologin', 'Capability: owns app.delete_expired_answers. Its rows are of all clubs, and older than 24 hours.'),
+      ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which names the clubs of a token. It sees several clubs, and nothing but their rows in app.clubs.'),
       ('club_operator',  'nologin', 'Capability: owns what an operator calls, such as app.provision_club.')
     ) as role (name, login, comment)
   loop
@@ -38,7 +39,7 @@ end
 $$;
 
 -- From PostgreSQL 16 a membership inherits and may SET ROLE unless told otherwise, as it always did before.
-grant club_owner, club_signup, club_idempotency, club_directory, club_operator to club_migrator;
+grant club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator to club_migrator;
 
 -- What holds for every connection of the service, whatever client opens it.
 alter role club_api set search_path = app, pg_temp;

@@ -32,6 +32,7 @@ import { strictRequests } from './http/strict-requests.js';
 import { responseHeaders } from './openapi/components.js';
 import { docsPage } from './openapi/docs-page.js';
 import { openapi } from './openapi/openapi.js';
+import { expiredAnswers } from './ops/expired-answers.js';
 import { health } from './ops/health.js';
 import { type AuditTimes, audit } from './ops/isolation-audit.js';
 import { metrics } from './ops/metrics.js';
@@ -43,12 +44,14 @@ const BODY_LIMIT_BYTES = 128 * 1024;
 /** An audit costs some tenths of a second of the database; what it would find was not there a minute ago. */
 const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
 
+const EXPIRY_EVERY_MS = 60_000;
+
 export type App = Awaited<ReturnType<typeof buildApp>>;
 
 /**
  * Builds the service; it listens when it is told to.
  *
- * @param auditTimes for tests, of which most audit nothing: null
+ * @param auditTimes null in tests: the service then audits and deletes expired answers only when asked
  * @param addition what `make run` adds to /docs; the process of production has none
  */
 export async function buildApp(
@@ -99,6 +102,7 @@ export async function buildApp(
   await app.register(docsPage, { isDevelopment: config.isDevelopment, addition });
   await app.register(problemPages, { catalogue });
   await app.register(audit, { database, times: auditTimes });
+  await app.register(expiredAnswers, { database, everyMs: auditTimes && EXPIRY_EVERY_MS });
   await app.register(health, {
     database,
     isDraining: () => app.isDraining,

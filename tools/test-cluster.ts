@@ -34,6 +34,7 @@ const ROLES = [
   'club_auditor',
   'club_signup',
   'club_idempotency',
+  'club_expiry',
   'club_directory',
   'club_operator',
 ];

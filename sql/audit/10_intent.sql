@@ -10,6 +10,7 @@ create view audit.intended_roles (role, can_login, purpose, why) with (security_
   ('club_auditor', true, 'auditor', 'Reads this schema and no row of a club.'),
   ('club_signup', false, 'capability', 'Owns what signs a member up and off, and the counter: a member has no right to lock a shift.'),
   ('club_idempotency', false, 'capability', 'Owns what keeps answers for clients who ask again: no request reads or writes them by itself.'),
+  ('club_expiry', false, 'capability', 'Owns what deletes expired answers of all clubs: it knows their age alone.'),
   ('club_directory', false, 'capability', 'Owns app.my_clubs: a caller finds the clubs of the token before choosing one.'),
   ('club_operator', false, 'capability', 'Owns what an operator calls, such as app.provision_club.');
 comment on view audit.intended_roles is 'The roles of the service. All are without SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB, REPLICATION.';
@@ -62,8 +63,9 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.sign_up(uuid)', 'club_signup'::name, 'Locks the shift, which needs an UPDATE right that no Member has.'),
   ('app.cancel_sign_up(uuid)', 'club_signup', 'Locks the shift first, as app.sign_up does.'),
   ('app.count_signups()', 'club_signup', 'Writes the counter, which nobody else may.'),
-  ('app.claim_key(text,bytea)', 'club_idempotency', 'Claims a key, and clears old ones of the club away.'),
+  ('app.claim_key(text,bytea)', 'club_idempotency', 'Claims a key.'),
   ('app.keep_answer(text,smallint,text,text,text)', 'club_idempotency', 'Keeps the answer for the caller who asks again.'),
+  ('app.delete_expired_answers()', 'club_expiry', 'Deletes what is older than 24 hours in all clubs; no request reads or deletes that.'),
   ('app.my_clubs()', 'club_directory', 'Reads the clubs that the token names, outside of any one club.'),
   ('app.provision_club(text,text,text,uuid)', 'club_operator', 'Makes a club, which no request may.'),
   ('app.rename_club(uuid,text,text)', 'club_operator', 'Changes a club, which no request may.'),
@@ -122,7 +124,9 @@ comment on column audit.intended_reference_tables.why is 'What it holds.';
 
 create view audit.intended_floors (relation, role, using_expression, check_expression, why) with (security_invoker) as values
   ('app.clubs', 'club_directory'::name, '(id = ANY (( SELECT app.club_ids() AS club_ids)::uuid[]))', 'false',
-   'The directory reaches the clubs that the token names, and writes nothing.');
+   'The directory reaches the clubs that the token names, and writes nothing.'),
+  ('app.idempotency_keys', 'club_expiry', '(created_at < (now() - ''24:00:00''::interval))', 'false',
+   'Expiry reaches the answers of all clubs that are older than 24 hours, and writes nothing.');
 comment on view audit.intended_floors is 'The floors that are not: the row''s tenant is the transaction''s.';
 comment on column audit.intended_floors.relation is 'The table.';
 comment on column audit.intended_floors.role is 'The role that it holds for.';

@@ -126,7 +126,9 @@ from policy
 where ours and exists (
   select from unnest(array[using_expression, check_expression]) as expression
   cross join lateral (select regexp_replace(expression, '\( SELECT app\.\w+\(\) AS \w+\)', '@', 'g')) as plain (text)
-  where expression <> 'false' and plain.text !~
+  where expression <> 'false' and not exists (
+    select from audit.intended_floors as intended where (intended.relation, intended.using_expression) = (policy.relation, expression)
+  ) and plain.text !~
     '^\(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*( AND \(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*)*$'
 )
 union all
@@ -135,6 +137,9 @@ from policy
 where exists (
   select from unnest(array[using_expression, check_expression]) as expression
   where expression !~ '\mapp\.(tenant_id|user_id|role|member_id|club_ids|closed_club_id)\(\)' and expression not in ('true', 'false')
+    and not exists (
+      select from audit.intended_floors as intended where (intended.relation, intended.using_expression) = (policy.relation, expression)
+    )
 )
 union all
 select 'policy_reads_setting', policy, 'it calls current_setting', drop_it

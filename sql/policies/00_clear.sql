@@ -65,11 +65,11 @@ $$;
 release savepoint clear;
 
 -- PostgreSQL lets everybody execute a new function. Not here: each chapter names who may.
-alter default privileges for role club_owner, club_signup, club_idempotency, club_directory, club_operator
+alter default privileges for role club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator
   revoke execute on functions from public;
 
 set local role club_owner;
 
 -- The capability roles make their functions in their own name, which needs CREATE until the last chapter.
-grant usage, create on schema app to club_signup, club_idempotency, club_directory, club_operator;
+grant usage, create on schema app to club_signup, club_idempotency, club_expiry, club_directory, club_operator;
 grant usage on schema app to club_api;

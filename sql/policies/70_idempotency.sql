@@ -2,10 +2,11 @@
 --
 -- A client whose connection breaks cannot know whether its request was done. With a key it sends the request again
 -- and gets the first answer. Key and answer are written in the transaction of the request itself: either both
--- are there or neither. Whoever comes with the same key meanwhile waits in app.claim_key for the first to end.
+-- are there or neither. A second request with the same key waits in app.claim_key for the first to end.
 --
 -- Requests have no right on the table. They call two functions of club_idempotency, which serve the caller's own
--- keys and nobody else's.
+-- keys and nobody else's. Every service process deletes expired answers of all clubs, by a function of club_expiry:
+-- that role reaches rows by their age alone.
 
 comment on table app.idempotency_keys is 'Answers to requests that bore an Idempotency-Key, for 24 hours.';
 comment on column app.idempotency_keys.request is 'SHA-256 of the request: the same key for another request is a mistake.';
@@ -18,28 +19,40 @@ grant select, delete on app.idempotency_keys to club_idempotency;
 grant insert (key, request, created_at) on app.idempotency_keys to club_idempotency;
 grant update (status, location, etag, body) on app.idempotency_keys to club_idempotency;
 grant delete on app.idempotency_keys to club_operator;
+grant select, delete on app.idempotency_keys to club_expiry;
+-- FOR UPDATE asks for this right. The policy lets no update through.
+grant update (status) on app.idempotency_keys to club_expiry;
 
 alter table app.idempotency_keys enable row level security, force row level security;
 
-create policy idempotency_keys_floor on app.idempotency_keys as restrictive for all to public
+create policy idempotency_keys_floor on app.idempotency_keys as restrictive for all to club_api, club_idempotency, club_operator
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy idempotency_keys_floor on app.idempotency_keys is 'Nobody reaches a key of another club.';
 
+create policy idempotency_keys_expiry_floor on app.idempotency_keys as restrictive for all to club_expiry
+  using (created_at < now() - interval '24 hours') with check (false);
+comment on policy idempotency_keys_expiry_floor on app.idempotency_keys is 'Expiry reaches the answers of all clubs that are older than 24 hours, and writes nothing.';
+
+create policy idempotency_keys_expire on app.idempotency_keys for all to club_expiry
+  using (created_at < now() - interval '24 hours') with check (false);
+comment on policy idempotency_keys_expire on app.idempotency_keys is 'Expired answers are read, locked and deleted.';
+
 create policy idempotency_keys_read on app.idempotency_keys for select to club_idempotency
-  using ((select app.role()) >= 'Member');
-comment on policy idempotency_keys_read on app.idempotency_keys is 'Every writer of the club helps to clear old keys away, so the functions see all of them.';
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy idempotency_keys_read on app.idempotency_keys is 'A caller finds keys of their own.';
 
 create policy idempotency_keys_claim on app.idempotency_keys for insert to club_idempotency
   with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
 comment on policy idempotency_keys_claim on app.idempotency_keys is 'A caller claims keys of their own.';
 
 create policy idempotency_keys_keep on app.idempotency_keys for update to club_idempotency
-  using ((select app.role()) >= 'Member') with check (member_id = (select app.member_id()));
-comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller keeps the answers to their own requests; old keys are locked to be cleared away.';
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member')
+  with check (member_id = (select app.member_id()));
+comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller keeps the answers to their own requests.';
 
 create policy idempotency_keys_clear on app.idempotency_keys for delete to club_idempotency
-  using ((select app.role()) >= 'Member');
-comment on policy idempotency_keys_clear on app.idempotency_keys is 'Every writer of the club helps to clear old keys away.';
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller claims an expired key of their own again.';
 
 create policy idempotency_keys_erase on app.idempotency_keys for delete to club_operator
   using (tenant_id = (select app.tenant_id()));
@@ -54,23 +67,11 @@ as $$
 #variable_conflict use_column
 declare
   caller_id constant uuid := app.member_id();
-  horizon constant timestamptz := clock_timestamp() - interval '24 hours';
   known app.idempotency_keys;
 begin
   delete from app.idempotency_keys as old
-  where old.member_id = caller_id and old.key = claim_key.key and old.created_at < horizon;
-  -- A few of the club's others, so that no request pays for many. Materialized, or the limit could hold for each
-  -- of several evaluations.
-  with few as materialized (
-    select expired.tenant_id, expired.member_id, expired.key
-    from app.idempotency_keys as expired
-    where expired.created_at < horizon
-    order by expired.created_at
-    limit 5
-    for update skip locked
-  )
-  delete from app.idempotency_keys as old using few
-  where (old.tenant_id, old.member_id, old.key) = (few.tenant_id, few.member_id, few.key);
+  where old.member_id = caller_id and old.key = claim_key.key
+    and old.created_at < clock_timestamp() - interval '24 hours';
   loop
     insert into app.idempotency_keys (key, request, created_at)
     values (claim_key.key, claim_key.request, clock_timestamp())
@@ -79,7 +80,7 @@ begin
       return;
     end if;
     select * into known from app.idempotency_keys as k where k.member_id = caller_id and k.key = claim_key.key;
-    -- Between the two statements somebody may have cleared it away: then it is free again.
+    -- An expired key may be deleted between the two statements. Then it is free again.
     exit when found;
   end loop;
   if known.request <> claim_key.request then
@@ -101,5 +102,29 @@ as $$
 $$;
 comment on function app.keep_answer(text, smallint, text, text, text) is 'Keeps the answer to the request that claimed the key, in its transaction.';
 grant execute on function app.keep_answer(text, smallint, text, text, text) to club_api;
+
+set local role club_expiry;
+
+create or replace function app.delete_expired_answers(out deleted integer, out kept_bytes bigint)
+language plpgsql volatile security definer set search_path = ''
+as $$
+begin
+  -- The policy says which: of all clubs, those older than 24 hours.
+  with expired as materialized (
+    select old.tenant_id, old.member_id, old.key
+    from app.idempotency_keys as old
+    order by old.created_at
+    limit 1000
+    for update skip locked
+  )
+  delete from app.idempotency_keys as old using expired
+  where (old.tenant_id, old.member_id, old.key) = (expired.tenant_id, expired.member_id, expired.key);
+  get diagnostics deleted = row_count;
+  kept_bytes := pg_total_relation_size('app.idempotency_keys');
+end
+$$;
+comment on function app.delete_expired_answers() is
+  'Deletes up to 1000 answers that are older than 24 hours of all clubs, and passes over rows that others have locked. Answers with how many there were, and with the size of the table with its indexes in bytes.';
+grant execute on function app.delete_expired_answers() to club_api;
 
 set local role club_owner;

@@ -3,7 +3,7 @@
 -- A function or view of ours that this deploy did not make belongs to an earlier release or to nobody. Each
 -- "create or replace" above has written its row of the catalog in this transaction; the others are dropped.
 
-revoke create on schema app from club_signup, club_idempotency, club_directory, club_operator;
+revoke create on schema app from club_signup, club_idempotency, club_expiry, club_directory, club_operator;
 
 -- In the name of the login again, which may drop what any of our roles owns.
 set local role none;

@@ -15,7 +15,15 @@ import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './releas
 export { DeployError } from './locks.js';
 
 const LOGINS = ['club_api', 'club_auditor'];
-const ROLES = [...LOGINS, OWNER, 'club_signup', 'club_idempotency', 'club_directory', 'club_operator'];
+const ROLES = [
+  ...LOGINS,
+  OWNER,
+  'club_signup',
+  'club_idempotency',
+  'club_expiry',
+  'club_directory',
+  'club_operator',
+];
 
 export interface Deployed {
   /** The migrations that this deploy ran, by name. */

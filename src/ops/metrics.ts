@@ -1,4 +1,4 @@
-import Fastify, { LogController } from 'fastify';
+import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.js';
@@ -23,7 +23,7 @@ export const metrics = plugin<MetricsOptions>(
     if (listen === undefined) {
       return;
     }
-    const measures = new Measures(database);
+    const measures = new Measures(database, () => app.expiredAnswers);
     app.addHook(
       'onResponse',
       immediate((request, reply) => {
@@ -92,7 +92,7 @@ class Measures {
     registers: [this.#registry],
   });
 
-  constructor(database: Database) {
+  constructor(database: Database, expiredAnswers: () => FastifyInstance['expiredAnswers']) {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge('club_database_pool_size', 'Connections there may be.', () => database.size);
     this.#gauge('club_database_pool_in_use', 'Connections in use.', () => database.load.inUse);
@@ -110,6 +110,16 @@ class Measures {
       'club_database_connections_lost_total',
       'Connections destroyed.',
       () => database.connections.lost,
+    );
+    this.#gauge(
+      'club_idempotency_kept_bytes',
+      'Size of app.idempotency_keys with its indexes, read once a minute.',
+      () => expiredAnswers().keptBytes,
+    );
+    this.#total(
+      'club_idempotency_expired_total',
+      'Answers that this process deleted because they were older than 24 hours.',
+      () => expiredAnswers().deleted,
     );
     // So that a rate can be taken from the first one on.
     this.#refusals.inc({ code: 'rate_limited' }, 0);

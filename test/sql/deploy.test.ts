@@ -138,7 +138,7 @@ t.test('a login that may not become the owner cannot deploy, and is told what it
   await t.rejects(deploy(db.url), {
     name: 'DeployError',
     message:
-      /club_owner, club_signup, club_idempotency, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
+      /club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
   });
   t.same(await db.look(`select to_regnamespace('deploy') as made`), [{ made: null }]);
 });

@@ -18,7 +18,7 @@ t.test('an administrator who is no superuser makes the roles, and then the deplo
   await t.rejects(deploy(server.url('club')), {
     name: 'DeployError',
     message:
-      /club_api, club_auditor, club_owner, club_signup, club_idempotency, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
+      /club_api, club_auditor, club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
   });
   const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
   await withClient(url('administrator'), async (administrator) => {

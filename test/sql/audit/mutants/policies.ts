@@ -28,6 +28,8 @@ export const policies: Mutants = {
     'alter policy members_floor on app.members using (tenant_id::text = (select app.tenant_id())::text)',
     'alter policy clubs_floor on app.clubs using (closed_at is null)',
     'alter policy clubs_directory_floor on app.clubs with check (true)',
+    `alter policy idempotency_keys_expiry_floor on app.idempotency_keys using (created_at < now() - interval '1 hour')`,
+    'alter policy idempotency_keys_expiry_floor on app.idempotency_keys with check (true)',
     'alter policy clubs_directory_floor on app.clubs using (true)',
     'alter policy tasks_floor on app.tasks using (tenant_id = coalesce((select app.tenant_id()), tenant_id))',
     'alter policy tasks_floor on app.tasks using (id = (select app.tenant_id()))',
