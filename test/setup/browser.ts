@@ -26,7 +26,7 @@ const FLAGS = [
   '--remote-debugging-pipe',
 ];
 /** How long a page may take to get somewhere. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 /** A page of a browser, and what became of it: each address asked for, each complaint in its console. */
 export interface Page {

@@ -23,12 +23,12 @@ export async function untilAtRest(database: Database): Promise<Database['load']>
   );
 }
 
-/** Looks again and again, for at most some seconds, and answers with what it saw last. */
+/** Looks again and again, for at most 20 seconds, and answers with what it saw last. */
 export async function until<Seen>(
   look: () => Seen | Promise<Seen>,
   isEnough: (seen: Seen) => boolean,
 ): Promise<Seen> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 20_000;
   for (;;) {
     const seen = await look();
     if (isEnough(seen) || Date.now() > deadline) {
