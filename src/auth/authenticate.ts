@@ -1,7 +1,7 @@
 import jwt from '@fastify/jwt';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import type { JWTHeaderParameters } from 'jose';
+import { decodeProtectedHeader, type JWTHeaderParameters } from 'jose';
 import { invalidToken, unauthenticated } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
@@ -22,6 +22,8 @@ const LEEWAY_MS = 5_000;
 /** A verified token is believed without a new check of its signature for this long, and never beyond its `exp`. */
 const CACHE_MS = 60_000;
 const CACHED_TOKENS = 10_000;
+
+const INVALID_SIGNATURE = 'FAST_JWT_INVALID_SIGNATURE';
 
 /** The types an access token says it has: the usual one, and that of RFC 9068; many say none. */
 const TYPES = ['jwt', 'at+jwt'];
@@ -95,10 +97,31 @@ export const authenticate = plugin<AuthSettings>(
       return identity;
     }
 
+    /** Verifies the token by the key that it names, and by further keys where several share that id. */
+    async function verifySignature(token: string): Promise<unknown> {
+      try {
+        return await app.jwt.verify(token);
+      } catch (error) {
+        if (!isInvalidSignature(error)) {
+          throw error;
+        }
+        for (const key of await keys.others(decodeProtectedHeader(token) as JWTHeaderParameters)) {
+          try {
+            return await app.jwt.verify(token, { key });
+          } catch (failure) {
+            if (!isInvalidSignature(failure)) {
+              throw failure;
+            }
+          }
+        }
+        throw error;
+      }
+    }
+
     async function verify(token: string): Promise<Claims> {
       let claims: unknown;
       try {
-        claims = await app.jwt.verify(token);
+        claims = await verifySignature(token);
       } catch (error) {
         const cause = (error as { originalError?: unknown }).originalError;
         if (cause instanceof Problem) {
@@ -177,11 +200,13 @@ function isOtherToken(claims: Claims): boolean {
   );
 }
 
+const isInvalidSignature = (error: unknown) => (error as { code?: string }).code === INVALID_SIGNATURE;
+
 /** What is wrong with a token, by the code of the library that looked at it. */
 const faults: Record<string, string> = {
   FAST_JWT_EXPIRED: 'it has expired',
   FAST_JWT_INACTIVE: 'its nbf is ahead',
-  FAST_JWT_INVALID_SIGNATURE: 'its signature is not that of the key that it names',
+  [INVALID_SIGNATURE]: 'its signature is not that of the key that it names',
 };
 
 /** What is wrong with a claim, where the configuration says what would be right. */

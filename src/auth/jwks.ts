@@ -1,4 +1,4 @@
-import { createLocalJWKSet, exportSPKI, type JWK, type JWTHeaderParameters } from 'jose';
+import { createLocalJWKSet, errors, exportSPKI, type JWK, type JWTHeaderParameters } from 'jose';
 import { invalidToken } from '../errors/auth.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
@@ -13,10 +13,15 @@ const FETCH_TIMEOUT_MS = 2_000;
 const MOST_BYTES = 512 * 1024;
 /** The issuer is asked at most this often while there are keys to go by, so random key ids cause no storm. */
 const COOLDOWN_MS = 30_000;
-/** Keys that are older are fetched again beside the requests… */
+/** Keys that are older are fetched again beside the requests. */
 const MAX_AGE_MS = 10 * 60_000;
-/** …and those that are older than this before anything is believed by them. */
-const MAX_STALE_MS = 60 * 60_000;
+/**
+ * Keys that are older than this are not used. With the minute for which a verified token is believed, a withdrawn key is
+ * accepted for an hour at most.
+ */
+const MAX_STALE_MS = 59 * 60_000;
+/** Ids are meant to be unique in a set (RFC 7517, section 4.5); of those that are not, this many keys are tried. */
+const KEYS_PER_ID = 4;
 
 export interface KeySource {
   issuer: string;
@@ -30,12 +35,13 @@ type Wanted = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
 /**
  * The issuer's public keys, fetched when they are first needed and again when they age or a new one is named.
  *
- * Keys that were had once keep working while the issuer is slow or away, and nobody waits for it then.
+ * While the issuer is slow or away, the keys that are known are used for an hour, and no request waits for it.
  */
 export class IssuerKeys {
   readonly #source: KeySource;
   readonly #onFailure: (reason: string) => void;
   #known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
+  #hasSharedIds = false;
   #fetching: Promise<void> | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
 
@@ -49,12 +55,12 @@ export class IssuerKeys {
    * The key that the header of a token names, as PEM.
    *
    * @throws Problem `invalid_token` when the issuer has no such key, as far as is known; `service_unavailable` when
-   *   no keys are known and none can be fetched
+   *   the keys are not known or older than an hour, and cannot be fetched
    */
   async find({ alg, kid }: JWTHeaderParameters): Promise<string> {
     const wanted = kid === undefined ? { alg } : { alg, kid };
-    const key = await this.#lookUp(wanted);
-    const ageMs = elapsedMs(this.#known?.at ?? Number.NEGATIVE_INFINITY);
+    const [key] = await this.#lookUp(wanted);
+    const ageMs = this.#ageMs();
     if (key !== undefined && ageMs < MAX_AGE_MS) {
       return key;
     }
@@ -63,26 +69,45 @@ export class IssuerKeys {
       return key;
     }
     await asked;
-    if (this.#known === undefined) {
+    if (this.#ageMs() >= MAX_STALE_MS) {
       throw new Problem(serviceUnavailable, {
         detail:
           'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
       });
     }
-    const found = await this.#lookUp(wanted);
+    const [found] = await this.#lookUp(wanted);
     if (found === undefined) {
       throw new Problem(invalidToken, {}, { reason: 'the issuer has no key that it could be signed with' });
     }
     return found;
   }
 
-  async #lookUp(wanted: Wanted): Promise<string | undefined> {
+  /** Further keys with the same id as that of `find`, as PEM. */
+  async others({ alg, kid }: JWTHeaderParameters): Promise<string[]> {
+    return this.#hasSharedIds && kid !== undefined ? (await this.#lookUp({ alg, kid })).slice(1) : [];
+  }
+
+  /** The keys that may have made a signature; several only when they share an id. */
+  async #lookUp(wanted: Wanted): Promise<string[]> {
     try {
-      return this.#known && (await exportSPKI(await this.#known.find(wanted)));
-    } catch {
-      // There is none, or several, or none for this algorithm.
-      return undefined;
+      return this.#known === undefined ? [] : [await exportSPKI(await this.#known.find(wanted))];
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys) || wanted.kid === undefined) {
+        return [];
+      }
+      const found: string[] = [];
+      for await (const key of error) {
+        found.push(await exportSPKI(key));
+        if (found.length === KEYS_PER_ID) {
+          break;
+        }
+      }
+      return found;
     }
+  }
+
+  #ageMs(): number {
+    return this.#known === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#known.at);
   }
 
   /** Fetches the keys, unless that was tried a moment ago; what fails leaves those that are known. */
@@ -102,6 +127,7 @@ export class IssuerKeys {
     this.#askedAt = Date.now();
     const keys = usableKeys(await fetchDocument(await this.#locate()));
     this.#known = { find: createLocalJWKSet({ keys }), at: Date.now() };
+    this.#hasSharedIds = new Set(keys.map(({ kid }) => kid)).size < keys.length;
   }
 
   /** OpenID Connect Discovery 1.0, section 4: the issuer names its keys, and itself. */
@@ -131,8 +157,7 @@ const KEY_TYPES = ['RSA', 'EC', 'OKP'];
 const LEAST_RSA_BYTES = 256;
 
 /**
- * The keys of a set that may check a signature. Others are passed over (RFC 7517, section 5), and of several with one id and
- * type the first is taken.
+ * The keys of a set that may check a signature. Others are passed over (RFC 7517, section 5).
  *
  * @throws IssuerFault when there is none, so that the keys that are known stay
  */
@@ -143,14 +168,10 @@ function usableKeys(document: unknown): JWK[] {
     const isLarge = kty !== 'RSA' || Buffer.from(String(n), 'base64url').length >= LEAST_RSA_BYTES;
     return KEY_TYPES.includes(String(kty)) && use === 'sig' && isLarge;
   });
-  const names = found.map(({ kid, kty, alg }) => `${kid} ${kty} ${alg}`);
-  const distinct = found.filter(
-    ({ kid }, index) => kid === undefined || names.indexOf(names[index] as string) === index,
-  );
-  if (distinct.length === 0) {
+  if (found.length === 0) {
     throw new IssuerFault('The answer holds no key that can be used.');
   }
-  return distinct;
+  return found;
 }
 
 /**

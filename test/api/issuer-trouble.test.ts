@@ -38,15 +38,17 @@ const troubles: [what: string, answer: (response: ServerResponse) => void][] = [
 ]; // biome-ignore format: a trouble a line
 
 for (const [what, answer] of troubles) {
-  t.test(`while the issuer ${what}, known keys keep working and unknown ones do not`, async (t) => {
+  t.test(`while the issuer ${what}, known keys are used for an hour and unknown ones are not`, async (t) => {
     const { provider, gate, clock, fresh, unknown } = await withKnownKeys(t);
     const keys = provider.documents.get('/jwks');
     provider.documents.set('/jwks', answer);
-    for (const hours of [0.5, 1.5, 24]) {
+    for (const hours of [0.2, 0.5, 0.9]) {
       clock.aheadMs = hours * HOUR_MS;
       t.same([await gate.code(fresh()), await gate.code(fresh())], [BELIEVED, BELIEVED], `after ${hours} h`);
       t.equal(await gate.code(unknown()), 'invalid_token');
     }
+    clock.aheadMs = HOUR_MS;
+    t.same([await gate.code(fresh()), await gate.code(unknown())], Array(2).fill('service_unavailable'));
     provider.documents.set('/jwks', keys);
     clock.aheadMs += HOUR_MS;
     t.equal(await gate.code(fresh()), BELIEVED);
@@ -130,7 +132,7 @@ t.test('key ids made up cause no storm, be the issuer up or down', async (t) => 
   };
   t.ok((await flood()) <= 1);
   provider.documents.set('/jwks', (response: ServerResponse) => response.writeHead(500).end());
-  clock.aheadMs = HOUR_MS;
+  clock.aheadMs = HOUR_MS / 2;
   t.ok((await flood()) <= 1);
   t.ok((await flood()) <= 1);
   t.equal(await gate.code(fresh()), BELIEVED);
