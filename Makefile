@@ -9,7 +9,7 @@ export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PRO
 NODE := node --import=tsx $(if $(wildcard .env),--env-file=.env)
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run dev test campaigns chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test coverage campaigns chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -23,6 +23,9 @@ dev: node_modules ## the same, started anew at every change of the source
 test: build ## run the tests against a real PostgreSQL; FILES=test/api/tasks.test.ts for some, TEST_POSTGRES_BIN or TEST_DATABASE_URL for another server
 	@node_modules/.bin/tsc --project client
 	@$(NODE) tools/test.ts $(FILES)
+
+coverage: node_modules ## run the tests and print which lines of src they ran; FILES as with make test
+	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
 
 campaigns: build ## the campaigns in short: chaos, attack, model, matrix, load, deploy
 	@$(NODE) tools/test.ts test/campaigns/*/*.test.ts
