@@ -109,7 +109,7 @@ try {
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
     // In seconds, for a file; some set their own.
-    TAP_TIMEOUT: '180',
+    TAP_TIMEOUT: '300',
   });
   await runFiles(given.length > 0 ? given : await findFiles(), environment);
 } finally {

@@ -52,7 +52,7 @@ export const openapi = plugin<OpenApiOptions>(
         openapi: '3.1.0',
         info: {
           title: TITLE,
-          version: '0.1.0',
+          version: '0.2.0',
           description:
             'Clubs, their members, tasks and shifts. Each club is a tenant: name it in `X-Tenant-Id`. Every refusal is a ' +
             'problem with a `code` to switch on and a `detail` that says what to do; its `type` leads to a page with more, ' +
