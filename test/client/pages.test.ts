@@ -72,28 +72,31 @@ t.test(
   },
 );
 
-t.test('the code of both READMEs is TypeScript, and what the package says of itself is true', async (t) => {
-  const [quickstart = ''] = (await codeBlocks('README.md', 'sh')).flatMap(
-    (block) => /<<'END'\n(.*?)^END$/ms.exec(block)?.[1] ?? [],
-  );
-  const types = [join(root, 'node_modules/@types')];
-  await compile(project, [quickstart, (await codeBlocks('client/README.md', 'js')).join('\n')], {
-    module: 'NodeNext',
-    lib: ['ES2022'],
-    typeRoots: types,
-    types: ['node'],
-  });
+t.test(
+  'the code of docs/api.md and of the client’s README is TypeScript, and what the package says of itself is true',
+  async (t) => {
+    const [quickstart = ''] = (await codeBlocks('docs/api.md', 'sh')).flatMap(
+      (block) => /<<'END'\n(.*?)^END$/ms.exec(block)?.[1] ?? [],
+    );
+    const types = [join(root, 'node_modules/@types')];
+    await compile(project, [quickstart, (await codeBlocks('client/README.md', 'js')).join('\n')], {
+      module: 'NodeNext',
+      lib: ['ES2022'],
+      typeRoots: types,
+      types: ['node'],
+    });
 
-  const page = (code: string) =>
-    `import { type Client, isProblem } from 'club-management-client';
+    const page = (code: string) =>
+      `import { type Client, isProblem } from 'club-management-client';
      export const isFull = (error: unknown) => isProblem(error, '${code}');
      export const open = (client: Client) => client.tasks.list({ state: ['Open'] }).toArray();`;
-  const browser = { module: 'Preserve', moduleResolution: 'Bundler', lib: ['ES2022', 'DOM'], types: [] };
-  await compile(project, [page('shift_full')], browser);
-  t.match(await rejection(compile(project, [page('shift_ful')], browser)), {
-    stdout: /'"shift_ful"' is not assignable/,
-  });
-});
+    const browser = { module: 'Preserve', moduleResolution: 'Bundler', lib: ['ES2022', 'DOM'], types: [] };
+    await compile(project, [page('shift_full')], browser);
+    t.match(await rejection(compile(project, [page('shift_ful')], browser)), {
+      stdout: /'"shift_ful"' is not assignable/,
+    });
+  },
+);
 
 /** Compiles modules as strictly as anybody may, the types of the client with them. */
 async function compile(folder: string, modules: string[], options: object): Promise<void> {
