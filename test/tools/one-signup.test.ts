@@ -1,0 +1,87 @@
+import { access, readFile } from 'node:fs/promises';
+import { Session } from 'node:inspector/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
+import { root } from '../setup/source.js';
+import { openWire } from '../setup/wire.js';
+
+const PAGE = 'docs/one-signup.md';
+const page = await readFile(join(root, PAGE), 'utf8');
+
+t.test('the page lists every file of src of which a signup runs a function, and no other', async (t) => {
+  const service = await startService(t);
+  const wire = await openWire(service.app);
+  const club = await service.db.makeClub('north');
+  const mara = service.as('mara', 'Manager', club);
+  const signUp = async (device: string) => {
+    const { body: shift } = await mara.post('/api/shifts', shiftRequest());
+    const token = await service.token({ sub: 'anna', name: 'Anna', device, clubs: { [club]: 'Member' } });
+    return () =>
+      wire('POST', `/api/shifts/${shift.id}/signup`, [
+        ['authorization', `Bearer ${token}`],
+        ['x-tenant-id', club],
+      ]);
+  };
+  // The first one makes the member, and fetches the issuer's keys.
+  t.equal((await (await signUp('phone'))()).status, 201);
+
+  const send = await signUp('laptop');
+  const session = new Session();
+  session.connect();
+  t.teardown(() => session.disconnect());
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  await session.post('Profiler.takePreciseCoverage');
+  const { status } = await send();
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  t.equal(status, 201);
+
+  const src = join(root, 'src/');
+  const run = result
+    .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(src))
+    .filter(({ functions }) => functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0))
+    .map(({ url }) => fileURLToPath(url).slice(root.length));
+  const [counted = ''] = page.split(/^## In PostgreSQL$/m);
+  const listed = [...counted.matchAll(/\[(src\/[^\]]+)\]\(\.\.\/([^)]+)\)/g)].map(([, name, link]) => {
+    t.equal(link, name);
+    return name;
+  });
+  t.same([...new Set(listed)].sort(), run.sort());
+  t.match(page, `passes through **${run.length} files of \`src\`**`);
+});
+
+t.test('every link of README and of the pages that lead from it goes to a file and a heading', async (t) => {
+  const lost: string[] = [];
+  for (const from of ['README.md', 'docs/api.md', 'docs/configuration.md', PAGE]) {
+    const text = await readFile(join(root, from), 'utf8');
+    for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      const [path = '', heading] = link.split('#');
+      const file = path === '' ? from : join(dirname(from), path);
+      const isThere = /^https?:/.test(link) || (await hasHeading(file, heading));
+      lost.push(...(isThere ? [] : [`${from}: ${link}`]));
+    }
+  }
+  t.same(lost, []);
+});
+
+async function hasHeading(file: string, heading: string | undefined): Promise<boolean> {
+  try {
+    await access(join(root, file));
+    return heading === undefined || anchorsOf(await readFile(join(root, file), 'utf8')).includes(heading);
+  } catch {
+    return false;
+  }
+}
+
+/** The anchors that GitHub gives the headings of a page. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
