@@ -1,6 +1,6 @@
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { startService } from '../setup/service.js';
@@ -52,36 +52,3 @@ t.test('the page lists every file of src of which a signup runs a function, and 
   t.same([...new Set(listed)].sort(), run.sort());
   t.match(page, `passes through **${run.length} files of \`src\`**`);
 });
-
-t.test('every link of README and of the pages that lead from it goes to a file and a heading', async (t) => {
-  const lost: string[] = [];
-  for (const from of ['README.md', 'docs/api.md', 'docs/configuration.md', PAGE]) {
-    const text = await readFile(join(root, from), 'utf8');
-    for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      const [path = '', heading] = link.split('#');
-      const file = path === '' ? from : join(dirname(from), path);
-      const isThere = /^https?:/.test(link) || (await hasHeading(file, heading));
-      lost.push(...(isThere ? [] : [`${from}: ${link}`]));
-    }
-  }
-  t.same(lost, []);
-});
-
-async function hasHeading(file: string, heading: string | undefined): Promise<boolean> {
-  try {
-    await access(join(root, file));
-    return heading === undefined || anchorsOf(await readFile(join(root, file), 'utf8')).includes(heading);
-  } catch {
-    return false;
-  }
-}
-
-/** The anchors that GitHub gives the headings of a page. */
-function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-}
