@@ -16,36 +16,36 @@ export interface Result<Row = Record<string, unknown>> extends Array<Row> {
   command: string;
 }
 
-/** TCP, TLS, authentication and the check of the session together. */
+/** The limit for TCP, TLS, authentication and the check of the session together. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const CLOSE_TIMEOUT_S = 1;
 const KEEP_ALIVE_S = 60;
 
-/** Warnings that contradict our picture of the transaction: BEGIN inside one, COMMIT or ROLLBACK outside of one. */
+/** Warnings of an unexpected transaction state: BEGIN inside a transaction, COMMIT or ROLLBACK outside of one. */
 const TRANSACTION_WARNINGS = ['25001', '25P01'];
-/** The routine that warns that a COMMIT no longer waits for its synchronous standby. The text depends on the language. */
+/** The routine that warns that a COMMIT no longer waits for its synchronous standby. The message is translated, this is not. */
 const UNREPLICATED_COMMIT = 'SyncRepWaitForLSN';
 
 /**
  * One connection to PostgreSQL.
  *
- * It has one socket for life: a connection that came back in place could come back inside another tenant's
- * transaction. Whatever is no error of a single statement destroys it, and its statements in flight fail at once.
+ * It has one socket and never reconnects: a reconnect could happen in the middle of another tenant's transaction. Any
+ * error other than the failure of a single statement destroys it, and its statements in flight fail at once.
  */
 export class Connection {
   readonly openedAt = performance.now();
-  /** Resolves when the session is open and checked; rejects with why it is not. */
+  /** Resolves when the session is open and checked; rejects with the reason otherwise. */
   readonly ready: Promise<void>;
   readonly #sql: postgres.Sql;
   readonly #socket = new net.Socket();
-  /** What the driver writes to: the socket, or TLS over it. Destroying only what is below TLS would fail its next write. */
+  /** The stream of the driver: the socket, or TLS over it. Destroy this one: after the socket alone, a TLS write fails. */
   #stream = this.#socket;
   readonly #onDestroyed: () => void;
   readonly #inFlight = new Set<(reason: Error) => void>();
   #destroyed: Error | undefined;
   #expectsNoTransaction = false;
 
-  /** @param onDestroyed called once if the connection is destroyed; not when it is closed */
+  /** @param onDestroyed called once when the connection is destroyed; not when it is closed */
   constructor({ url, prepare }: ConnectionOptions, onDestroyed = () => {}) {
     this.#onDestroyed = onDestroyed;
     this.#sql = this.#createDriver(parseDatabaseUrl(url), prepare);
@@ -58,9 +58,9 @@ export class Connection {
   }
 
   /**
-   * Sends a statement behind those that are in flight.
+   * Sends a statement after those in flight, without waiting for their results.
    *
-   * @throws postgres.PostgresError when the server refused it; ConnectionLost when anything else happened
+   * @throws postgres.PostgresError when the statement failed; ConnectionLost for any other failure
    */
   query<Row = Record<string, unknown>>({ strings, values }: Statement): Promise<Result<Row>> {
     if (this.#destroyed !== undefined) {
@@ -85,7 +85,7 @@ export class Connection {
     });
   }
 
-  /** Sends ROLLBACK after an ERROR at COMMIT: the transaction has ended already, which is worth a warning otherwise. */
+  /** Sends ROLLBACK after COMMIT failed. The transaction has ended, so the warning 25P01 is expected here. */
   async rollbackAfterFailedCommit(rollback: Statement): Promise<Result> {
     this.#expectsNoTransaction = true;
     try {
@@ -95,7 +95,7 @@ export class Connection {
     }
   }
 
-  /** Gives the connection up: statements in flight fail now, later ones are refused. Repeatable. */
+  /** Closes the socket at once: statements in flight fail, later ones are rejected. A second call does nothing. */
   destroy(reason: Error): void {
     if (this.#destroyed !== undefined) {
       return;
@@ -105,11 +105,11 @@ export class Connection {
     this.#abandon(reason);
   }
 
-  /** Ends an idle session the polite way. */
+  /** Closes an idle session with the Terminate message. */
   async close(): Promise<void> {
     this.#destroyed ??= new Error('the connection was closed');
     await this.#sql.end({ timeout: CLOSE_TIMEOUT_S }).catch(() => {});
-    // The driver forgets statements that it has not sent.
+    // The driver never settles statements that it has not sent.
     this.#abandon(this.#destroyed);
   }
 
@@ -157,7 +157,7 @@ export class Connection {
       pass: server.password,
       max: 1,
       prepare,
-      // The socket speaks TLS already; the driver's timers would end a session between two statements.
+      // The socket already uses TLS. The driver's own timers are off: they could end a session between two statements.
       ssl: false,
       socket: openSocket,
       idle_timeout: 0,
@@ -187,14 +187,14 @@ export class Connection {
   }
 }
 
-/** Parameters are texts: what PostgreSQL reads as the type of the parameter. */
+/** Sends every parameter as text; PostgreSQL converts it to the type of the parameter. */
 function toText(value: Value): string | null {
   return value === null || typeof value === 'string' ? value : String(value);
 }
 
 /**
- * How values are read and written, by the OID in pg_type. Nothing here throws: an error inside of the driver would
- * leave its connection between two messages.
+ * How values are parsed and serialized, by the OID in pg_type. No function here may throw: an error inside the driver
+ * leaves its connection in the middle of a message.
  */
 const asText = (text: string) => text;
 const types = {
@@ -217,7 +217,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`; `infinity` stays. */
+/** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`; `infinity` is returned unchanged. */
 function toRfc3339(text: string): string {
   return text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text;
 }

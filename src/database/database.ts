@@ -7,37 +7,37 @@ import { type Mode, runTransaction, type Transaction } from './transaction.js';
 
 export type DatabaseOptions = PoolOptions;
 
-/** A transaction with both attempts, from its first lease on; above the statement_timeout of the role (5 s). */
+/** The limit for a transaction with all its attempts, from its first lease; above the role's statement_timeout (5 s). */
 const DEADLINE_MS = 8_000;
 const RETRY_PAUSE_MS = 10;
 
-/** A serialization failure or a deadlock: nothing was kept, and the same work may well succeed now. */
+/** Serialization failure and deadlock: the transaction was rolled back, and a second attempt can succeed. */
 const TRANSIENT = ['40001', '40P01'];
 const TRANSIENT_ATTEMPTS = 2;
 /**
- * DDL changed the columns that a prepared statement answers with, or those of a row in a PL/pgSQL function; by SQLSTATE,
- * the routine that finds out. The function does not recover in its session, so the connection is destroyed: each
- * connection meets this once.
+ * Errors after DDL changed the result columns of a prepared statement, or of a row in a PL/pgSQL function: the SQLSTATE
+ * and the routine that raises it. A function does not recover within its session, so the connection is destroyed. This
+ * happens once on each connection.
  */
 const STALE_PLANS: Record<string, string> = {
   '0A000': 'RevalidateCachedQuery',
   '42804': 'plpgsql_param_eval_recfield',
 };
 
-/** The database as the service sees it: reads and transactions, and nothing outside of them. */
+/** The database: every statement runs in a read or in a transaction. */
 export class Database {
   readonly #pool: Pool;
   readonly #readsShare: boolean;
   readonly #staleAttempts: number;
 
-  /** Opens nothing yet. */
+  /** Opens no connection. */
   constructor(options: DatabaseOptions) {
     this.#pool = new Pool(options);
     this.#readsShare = options.prepare && options.readsPerConnection > 1;
     this.#staleAttempts = options.size + 1;
   }
 
-  /** How many connections there are at most. */
+  /** The maximum number of connections. */
   get size(): number {
     return this.#pool.size;
   }
@@ -68,12 +68,12 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction on a connection of its own.
+   * Runs work in one transaction with exclusive use of a connection.
    *
-   * The work runs again from its beginning after a serialization failure or a deadlock (two attempts in all) and after
-   * a deploy changed a prepared statement, so it does nothing but query and decide.
+   * The work is repeated after a serialization failure or a deadlock (two attempts in all) and after a deploy changed a
+   * prepared statement, so the work must have no effects outside of the transaction.
    *
-   * @param name of the operation, for the comment that each statement begins with
+   * @param name the name of the operation, for the comment at the start of each statement
    * @throws Unavailable; UnsafeDatabase; what the work, `accept` or a statement threw
    */
   transaction<Context, Result>(
@@ -108,7 +108,7 @@ export class Database {
     });
   }
 
-  /** Refuses new work, lets the work in progress finish, closes every connection. */
+  /** Rejects new work, waits for the work in progress and closes every connection. */
   async close(): Promise<void> {
     await this.#pool.close();
   }

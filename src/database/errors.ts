@@ -1,12 +1,12 @@
 import postgres from 'postgres';
 
-/** The database cannot answer: it is down, restarting, overloaded or too slow. Nobody made a mistake. */
+/** The database is down, restarting, overloaded or too slow. The request itself is not at fault. */
 export class Unavailable extends Error {
   override name = 'Unavailable';
 
   constructor(
     message: string,
-    /** Whether a write was committed: unknown when COMMIT was sent and its answer never came. */
+    /** Whether a write was committed: `unknown` when COMMIT was sent and its result never arrived. */
     readonly committed: 'no' | 'unknown' = 'no',
     options?: ErrorOptions,
   ) {
@@ -14,7 +14,7 @@ export class Unavailable extends Error {
   }
 }
 
-/** The connection broke under a statement that was not the reason; a read may be sent once more. */
+/** The connection was lost while a statement was in flight. A read may be sent once more. */
 export class ConnectionLost extends Unavailable {
   override name = 'ConnectionLost';
 
@@ -24,44 +24,45 @@ export class ConnectionLost extends Unavailable {
 }
 
 /** The tenant's queue is full. A singleton: creating thousands of errors with stack traces per second is measurable. */
-export const QUEUE_FULL = new Unavailable('Too many requests of this tenant wait for the database.');
+export const QUEUE_FULL = new Unavailable('The queue of this tenant for the database is full.');
 
 /** The tenant does not exist or is closed, or the member of a test set-up does not exist in it. */
 export class TenantNotFound extends Error {
   override name = 'TenantNotFound';
 }
 
-/** The login, or the database, cannot guarantee row-level security; the service refuses to use it. */
+/** Row-level security does not hold for the login or the database, so the service does not use it. */
 export class UnsafeDatabase extends Error {
   override name = 'UnsafeDatabase';
 }
 
-/** Whether PostgreSQL refused a statement and kept the session: an error of severity ERROR. */
+/** Whether a statement failed and the session remains usable: an error of severity ERROR. */
 export function isStatementError(error: unknown): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError && error.severity === 'ERROR';
 }
 
-/** What an operator can do about a database that cannot be used, by SQLSTATE or code of the system. */
+/** The remedy for an operator when the database cannot be used, by SQLSTATE or system error code. */
 const REMEDIES: Record<string, string> = {
   '28P01':
-    'The server refused the login or its password: correct DATABASE_URL, or run sql/roles.sql and set the password.',
-  '28000': 'The server refused the login: check pg_hba.conf, or run sql/roles.sql, which makes club_api.',
+    'The server rejected the login or its password: correct DATABASE_URL, or run sql/roles.sql and set the password.',
+  '28000': 'The server rejected the login: check pg_hba.conf, or run sql/roles.sql, which creates club_api.',
   '3D000': 'The server has no such database: correct DATABASE_URL, or create the database.',
   '42501': 'The login may not connect to the database: run sql/roles.sql there.',
   '53300': 'The server has no connection left: raise max_connections, or lower DATABASE_POOL_SIZE.',
   '57P03': 'The server is starting up or shutting down.',
-  ECONNREFUSED: 'Nothing listens there: start PostgreSQL, or correct host and port in DATABASE_URL.',
+  ECONNREFUSED:
+    'No server listens at this address: start PostgreSQL, or correct host and port in DATABASE_URL.',
   ENOTFOUND: 'The host name of DATABASE_URL is unknown.',
   ENOENT: 'A file or a socket that DATABASE_URL names does not exist.',
 };
 
-/** Why the database cannot be used, for the log: the first cause, and what to do about it where that is known. */
+/** The reason why the database cannot be used, for the log: the root cause, and the remedy if one is known. */
 export function reasonOf(error: unknown): string {
   let cause = error as Error & { code?: string };
   while (cause.cause instanceof Error) {
     cause = cause.cause;
   }
-  // A host name with several addresses fails with an error for each, and with no message of its own.
+  // A host name with several addresses fails with an AggregateError: one error for each address and no message.
   const errors: Error[] = cause instanceof AggregateError ? cause.errors : [cause];
   const reason = errors.map(({ message }) => message).join(', ');
   const remedy = REMEDIES[cause.code ?? ''];

@@ -3,9 +3,9 @@ import { QUEUE_FULL, Unavailable } from './errors.js';
 import { RoundRobinQueue } from './round-robin-queue.js';
 
 export interface PoolOptions extends ConnectionOptions {
-  /** How many connections there are at most. */
+  /** The maximum number of connections. */
   size: number;
-  /** How many shared reads a connection has in flight at most; 1 gives each read a connection of its own. */
+  /** The maximum number of shared reads in flight on a connection; with 1 connections are not shared. */
   readsPerConnection: number;
 }
 
@@ -27,36 +27,37 @@ interface Waiter {
   timer: NodeJS.Timeout;
 }
 
-/** What the service does for itself belongs to no tenant and has no limit. */
+/** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
 
 const MAX_WAIT_MS = 5_000;
-/** As many as MAX_CONNECTIONS by default: to wait costs less than to be rejected and to ask again at once. */
+/** The maximum queue of one tenant: the default of MAX_CONNECTIONS, because waiting costs less than immediate retries. */
 const QUEUE_PER_TENANT = 5_000;
-/** Of all tenants together; the first request of a tenant is queued all the same. */
+/** The maximum queue of all tenants together; a tenant with no request in the queue may always add one. */
 const QUEUE_LENGTH = 10_000;
 /** A tenant shares the pool for this long after a request of another tenant. */
 const SHARING_WINDOW_MS = 1_000;
-/** A connection whose oldest read takes longer than this is given no more reads. */
+/** A connection whose oldest read runs longer than this gets no further reads. */
 const SLOW_READ_MS = 250;
-/** Reads leave so many connections to everything else. */
+/** The number of connections that shared reads leave free for exclusive leases. */
 const KEPT_FROM_READS = 2;
-/** A connection is replaced when it is released at this age. */
+/** A connection older than this is closed when it is released. */
 const MAX_AGE_MS = 30 * 60_000;
 
 /**
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
  *
- * - Tenants take turns (round robin), and each has a bulkhead: all connections but one, half of them while others ask too.
- * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another, leave
- *   `KEPT_FROM_READS` to everything else, and take another one only while no exclusive lease waits.
+ * - The queue is served round robin by tenant. Each tenant has a bulkhead limit: all connections but one, or half of them
+ *   while other tenants send requests too.
+ * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another. They leave
+ *   `KEPT_FROM_READS` connections free, and take another connection only while no exclusive lease waits.
  */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #idle: Connection[] = [];
   /** The leases of each connection in use, the oldest first. */
   readonly #inUse = new Map<Connection, Set<Lease>>();
-  /** Of those in use, the connections with shared reads. */
+  /** The connections in use with shared reads. */
   readonly #reading = new Map<Connection, Set<Lease>>();
   readonly #exclusiveByTenant = new Map<string, number>();
   readonly #queue = new RoundRobinQueue<Waiter>();
@@ -68,7 +69,7 @@ export class Pool {
   /** Connections opened and destroyed since the start. */
   readonly counts = { opened: 0, lost: 0 };
 
-  /** Opens nothing yet: connections are opened when they are first needed. */
+  /** Opens no connection; each is opened when it is first needed. */
   constructor(options: PoolOptions) {
     this.#options = options;
   }
@@ -100,7 +101,7 @@ export class Pool {
     return lease;
   }
 
-  /** Gives a lease back; a destroyed connection is forgotten, an old one closed. */
+  /** Releases a lease; a destroyed connection is dropped, an old one closed. */
   release(lease: Lease): void {
     const { connection, kind, tenant } = lease;
     const leases = this.#inUse.get(connection);
@@ -122,7 +123,7 @@ export class Pool {
     this.#serveQueue();
   }
 
-  /** Refuses new leases, waits for those in use, closes every connection. */
+  /** Rejects new leases, waits for those in use and closes every connection. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -160,7 +161,7 @@ export class Pool {
 
   #serveQueue(): void {
     const take = ({ kind, resolve, timer }: Waiter, tenant: string) => {
-      // It waits no longer, so it does not keep itself from a connection.
+      // Not counted as waiting here: shared reads get no connection while an exclusive lease waits.
       this.#countWaiting(kind, -1);
       const lease = this.#tryLease(kind, tenant);
       if (lease === undefined) {
@@ -199,7 +200,7 @@ export class Pool {
     return inUse < this.#bulkheadLimit(tenant) ? this.#takeFree() : undefined;
   }
 
-  /** A connection with reads that has room for one more, or another one if reads may have it. */
+  /** A connection of shared reads with room for one more, or a free connection if reads may take another. */
   #forRead(tenant: string): Connection | undefined {
     const { size, readsPerConnection } = this.#options;
     const mostReading = Math.max(1, size - KEPT_FROM_READS);
@@ -219,7 +220,7 @@ export class Pool {
     return mayGrow && mayTakeAnother ? this.#takeFree() : undefined;
   }
 
-  /** The connection that was released last, or a new one while there is room. */
+  /** The connection that was released last, or a new one below the size of the pool. */
   #takeFree(): Connection | undefined {
     let connection = this.#idle.pop();
     while (connection?.isDestroyed) {
@@ -269,7 +270,7 @@ export class Pool {
   }
 }
 
-/** Whether a connection may be given more reads. */
+/** Whether a connection accepts further reads. */
 function isOpen(connection: Connection, leases: Set<Lease>, now: number): boolean {
   const [oldest] = leases;
   const isSlow = oldest !== undefined && now - oldest.since > SLOW_READ_MS;

@@ -2,48 +2,48 @@ import { ConnectionLost, Unavailable } from './errors.js';
 import type { Lease, LeaseKind, Pool } from './pool.js';
 import { operation, type Query, type Statement, sql } from './sql.js';
 
-/** What a read or a transaction begins with: it sets the context of the database and says what it set. */
+/** The first step of a read or a transaction: it sets the tenant context and returns what it set. */
 export interface Entry<Context> {
-  /** Whose turn it is in the queue. */
+  /** The tenant by which the pool queues and limits the request. */
   tenant: string;
-  /** The select list of one row, with what it needs behind `from`; the row is the context. */
+  /** The select list of one row, with its `from` clause where it needs one; the row is the context. */
   columns: Statement;
-  /** Whether the context is that of this entry; anything else is a protocol violation. */
+  /** Correlation check: whether the context belongs to this entry. A mismatch is a protocol violation. */
   verify: (context: Context) => boolean;
 }
 
 export interface ReadOptions {
-  /** For the comment that the statement begins with. */
+  /** The name in the comment at the start of the statement. */
   operation: string;
   /** The condition over the row `tenant_context` under which the query is evaluated. */
   condition: Statement;
   lease: LeaseKind;
 }
 
-/** What was entered, and the rows; undefined where the condition did not hold, and nothing was read then. */
+/** The context and the rows; the rows are undefined when the condition was false and nothing was read. */
 export interface Answer<Context, Row> {
   context: Context;
   rows: Row[] | undefined;
 }
 
-/** A read with both attempts, from its first lease on. */
+/** The limit for a read with both attempts, from its first lease. */
 const DEADLINE_MS = 5_000;
-/** One attempt on a shared connection: above the lock_timeout of the role (3 s), so that a lock costs no connection. */
+/** The limit for one attempt on a shared connection; above the role's lock_timeout (3 s), so a lock destroys no connection. */
 const SHARED_ATTEMPT_MS = 3_500;
 const ATTEMPTS = 2;
 const OVERDUE = 'A read took too long.';
 
-/** Numbers the reads, so that each answer names its question. */
+/** The number of reads so far. Each read sends its number and expects it back in the result. */
 let requests = 0;
 
 /**
- * Reads with one statement, which PostgreSQL runs as one transaction: it sets the context, then evaluates the query
- * where the context meets the condition, and answers with JSON. Nothing else is sent, and no state stays behind, so
- * reads of several tenants may be in flight on one connection.
+ * Reads with one statement, which PostgreSQL runs as one transaction: it sets the context, evaluates the query if the
+ * context meets the condition, and returns JSON. No state remains on the connection, so reads of several tenants may be
+ * in flight on one connection.
  *
- * A read whose connection was lost by another's doing is sent once more; one that is overdue is not.
+ * A read that lost its connection because of another statement is sent once more; a read past its deadline is not.
  *
- * @throws Unavailable; UnsafeDatabase; postgres.PostgresError when the server refuses the statement
+ * @throws Unavailable; UnsafeDatabase; postgres.PostgresError when the statement fails
  */
 export async function read<Context, Row>(
   pool: Pool,
@@ -77,7 +77,7 @@ async function readOn<Context, Row>(
   if (leftMs <= 0) {
     throw new Unavailable(OVERDUE);
   }
-  const give = (reason: string) => {
+  const destroyWith = (reason: string) => {
     const error = new Unavailable(reason);
     connection.destroy(error);
     return error;
@@ -85,7 +85,7 @@ async function readOn<Context, Row>(
   let overdue: Unavailable | undefined;
   const timer = setTimeout(
     () => {
-      overdue = give(OVERDUE);
+      overdue = destroyWith(OVERDUE);
     },
     kind === 'shared' ? Math.min(SHARED_ATTEMPT_MS, leftMs) : leftMs,
   );
@@ -93,10 +93,10 @@ async function readOn<Context, Row>(
   const request = String(requests);
   try {
     const result = await connection.query<ReadRow>(readStatement(request, entry, query, options));
-    // The last row: an error behind a row would leave the driver's count of rows where it was.
+    // The last row: after an error that follows a row, the driver keeps that row in the next result.
     const answer = parse<Context, Row>(result.at(-1));
     if (answer?.context.request !== request || !entry.verify(answer.context)) {
-      throw give('The connection to the database answered another question.');
+      throw destroyWith('The connection to the database answered another question.');
     }
     return answer;
   } catch (error) {
@@ -107,23 +107,23 @@ async function readOn<Context, Row>(
 }
 
 /**
- * The two columns of every read, for ever. With others a changed type would make the driver send the statement again
- * behind those in flight, and answers would reach the wrong questions.
+ * The two columns of every read; do not change them. When result types change, the driver repeats the statement after
+ * those in flight, and results would reach the wrong reads.
  */
 interface ReadRow {
   tenant_context: string;
   answer: unknown;
 }
 
-/** The one statement of a read. */
+/** Composes the statement of a read. */
 export function readStatement<Row>(
   request: string,
   { columns }: Entry<never>,
   query: Query<Row>,
   { operation: name, condition }: ReadOptions,
 ): Statement {
-  // A deploy locks app.members first, as the entry of every write does, and PostgreSQL locks the tables of a statement
-  // before it runs any of it: the join makes a read take its locks in this order too. It reads nothing.
+  // Deploys and the entry of every write lock app.members first, and PostgreSQL locks the tables of a statement before it
+  // runs. The join gives reads the same lock order, which avoids deadlocks. It reads no rows.
   return sql`${operation(name)}
 with tenant_context as materialized (
   select ${request}::text as request, set_config('transaction_read_only', 'on', true) as read_only,

@@ -1,9 +1,9 @@
 /**
- * A queue in which tenants take turns: a tenant with many items waits behind itself, not in front of others. Within a
- * tenant it is first come, first served.
+ * A queue that serves tenants round robin, so a tenant with many items does not delay others. The items of one tenant are
+ * served in the order of arrival.
  */
 export class RoundRobinQueue<Item> {
-  /** The tenants in the order of their turns, none of them without items. */
+  /** The tenants in the order of their turns; each has at least one item. */
   readonly #tenants = new Map<string, Item[]>();
   #size = 0;
 
@@ -11,12 +11,12 @@ export class RoundRobinQueue<Item> {
     return this.#size;
   }
 
-  /** How many items of a tenant wait. */
+  /** The number of items of a tenant. */
   sizeOf(tenant: string): number {
     return this.#tenants.get(tenant)?.length ?? 0;
   }
 
-  /** Appends an item behind those of its tenant. */
+  /** Appends an item to those of its tenant. */
   push(tenant: string, item: Item): void {
     const items = this.#tenants.get(tenant);
     if (items === undefined) {
@@ -28,10 +28,10 @@ export class RoundRobinQueue<Item> {
   }
 
   /**
-   * Removes the first item of the next tenant whose first item is taken; that tenant's next turn is the last one.
+   * Offers the first item of each tenant in turn, and removes the first that is taken. That tenant then moves to the end.
    *
-   * @param take whether the item is taken
-   * @returns whether there was one
+   * @param take returns whether it takes the item
+   * @returns whether an item was taken
    */
   shift(take: (item: Item, tenant: string) => boolean): boolean {
     for (const [tenant, items] of this.#tenants) {
@@ -48,7 +48,7 @@ export class RoundRobinQueue<Item> {
     return false;
   }
 
-  /** Removes an item; nothing happens when it is gone already. */
+  /** Removes an item; does nothing when the item is not in the queue. */
   remove(tenant: string, item: Item): void {
     const items = this.#tenants.get(tenant) ?? [];
     const index = items.lastIndexOf(item);
@@ -61,7 +61,7 @@ export class RoundRobinQueue<Item> {
     }
   }
 
-  /** Removes all items. */
+  /** Removes and returns all items. */
   clear(): Item[] {
     const items = [...this.#tenants.values()].flat();
     this.#tenants.clear();

@@ -1,17 +1,17 @@
 import { UnsafeDatabase } from './errors.js';
 import { type Query, sql } from './sql.js';
 
-/** What a session of the service is like. */
+/** The properties of a session that decide whether row-level security holds. */
 export interface SessionFacts {
   login: string;
-  /** Why row-level security would not hold for the login; null when it does. */
+  /** Why row-level security does not hold for the login; null when it holds. */
   danger: string | null;
   hasCitus: boolean;
 }
 
 /**
- * Checks a new session before its first use: isolation rests on policies, so a login that they do not bind, or that
- * can become one they do not bind, is refused.
+ * Checks a new session before its first use. Policies isolate the clubs, so a login that bypasses policies, or that can
+ * become a role that does, is refused.
  *
  * @param query runs a statement in the session
  * @throws UnsafeDatabase naming the reason
@@ -41,22 +41,24 @@ export async function checkSession(
       end as danger,
       exists (select from pg_catalog.pg_extension where extname = 'citus') as "hasCitus"
     from pg_catalog.pg_roles as role
-    -- The session's own login too: RESET ROLE leads back to it.
+    -- session_user as well: RESET ROLE returns to it.
     where role.rolname in (session_user, current_user)
     order by danger nulls last
     limit 1`);
   if (facts === undefined) {
-    throw new UnsafeDatabase('The login of DATABASE_URL is no role of the server.');
+    throw new UnsafeDatabase(
+      'The login of DATABASE_URL is not a role of the server. Use club_api, which sql/roles.sql creates.',
+    );
   }
   if (facts.danger !== null) {
     throw new UnsafeDatabase(
-      `The login ${facts.login} of DATABASE_URL ${facts.danger}, so row-level security would not hold for it. ` +
-        'Use club_api, which sql/roles.sql makes.',
+      `The login ${facts.login} of DATABASE_URL ${facts.danger}, so row-level security does not hold for it. ` +
+        'Use club_api, which sql/roles.sql creates.',
     );
   }
   if (facts.hasCitus) {
     throw new UnsafeDatabase(
-      'The database has the extension citus, whose workers turn restrictive policies into permissive ones. Use one without it.',
+      'The database has the extension citus, whose workers turn restrictive policies into permissive ones. Use a database without citus.',
     );
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import tls from 'node:tls';
 
-/** Where a database URL leads, and with which settings a session begins. */
+/** The parts of a database URL. */
 export interface Server {
   /** A host name or an address, or the directory of a Unix socket. */
   host: string;
@@ -11,14 +11,14 @@ export interface Server {
   database: string;
   user: string;
   password: string;
-  /** Undefined for a connection without TLS. The files are read at each connection, so they can be replaced. */
+  /** Undefined for a connection without TLS. The files are read for each connection, so they can be replaced. */
   tls: { isVerified: boolean; files: Record<'ca' | 'cert' | 'key', string | undefined> } | undefined;
   /** Settings of PostgreSQL, such as `options`, as the URL names them. */
   settings: Record<string, string>;
 }
 
 const DEFAULT_PORT = 5432;
-/** `require` checks the certificate as `verify-full` does: encryption without a check stops nobody who listens. */
+/** `require` checks the certificate as `verify-full` does: encryption without a check does not stop an active attacker. */
 const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const UNVERIFIED = 'no-verify';
 const PLAIN = 'disable';
@@ -26,7 +26,7 @@ const PLAIN = 'disable';
 /**
  * Reads a database URL (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
  *
- * @throws TypeError when it is no URL of one server, or `sslmode` is unknown
+ * @throws TypeError when the text is not the URL of one server, or `sslmode` is unknown
  */
 export function parseDatabaseUrl(url: string): Server {
   const { hostname, port, pathname, username, password, searchParams } = new URL(url);
@@ -60,15 +60,15 @@ export function parseDatabaseUrl(url: string): Server {
   };
 }
 
-/** Asks whether the server speaks TLS (https://www.postgresql.org/docs/current/protocol-flow.html, "SSL Session Encryption"). */
+/** The message SSLRequest (https://www.postgresql.org/docs/current/protocol-flow.html, "SSL Session Encryption"). */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 const ACCEPTED = 'S';
 
 /**
  * Connects a socket, with TLS where the URL asks for it.
  *
- * @returns the socket to speak through
- * @throws the error of the system, or why TLS was not reached
+ * @returns the stream to use: the socket, or TLS over it
+ * @throws the system error of connecting, or an error of TLS
  */
 export async function connectSocket(
   socket: net.Socket,
@@ -82,7 +82,7 @@ export async function connectSocket(
   }
   socket.write(SSL_REQUEST);
   const [answer] = (await once(socket, 'data')) as [Buffer];
-  // Anything behind the one letter would be read as if it had come encrypted (CVE-2021-23222).
+  // Bytes after this one letter are unencrypted and must not be read as the TLS session (CVE-2021-23222).
   if (answer.toString('latin1') !== ACCEPTED) {
     throw new Error('the server does not offer TLS');
   }
@@ -92,7 +92,7 @@ export async function connectSocket(
   const secure = tls.connect({
     ...Object.fromEntries(certificates),
     socket,
-    // A name or an address is compared with the certificate; only a name may be sent to the server.
+    // `host` is compared with the certificate. Server Name Indication allows names only, no addresses.
     host,
     ...(net.isIP(host) === 0 ? { servername: host } : {}),
     rejectUnauthorized: mode.isVerified,

@@ -1,36 +1,35 @@
 /**
- * Statements: SQL as tagged templates. Every `${value}` becomes a parameter, so no text is ever pasted into SQL;
- * only another statement can be put into a statement.
+ * SQL statements as tagged templates. Every `${value}` becomes a parameter; only another statement becomes SQL text.
  */
 
 export type Value = string | number | boolean | null;
 
-/** SQL text in pieces, with the parameters between them. */
+/** SQL text in parts, with a parameter between each two. */
 export interface Statement {
   readonly strings: TemplateStringsArray;
   readonly values: readonly Value[];
 }
 
-/** A statement that answers with rows of this shape: nothing runs it but a read or a transaction. */
+/** A statement that returns rows of this type. Only a read or a transaction runs it. */
 export interface Query<Row> extends Statement {
-  /** Exists for the compiler only. */
+  /** Carries the type; never set at run time. */
   readonly row?: Row;
 }
 
 /**
- * Composed texts, each kept once, by the templates that they are composed of: a template's identity is that of its
- * text, for this and for who prepares it. There are as many as the code can compose, so this stays small.
+ * A cache of composed statements, by the templates of their parts. The same parts give the same template object, which
+ * the driver uses as the key of a prepared statement. Its size is bounded by the combinations in the code.
  */
 interface Composed {
   template: TemplateStringsArray | undefined;
-  /** Where the next part is a statement of this template; a value stands for itself. */
+  /** The next part, by the template of its statement; VALUE for any parameter. */
   next: Map<TemplateStringsArray | typeof VALUE, Composed>;
 }
 
 const VALUE = Symbol('value');
 const composed = new Map<TemplateStringsArray, Composed>();
 
-/** Makes a statement: sql`select title from app.tasks where id = ${id}`. */
+/** Creates a statement: sql`select title from app.tasks where id = ${id}`. */
 export function sql(strings: TemplateStringsArray, ...parts: (Value | Statement)[]): Statement {
   if (!parts.some(isStatement)) {
     return { strings, values: parts.map(checked) };
@@ -53,7 +52,7 @@ export function sql(strings: TemplateStringsArray, ...parts: (Value | Statement)
 const operations = new Map<string, Statement>();
 
 /**
- * The comment that a statement begins with, so that pg_stat_statements and pg_stat_activity tell operations apart.
+ * The comment at the start of a statement: pg_stat_statements and pg_stat_activity show which operation sent it.
  *
  * @param name an identifier, such as `listTasks`
  */
@@ -61,7 +60,7 @@ export function operation(name: string): Statement {
   let comment = operations.get(name);
   if (comment === undefined) {
     if (!/^\w+$/.test(name)) {
-      throw new TypeError(`${name} is no identifier`);
+      throw new TypeError(`${name} is not an identifier`);
     }
     const pieces = [`/* ${name} */`];
     comment = { strings: Object.assign(pieces, { raw: pieces }), values: [] };
@@ -70,12 +69,12 @@ export function operation(name: string): Statement {
   return comment;
 }
 
-/** Joins statements: conditions with `and`, columns with a comma. */
+/** Joins statements with a separator, such as ` and ` or a comma. */
 export function join(statements: Statement[], separator: Statement): Statement {
   return statements.reduce((all, next) => sql`${all}${separator}${next}`);
 }
 
-/** Values with commas between, for `in (…)`. */
+/** Joins values with commas, for `in (…)`. */
 export function joinValues(values: readonly Value[]): Statement {
   return join(
     values.map((value) => sql`${value}`),
@@ -83,7 +82,7 @@ export function joinValues(values: readonly Value[]): Statement {
   );
 }
 
-/** A pattern for ILIKE that finds the text anywhere, and takes it literally. */
+/** An ILIKE pattern that matches the text anywhere; its wildcards are escaped. */
 export function containing(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 }
@@ -118,10 +117,10 @@ function isStatement(part: Value | Statement | undefined): part is Statement {
   return typeof part === 'object' && part !== null;
 }
 
-/** An undefined parameter would be sent as that word. */
+/** Rejects undefined, which would be sent as the text "undefined". */
 function checked(value: Value | Statement): Value {
   if (value === undefined || isStatement(value)) {
-    throw new TypeError('A parameter is undefined; a missing value is null.');
+    throw new TypeError('A parameter is undefined. Pass null for a missing value.');
   }
   return value;
 }

@@ -5,7 +5,7 @@ import type { Answer, Entry } from './read.js';
 import { type Query, sql } from './sql.js';
 import type { Transaction } from './transaction.js';
 
-/** Who is asking, and for which club: the tenant context that a read or a transaction enters. */
+/** The caller and the club of a request: the tenant context that a read or a transaction sets. */
 export interface Caller {
   tenantId: string;
   role: string;
@@ -15,19 +15,19 @@ export interface Caller {
   email: string | null;
   /** The token's `iat`, as RFC 3339. */
   issuedAt: string | null;
-  /** Stands in for the member in test set-ups. */
+  /** The member to act as in test set-ups; null otherwise. */
   testMemberId: string | null;
 }
 
 /** A transaction inside a club. */
 export interface TenantTransaction extends Transaction {
-  /** The caller's row in app.members; reading it before the first statement was answered throws. */
+  /** The id of the caller's row in app.members. It throws before the first statement has a result. */
   readonly memberId: string;
-  /** The same, or null as long as it is unknown. */
+  /** The same id, or null before the first statement has a result. */
   readonly enteredMemberId: string | null;
 }
 
-/** What was read, and as which member. */
+/** The rows of a read and the member that read them. */
 export interface TenantRead<Row> {
   rows: Row[];
   memberId: string;
@@ -40,16 +40,16 @@ interface TenantContext {
   memberIsCurrent: boolean | null;
 }
 
-/** The caller has no member row yet, or the token says something new about them. */
+/** The caller has no member row yet, or the token is newer and has other values. */
 class MemberOutdated extends Error {}
 
 /**
  * Reads inside the caller's club, with one statement.
  *
- * When the member is missing, or a newer token brings other values, nothing is read: a short transaction writes the
- * member and commits, and the read is sent again.
+ * When the member row is missing, or a newer token has other values, the statement reads nothing: a short transaction
+ * writes the member and commits, and the read is sent again.
  *
- * @param name of the operation
+ * @param name the name of the operation
  * @throws TenantNotFound; what `Database.read` throws
  */
 export async function readInTenant<Row>(
@@ -72,7 +72,7 @@ export async function readInTenant<Row>(
   let { context, rows }: Answer<TenantContext, Row> = await attempt(false);
   if (rows === undefined) {
     await syncMember(database, caller);
-    // Two tokens of one second with other names would otherwise take turns for ever.
+    // Accepts an outdated row now: two tokens of the same second with different names would retry forever.
     ({ context, rows } = await attempt(true));
   }
   if (rows === undefined || context.memberId === null) {
@@ -82,8 +82,8 @@ export async function readInTenant<Row>(
 }
 
 /**
- * Runs work in a transaction inside the caller's club; the member is written first when that is needed, in a
- * transaction of its own: the member stays even when the work is refused.
+ * Runs work in a transaction inside the caller's club. A missing or outdated member row is written first, in a separate
+ * transaction, so the row stays even when the work fails.
  *
  * @throws TenantNotFound; what `Database.transaction` throws
  */
@@ -124,7 +124,7 @@ export async function writeInTenant<Result>(
 }
 
 /**
- * Reads what belongs to no single club: the query sees the clubs that the caller's token names.
+ * Reads outside of a single club: the query sees the clubs that the caller's token names.
  *
  * @throws what `Database.read` throws
  */
@@ -149,7 +149,7 @@ export async function readDirectory<Row>(
 }
 
 /**
- * What the service asks for itself, outside of any club.
+ * Reads for the service itself, outside of any club.
  *
  * @throws what `Database.read` throws
  */
@@ -163,7 +163,7 @@ export async function readOwn<Row>(database: Database, name: string, query: Quer
   return rows ?? [];
 }
 
-/** A class: a literal with a getter would be a new shape for V8 in each request. */
+/** A class, because an object literal with a getter has a new hidden class in V8 for each request. */
 class InTenant implements TenantTransaction {
   readonly #tx: Transaction;
   readonly #member: { readonly id: string | null };
@@ -183,7 +183,7 @@ class InTenant implements TenantTransaction {
 
   get memberId(): string {
     if (this.#member.id === null) {
-      throw new Error('The member is known once the first statement was answered.');
+      throw new Error('memberId is unknown before the first statement has a result. Await a query first.');
     }
     return this.#member.id;
   }

@@ -3,14 +3,12 @@ import { isStatementError, Unavailable } from './errors.js';
 import type { Entry } from './read.js';
 import { operation, type Query, type Statement, sql } from './sql.js';
 
-/**
- * What queries of a write need, and all they get: a transaction that has entered its context.
- */
+/** An open transaction whose context is set. */
 export interface Transaction {
   /**
-   * Runs a statement behind all earlier ones of this transaction.
+   * Runs a statement after all earlier ones of this transaction.
    *
-   * @throws postgres.PostgresError when the server refuses it; every later statement then fails the same way
+   * @throws postgres.PostgresError when the statement fails; every later statement then fails with the same error
    * @throws Unavailable when the connection is lost
    */
   query<Row>(query: Query<Row>): Promise<Row[]>;
@@ -18,7 +16,7 @@ export interface Transaction {
 
 export type Mode = 'read only' | 'read write';
 
-/** One snapshot for all statements of a reader, so that their answers agree; writers see what is newest. */
+/** A reader has one snapshot for all its statements; each statement of a writer sees the latest committed rows. */
 const BEGIN: Record<Mode, Statement> = {
   'read only': sql`begin isolation level repeatable read, read only`,
   'read write': sql`begin isolation level read committed, read write`,
@@ -29,12 +27,12 @@ const ROLLBACK = sql`rollback`;
 /**
  * Runs work inside one transaction: BEGIN, the entry, the work's statements, COMMIT.
  *
- * BEGIN, the entry and the first statement leave together, and no row is believed before the answers of the first two
- * are checked. Every later statement leaves when the one before it was answered, and COMMIT when all of them were. A
- * failure is sticky: work that swallows one cannot commit. When this returns or throws, the server has said COMMIT or
- * ROLLBACK, or the connection is destroyed.
+ * BEGIN, the entry and the first statement are sent together; rows are returned only after the results of BEGIN and the
+ * entry were checked. Each later statement is sent when the one before it has a result, and COMMIT when all have one.
+ * Work that catches the error of a statement still cannot commit. When this function returns or throws, the server has
+ * confirmed COMMIT or ROLLBACK, or the connection is destroyed.
  *
- * @param accept looks at the context; throws to refuse the transaction
+ * @param accept checks the context; throws to reject the transaction
  * @throws what the work, `accept` or a statement threw, after ROLLBACK; Unavailable when the connection was lost
  */
 export async function runTransaction<Context, Result>(
@@ -52,21 +50,21 @@ export async function runTransaction<Context, Result>(
     await statements.settled();
   } catch (error) {
     await statements.settled().catch(() => {});
-    // Why the entry was refused comes before what the work made of having no rows.
-    const refusal = await statements.refusal();
+    // The error of the entry is the cause; the error of the work follows from it.
+    const entryError = await statements.entryError();
     await rollBack(connection, connection.query(ROLLBACK));
-    throw refusal ?? error;
+    throw entryError ?? error;
   }
   await commit(connection);
   return result;
 }
 
-/** The statements of a transaction, one after another. */
+/** Sends the statements of a transaction, one after another. */
 class Statements implements Transaction {
   readonly #connection: Connection;
   readonly #name: Statement;
   readonly #entered: Promise<void>;
-  /** Resolves when every statement so far was answered. */
+  /** Settles when the latest statement has a result. */
   #last: Promise<unknown> | undefined;
   #isOver = false;
 
@@ -84,7 +82,7 @@ class Statements implements Transaction {
 
   query<Row>(query: Query<Row>): Promise<Row[]> {
     if (this.#isOver) {
-      return Promise.reject(new Error('The transaction is over; its work must await every query.'));
+      return Promise.reject(new Error('The transaction has ended. Await every query inside the work.'));
     }
     const statement = sql`${this.#name} ${query}`;
     const rows =
@@ -93,15 +91,15 @@ class Statements implements Transaction {
     return rows;
   }
 
-  /** Resolves when every statement was answered; rejects with the first failure. No query after this. */
+  /** Resolves when every statement has a result; rejects with the first failure. Later queries are rejected. */
   async settled(): Promise<void> {
     this.#isOver = true;
     await this.#entered;
     await this.#last;
   }
 
-  /** Why the transaction was not entered, if it was not. */
-  async refusal(): Promise<unknown> {
+  /** The error of BEGIN or the entry; undefined when both succeeded. */
+  async entryError(): Promise<unknown> {
     return this.#entered.then(
       () => undefined,
       (reason: unknown) => reason,
@@ -133,7 +131,7 @@ async function enter<Context>(
     expectTag(connection, await begun, 'BEGIN');
   } catch (error) {
     if (isStatementError(error)) {
-      // As a standby refuses to begin a write. What left behind BEGIN found no context, so it did nothing.
+      // For example on a standby. The statements that were sent with BEGIN ran without a context and changed nothing.
       connection.destroy(error);
       throw new Unavailable('The server did not begin a transaction.', 'no', { cause: error });
     }
@@ -157,7 +155,7 @@ async function commit(connection: Connection): Promise<void> {
     if (!isStatementError(error)) {
       throw new Unavailable('The connection was lost during COMMIT.', 'unknown', { cause: error });
     }
-    // A deferred constraint refused, and nothing was kept. The tag of a ROLLBACK is the server's word for it.
+    // For example a deferred constraint failed. The command tag ROLLBACK confirms that nothing was committed.
     await rollBack(connection, connection.rollbackAfterFailedCommit(ROLLBACK));
     throw error;
   }
@@ -167,7 +165,7 @@ async function commit(connection: Connection): Promise<void> {
   expectTag(connection, result, 'COMMIT', 'unknown');
 }
 
-/** Destroys the connection unless the server says ROLLBACK: it may still be inside the transaction. */
+/** Destroys the connection unless the server confirms ROLLBACK, because the transaction may still be open. */
 async function rollBack(connection: Connection, sent: Promise<Result>): Promise<void> {
   try {
     expectTag(connection, await sent, 'ROLLBACK');
@@ -187,7 +185,7 @@ function expectTag(
   }
 }
 
-/** Destroys a connection whose state is unknown. */
+/** Destroys a connection after a protocol violation: its state is unknown. */
 function violation(connection: Connection, reason: string, committed: 'no' | 'unknown' = 'no'): Unavailable {
   const cause = new Error(reason);
   connection.destroy(cause);

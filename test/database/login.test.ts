@@ -158,7 +158,7 @@ t.test('the service ends with 1 and one sentence when its login is dangerous', a
     t.equal(code, 1);
     t.match(
       output,
-      /^The login \S+ of DATABASE_URL .+, so row-level security would not hold for it\. [^\n]+\n$/,
+      /^The login \S+ of DATABASE_URL .+, so row-level security does not hold for it\. [^\n]+\n$/,
     );
     t.notMatch(output, password);
   }
@@ -197,13 +197,13 @@ t.test('a start says why the database cannot be used, and what to do about it', 
       of(db.url, (url) => {
         url.port = String(port);
       }),
-      new RegExp(`ECONNREFUSED.*:${port}\\. Nothing listens there: start PostgreSQL`),
+      new RegExp(`ECONNREFUSED.*:${port}\\. No server listens at this address: start PostgreSQL`),
     ],
     'port closed, of a name with several addresses': [
       of(db.url, (url) => {
         url.host = `localhost:${port}`;
       }),
-      new RegExp(`ECONNREFUSED.*:${port}\\. Nothing listens there: start PostgreSQL`),
+      new RegExp(`ECONNREFUSED.*:${port}\\. No server listens at this address: start PostgreSQL`),
     ],
     'no such socket': [
       `postgres://localhost/club?host=/nowhere`,
@@ -240,7 +240,7 @@ t.test('the reason of a host name with several addresses names each of them', as
   t.equal(
     reasonOf(new ConnectionLost(error)),
     `connect ECONNREFUSED 127.0.0.1:${port}, connect ECONNREFUSED 127.0.0.2:${port}. ` +
-      'Nothing listens there: start PostgreSQL, or correct host and port in DATABASE_URL.',
+      'No server listens at this address: start PostgreSQL, or correct host and port in DATABASE_URL.',
   );
 });
 
