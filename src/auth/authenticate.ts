@@ -12,26 +12,26 @@ import type { AuthSettings } from './settings.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sends the request, from a verified token. */
+    /** The caller, from a verified token. */
     identity: Identity;
   }
 }
 
-/** Clocks of two machines differ by this much, in milliseconds. */
+/** The accepted difference between the clocks of two machines. */
 const LEEWAY_MS = 5_000;
-/** A verified token is believed without a new check of its signature for this long, and never beyond its `exp`. */
+/** A verified token is cached for this long, at most until its `exp`; its signature is not checked again meanwhile. */
 const CACHE_MS = 60_000;
 const CACHED_TOKENS = 10_000;
 
 const INVALID_SIGNATURE = 'FAST_JWT_INVALID_SIGNATURE';
 
-/** The types an access token says it has: the usual one, and that of RFC 9068; many say none. */
+/** Accepted values of the header `typ`: the usual one and that of RFC 9068. A token without `typ` is accepted too. */
 const TYPES = ['jwt', 'at+jwt'];
 
 /**
- * Who is asking: verifies the bearer token (RFC 6750, RFC 7519) before anything else happens to a request.
+ * Authentication: verifies the bearer token (RFC 6750, RFC 7519) before any other step of a request.
  *
- * Every way in which a token can be wrong is a 401, and no connection to the database is taken for it.
+ * Every invalid token is a 401, and no database connection is acquired for it.
  */
 export const authenticate = plugin<AuthSettings>(
   async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
@@ -39,10 +39,10 @@ export const authenticate = plugin<AuthSettings>(
       app.log.warn({ reason }, 'the keys of the identity provider could not be fetched'),
     );
 
-    // Headers are looked at before any key is fetched for them.
+    // The header is checked before a key is fetched.
     const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
       if (!isAccessTokenHeader(header)) {
-        throw refusal('its header is not that of an access token');
+        throw invalid('its header is not that of an access token');
       }
       return keys.find(header);
     };
@@ -52,13 +52,13 @@ export const authenticate = plugin<AuthSettings>(
       verify: {
         algorithms: [...ALGORITHMS],
         allowedIss: issuer,
-        // Looked at whenever it is there: a token for somebody else is not for us, whoever the client is.
+        // Checked in every token that has `aud`, also when AUTH_AUDIENCE_CLAIM is client_id.
         allowedAud: audiences,
         requiredClaims: ['iss', audienceClaim, 'exp', 'sub'],
         clockTolerance: LEEWAY_MS,
         cache: CACHED_TOKENS,
         cacheTTL: CACHE_MS,
-        // Failures are not cached: a key that could not be fetched may be there a moment later.
+        // Failures are not cached: a key that could not be fetched may be available at the next request.
         errorCacheTTL: () => -LEEWAY_MS - 1,
       },
     });
@@ -69,28 +69,28 @@ export const authenticate = plugin<AuthSettings>(
       request.identity = identities.get(claims) ?? identify(claims, request);
     });
 
-    // A token that is believed from the cache has the same claims again: they are read, and their faults logged, once.
+    // A cached token returns the same claims object, so its identity is read, and its faults are logged, only once.
     const identities = new WeakMap<Claims, Identity>();
 
     function identify(claims: Claims, request: FastifyRequest): Identity {
       const identity = readIdentity(claims, clubs);
       const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
       if (identity === null) {
-        throw refusal('its sub is unfit');
+        throw invalid('its sub is missing or invalid');
       }
       if (!isForUs) {
-        throw refusal(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
+        throw invalid(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
       }
       if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
-        throw refusal('its exp, nbf or iat is no time');
+        throw invalid('its exp, nbf or iat is no time');
       }
       if (isOtherToken(claims)) {
-        throw refusal('it is another token than an access token');
+        throw invalid('it is not an access token');
       }
       if (identity.clubsFault !== undefined) {
         request.log.warn(
           { claim: clubs.name, reason: identity.clubsFault },
-          'The clubs claim of a token gives no role, or not every one that it names.',
+          'the clubs claim of a token was not read completely: some or all entries give no role',
         );
       }
       identities.set(claims, identity);
@@ -125,12 +125,12 @@ export const authenticate = plugin<AuthSettings>(
       } catch (error) {
         const cause = (error as { originalError?: unknown }).originalError;
         if (cause instanceof Problem) {
-          throw cause.status === 503 ? cause : refusal(cause.reason);
+          throw cause.status === 503 ? cause : invalid(cause.reason);
         }
-        throw refusal(faultOfToken(error as Error));
+        throw invalid(faultOfToken(error as Error));
       }
       if (Object.prototype.toString.call(claims) !== '[object Object]' || claims instanceof Error) {
-        throw refusal('its claims are no object');
+        throw invalid('its claims are no object');
       }
       return claims as Claims;
     }
@@ -138,7 +138,7 @@ export const authenticate = plugin<AuthSettings>(
   { name: 'authenticate', dependencies: ['problems'] },
 );
 
-/** Extensions that must be understood (`crit`) are not, so a token that has any is refused (RFC 7515, 4.1.11). */
+/** Whether the JOSE header fits an access token. Critical extensions (`crit`) are not supported (RFC 7515, 4.1.11). */
 function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): boolean {
   return (
     ALGORITHMS.some((known) => known === alg) &&
@@ -149,7 +149,7 @@ function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): 
   );
 }
 
-/** RFC 6750, section 2.1: one Authorization header, one token. */
+/** Reads the token from the one Authorization header (RFC 6750, section 2.1). */
 function bearerToken(request: FastifyRequest): string {
   const count = countHeader(request.raw, 'authorization');
   const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
@@ -158,25 +158,25 @@ function bearerToken(request: FastifyRequest): string {
   }
   throw count === 0
     ? new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' } })
-    : refusal('the header Authorization does not hold one token behind its scheme');
+    : invalid('the header Authorization is not one Bearer token');
 }
 
-/** Whether the signature is spelled as its bytes are: unused bits of its last letter would make other texts of the same token. */
+/** Whether the signature is canonical base64url. Otherwise unused bits of its last letter allow several texts of one token. */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
-/** The last second of the year 9999. JSON can write numbers that no clock reaches, such as 1e400. */
+/** The last second of the year 9999. JSON allows larger numbers, such as 1e400. */
 const LATEST_S = 253_402_300_799;
 
-/** Whether a claim is absent or a NumericDate (RFC 7519, section 2) that a clock can reach. */
+/** Whether a claim is absent or a NumericDate (RFC 7519, section 2) until the year 9999. */
 function isTime(claim: unknown): boolean {
   return claim === undefined || (typeof claim === 'number' && claim >= 0 && claim <= LATEST_S);
 }
 
-/** The 401 of a token; the reason is for the log alone. */
-function refusal(reason: string | undefined): Problem {
+/** The 401 for an invalid token; the reason goes to the log only. */
+function invalid(reason: string | undefined): Problem {
   const challenge = 'Bearer error="invalid_token", error_description="The access token is not valid here"';
   return new Problem(invalidToken, {}, { headers: { 'www-authenticate': challenge }, reason });
 }
@@ -185,11 +185,11 @@ function refusal(reason: string | undefined): Problem {
 const OTHER_TYPES = ['ID', 'Refresh', 'Offline', 'Logout'];
 
 /**
- * Whether a token says of itself that it is another than an access token, though signed by the same issuer and
- * perhaps for the same audience: a logout token (OpenID Connect Back-Channel Logout, `events`), an ID token
- * (OpenID Connect Core 1.0, `at_hash` and `c_hash`; Amazon Cognito, `token_use`; Keycloak, `typ`).
+ * Whether the claims show that a token is not an access token, although the issuer signed it and the audience may be
+ * right: a logout token (OpenID Connect Back-Channel Logout, `events`) or an ID token (OpenID Connect Core 1.0, `at_hash`
+ * and `c_hash`; Amazon Cognito, `token_use`; Keycloak, `typ`).
  *
- * `nonce` is no sign: Keycloak before release 24 put it into access tokens too.
+ * `nonce` does not show it: Keycloak before release 24 put it into access tokens too.
  */
 function isOtherToken(claims: Claims): boolean {
   const { token_use: use, typ } = claims;
@@ -202,30 +202,29 @@ function isOtherToken(claims: Claims): boolean {
 
 const isInvalidSignature = (error: unknown) => (error as { code?: string }).code === INVALID_SIGNATURE;
 
-/** What is wrong with a token, by the code of the library that looked at it. */
+/** The fault of a token, by the error code of fast-jwt. */
 const faults: Record<string, string> = {
   FAST_JWT_EXPIRED: 'it has expired',
-  FAST_JWT_INACTIVE: 'its nbf is ahead',
-  [INVALID_SIGNATURE]: 'its signature is not that of the key that it names',
+  FAST_JWT_INACTIVE: 'its nbf is in the future',
+  [INVALID_SIGNATURE]: 'its signature does not match the key that it names',
 };
 
-/** What is wrong with a claim, where the configuration says what would be right. */
+/** The fault of a claim that is compared with the configuration. */
 const claimFaults: Record<string, string> = {
-  iss: 'its iss is not AUTH_ISSUER, to the letter',
+  iss: 'its iss is not exactly AUTH_ISSUER',
   aud: 'its aud is none of AUTH_AUDIENCE',
 };
 
 /**
- * Why a token was refused, for the log: to the caller it would tell how to forge a better one. Claims are looked at
- * after the signature, so what is said of them is said of tokens of the issuer. Nothing that stands in a token is
- * repeated.
+ * The reason why a token is invalid, for the log only: in an answer it would help to forge tokens. Claims are checked after
+ * the signature, so a reason about claims means a token of the issuer. The reason repeats no content of the token.
  */
 function faultOfToken({ code = '', message = '' }: { code?: string; message?: string }): string {
   const claim = /CLAIM/.test(code) ? /\b(\w+) claim\b/.exec(message)?.[1] : undefined;
   if (claim === undefined) {
-    return faults[code] ?? 'it is no signed JWT';
+    return faults[code] ?? 'it is not a signed JWT';
   }
   return code === 'FAST_JWT_MISSING_REQUIRED_CLAIM'
     ? `it has no ${claim}`
-    : (claimFaults[claim] ?? `its ${claim} is unfit`);
+    : (claimFaults[claim] ?? `its ${claim} is invalid`);
 }

@@ -4,7 +4,7 @@ import { Problem } from '../errors/problem.js';
 import { immediate } from '../http/immediate.js';
 import { isAtLeast, type Role } from '../roles.js';
 
-/** The policies: each route names one. The database holds the same rules in `sql/policies`. */
+/** The policies and their minimum roles; each route names one. `sql/policies` enforces the same rules in the database. */
 const policies = {
   RequireViewer: 'Viewer',
   RequireMember: 'Member',
@@ -16,12 +16,15 @@ export type Policy = keyof typeof policies;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may; every route below /api names one. */
+    /** The policy of the route; required for every route below /api. */
     policy?: Policy;
   }
 }
 
-/** May they: compares the caller's role in the club with the route's policy. A route without one does not start. */
+/**
+ * Authorization: compares the caller's role in the club with the policy of the route. A route without a policy is an error
+ * at the start of the service.
+ */
 export const authorize = plugin(
   async (app) => {
     app.addHook('onRoute', ({ method, url, config }) => {

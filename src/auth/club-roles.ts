@@ -4,21 +4,21 @@ import type { ClubsPattern } from './clubs-pattern.js';
 
 export type Claims = Record<string, unknown>;
 
-/** Where a token names the clubs of its user, and how. */
+/** Which claim of a token holds the roles in clubs, and in which form. */
 export interface ClubsClaim {
-  /** The name of a claim, or the JSON Pointer (RFC 6901) of a value inside of one. */
+  /** The name of a claim, or a JSON Pointer (RFC 6901) to a value inside of a claim. */
   name: string;
-  /** Whether the value may be a string that holds JSON: some providers have no other values. */
+  /** Whether the value may be a string that contains JSON; some providers support only strings. */
   json: boolean;
-  /** With a pattern the value is a list of texts, of which each names a club and a role; without, a map. */
+  /** With a pattern, the value is a list of texts, each with a club and a role; without, it is a map of club to role. */
   pattern: ClubsPattern | undefined;
-  /** The ids of clubs that the token calls otherwise. */
+  /** The ids of clubs, by the provider's names for them. */
   clubNames: ReadonlyMap<string, string>;
-  /** The roles that the token calls otherwise. */
+  /** The roles, by the provider's names for them. */
   roleNames: ReadonlyMap<string, Role>;
 }
 
-/** The claim as it is when nothing is configured. */
+/** The claim with the default configuration. */
 export const plainClubsClaim = (name: string): ClubsClaim => ({
   name,
   json: false,
@@ -27,19 +27,19 @@ export const plainClubsClaim = (name: string): ClubsClaim => ({
   roleNames: new Map(),
 });
 
-/** What a clubs claim gives. */
+/** The result of reading a clubs claim. */
 export interface ClubRoles {
   /** By club id, in lower case. */
   roles: Map<string, Role>;
-  /** Why the claim, or a part of it, gives no role; says nothing of what stands in it. */
+  /** The reason why some or all of the claim gives no role; repeats no content of the token. */
   fault: string | undefined;
 }
 
 /**
- * The roles that a token gives. What does not fit gives none.
+ * Reads the roles of a token. An invalid entry gives no role.
  *
- * A club that a map names twice, say in two letter cases, contradicts itself and gets the lower role. A list adds
- * up, because somebody in two groups has the rights of both: the higher role.
+ * A club that a map names twice, for example in two letter cases, gets the lower role. A club that a list names twice gets
+ * the higher role, because a user in two groups has the rights of both.
  */
 export function readClubRoles(claims: Claims, clubs: ClubsClaim): ClubRoles {
   const roles = new Map<string, Role>();
@@ -65,7 +65,7 @@ export function readClubRoles(claims: Claims, clubs: ClubsClaim): ClubRoles {
   return { roles, fault: fault === '' ? undefined : fault };
 }
 
-/** @returns pairs of a club and a role, or the reason why there are none */
+/** @returns pairs of a club and a role, or the reason why the claim cannot be read */
 function readEntries(found: unknown, { json, pattern }: ClubsClaim): [string, unknown][] | string {
   if (found === undefined) {
     return 'the token has none';
@@ -87,7 +87,7 @@ function readEntries(found: unknown, { json, pattern }: ClubsClaim): [string, un
     : matches.map(({ club, role }) => [club, role]);
 }
 
-/** A map of maps is the list of its paths: `{"Manager": {"123": "…"}}` is `Manager/123`. */
+/** Converts a map of maps to a list of paths: `{"Manager": {"123": "…"}}` becomes `Manager/123`. */
 function pathsOf(map: Claims): string[] | undefined {
   const paths = Object.entries(map).map(([outer, inner]) =>
     isMap(inner) ? Object.keys(inner).map((key) => `${outer}/${key}`) : undefined,
@@ -95,7 +95,7 @@ function pathsOf(map: Claims): string[] | undefined {
   return paths.includes(undefined) ? undefined : paths.flatMap((path) => path ?? []);
 }
 
-/** Own properties only: no token inherits a claim. */
+/** Finds a claim by name or JSON Pointer, in own properties only. */
 function findClaim(claims: Claims, name: string): unknown {
   const keys = name.startsWith('/')
     ? name.slice(1).split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
@@ -107,7 +107,7 @@ function findClaim(claims: Claims, name: string): unknown {
   return value;
 }
 
-/** Whether the text names a claim: as a JSON Pointer it escapes with `~0` and `~1` and nothing else. */
+/** Whether the text is a valid claim name: a JSON Pointer may contain `~` only in `~0` and `~1`. */
 export function isClaimName(text: string): boolean {
   return !text.startsWith('/') || !/~(?![01])/.test(text);
 }

@@ -1,24 +1,24 @@
 import { RE2JS } from 're2js';
 
-/** An entry as long as this is no name of a group. */
+/** The maximum length of an entry; longer entries are ignored. */
 const ENTRY_LENGTH = 256;
 const ENTRIES = 1_000;
 
-/** What the pattern finds in an entry. */
+/** The captured groups of a matching entry. */
 export interface Found {
   club: string;
   role: string;
 }
 
 /**
- * The pattern of a list: an expression with the groups `club` and `role`, that a whole entry must match.
+ * A regular expression with the groups `club` and `role` that must match a whole entry of a list.
  *
- * RE2 (https://github.com/google/re2/wiki/Syntax) matches in time that is linear in the entry, whatever the expression.
+ * RE2 (https://github.com/google/re2/wiki/Syntax) matches any expression in time linear in the length of the entry.
  */
 export class ClubsPattern {
   readonly #expression: RE2JS;
 
-  /** @throws Error when it is no expression of RE2, or lacks a group */
+  /** @throws Error when the source is not an RE2 expression, or has no group `club` or `role` */
   constructor(source: string) {
     this.#expression = RE2JS.compile(source);
     const groups = this.#expression.namedGroups();
@@ -28,9 +28,9 @@ export class ClubsPattern {
   }
 
   /**
-   * What is found in the entries that match; in the others nothing, which is no fault: a user is in other groups too.
+   * Returns the groups of the entries that match. Other entries are ignored, because a user can be in other groups too.
    *
-   * @returns a reason instead when there are too many entries
+   * @returns the reason, as a text, when there are too many entries
    */
   match(entries: unknown[]): Found[] | string {
     if (entries.length > ENTRIES) {
@@ -49,7 +49,7 @@ export class ClubsPattern {
   }
 }
 
-/** Whether the text is a pattern of clubs and roles. */
+/** Whether the text is a valid pattern. */
 export function isClubsPattern(text: string): boolean {
   try {
     new ClubsPattern(text);

@@ -2,11 +2,11 @@ import type { Role } from '../roles.js';
 import { cutText, isCleanText } from '../validation/text.js';
 import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
 
-/** Who a verified token speaks of. */
+/** The user of a verified token. */
 export interface Identity {
   /** The token's `sub`: the user's id at the identity provider. */
   subject: string;
-  /** From `name`, else `preferred_username`, else the local part of `email`; null when none is fit. */
+  /** From `name`, else `preferred_username`, else the local part of `email`; null when none is valid. */
   displayName: string | null;
   email: string | null;
   /** The token's `iat` as an instant, or null. */
@@ -15,9 +15,9 @@ export interface Identity {
   roles: Map<string, Role>;
 }
 
-/** What was read in a token, and what was not. */
+/** An identity, and the fault of the clubs claim. */
 export interface ReadIdentity extends Identity {
-  /** Why the clubs claim, or a part of it, gives no role; undefined when all of it does. */
+  /** The reason why some or all of the clubs claim gives no role; undefined when all of it does. */
   clubsFault: string | undefined;
 }
 
@@ -25,13 +25,13 @@ const SUBJECT_LENGTH = 255;
 const NAME_LENGTH = 200;
 const EMAIL_LENGTH = 320;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
-/** The last second of the year 9999: PostgreSQL and JavaScript both go further, but no token does. */
+/** The last second of the year 9999; a later `iat` is ignored. */
 const LATEST_ISSUE_S = 253_402_300_799;
 
 /**
- * Reads the claims of a token whose signature, issuer, audience and times have been checked.
+ * Reads the claims of a verified token. Any other invalid claim than `sub` is ignored.
  *
- * `sub` must be fit, or there is nobody to speak of: null. Every other claim that is unfit is ignored.
+ * @returns null when `sub` is missing or invalid
  */
 export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | null {
   const { sub, iat } = claims;
@@ -39,7 +39,7 @@ export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | 
     typeof sub !== 'string' ||
     sub === '' ||
     [...sub].length > SUBJECT_LENGTH ||
-    // What is no UTF-8 is read as this character, so that two subjects would be one.
+    // The replacement character: bytes that are not UTF-8 decode to it, so two subjects could become equal.
     sub.includes('\uFFFD') ||
     !isCleanText(sub, 'line')
   ) {

@@ -4,14 +4,14 @@ import type { Variables } from '../variables.js';
 import { type ClubsClaim, isClaimName } from './club-roles.js';
 import { ClubsPattern, isClubsPattern } from './clubs-pattern.js';
 
-/** Whose tokens are believed, and what is read in them. */
+/** Which tokens are accepted, and which of their claims are read. */
 export interface AuthSettings {
   issuer: string;
-  /** Any of them will do. */
+  /** The accepted audiences; a token must name at least one. */
   audiences: string[];
-  /** The claim that must name one: `aud`, or `client_id` of a provider whose access tokens have no `aud`. */
+  /** The claim with the audience: `aud`, or `client_id` for a provider whose access tokens have no `aud`. */
   audienceClaim: Variables['AUTH_AUDIENCE_CLAIM'];
-  /** Where the keys are; by discovery from the issuer when undefined. */
+  /** The URL of the key set; found by discovery from the issuer when undefined. */
   jwksUrl: string | undefined;
   clubs: ClubsClaim;
 }
@@ -19,7 +19,7 @@ export interface AuthSettings {
 const readClubNames = (text: string) => readNames(text, (id) => (isUuid(id) ? id.toLowerCase() : undefined));
 const readRoleNames = (text: string) => readNames(text, findRole);
 
-/** Whether a variable has its form, where no schema can say so. */
+/** Checks of variables whose form a JSON Schema cannot describe. */
 export const forms = {
   AUTH_AUDIENCE: (text: string) => text.split(',').every((item) => item !== '' && item.trim() === item),
   AUTH_CLUBS_CLAIM: isClaimName,
@@ -28,7 +28,7 @@ export const forms = {
   AUTH_ROLE_NAMES: (text: string) => readRoleNames(text) !== undefined,
 };
 
-/** The settings of variables that have been checked. */
+/** Reads the settings from checked variables. */
 export function readAuthSettings(variables: Variables & { AUTH_ISSUER: string }): AuthSettings {
   const { AUTH_CLUBS_PATTERN: pattern } = variables;
   return {
@@ -47,10 +47,10 @@ export function readAuthSettings(variables: Variables & { AUTH_ISSUER: string })
 }
 
 /**
- * Reads `name=value,name=value`. The value stands behind the last `=`, so a name may hold others.
+ * Parses `name=value,name=value`. The last `=` separates name and value, so a name may contain `=`.
  *
- * @param readValue undefined for a value that is none
- * @returns undefined when a pair is none, or a name stands twice
+ * @param readValue returns undefined for an invalid value
+ * @returns undefined when a pair is invalid or a name occurs twice
  */
 function readNames<Value>(
   text: string,

@@ -7,15 +7,15 @@ import { isUuid } from '../validation/uuid.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The club that the request is about, and the caller's role in it. Null only for `/api/clubs/me`. */
+    /** The club of the request and the caller's role in it. Null only for `/api/clubs/me`. */
     tenant: { id: string; role: Role } | null;
   }
 }
 
-/** The one path that belongs to no club: it is how a caller finds the clubs to choose from. */
+/** The only path below /api without a club: it lists the clubs that a caller can choose from. */
 export const TENANTLESS_PATH = '/api/clubs/me';
 
-/** Which club: resolves `X-Tenant-Id` against the token, before any connection is taken. */
+/** Resolves `X-Tenant-Id` against the roles of the token, before a database connection is acquired. */
 export const tenant = plugin(
   async (app) => {
     app.decorateRequest('tenant', null);
@@ -28,7 +28,7 @@ export const tenant = plugin(
         const id = readHeader(request.headers['x-tenant-id']);
         const role = request.identity.roles.get(id);
         if (role === undefined) {
-          // A club that does not exist answers alike: who is not in a club does not learn that there is one.
+          // The same error as for a club that does not exist, so that callers cannot find out which clubs exist.
           throw new Problem(tenantForbidden);
         }
         request.tenant = { id, role };
@@ -42,7 +42,7 @@ function readHeader(value: string | string[] | undefined): string {
   if (value === undefined) {
     throw new Problem(tenantHeaderMissing);
   }
-  // Node joins a header that is sent twice with a comma, which no UUID holds.
+  // Node joins a repeated header with a comma, so the result is not a UUID.
   if (typeof value !== 'string' || !isUuid(value)) {
     throw new Problem(tenantHeaderInvalid);
   }

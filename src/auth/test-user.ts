@@ -6,14 +6,14 @@ import { isUuid } from '../validation/uuid.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The member that a test set-up acts as; null in any other case. */
+    /** The member to act as in a test set-up; null otherwise. */
     testMemberId: string | null;
   }
 }
 
 /**
- * Lets a test set-up act as a member: `X-Test-UserId` replaces the member, and only the member. The token still
- * gives the role. The configuration switches it on, and refuses to in production.
+ * Lets a test set-up act as another member: `X-Test-UserId` replaces the member, and the role still comes from the token.
+ * TEST_USER_HEADER turns it on; the configuration rejects that in production.
  */
 export const testUser = plugin<{ enabled: boolean }>(
   async (app, { enabled }) => {
