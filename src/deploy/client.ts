@@ -1,12 +1,10 @@
 import pg from 'pg';
 
-/** A server that does not answer is told by then, and not whenever the system gives up. */
+/** Shorter than the connect timeout of the operating system. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Runs work on a connection of its own, outside of the service: for deploys and operators.
- *
- * The service itself speaks to the database only through `src/database`.
+ * Runs work on a separate connection: for deploys, audits and operators. The service itself uses only `src/database`.
  */
 export async function withClient<Result>(
   url: string,
@@ -17,7 +15,7 @@ export async function withClient<Result>(
     application_name: 'club-management-service operator',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  // A connection that dies fails the query under way; without a listener it would end the process as well.
+  // A lost connection fails the query in flight; without this listener it would also end the process.
   client.on('error', () => {});
   await client.connect();
   try {

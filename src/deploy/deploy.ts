@@ -1,9 +1,9 @@
 /**
- * A deploy: brings a database to the release of this checkout, and can be run again after it was interrupted anywhere.
+ * A deploy brings a database to the release of this checkout. It can be run again after an interruption at any point.
  *
- * Migrations (the past: tables, constraints, indexes) run once each. The chapters of `sql/policies` and `sql/audit` (the
- * present: policies, grants, functions) are applied whole, in the transaction of the last migration that has one, so that
- * no table is ever seen without its policies. The service never holds the login of the deploy.
+ * Each migration (tables, constraints, indexes) runs once. The chapters of `sql/policies` and `sql/audit` (policies,
+ * grants, functions) are applied completely, in the transaction of the last transactional migration, so no session sees a
+ * table without its policies. The service never has the login of the deploy.
  */
 import pg from 'pg';
 import { reasonOf } from '../database/errors.js';
@@ -28,23 +28,22 @@ const ROLES = [
 export interface Deployed {
   /** The migrations that this deploy ran, by name. */
   migrations: string[];
-  /** Whether the chapters were applied; not when they are those that were applied last and nothing was changed by hand. */
+  /** Whether the chapters were applied; false when they are unchanged since the last deploy and the database has no drift. */
   applied: boolean;
-  /** What an administrator should know, a sentence each. */
+  /** Warnings for an administrator, one sentence each. */
   warnings: string[];
 }
 
 /**
  * Deploys the release to the database.
  *
- * @param url the database, with the migration login
+ * @param url the URL of the database, with the migration login
  * @throws DeployError when the roles are missing, the database is newer, a migration was edited after it ran, or a lock
- *   was not to be had
+ *   could not be acquired
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<Deployed> {
   return withClient(url, async (client) => {
-    // Names mean PostgreSQL's own objects, whatever the login's search_path says: a function in a schema that others may
-    // create in must not become part of the service's.
+    // The search_path of the login must not matter: a name could resolve to an object that another role created.
     await client.query('set search_path = pg_catalog, pg_temp');
     await client.query('set statement_timeout = 0');
     await requireRoles(client);
@@ -66,13 +65,13 @@ export async function deploy(url: string, release: Release = readRelease()): Pro
   });
 }
 
-/** A part of a deploy: one migration outside of a transaction, or one transaction. */
+/** A step of a deploy: one migration outside of a transaction, or one transaction. */
 interface Step {
   files: SqlFile[];
   applies: boolean;
 }
 
-/** The chapters are applied together with the last migrations that have a transaction. */
+/** Splits a deploy into steps; the chapters are applied together with the last transactional migrations. */
 function stepsOf(pending: SqlFile[], applies: boolean): Step[] {
   const isOnline = (file: SqlFile) => onlineStatements(file) !== undefined;
   const end = pending.findLastIndex((file) => !isOnline(file)) + 1;
@@ -86,7 +85,7 @@ function stepsOf(pending: SqlFile[], applies: boolean): Step[] {
   ];
 }
 
-/** What there is to do: the migrations that have not run, and whether the chapters must be applied. */
+/** Finds the migrations that have not run, and whether the chapters must be applied. */
 async function compare(
   client: pg.Client,
   release: Release,
@@ -103,12 +102,12 @@ async function compare(
   return { pending, applies: !isApplied || (await hasDrift(client)) };
 }
 
-/** One hash over all chapters, in their order. */
+/** A hash over all chapters, in their order. */
 function hashOf({ chapters, audit }: Release): string {
   return sha256([...chapters, ...audit].map(({ name, text }) => `${name}\n${text}\n`).join(''));
 }
 
-/** Whether the audit sees anything that the last deploy did not leave so, or is gone itself. */
+/** Whether the audit finds a difference from the last deploy, or is missing itself. */
 async function hasDrift(client: pg.Client): Promise<boolean> {
   const audit = await client.query(`select to_regclass('audit.drift_findings') is not null as exists`);
   if (!audit.rows[0].exists) {
@@ -120,7 +119,7 @@ async function hasDrift(client: pg.Client): Promise<boolean> {
   return rows[0].found;
 }
 
-/** Remembers the release, for services that ask whether it was deployed. */
+/** Records the release: the service checks whether its release was deployed. */
 async function recordRelease(client: pg.Client, release: Release): Promise<void> {
   await client.query(`set role ${OWNER}`);
   await client.query(
@@ -131,7 +130,7 @@ async function recordRelease(client: pg.Client, release: Release): Promise<void>
   await client.query('reset role');
 }
 
-/** Who may create in the schema public, which is on the path of many a session: nobody needs that here. */
+/** Warns of roles that may create objects in the schema public, which is in the default search_path. */
 async function creatorsInPublic(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ creator: string }>(
     `select distinct case grantee when 0 then 'everybody' else grantee::regrole::text end as creator
@@ -141,11 +140,11 @@ async function creatorsInPublic(client: pg.Client): Promise<string[]> {
   );
   return rows.map(
     ({ creator }) =>
-      `In the schema public ${creator} may create objects, which nobody needs: revoke create on schema public.`,
+      `${creator} may create objects in the schema public, which the service does not need: revoke create on schema public.`,
   );
 }
 
-/** What the audit saw before this step, so that a change made by hand is not taken for the deploy's; null at first. */
+/** The facts of the audit before this step, to tell manual changes from those of the deploy; null before the first deploy. */
 async function readFacts(client: pg.Client): Promise<string | null> {
   const { rows } = await client.query(`select to_regclass('audit.facts') is not null as exists`);
   if (!rows[0].exists) {
@@ -157,13 +156,13 @@ async function readFacts(client: pg.Client): Promise<string | null> {
   return JSON.stringify(facts.rows);
 }
 
-/** Deploys only verify the roles: making them is an administrator's, once. */
+/** Checks that the roles exist and the login may use them. An administrator creates them, once. */
 async function requireRoles(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ role: string }>(
     `select role from unnest($1::text[]) as role
      where not exists (select from pg_roles where rolname = role)
         or (role <> all ($2) and not pg_has_role(session_user, role, case
-          -- From PostgreSQL 16 a member may lack SET: so does the administrator who made the roles.
+          -- From PostgreSQL 16 on a membership can lack SET, as that of the administrator who created the roles does.
           when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end))`,
     [ROLES, LOGINS],
   );
@@ -176,11 +175,11 @@ async function requireRoles(client: pg.Client): Promise<void> {
 }
 
 /**
- * One transaction: readers see the tables and chapters as they were, or as they will be.
+ * Runs one step in one transaction: sessions see all of its changes or none.
  *
- * It locks app.members first, because every request inside a club does: requests that hold it are let through, later
- * ones wait there, and none holds what the deploy waits for. The audit reads no table of app, so it is made before the
- * locks, unless the tables of deploy change, which it reads.
+ * It locks app.members first, as every request inside a club does. So requests that hold this lock can finish, later
+ * requests wait for it, and no deadlock occurs. The audit reads no table of the schema app, so its chapters are applied
+ * before the locks; after the migrations if these change the tables of the schema deploy, which it reads.
  */
 async function runStep(client: pg.Client, release: Release, { files, applies }: Step): Promise<void> {
   const before = await readFacts(client);
@@ -225,7 +224,7 @@ async function lockTables(client: pg.Client): Promise<void> {
 }
 
 async function applyChapters(client: pg.Client, chapters: SqlFile[]): Promise<void> {
-  // A migration turns row_security off to the end of its transaction.
+  // Migrations set row_security to off for the rest of their transaction.
   await client.query('set local role none; set local row_security = on');
   for (const { name, text } of chapters) {
     await client.query(text).catch((error) => {
@@ -234,7 +233,7 @@ async function applyChapters(client: pg.Client, chapters: SqlFile[]): Promise<vo
   }
 }
 
-/** Leaves behind what this release means to be there; a release without an audit leaves nothing. */
+/** Records the facts of this release as intended, if the release has an audit. */
 async function recordFacts(client: pg.Client, before: string | null): Promise<void> {
   const { rows } = await client.query(
     `select to_regprocedure('audit.record_facts(jsonb)') is not null as exists`,
@@ -244,13 +243,13 @@ async function recordFacts(client: pg.Client, before: string | null): Promise<vo
   }
 }
 
-/** Why a deploy failed: a sentence where an operator can do something about it, the whole error where it is a bug. */
+/** Explains why a deploy failed: a sentence when an operator can act on it, the error itself when it is a bug. */
 export function explainFailure(error: unknown): unknown {
   if (error instanceof DeployError) {
     return error.message;
   }
   if (error instanceof pg.DatabaseError) {
-    return `The deploy failed, and nothing of its last step was kept: ${error.message} (SQLSTATE ${error.code}).`;
+    return `The deploy failed, and its last step was rolled back: ${error.message} (SQLSTATE ${error.code}).`;
   }
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined

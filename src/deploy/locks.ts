@@ -2,30 +2,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 
 /**
- * The advisory lock of a deploy: two at once wait for each other on it, and audits stay away while it is held. Any
- * number that nothing else in the database uses.
+ * The key of the advisory lock of a deploy. It serializes deploys, and no audit runs while it is held. The number is
+ * arbitrary; nothing else in the database may use it.
  */
 export const DEPLOY_LOCK = 4_242_017_001;
 
-/** How long one attempt queues for a lock of a table: every request that comes meanwhile queues behind it. */
+/** The lock_timeout of one attempt: requests for the same table wait for this long too. */
 const LOCK_TIMEOUT_MS = 200;
 /** The longest pause between two attempts. */
 const LONGEST_PAUSE_MS = 5_000;
-/** How long the attempts go on altogether. */
+/** The limit for all attempts together. */
 const PATIENCE_MS = 120_000;
-/** lock_timeout, and a deadlock, which PostgreSQL resolves by giving one of its two up. */
+/** The SQLSTATEs after which another attempt is made: lock_timeout and deadlock. */
 const MAY_PASS = ['55P03', '40P01'];
 
-/** A deploy that must not go on; the message says what to do. */
+/** The deploy must not continue; the message says what to do. */
 export class DeployError extends Error {
   override name = 'DeployError';
 }
 
 /**
- * Takes the lock of a deploy for this session, which holds it until it ends. It asks again and again instead of waiting, so
- * that it can say who holds the lock, and keeps no index build from ending.
+ * Acquires the lock of a deploy until the end of this session. It polls instead of waiting: so the error can name the
+ * session that holds the lock, and a concurrent index build does not wait for this session's transaction.
  *
- * @throws DeployError when another session holds it for two minutes
+ * @throws DeployError when another session holds the lock for two minutes
  */
 export async function lockDeploys(client: pg.Client, patienceMs = PATIENCE_MS): Promise<void> {
   for (const giveUpAt = Date.now() + patienceMs; ; await sleep(100)) {
@@ -35,14 +35,14 @@ export async function lockDeploys(client: pg.Client, patienceMs = PATIENCE_MS): 
     }
     if (Date.now() > giveUpAt) {
       throw new DeployError(
-        `Another session holds the lock of deploys (${await holdersOf(client)}), and nothing was changed. ` +
-          'Wait until it has ended, or end it with pg_terminate_backend.',
+        `Another session holds the lock of deploys (${await holdersOf(client)}); nothing was changed. ` +
+          'Wait until that session ends, or end it with pg_terminate_backend.',
       );
     }
   }
 }
 
-/** Who holds the lock of deploys: the process and the role of each session. */
+/** The sessions that hold the lock of deploys, each with its process id and role. */
 async function holdersOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ holder: string }>(
     `select format('pid %s, role %s', pid, coalesce(usename, 'unknown')) as holder
@@ -55,13 +55,13 @@ async function holdersOf(client: pg.Client): Promise<string> {
 }
 
 /**
- * Runs work that takes strong locks, again and again until it gets them.
+ * Runs work that takes strong locks, and repeats it until it acquires them.
  *
- * A statement that waits for a strong lock makes all later statements on the table wait behind it. So each
- * attempt gives up quickly, lets the traffic through, and tries again after a pause that grows: a long transaction delays
- * the deploy and not the service. The work must leave nothing behind when it fails.
+ * While a statement waits for a strong lock, all later statements on the table wait for it. So each attempt has a short
+ * lock_timeout, and the pauses between attempts grow: a long transaction delays the deploy and not the service. The work
+ * must change nothing when it fails.
  *
- * @throws DeployError when the locks were not to be had for two minutes
+ * @throws DeployError when the locks could not be acquired for two minutes
  */
 export async function whenLocksAreFree<Result>(
   client: pg.Client,
@@ -80,7 +80,7 @@ export async function whenLocksAreFree<Result>(
       if (Date.now() > giveUpAt) {
         const seconds = Math.round(patienceMs / 1_000);
         throw new DeployError(
-          `Other sessions held locks of the tables for ${seconds} s, and nothing of this step was changed. ` +
+          `Other sessions held locks of the tables for ${seconds} s; this step changed nothing. ` +
             'Look for long transactions in pg_stat_activity, and deploy again.',
           { cause: error },
         );

@@ -1,8 +1,8 @@
 /**
- * Migrations: the past of the database. Each runs once, by node-pg-migrate, and is never edited afterwards.
+ * Migrations: each runs once, through node-pg-migrate, and is never edited afterwards.
  *
- * Most run in a transaction of the deploy. What takes as long as a table is large runs outside of one, because it keeps
- * nobody from writing there: files of nothing but `create index`, `drop index` and `alter table … validate constraint`.
+ * Most run in a transaction of the deploy. A file with only `create index`, `drop index` and `alter table … validate
+ * constraint` runs outside of a transaction, so that it does not block writes however large the table is.
  */
 import { fileURLToPath } from 'node:url';
 import { type MigrationBuilder, runner } from 'node-pg-migrate';
@@ -14,7 +14,7 @@ import { OWNER, type Release, type SqlFile, sqlDirectory } from './release.js';
 export interface OnlineStatement {
   /** The index or constraint, as audit.facts names it. */
   object: string;
-  /** What is run for it. All of it can be run again after it was interrupted anywhere. */
+  /** The SQL to run. It can be run again after an interruption at any point. */
   sql: string[];
 }
 
@@ -23,9 +23,9 @@ const DROP_INDEX = /^drop index (?:concurrently )?(\w+\.\w+)$/i;
 const VALIDATE = /^alter table (\w+\.\w+)\s+validate constraint (\w+)$/i;
 
 /**
- * The statements of a migration that runs outside of a transaction; undefined for any other.
+ * The statements of a migration that runs outside of a transaction; undefined for any other migration.
  *
- * The first files of indexes are older than this rule, so the word CONCURRENTLY is added where it is missing.
+ * The first index files are older than this rule, so CONCURRENTLY is added where it is missing.
  */
 export function onlineStatements({ text }: SqlFile): OnlineStatement[] | undefined {
   const statements = statementsOf(text).filter((statement) => statement !== 'set local row_security = off');
@@ -33,7 +33,7 @@ export function onlineStatements({ text }: SqlFile): OnlineStatement[] | undefin
     const [, unique = '', name, definition, schema] = CREATE_INDEX.exec(statement) ?? [];
     if (name !== undefined) {
       const object = `${schema}.${name}`;
-      // An interrupted build leaves an index behind that is not valid.
+      // An interrupted build leaves an invalid index.
       const build = `create ${unique}index concurrently ${name} ${definition}`;
       return { object, sql: [`drop index concurrently if exists ${object}`, build] };
     }
@@ -47,7 +47,7 @@ export function onlineStatements({ text }: SqlFile): OnlineStatement[] | undefin
   return online.length > 0 && online.every((statement) => statement !== undefined) ? online : undefined;
 }
 
-/** The statements of a file, without comments and the semicolons that end them. */
+/** The statements of a file, without comments and semicolons. */
 export function statementsOf(text: string): string[] {
   const parts = text.matchAll(/(?:\$(\w*)\$[\s\S]*?\$\1\$|'[^']*'|"[^"]*"|--.*|[^;])+/g);
   return [...parts]
@@ -56,7 +56,7 @@ export function statementsOf(text: string): string[] {
 }
 
 /**
- * The migrations of the release that have not run here. What ran must be what this release knows, to the letter:
+ * The migrations of the release that have not run in this database. It also compares the hashes of those that ran, because
  * node-pg-migrate compares only names.
  *
  * @throws DeployError when the database is newer, or a migration was edited after it ran
@@ -73,12 +73,12 @@ export async function pendingMigrations(client: pg.Client, release: Release): Pr
     if (!known.has(name)) {
       throw new DeployError(
         `This database has the migration ${name}, which this release does not know: a newer release was deployed. ` +
-          'An older one runs beside it as it is and needs no deploy.',
+          'An older release runs with this database unchanged and needs no deploy.',
       );
     }
     if (known.get(name) !== sha256) {
       throw new DeployError(
-        `The migration ${name} was edited after it ran here. Restore it and add a new one instead.`,
+        `The migration ${name} was edited after it ran in this database. Restore it, and add a new migration instead.`,
       );
     }
   }
@@ -92,7 +92,7 @@ export async function runMigration(client: pg.Client, release: Release, file: Sq
   await run(client, release, file, [file.text]);
 }
 
-/** Runs one migration outside of a transaction. It waits for locks as long as it takes: nobody waits behind it. */
+/** Runs one migration outside of a transaction. It waits for locks without a limit, because it blocks no other session. */
 export async function runOnline(
   client: pg.Client,
   release: Release,
@@ -105,7 +105,7 @@ export async function runOnline(
   await run(client, release, file, [...statements.flatMap(({ sql }) => sql), ...record]);
 }
 
-/** Keeps as meant what these indexes and constraints are like now, and of everything else what was meant before. */
+/** SQL that records these indexes and constraints as intended in their present form; all other facts stay as recorded. */
 function recordAsMeant(objects: string[]): string {
   const names = `array[${objects.map((object) => `'${object}'`).join(', ')}]`;
   return `
@@ -117,7 +117,7 @@ function recordAsMeant(objects: string[]): string {
     ) as before`;
 }
 
-/** Runs each step as a query of its own, then keeps the file's hash and its name. Transactions are the caller's. */
+/** Runs each step as a separate query, then records the name and the hash of the file. The caller manages transactions. */
 async function run(client: pg.Client, release: Release, file: SqlFile, steps: string[]): Promise<void> {
   const values = [file.name, file.sha256].map((value) => client.escapeLiteral(value)).join(', ');
   const keepHash = `
@@ -129,7 +129,7 @@ async function run(client: pg.Client, release: Release, file: SqlFile, steps: st
       pgm.sql(step);
     }
   };
-  // All before this one have run; node-pg-migrate compares the order.
+  // All migrations up to this one: node-pg-migrate checks the order.
   const known = release.migrations.slice(0, release.migrations.indexOf(file) + 1);
   const units = known.map(({ name }) => ({ id: `${name}.sql`, filePaths: [], actions: { up } }));
   await client.query(`set role ${OWNER}`);

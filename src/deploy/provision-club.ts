@@ -4,13 +4,13 @@ import { withClient } from './client.js';
 export interface NewClub {
   name: string;
   slug: string;
-  /** Of the IANA database. */
+  /** A name of the IANA time zone database. */
   timeZone: string;
-  /** For a club whose id is known already; a new one otherwise. */
+  /** The id; generated when undefined. */
   id?: string;
 }
 
-/** The club could not be made; the message says what to change. */
+/** The club could not be created; the message says what to change. */
 export class ClubRefused extends Error {
   override name = 'ClubRefused';
 }
@@ -26,7 +26,7 @@ const reasons: Record<string, (club: NewClub) => string> = {
 };
 
 /**
- * Makes a club, as an operator does: with the login of the deploy, through app.provision_club.
+ * Creates a club with the login of the deploy, through app.provision_club.
  *
  * @returns the id of the club
  * @throws ClubRefused

@@ -1,13 +1,11 @@
-/**
- * What a release brings to the database: its migrations and its chapters, as files of `sql/`.
- */
+/** A release: the migrations and chapters in `sql/`. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Where `sql/` is, seen from `src/` and from `dist/` alike. */
+/** The directory `sql/`; the path is the same from `src/` and from `dist/`. */
 export const sqlDirectory = new URL('../../sql/', import.meta.url);
 
-/** The role that owns every object of the service; the login of the deploy becomes it. */
+/** The role that owns every object of the service; the deploy runs as this role. */
 export const OWNER = 'club_owner';
 
 export interface SqlFile {
@@ -19,15 +17,15 @@ export interface SqlFile {
 
 export interface Release {
   migrations: SqlFile[];
-  /** Of `sql/policies`. */
+  /** The files of `sql/policies`. */
   chapters: SqlFile[];
-  /** Of `sql/audit`. */
+  /** The files of `sql/audit`. */
   audit: SqlFile[];
-  /** One hash over all of it: two checkouts with the same fingerprint deploy the same database. */
+  /** A hash over all files: two checkouts with the same fingerprint deploy the same database. */
   fingerprint: string;
 }
 
-/** Reads the release that this checkout, or this installation, would deploy. */
+/** Reads the release of this checkout or installation. */
 export function readRelease(): Release {
   const migrations = readFiles('migrations/');
   const chapters = readFiles('policies/');
@@ -49,7 +47,7 @@ function readFiles(folder: string): SqlFile[] {
     });
 }
 
-/** The hash by which files are compared. */
+/** The hash that identifies the content of a file. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -217,7 +217,7 @@ t.test(
       await withClient(db.migrationUrl, (client) =>
         t.rejects(lockDeploys(client, 300), {
           name: 'DeployError',
-          message: new RegExp(`\\(pid ${rows[0].pid}, role ${rows[0].role}\\), and nothing was changed`),
+          message: new RegExp(`\\(pid ${rows[0].pid}, role ${rows[0].role}\\); nothing was changed`),
         }),
       );
     });
@@ -244,7 +244,7 @@ t.test('a deadlock and a lock that is held are tried again, for a bounded time',
     };
     await t.rejects(whenLocksAreFree(client, never, 300), {
       name: 'DeployError',
-      message: /nothing of this step was changed/,
+      message: /this step changed nothing/,
     });
     attempts = 0;
     await t.rejects(
