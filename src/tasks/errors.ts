@@ -6,7 +6,7 @@ import { TASK_STATES } from './schemas.js';
 
 const PATCH = `PATCH /api/tasks/${TASK_ID}`;
 
-/** Where a task is in its workflow, as members of a problem. */
+/** The members of a problem about a step of the workflow. */
 const transition = {
   currentState: OneOf(TASK_STATES, { description: 'The state of the task.' }),
   requestedState: OneOf(TASK_STATES, { description: 'The state that was asked for.' }),
@@ -16,11 +16,11 @@ const transition = {
 export const taskTransitionForbidden = defineError({
   code: 'task_transition_forbidden',
   status: 403,
-  title: 'Not your step',
+  title: 'Task transition forbidden',
   detail: ({ currentState, requestedState, allowedTransitions }) =>
     `${currentState === undefined ? 'This step' : `The step from ${currentState} to ${requestedState}`} is for the ` +
     `assignee or a Manager, and you are a Member. ${sayAllowed(allowedTransitions)}`,
-  meaning: 'The workflow has this step, but steps back are for whoever holds the task, and for Managers.',
+  meaning: 'The workflow has this step, but only the assignee or a Manager may take a step back.',
   fix: 'Set a state of `allowedTransitions`, or ask the assignee or a Manager to take the task back.',
   sqlState: 'TK002',
   members: transition,
@@ -33,11 +33,11 @@ export const taskTransitionForbidden = defineError({
 export const taskAssignForbidden = defineError({
   code: 'task_assign_forbidden',
   status: 403,
-  title: 'Not yours to assign',
+  title: 'Task assignment forbidden',
   detail:
-    'Members take open tasks for themselves; to assign a task to somebody else needs the role Manager, and yours is ' +
-    'Member.',
-  meaning: 'You asked to give a task to another member, or to take one that somebody holds.',
+    'Members can take open tasks for themselves. To assign a task to somebody else you need the role Manager; your role ' +
+    'is Member.',
+  meaning: 'You tried to assign a task to another member, or to take a task that is assigned already.',
   fix: 'Send `{"state":"Assigned"}` to take an open task yourself, or ask a Manager to assign it.',
   sqlState: 'TK003',
   example: { request: PATCH },
@@ -48,8 +48,8 @@ export const taskNotFound = defineError({
   status: 404,
   title: 'Task not found',
   detail: 'This club has no task with that id. GET /api/tasks lists them.',
-  meaning: 'No task of this club has the id: it was deleted, it is in another club, or it never was.',
-  fix: 'Take an id from `GET /api/tasks`, and check that `X-Tenant-Id` names the club you mean.',
+  meaning: 'No task of this club has this id: it was deleted, belongs to another club, or never existed.',
+  fix: 'Take an id from `GET /api/tasks`, and check that `X-Tenant-Id` is the club you mean.',
   example: { request: `GET /api/tasks/${TASK_ID}` },
 });
 
@@ -59,13 +59,13 @@ export const taskVersionConflict = defineError({
   title: 'Task was changed',
   detail: ({ currentVersion }) =>
     currentVersion === undefined
-      ? 'The task has the last version there is and cannot be changed. Make a new one.'
+      ? 'The task has the highest possible version and cannot be changed. Create a new one.'
       : `Somebody changed the task since you read it. Read it again and repeat your change on version ${currentVersion}.`,
   meaning:
-    'The `version` you sent is not the current one: your change would have overwritten one you have not seen.',
+    'The `version` you sent is not the current one: your change would overwrite a change that you have not seen.',
   fix:
-    'Read the task, see what has changed, and send your change with its `version`, which is `currentVersion` unless ' +
-    'somebody was faster once more.',
+    'Read the task again, check what has changed, and send your change with its new `version`. That is `currentVersion`, ' +
+    'unless somebody has changed the task again.',
   members: { currentVersion: CurrentVersion },
   sqlState: 'TK004',
   example: { request: PATCH, members: { currentVersion: 3 } },
@@ -76,7 +76,7 @@ export const taskAlreadyAssigned = defineError({
   status: 409,
   title: 'Task already assigned',
   detail: 'Somebody else has taken this task. Read it again to see who.',
-  meaning: '`{"state":"Assigned"}` means "I take it", and somebody else holds the task.',
+  meaning: '`{"state":"Assigned"}` takes the task for you, but it is assigned to somebody else.',
   fix: 'Choose another task: `GET /api/tasks?assigneeId=none` lists the open ones. A Manager can reassign this one.',
   example: { request: PATCH },
 });
@@ -89,8 +89,8 @@ export const invalidTaskTransition = defineError({
     `${sayStep(currentState, requestedState, allowedTransitions)} ${sayAllowed(allowedTransitions)}`,
   meaning:
     'The workflow is Open → Assigned → InProgress → Review → Done, one step at a time, with steps back before Done. ' +
-    'It has no such step, or the `assigneeId` does not fit the state: a task has none exactly while it is Open, and ' +
-    'keeps it in Done.',
+    'Either it does not have this step, or `assigneeId` does not fit the state: an Open task has no assignee, a task in ' +
+    'any other state has one, and a Done task keeps its assignee.',
   fix: 'Take one step of `allowedTransitions`, then the next with another PATCH.',
   sqlState: 'TK001',
   members: transition,
@@ -103,32 +103,30 @@ export const invalidTaskTransition = defineError({
 export const assigneeNotMember = defineError({
   code: 'assignee_not_member',
   status: 422,
-  title: 'Assignee is no member',
+  title: 'Assignee is not a member',
   detail: '`assigneeId` must be the id of a member of this club. GET /api/members lists them.',
-  meaning: 'No member of this club has the id in `assigneeId`. It is no user id of the identity provider.',
+  meaning: 'No member of this club has this id. `assigneeId` is not the user id of the identity provider.',
   fix:
-    'Take an `id` from `GET /api/members`. Somebody becomes a member with their first request in the club, so they ' +
-    'may have to sign in once.',
+    'Take an `id` from `GET /api/members`. A person becomes a member with their first request in the club, so they may ' +
+    'have to sign in once.',
   constraint: 'tasks_assignee_fkey',
   example: { request: 'POST /api/tasks' },
 });
 
-/** Why the step is none: there is no such step, or there is and the assignee does not go with it. */
+/** The sentence about an invalid step: the workflow does not have it, or the assignee does not fit it. */
 function sayStep(current?: string, requested?: string, allowed: readonly string[] = []): string {
   if (current === undefined || requested === undefined) {
-    return 'A task does not take this step.';
+    return 'The workflow does not have this step.';
   }
   return current === requested || allowed.includes(requested)
-    ? `The assignee does not fit: a task has none exactly while it is Open, and this one, now ${current}, would be ${requested}; in Done the assignee is fixed.`
-    : `The task is ${current} and cannot become ${requested} like this.`;
+    ? `The assignee does not fit: the task is ${current} and would be ${requested}. An Open task has no assignee, every other task has one, and a Done task keeps its own.`
+    : `The task is ${current} and cannot become ${requested} with this request.`;
 }
 
-/** The sentence about what may be done with a task instead. */
+/** The sentence about the states that the caller may set. */
 function sayAllowed(allowed: readonly string[] | undefined): string {
   if (allowed === undefined) {
-    return 'Read the task again: its `allowedTransitions` lists what you may do.';
+    return 'Read the task again: its `allowedTransitions` lists the states that you may set.';
   }
-  return allowed.length === 0
-    ? 'There is no step that you may take.'
-    : `You may set ${allowed.join(' or ')}.`;
+  return allowed.length === 0 ? 'You may not set another state now.' : `You may set ${allowed.join(' or ')}.`;
 }

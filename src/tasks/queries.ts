@@ -10,10 +10,10 @@ import type {
   TaskState,
 } from './schemas.js';
 
-/** What an update may write; the version, the times and the completion are the trigger's. */
+/** The columns that an update writes; a trigger sets version, updated_at and completed_at. */
 export type TaskChanges = Pick<TaskDetailDto, 'title' | 'description' | 'dueAt' | 'assigneeId' | 'state'>;
 
-/** Looked up row by row, which costs the same in a club of any size; the plan of a join depends on the average club. */
+/** A subquery per row costs the same in a club of any size; the plan of a join depends on the size of the average club. */
 const assigneeName: Statement = sql`(
     select assignee.display_name from app.members as assignee
     where assignee.tenant_id = task.tenant_id and assignee.id = task.assignee_id
@@ -23,7 +23,7 @@ const listed: Statement = sql`
   task.id, task.title, task.state, task.assignee_id as "assigneeId", ${assigneeName} as "assigneeName",
   task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
 
-/** Tasks in full, from app.tasks or from what a statement has just written. */
+/** All columns of tasks, from app.tasks or from the rows that a statement has written. */
 const detailed = (source: Statement): Statement => sql`
   select
     ${listed}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
@@ -31,11 +31,11 @@ const detailed = (source: Statement): Statement => sql`
     app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"
   from ${source} as task`;
 
-/** The ways to sort tasks. One that is due at no time comes after all that are. */
+/** The sort orders of tasks. A task without dueAt comes after all others. */
 export const taskOrders: Record<(typeof TASK_SORTS)[number], Order> = {
   createdAt: { column: sql`task.created_at`, kind: 'instant', field: 'createdAt' },
   updatedAt: { column: sql`task.updated_at`, kind: 'instant', field: 'updatedAt' },
-  // CASE, because for PostgreSQL coalesce might leak: below a policy no index would be used for where a page begins.
+  // CASE and not coalesce, which is not leakproof: under row-level security its condition would use no index.
   dueAt: { column: sql`case when task.due_at is null then 'infinity' else task.due_at end`, kind: 'instant' },
   title: { column: sql`task.title`, kind: 'text', field: 'title' },
 };
@@ -46,7 +46,7 @@ export function listTasks(query: TaskListQuery, page: Page): Query<Listed<TaskLi
     select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`;
 }
 
-/** Whether an index bounds what a list reads: without filters in any order, by state or assignee in the default one. */
+/** Whether an index bounds the rows that a list reads: no filter in any order, or state and assignee in the default order. */
 export function isIndexed({ dueBefore, dueAfter, q, state, assigneeId, sort }: TaskListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === '-createdAt' || sort === 'createdAt';
   return (
@@ -82,12 +82,12 @@ function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery
   return all;
 }
 
-/** A task in full, with the states that this caller may set next. */
+/** A task with all its columns and the states that this caller may set. */
 export function findTask(id: string): Query<TaskDetailDto> {
   return sql`${detailed(sql`app.tasks`)} where task.id = ${id}`;
 }
 
-/** The trigger gives the task its state: Assigned when somebody is named, Open otherwise. */
+/** Creates a task. A trigger sets its state: Assigned with an assignee, Open without. */
 export async function insertTask(tx: Transaction, task: CreateTaskRequest): Promise<TaskDetailDto> {
   const [created] = await tx.query<TaskDetailDto>(sql`
     with created as (
@@ -98,7 +98,7 @@ export async function insertTask(tx: Transaction, task: CreateTaskRequest): Prom
   return created as TaskDetailDto;
 }
 
-/** Writes the task where its version is still the one that was read; undefined when it is not. */
+/** Updates the task if its version is still the one that was read; returns undefined otherwise. */
 export async function updateTask(
   tx: Transaction,
   read: Pick<TaskDetailDto, 'id' | 'version'>,
@@ -115,7 +115,7 @@ export async function updateTask(
   return updated;
 }
 
-/** Whether the workflow has this step, for anybody. */
+/** Whether the workflow has this step, for any caller. */
 export async function isStep(tx: Transaction, from: TaskState, to: TaskState): Promise<boolean> {
   const rows = await tx.query(sql`
     select from app.task_transitions where from_state = ${from} and to_state = ${to}`);
@@ -128,7 +128,7 @@ export async function findVersion(tx: Transaction, id: string): Promise<number |
   return task?.version;
 }
 
-/** The version of a task that nobody changes until this transaction ends. */
+/** Locks a task until this transaction ends and returns its version. */
 export async function lockVersion(tx: Transaction, id: string): Promise<number | undefined> {
   const [task] = await tx.query<{ version: number }>(
     sql`select version from app.tasks where id = ${id} for update`,

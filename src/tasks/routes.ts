@@ -43,8 +43,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'listTasks',
         summary: 'List the tasks of the club',
-        description:
-          'Page by page: the header Link leads to the next one. Several filters narrow the list together.',
+        description: 'In pages: the header Link has the URL of the next page. A task must match all filters.',
         querystring: TaskListQuery,
         errors: [invalidCursor],
         responseHeaders: ['Link'],
@@ -66,7 +65,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getTask',
         summary: 'Read a task',
-        description: 'Its `allowedTransitions` are the states that you may set now.',
+        description: '`allowedTransitions` has the states that you may set now.',
         params: TaskParams,
         querystring: NoQuery,
         errors: [errors.taskNotFound],
@@ -90,8 +89,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { policy: 'RequireManager' },
       schema: {
         operationId: 'createTask',
-        summary: 'Make a task',
-        description: 'It is born Open; with an `assigneeId` it is born Assigned.',
+        summary: 'Create a task',
+        description: 'Its first state is Open, or Assigned with an `assigneeId`.',
         querystring: NoQuery,
         body: Named(CreateTaskRequest),
         errors: [errors.assigneeNotMember],
@@ -115,7 +114,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'updateTask',
         summary: 'Change a task, or take a step of its workflow',
         description:
-          'A JSON Merge Patch (RFC 7396): what is absent stays, null clears. At most one step at a time.',
+          'A JSON Merge Patch (RFC 7396): an absent field keeps its value, null clears it. At most one step at a time.',
         params: TaskParams,
         querystring: NoQuery,
         body: Named(UpdateTaskRequest),
@@ -151,7 +150,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'deleteTask',
         summary: 'Delete a task',
-        description: 'For good. With If-Match only if nobody has changed it meanwhile.',
+        description: 'This cannot be undone. With If-Match, only if its version is unchanged.',
         params: TaskParams,
         querystring: NoQuery,
         errors: [errors.taskNotFound, preconditionFailed],
@@ -174,9 +173,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 };
 
 /**
- * Reads a task, decides what the patch makes of it, and writes it where its version is still the one that was read.
+ * Reads a task, plans the update, and writes it if its version is still the one that was read.
  *
- * @throws Problem when there is no such task, a version does not match, or the workflow refuses
+ * @throws Problem when there is no such task, a version does not match, or the workflow does not allow the step
  */
 async function patchTask(
   tx: TenantTransaction,
@@ -201,7 +200,7 @@ async function patchTask(
   if (updated !== undefined) {
     return updated;
   }
-  // Another writer came between the reading and the writing: this one lost.
+  // Another transaction changed the task between the read and the update.
   const currentVersion = await findVersion(tx, id);
   throw currentVersion === undefined
     ? new Problem(errors.taskNotFound)

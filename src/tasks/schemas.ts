@@ -120,7 +120,7 @@ export const CreateTaskRequest = Strict(
 );
 export type CreateTaskRequest = Static<typeof CreateTaskRequest>;
 
-/** A JSON Merge Patch (RFC 7396): what is absent stays, null clears. */
+/** A JSON Merge Patch (RFC 7396): an absent field keeps its value, null clears it. */
 export const UpdateTaskRequest = Strict(
   {
     title: Type.Optional(title),
@@ -142,7 +142,7 @@ export const TaskListQuery = ListQuery(
     assigneeId: Type.Optional(
       Type.String({
         format: 'assignee',
-        description: 'Tasks of this member; `me` for your own, `none` for open ones.',
+        description: 'Tasks of this member; `me` for your own, `none` for tasks without an assignee.',
         examples: ['me'],
       }),
     ),

@@ -12,12 +12,11 @@ import { isStep, type TaskChanges } from './queries.js';
 import type { TaskDetailDto, TaskState, UpdateTaskRequest } from './schemas.js';
 
 /**
- * What a merge patch makes of a task, or why it may not.
+ * Computes the changes that a merge patch makes to a task, or throws the reason why it may not.
  *
- * The steps and who takes them are the database's: `allowedTransitions` are this caller's, app.task_transitions
- * everybody's, and a trigger holds every statement to them. What is decided here is what the words of a patch
- * mean, and which refusal comes first: 422 for a step the workflow does not have, 403 for one that is not this
- * caller's, then 409.
+ * The database defines the steps: `allowedTransitions` has those of this caller, app.task_transitions those of all callers,
+ * and a trigger enforces them. This function decides what a patch means and the order of errors: 422 for a step that the
+ * workflow does not have, 403 for a step that this caller may not take, then 409.
  *
  * @throws Problem `invalid_task_transition`, `task_transition_forbidden`, `task_assign_forbidden` or
  *   `task_already_assigned`
@@ -45,10 +44,10 @@ export async function planUpdate(
   const takes = task.state === 'Open' && assigneeId === tx.memberId;
   const assigns = assigneeId !== null && assigneeId !== task.assigneeId && !takes;
   if (assigns && !isAtLeast(role, 'Manager')) {
-    // Naming oneself means "I take it", and somebody else holds the task.
+    // A caller who names themself wants to take the task, but it is assigned to somebody else.
     throw new Problem(assigneeId === tx.memberId ? taskAlreadyAssigned : taskAssignForbidden);
   }
-  // "I take it", when somebody else has.
+  // The caller wants to take the task, but it is assigned to somebody else.
   if (patch.state === 'Assigned' && patch.assigneeId === undefined && !moves && assigneeId !== tx.memberId) {
     throw new Problem(taskAlreadyAssigned);
   }
@@ -57,7 +56,7 @@ export async function planUpdate(
   return { title, description, dueAt, assigneeId, state };
 }
 
-/** Whether the task is already what the changes make of it. */
+/** Whether the changes leave the task as it is. */
 export function changesNothing(task: TaskDetailDto, changes: TaskChanges): boolean {
   const { title, description, assigneeId, state } = changes;
   return (
@@ -65,12 +64,12 @@ export function changesNothing(task: TaskDetailDto, changes: TaskChanges): boole
     description === task.description &&
     assigneeId === task.assigneeId &&
     state === task.state &&
-    // The same moment can be written with more zeros.
+    // The same instant can have another number of fraction digits.
     toInstant(changes.dueAt ?? '') === toInstant(task.dueAt ?? '')
   );
 }
 
-/** The state that the patch asks for, in words or by naming or clearing the assignee. */
+/** The state that the patch asks for, by `state` or by setting or clearing `assigneeId`. */
 function requestedState(task: TaskDetailDto, { state, assigneeId }: UpdateTaskRequest): TaskState {
   if (state !== undefined) {
     return state;
@@ -81,7 +80,7 @@ function requestedState(task: TaskDetailDto, { state, assigneeId }: UpdateTaskRe
   return assigneeId !== undefined && task.state === 'Open' ? 'Assigned' : task.state;
 }
 
-/** The assignee that the patch asks for; a bare step to Assigned from Open takes the task for the caller. */
+/** The assignee that the patch asks for; the step from Open to Assigned without `assigneeId` assigns the caller. */
 function requestedAssignee(
   task: TaskDetailDto,
   { assigneeId }: UpdateTaskRequest,

@@ -143,7 +143,7 @@ t.test('HTTP/2.0 in a request line is refused; a tunnel is closed without an ans
 });
 
 t.test(
-  'a row with the last version there is cannot be changed, and a change is a 409 that says so',
+  'a row with the highest possible version cannot be changed, and a change is a 409 that says so',
   async (t) => {
     for (const [path, body, change, table, code] of [
       ['/api/tasks', { title: 'Old' }, { title: 'New' }, 'tasks', 'task_version_conflict'],
@@ -158,7 +158,7 @@ t.test(
       await service.db.look(`alter table app.${table} enable trigger user`);
       const before = (await admin.get(row)).body;
       const refused = table === 'tasks' ? await admin.patch(row, change) : await admin.put(row, change);
-      t.match(refused, { status: 409, body: { code, detail: /last version there is/ } });
+      t.match(refused, { status: 409, body: { code, detail: /highest possible version/ } });
       t.same((await admin.get(row)).body, before);
       t.equal((await admin.delete(row)).status, 204);
     }

@@ -138,7 +138,7 @@ t.test('a step that is refused says in words which one may be taken', async (t) 
   const said = async (patch: object, person = Admin) => (await person.patch(path, patch)).body.detail;
   t.equal(
     await said({ state: 'Done' }),
-    'The task is Open and cannot become Done like this. You may set Assigned.',
+    'The task is Open and cannot become Done with this request. You may set Assigned.',
   );
   await Admin.patch(path, { state: 'Assigned' });
   const [fit, either] = [
@@ -147,7 +147,10 @@ t.test('a step that is refused says in words which one may be taken', async (t) 
   ];
   t.match(await said({ state: 'Assigned', assigneeId: null }), fit);
   t.match(await said({ state: 'InProgress', assigneeId: null }), fit);
-  t.equal(either, 'The task is Assigned and cannot become Review like this. You may set Open or InProgress.');
+  t.equal(
+    either,
+    'The task is Assigned and cannot become Review with this request. You may set Open or InProgress.',
+  );
   t.equal(
     await said({ state: 'Open' }, Member),
     'The step from Assigned to Open is for the assignee or a Manager, and you are a Member. You may set InProgress.',
@@ -157,6 +160,6 @@ t.test('a step that is refused says in words which one may be taken', async (t) 
   }
   t.match(
     await said({ state: 'Open' }),
-    /cannot become Open like this\. There is no step that you may take\.$/,
+    /cannot become Open with this request\. You may not set another state now\.$/,
   );
 });
