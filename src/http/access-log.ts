@@ -5,14 +5,14 @@ import { immediate } from './immediate.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sends, for the log; kept, because a connection that was closed has forgotten. */
+    /** The client's IP address for the log. It is stored, because a closed socket has no address any more. */
     address: string;
   }
 }
 
 /**
- * What every answer carries, and the one log line of every request: route and not URL, so that no parameter,
- * body or token is logged.
+ * The headers of every response, and the access log: one line per request. It has the route and not the URL, so no
+ * parameter, body or token is logged.
  */
 export const responses = plugin(
   async (app) => {
@@ -22,10 +22,10 @@ export const responses = plugin(
     app.addHook(
       'onRequest',
       immediate((request, reply) => {
-        // A trusted proxy may pass on anything as X-Forwarded-For.
+        // X-Forwarded-For from a trusted proxy can hold any text.
         request.address = isIP(request.ip) === 0 ? 'unknown' : request.ip;
         reply.header('x-request-id', request.id);
-        // An answer depends on who asks and for which club; only the caller's own cache may keep it.
+        // A response depends on the caller and the club, so only the caller's own cache may store it.
         reply.header('cache-control', 'private, no-cache');
         reply.vary(['Authorization', 'X-Tenant-Id']);
       }),

@@ -8,7 +8,7 @@ import { immediate } from './immediate.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route takes no body for an empty object. */
+    /** Whether the route reads a missing body as an empty object. */
     bodyIsOptional?: boolean;
   }
 }
@@ -16,8 +16,8 @@ declare module 'fastify' {
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /**
- * Reads bodies: JSON in UTF-8 and nothing else. An empty body is no body, whatever type it claims. Bytes that are
- * no UTF-8 are refused, because decoding them would store something else than was sent.
+ * Parses request bodies: JSON in UTF-8 only. An empty body of any content type counts as no body. Bytes that are not
+ * UTF-8 are rejected, because decoding would change what is stored.
  */
 export const body = plugin(
   async (app) => {
@@ -35,7 +35,7 @@ export const body = plugin(
         if (bytes.length === 0) {
           return undefined;
         }
-        // Node reads the first of them, and whatever stands in front perhaps the last.
+        // Node.js reads the first one; a proxy in front of it may read the last one.
         if (countHeader(request.raw, 'content-type') > 1) {
           throw new Problem(unsupportedMediaType, { detail: 'Send one Content-Type.' });
         }
@@ -46,7 +46,7 @@ export const body = plugin(
       },
     );
 
-    // Of another type a body is refused at its first byte; chunks may turn out to hold none.
+    // A body of another type is rejected at its first byte; a chunked body can be empty.
     app.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => {
       for await (const bytes of payload.iterator({ destroyOnReturn: false })) {
         if (bytes.length > 0) {
@@ -59,14 +59,14 @@ export const body = plugin(
       'onRequest',
       immediate(({ headers, routeOptions }) => {
         if (headers['content-type']?.trim() === '') {
-          // An empty header says nothing.
+          // An empty header counts as absent.
           delete headers['content-type'];
         }
         if (headers['transfer-encoding'] === undefined && !Number(headers['content-length'])) {
-          // The type of nothing says nothing: some clients send one with every request.
+          // Without a body the type is ignored: some clients send it with every request.
           delete headers['content-type'];
         } else if (routeOptions.config.bodyIsOptional) {
-          // Where a body may be left out, so may its type: whatever has none is read as JSON.
+          // Where the body is optional, so is its type: without one the body is read as JSON.
           headers['content-type'] ??= 'application/json';
         }
       }),

@@ -8,18 +8,18 @@ import type { RequestOrder } from './request-order.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
 const MALFORMED = new Problem(invalidParameter, {
-  detail: 'This is no HTTP/1.1 request. Check the request line, headers, length and chunks.',
+  detail: 'This is not a valid HTTP/1.1 request. Check the request line, headers, length and chunks.',
 });
 
-/** What Node tells apart; everything else is a message that it could not read. */
+/** Problems by the error code of Node.js; any other code means a message that cannot be parsed. */
 const byNodeCode: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: new Problem(requestTimeout),
   HPE_HEADER_OVERFLOW: new Problem(headersTooLarge),
 };
 
 /**
- * Answers a message that Node could not read, with a problem like every other refusal, and closes the connection: where
- * the next request would begin is unknown. Nothing is written where it could be taken for the answer of an earlier request.
+ * Answers a message that Node.js cannot parse with a problem, and closes the connection, because the start of the next
+ * request is unknown. It writes nothing that the client could read as the response to an earlier request.
  */
 export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrder) {
   return (error: ConnectionError, socket: Socket): void => {
@@ -28,7 +28,7 @@ export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrde
     }
     const problem = byNodeCode[error.code] ?? MALFORMED;
     const requestId = randomUUID();
-    // The headers are unknown, so this is the address of the peer, be it a proxy.
+    // The headers are unknown, so this is the address of the peer, which can be a proxy.
     const ip = socket.remoteAddress;
     logger.info({ reqId: requestId, route: null, status: problem.status, reason: error.code, ip }, 'request');
     if (socket.writable && order.mayAnswerBroken(socket)) {
@@ -39,7 +39,7 @@ export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrde
 }
 
 function messageOf(problem: Problem, requestId: string): string {
-  // The path is unknown, so the instance is named by the id of the request.
+  // The path is unknown, so `instance` is a URN with the id of the request.
   const body = JSON.stringify(problem.toBody(`urn:uuid:${requestId}`, requestId));
   return [
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,

@@ -7,9 +7,8 @@ export function etagOf(version: number): string {
 }
 
 /**
- * Holds a request to its If-Match (RFC 9110, section 13.1.1): `*`, or a list of tags of which one must be the
- * current version's. A weak tag counts as its strong form: it names a version, and proxies that compress weaken tags.
- * Without the header everything matches.
+ * Checks If-Match (RFC 9110, section 13.1.1): `*`, or a list of tags that must contain the current version. A weak tag
+ * counts as its strong form, because proxies that compress make tags weak. Without the header every version matches.
  *
  * @throws Problem `precondition_failed`
  */

@@ -2,19 +2,19 @@ import fastifyCors from '@fastify/cors';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 
-/** How long a browser may remember what a preflight told it. */
+/** How long a browser may cache the result of a preflight. */
 const MAX_AGE_S = 600;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'X-Tenant-Id', 'If-Match', 'Idempotency-Key'];
 
-/** The URL of the one route that the package makes, for every path: a preflight ends before it, the rest is refused. */
+/** The URL of the OPTIONS route that @fastify/cors adds for every path. Preflights are answered before it, others rejected. */
 export const PREFLIGHT_URL = '*';
 
 /**
- * Which pages of other origins a browser lets at the answers: those of the list, refusals too, so that a page can
- * say what was wrong. With an empty list there is none of this, and an OPTIONS is a method that no path has.
+ * CORS: pages of the listed origins may read every response, errors included. With an empty list CORS is off, and OPTIONS
+ * is a method that no path has.
  *
- * Tokens come in a header that a page sets itself, so no credentials of the browser are asked for.
+ * Pages send the token in a header, so CORS credentials (cookies) are not allowed.
  */
 export const cors = plugin<{ origins: string[]; exposedHeaders: string[] }>(
   async (app, { origins, exposedHeaders }) => {
@@ -29,7 +29,7 @@ export const cors = plugin<{ origins: string[]; exposedHeaders: string[] }>(
       maxAge: MAX_AGE_S,
     };
     await app.register(fastifyCors, {
-      // Asked for each request: the package by itself exposes headers to any origin, and takes every OPTIONS for a preflight.
+      // Called for each request: by default the package exposes headers to any origin and treats every OPTIONS as a preflight.
       delegator: (request: FastifyRequest, done) => {
         const { origin, 'access-control-request-method': asked } = request.headers;
         done(null, {

@@ -5,34 +5,34 @@ import { isCalendarDate, toInstant } from '../validation/instant.js';
 import { isCleanText } from '../validation/text.js';
 import { isUuid } from '../validation/uuid.js';
 
-/** Where a page ended: the last row's sort key and its id. */
+/** The end of a page: the sort key and the id of its last row. */
 export interface Position {
   key: string;
   id: string;
 }
 
-/** The type of the column that a list is sorted by; a cursor with anything else in its place is refused. */
+/** The type of the sort column; a cursor with a key of another type is rejected. */
 export type KeyKind = 'instant' | 'text' | 'day' | 'integer' | 'decimal';
 
-/** PostgreSQL's latest instant or day, which stands for none. */
+/** PostgreSQL's latest instant or day; the sort key of a row without one. */
 const INFINITY = 'infinity';
-/** What PostgreSQL's `integer` holds. */
+/** The maximum of PostgreSQL's type integer. */
 const MAX_INTEGER = 2_147_483_647;
 
 /**
- * Writes a position as an opaque cursor, bound to its scope: the club, the list, its filters and its order.
+ * Encodes a position as an opaque cursor, bound to its scope: the club, the list, its filters and its order.
  *
- * The binding keeps an honest client from mistakes. It is no secret and needs none: a cursor only says where to
- * go on reading, and what may be read is decided without it.
+ * The binding detects mistakes of clients. It is not a protection and needs no secret: a cursor is only a position, and
+ * policies decide which rows are read.
  */
 export function encodeCursor(position: Position, scope: string): string {
   return Buffer.from(JSON.stringify([digest(scope), position.key, position.id])).toString('base64url');
 }
 
 /**
- * Reads a cursor back.
+ * Decodes a cursor.
  *
- * @throws Problem `invalid_cursor` when it is none of ours, or belongs to another scope
+ * @throws Problem `invalid_cursor` when the text is not a cursor or belongs to another scope
  */
 export function decodeCursor(cursor: string, scope: string, kind: KeyKind): Position {
   const parts = parse(cursor);

@@ -22,15 +22,15 @@ import { pathOf } from './target.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The problem that is its answer; null while there is none. */
+    /** The problem that was sent as the response; null when none was. */
     problem: Problem | null;
   }
 }
 
-/** When whoever was refused for a while may come again, in seconds. */
+/** The value of Retry-After in a 503, in seconds. */
 export const RETRY_AFTER_S = '1';
 
-/** Fastify's own refusals. */
+/** Errors by the error code of Fastify. */
 const byErrorCode: Record<string, ErrorType> = {
   FST_ERR_CTP_BODY_TOO_LARGE: payloadTooLarge,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: unsupportedMediaType,
@@ -39,7 +39,7 @@ const byErrorCode: Record<string, ErrorType> = {
   FST_ERR_BAD_URL: invalidParameter,
 };
 
-/** Other refusals of Fastify and its plugins, which have a status and no code of ours. */
+/** Other errors of Fastify and its plugins, by their status. */
 const byStatus: Record<number, ErrorType> = {
   400: invalidParameter,
   404: routeNotFound,
@@ -50,10 +50,10 @@ const byStatus: Record<number, ErrorType> = {
 };
 
 /**
- * One way out for everything that is refused or fails: `application/problem+json`.
+ * Sends every error as `application/problem+json`.
  *
- * What the caller can act on is said; what only an operator can act on is logged, and the caller gets the
- * request's id. Nothing of the database, the stack or the values in a query is in either.
+ * The answer says what the caller can act on. What only an operator can act on is in the log, under the id of the request.
+ * Neither has messages of the database or values of a query.
  */
 export const problems = plugin<{ catalogue: Catalogue }>(
   async (app, { catalogue }) => {
@@ -61,8 +61,8 @@ export const problems = plugin<{ catalogue: Catalogue }>(
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemFromDatabase(error, catalogue) ?? problemOf(error);
-      // What the service itself answers on purpose, such as that it is not ready, is in the line of the request. So is an
-      // overload, to which a second line would add.
+      // An intended error, such as "not ready", is in the access log already. So is an overload, where a second line would
+      // add load.
       const isExpected = error instanceof Problem || (error as Error) === QUEUE_FULL;
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
@@ -72,9 +72,9 @@ export const problems = plugin<{ catalogue: Catalogue }>(
 
     app.setNotFoundHandler((request, reply) => send(new Problem(routeNotFound), request, reply));
 
-    // Before a body is read: what there is to say of a path or a method does not depend on it.
+    // In onRequest, before the body is read: these errors do not depend on it.
     app.addHook('onRequest', (request, reply, done) => {
-      // The router takes nothing for an id as well: /api/tasks/ is no task, and nowhere.
+      // The router matches an empty id too: /api/tasks/ is a path that does not exist.
       const { url } = request.routeOptions;
       if (!request.is404 && url !== PREFLIGHT_URL && (request.params as { id?: string }).id !== '') {
         done();
@@ -91,7 +91,7 @@ export const problems = plugin<{ catalogue: Catalogue }>(
   { name: 'problems', dependencies: ['methods'] },
 );
 
-/** What an error of the service's own, of Fastify or of its plugins means to the caller. */
+/** The problem for an error of the service, Fastify or its plugins. */
 function problemOf(error: FastifyError): Problem {
   if (error instanceof Problem) {
     return error;
@@ -102,9 +102,9 @@ function problemOf(error: FastifyError): Problem {
   return new Problem(byErrorCode[error.code] ?? byStatus[error.statusCode ?? 500] ?? internalError);
 }
 
-/** A request so broken that it reaches no route, such as a path that cannot be decoded. */
+/** Answers a request that cannot be routed, such as one whose path cannot be decoded. */
 export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  // No hook runs for it.
+  // Fastify runs no hook for such a request, so headers and the log line are written here.
   reply.headers({
     ...SECURITY_HEADERS,
     'x-request-id': request.id,
@@ -134,7 +134,7 @@ function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
     .send(problem.toBody(pathOf(request.url), request.id));
 }
 
-/** Enough to find the cause; the messages of PostgreSQL can hold values of a request, so only its codes. */
+/** The log fields of an error. Messages of PostgreSQL can contain values of a request, so only its codes are logged. */
 function logged(error: Error): Record<string, unknown> {
   if (isStatementError(error)) {
     const { code, routine, where, constraint_name, table_name } = error;

@@ -2,16 +2,16 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the process is about to stop: not ready any more, but still answering. */
+    /** Whether the process is about to stop: it is not ready, but still answers requests. */
     isDraining: boolean;
-    /** Begins to stop: every answer from now on is the last one of its connection. */
+    /** Starts draining: from now on every response closes its connection. */
     drain(): void;
   }
 }
 
 /**
- * Leaving kindly: before the server closes, clients that keep their connections are told to open new ones,
- * elsewhere. A connection that is closed without a word resets the request that is on its way.
+ * Connection draining: before the server closes, responses have `Connection: close`, so clients with keep-alive connections
+ * reconnect to another process. Closing these connections without it would reset requests in transit.
  */
 export const drain = plugin(
   async (app) => {

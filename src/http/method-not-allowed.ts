@@ -14,7 +14,7 @@ interface Pattern {
   methods: Set<string>;
 }
 
-/** Knows which methods a path has, so that a wrong method can be told from an unknown path. */
+/** Collects the methods of each path, to distinguish a 405 from a 404. */
 export const methods = plugin(
   async (app) => {
     const patterns = new Map<string, Pattern>();
@@ -26,7 +26,7 @@ export const methods = plugin(
       const pattern = patterns.get(url) ?? { segments: url.split('/'), methods: new Set() };
       for (const name of [method].flat()) {
         pattern.methods.add(name);
-        // Of a path's twin with a slash at its end only HEAD is announced, which follows from GET.
+        // For the variant of a path with a trailing slash, onRoute is called for HEAD only, which follows from GET.
         if (name === 'HEAD') {
           pattern.methods.add('GET');
         }

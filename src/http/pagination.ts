@@ -7,25 +7,25 @@ import { decodeCursor, encodeCursor, type KeyKind, type Position } from './curso
 import { pathOf } from './target.js';
 import { toUtc } from './utc-times.js';
 
-/** One way to sort a list: the column, or the expression that an index holds. */
+/** A sort order of a list: the column, or an indexed expression. */
 export interface Order {
   column: Statement;
   kind: KeyKind;
-  /** Where a row has the value anyway; without it `sortKey` selects the value. */
+  /** The field of a row that has the value; without it `sortKey` selects the value. */
   field?: string;
 }
 
-/** A page to read: from where, in which order, how many rows. */
+/** A page to read: its order, its number of rows and its start. */
 export interface Page {
   order: Order;
   descending: boolean;
   limit: number;
   after: Position | undefined;
-  /** What a cursor of this list is bound to. */
+  /** The scope that cursors of this list are bound to. */
   scope: string;
 }
 
-/** A row of a list, with the value it was sorted by where the row has no field for it. That is not answered. */
+/** A row of a list, with its sort key where no field has it. The serializer leaves `sortKey` out. */
 export type Listed<Row> = Row & { id: string; sortKey?: string };
 
 interface PageQuery {
@@ -36,7 +36,7 @@ interface PageQuery {
 
 const DEFAULT_LIMIT = 100;
 
-/** The query string of a list: its filters, and how to page through it. */
+/** The query string of a list: its filters, `sort`, `limit` and `cursor`. */
 export function ListQuery<Filters extends TProperties, Key extends string>(
   filters: Filters,
   sorts: readonly Key[],
@@ -44,18 +44,18 @@ export function ListQuery<Filters extends TProperties, Key extends string>(
   const words = sorts.flatMap((sort) => [sort, `-${sort}`] as const);
   return Strict({
     ...filters,
-    sort: Type.Optional(OneOf(words, { description: 'The order; a leading hyphen turns it around.' })),
+    sort: Type.Optional(OneOf(words, { description: 'The sort order; a leading hyphen means descending.' })),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 500,
         default: DEFAULT_LIMIT,
-        description: 'How many rows a page has at most.',
+        description: 'The maximum number of rows of a page.',
       }),
     ),
     cursor: Type.Optional(
       Type.String({
-        description: 'Where to go on: from the Link header of the page before.',
+        description: 'The start of the page, from the Link header of the previous page.',
         examples: [CURSOR],
       }),
     ),
@@ -63,10 +63,10 @@ export function ListQuery<Filters extends TProperties, Key extends string>(
 }
 
 /**
- * Reads which page a request asks for.
+ * Reads the page that a request asks for.
  *
- * @param orders the ways to sort, by their names
- * @param standard the order without `sort`, as it would be written there
+ * @param orders the sort orders, by name
+ * @param standard the value of `sort` when the request has none
  * @throws Problem `invalid_cursor`
  */
 export function readPage<Key extends string>(
@@ -81,7 +81,7 @@ export function readPage<Key extends string>(
   return { order, descending: sort.startsWith('-'), limit, after, scope };
 }
 
-/** A cursor stays within its club, list, filters and order; within its caller too where a filter says `me`. */
+/** The scope of a cursor: club, list, filters and order; the caller too if a filter is `me`. */
 function scopeOf(request: FastifyRequest, sort: string, filters: Record<string, unknown>): string {
   const entries = Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1));
   const isOwn = entries.some(([name, value]) => name !== 'q' && value === 'me');
@@ -89,16 +89,16 @@ function scopeOf(request: FastifyRequest, sort: string, filters: Record<string, 
   return JSON.stringify([request.tenant?.id, request.routeOptions.url, sort, entries, caller]);
 }
 
-/** The sort key as one more column of a list's statement, where the row does not have it. */
+/** The sort key as an additional column of a list's statement, if no field has it. */
 export function sortKey({ order }: Page): Statement {
   return order.field === undefined ? sql`, ${order.column} as "sortKey"` : sql``;
 }
 
 /**
- * The end of a list's statement: the conditions, the position, the order and the limit. One row more than asked
- * for is read, to know whether there is a next page.
+ * The end of a list's statement: conditions, position, order and limit. It reads one row more than the limit, to find out
+ * whether there is a next page.
  *
- * The position is a row comparison, which an index over the same columns answers from its middle.
+ * The position is a row comparison, so an index over the same columns starts at that row (keyset pagination).
  */
 export function pageClause(
   { order, descending, limit, after }: Page,
@@ -116,7 +116,7 @@ export function pageClause(
   return sql`${where} order by ${by} limit ${limit + 1}`;
 }
 
-/** The rows to answer with; a Link header (RFC 8288) leads to the next page when there is one. */
+/** Returns the rows of the page, and sets the Link header (RFC 8288) if there is a next page. */
 export function answerPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -126,7 +126,7 @@ export function answerPage<Row>(
   const answered = rows.slice(0, limit);
   const last = answered.at(-1);
   if (rows.length > limit && last !== undefined) {
-    // Behind the first question mark another is a letter like any (RFC 3986, 3.4).
+    // A query string may contain further question marks (RFC 3986, 3.4).
     const [, ...query] = request.url.split('?');
     const parameters = new URLSearchParams(query.join('?'));
     const value = String(last[(order.field ?? 'sortKey') as 'sortKey']);

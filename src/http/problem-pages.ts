@@ -5,10 +5,10 @@ import type { ErrorType } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
 
 /**
- * The pages that the `type` of a problem leads to, for people: no token, no club, no database. They are no part of
- * the API, so the OpenAPI document does not name them.
+ * The HTML pages that the `type` of a problem links to. They need no token, club or database, and are not part of the
+ * OpenAPI document.
  *
- * Each code has a route of its own, so what is no code is a path that does not exist.
+ * Each code has a separate route, so an unknown code is a 404.
  */
 export const problemPages: FastifyPluginAsync<{ catalogue: Catalogue }> = async (app, { catalogue }) => {
   const pages = new Map([['/problems', indexPage(catalogue)]]);
@@ -20,7 +20,7 @@ export const problemPages: FastifyPluginAsync<{ catalogue: Catalogue }> = async 
       reply
         .headers({
           'content-security-policy': PAGE_CSP,
-          // The same for everybody, and until the next release.
+          // The page is the same for every client and changes only with a release.
           'cache-control': 'public, max-age=3600',
         })
         .type('text/html; charset=utf-8')
@@ -29,7 +29,7 @@ export const problemPages: FastifyPluginAsync<{ catalogue: Catalogue }> = async 
   }
 };
 
-/** Colours keep a contrast of 4.5 to 1 and more, by day and by night; nothing is wider than a phone. */
+/** Contrast is at least 4.5 to 1 in light and dark mode; the layout fits a phone. */
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2024; --paper: #fff; --soft: #5b636b; --fill: #f2f4f6; --link: #0b57b0; }
 @media (prefers-color-scheme: dark) {
@@ -52,7 +52,7 @@ li { margin: 0.35rem 0; }
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** What a page may load (Content-Security-Policy): the style that stands in it, and nothing else. */
+/** The Content-Security-Policy of a page: only its own inline style. */
 const PAGE_CSP = [
   "default-src 'none'",
   `style-src 'sha256-${STYLE_HASH}'`,
@@ -61,7 +61,7 @@ const PAGE_CSP = [
   "frame-ancestors 'none'",
 ].join(';');
 
-/** The page that the `type` of a problem leads to: what it means, how to fix it, and an example. */
+/** The page of an error: what it means, how to fix it, and an example. */
 function pageOf(type: ErrorType): string {
   const { code, title, status, meaning, fix } = type;
   const example = exampleOf(type);
@@ -96,8 +96,8 @@ function indexPage({ types }: Catalogue): string {
     'Problems',
     `<main>
 <h1>Problems</h1>
-<p>Every refusal is <code>application/problem+json</code> and has one of these codes, which never change their
-meaning. <a href="/docs">The reference</a> says which operation is refused with which.</p>
+<p>Every error is <code>application/problem+json</code> and has one of these codes, which never change their
+meaning. <a href="/docs">The reference</a> lists the codes of each operation.</p>
 ${groups.join('\n')}
 </main>`,
   );
@@ -119,7 +119,7 @@ ${body}
 `;
 }
 
-/** A text of the table, in which backticks mark code. */
+/** A text of the catalogue as HTML: backticks become code. */
 function text(words: string): string {
   return escaped(words).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -4,8 +4,8 @@ import { invalidParameter } from '../errors/request.js';
 import { immediate } from './immediate.js';
 
 /**
- * Refuses a query string that does not decode to UTF-8. The parser takes such a part as it is written, so a
- * search for `%ff` would look for a per cent sign and two letters.
+ * Rejects a query string that does not decode to UTF-8. The parser would keep such a part undecoded: a search for `%ff`
+ * would find a percent sign and two letters.
  */
 export const query = plugin(
   async (app) => {

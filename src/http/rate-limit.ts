@@ -5,29 +5,29 @@ import { Problem } from '../errors/problem.js';
 
 const WINDOW_MS = 60_000;
 /**
- * How many callers are counted at once. Beyond that whoever has been silent the longest is forgotten, and begins
- * anew when they come back: memory is bounded, and nobody is refused for it.
+ * The maximum number of callers that are counted, which bounds memory. Beyond it the least recently active caller is
+ * dropped, and its count starts again at zero.
  */
 const COUNTED_CALLERS = 10_000;
 
 /**
- * How often one caller may ask in one club, a minute; `0` for as often as they like. Each club that somebody is in
- * counts for itself, so what is done in one never shows in another, and members share no allowance.
+ * Limits the requests of one caller in one club per minute; `0` for no limit. Each pair of caller and club has a separate
+ * count.
  *
- * A request is counted once it is known who sends it, and that they may: what is refused before (401, 400 of the
- * tenant header, 403 of the club or the role) is counted under nobody's name, because anybody could use it up.
+ * A request is counted after authentication and authorization. A request that fails before (401, 400 of the tenant header,
+ * 403 of the club or the role) is not counted, so that it cannot use up the limit of somebody else.
  */
 export const rateLimit = plugin<{ perMinute: number }>(
   async (app, { perMinute }) => {
     if (perMinute === 0) {
       return;
     }
-    // A hook of each route, so it runs behind those of the scope (token, club, role), and before a body is read.
+    // A hook of each route: it runs after the hooks of the scope (token, club, role) and before the body is read.
     await app.register(limit, {
       max: perMinute,
       timeWindow: WINDOW_MS,
       cache: COUNTED_CALLERS,
-      // The tenant's id has one length, so no subject can pass for a tenant and another subject.
+      // The tenant's id has a fixed length, so the key is unambiguous.
       keyGenerator: ({ tenant, identity }) => `${tenant?.id ?? ''} ${identity.subject}`,
       enableDraftSpec: true,
       errorResponseBuilder: () => new Problem(rateLimited),

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that wait for the answers before theirs. */
+/** The maximum number of pipelined requests that wait on one connection. */
 const MAX_WAITING = 16;
 
 interface Connection {
-  /** Resolves when every request so far was answered. */
+  /** Resolves when every request so far has its response. */
   answered: Promise<void>;
   unanswered: number;
   request: IncomingMessage;
@@ -13,13 +13,13 @@ interface Connection {
 }
 
 /**
- * Handles the requests of a connection one after another: RFC 9112, 9.3.2, permits to handle pipelined requests in
- * parallel only where their methods are safe, and requires answers in the order of the requests.
+ * Handles the requests of a connection one after another. RFC 9112, 9.3.2, allows parallel handling of pipelined requests
+ * only if their methods are safe, and requires responses in the order of the requests.
  */
 export class RequestOrder {
   readonly #connections = new WeakMap<Socket, Connection>();
 
-  /** Handles a request once the one before it on its connection was answered; one too many closes the connection. */
+  /** Handles a request after the previous one of its connection; more than `MAX_WAITING` close the connection. */
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
     const before = this.#connections.get(socket);
@@ -50,8 +50,8 @@ export class RequestOrder {
   }
 
   /**
-   * Whether the next answer on the socket is that of a message that could not be read: no complete request in front of
-   * it is unanswered, and no answer to it has begun.
+   * Whether the error of an unreadable message may be written to the socket: every complete request before it has its
+   * response, and no response to it has started.
    */
   mayAnswerBroken(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
@@ -59,7 +59,7 @@ export class RequestOrder {
       return true;
     }
     const { request, response, unanswered } = connection;
-    // Where the last request is complete, the broken message is behind it; otherwise it is the body of that request.
+    // If the last request is complete, the unreadable message follows it; otherwise it is the body of that request.
     return request.complete ? unanswered === 0 : unanswered === 1 && !response.headersSent;
   }
 }

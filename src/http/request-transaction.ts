@@ -14,29 +14,29 @@ import { type UtcTimes, utcTimesOf } from './utc-times.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Rewrites the times of a row; made from the response schema of the route. */
+    /** Rewrites the times of a row; compiled from the response schema of the route. */
     utcTimes?: UtcTimes;
   }
   interface FastifyRequest {
-    /** The caller's member, once the request has entered its club; null before, and where there is no club. */
+    /** The id of the caller's member; null before the tenant context is set, and for routes without a club. */
     memberId: string | null;
     /**
-     * Reads rows inside the caller's club, in the one transaction of this request: a single statement.
+     * Reads rows inside the caller's club, with one statement, which is the one transaction of this request.
      *
      * @param lease `shared` only for a query that an index bounds
      */
     read<Row>(query: Query<Row>, lease?: LeaseKind): Promise<Row[]>;
     /**
-     * Runs work in the one transaction of this request, inside the caller's club. The reply waits for it, so a success
-     * that is sent has been committed.
+     * Runs work in the one transaction of this request, inside the caller's club. Await it before the reply, so that a
+     * success is sent after COMMIT.
      */
     transaction<Result>(work: (tx: TenantTransaction) => Promise<Result>): Promise<Result>;
-    /** Reads rows where there is no club: the query sees the clubs that the token names. */
+    /** Reads rows outside of a club: the query sees the clubs that the token names. */
     readDirectory<Row>(query: Query<Row>): Promise<Row[]>;
   }
 }
 
-/** One request, one transaction. */
+/** Gives each request its one read or transaction. */
 export const requestTransaction = plugin<{ database: Database }>(
   async (app, { database }) => {
     app.decorateRequest('memberId', null);

@@ -3,7 +3,7 @@ import { immediate } from './immediate.js';
 
 const NOTHING = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'";
 
-/** What the page of /docs may load: its own files. No script stands in the page itself. */
+/** The Content-Security-Policy of /docs: only its own files, no inline script. */
 export const DOCS_CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -16,14 +16,14 @@ export const DOCS_CSP = [
   "frame-ancestors 'none'",
 ].join(';');
 
-/** What a browser is told of every answer (https://owasp.org/www-project-secure-headers/). The same for everybody. */
+/** The security headers of every response (https://owasp.org/www-project-secure-headers/). */
 export const SECURITY_HEADERS = {
   'content-security-policy': NOTHING,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'origin-agent-cluster': '?1',
   'referrer-policy': 'no-referrer',
-  // A browser heeds it over TLS only.
+  // Browsers use it over TLS only.
   'strict-transport-security': 'max-age=31536000',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -31,8 +31,8 @@ export const SECURITY_HEADERS = {
 };
 
 /**
- * An answer is what its type says, no page to be shown or framed, and nothing that a page elsewhere may embed. Reading
- * by script is allowed by CORS.
+ * Sets the security headers: browsers do not guess the type of a response, frame it, or embed it in a page of another
+ * origin. CORS allows scripts to read it.
  */
 export const securityHeaders = plugin(
   async (app) => {

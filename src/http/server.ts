@@ -5,19 +5,19 @@ import { throttle } from '../logger.js';
 import type { RequestOrder } from './request-order.js';
 import { endConnectionBehindUnclear } from './strict-requests.js';
 
-/** The request line and the headers. Smaller than the next, or Node.js takes the two the other way round. */
+/** The limit for the request line and the headers. It must be smaller than REQUEST_TIMEOUT_MS, or Node.js swaps the two. */
 const HEADERS_TIMEOUT_MS = 15_000;
-/** A whole request, from its first byte: a slow sender must not hold a connection for long. */
+/** The limit for a whole request from its first byte, against slow senders. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often Node.js looks for requests that took longer; its default, twice a minute, would double the limit. */
+/** How often Node.js checks these limits; its default, twice a minute, would double the limit. */
 const CHECK_INTERVAL_MS = 5_000;
-/** A silent connection; longer than the deadlines of the database, so that no answer is cut off. */
+/** The limit for an inactive connection; longer than the deadlines of the database, so that no response is cut off. */
 const SOCKET_TIMEOUT_MS = 60_000;
-/** Longer than the idle time-outs of usual load balancers (60 s), so that they close first. */
+/** Longer than the idle time-out of usual load balancers (60 s), so that the load balancer closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 export interface HttpServerOptions {
-  /** Connections at once; one beyond that is dropped before it is read. */
+  /** The maximum number of connections; a further one is dropped before it is read. */
   maxConnections: number;
   logger: FastifyBaseLogger;
   order: RequestOrder;
@@ -39,15 +39,15 @@ export function serverFactory({ maxConnections, logger, order }: HttpServerOptio
         requestTimeout: REQUEST_TIMEOUT_MS,
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
         connectionsCheckingInterval: CHECK_INTERVAL_MS,
-        // Asked for by strict-requests.ts, in words.
+        // Checked in strict-requests.ts, with an error text.
         requireHostHeader: false,
       },
       receive,
     );
     server.setTimeout(SOCKET_TIMEOUT_MS);
-    // Node.js leaves out lines behind the thousandth: a second Authorization, an If-Match. 16 KiB hold no more anyway.
+    // No limit: Node.js would silently drop later lines, such as a second Authorization. 16 KiB bound their number.
     server.maxHeadersCount = 0;
-    // An unknown expectation may be ignored (RFC 9110, 10.1.1).
+    // An unknown Expect header may be ignored (RFC 9110, 10.1.1).
     server.on('checkExpectation', receive);
 
     server.maxConnections = maxConnections;

@@ -6,12 +6,12 @@ import { invalidParameter } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
 
-/** The request whose answer is the last of its connection. */
+/** The last request of each connection that is about to close. */
 const lastRequests = new WeakMap<Socket, IncomingMessage>();
 
 /**
- * Makes the answer to a request the last of its connection where it is unclear which bytes belong to it: a message that
- * can be read in two ways, and an offer to switch protocols, behind which Node.js drops bytes (RFC 9110, 7.8).
+ * Closes the connection after the response when the end of the request is ambiguous: a message that can be parsed in two
+ * ways, and a request with Upgrade, after which Node.js drops bytes (RFC 9110, 7.8).
  */
 export function endConnectionBehindUnclear(request: IncomingMessage, response: ServerResponse): void {
   const isLast = request.headers.upgrade !== undefined || unclear(request) !== undefined;
@@ -21,7 +21,7 @@ export function endConnectionBehindUnclear(request: IncomingMessage, response: S
   }
 }
 
-/** Refuses messages that Node.js reads in one way and a proxy in front perhaps in another, and what comes behind them. */
+/** Rejects messages that Node.js and a proxy could parse differently (request smuggling), and all later ones of the connection. */
 export const strictRequests = plugin(
   async (app) => {
     app.addHook(
@@ -32,7 +32,8 @@ export const strictRequests = plugin(
           return;
         }
         if (last !== raw) {
-          const detail = 'The request before this one was the last of its connection. Send this on another.';
+          const detail =
+            'This connection closes after the request before this one. Send this request on a new connection.';
           throw new Problem(invalidParameter, { detail }, { headers: { connection: 'close' } });
         }
         const fault = unclear(raw);
@@ -45,9 +46,9 @@ export const strictRequests = plugin(
   { name: 'strict-requests', dependencies: ['problems'] },
 );
 
-/** What of a message can be read in two ways, of which a proxy may have gone by the other. */
+/** The reason why a message can be parsed in two ways; undefined when it cannot. */
 function unclear(message: IncomingMessage): { detail: string; errors?: Fault[] } | undefined {
-  // HTTP/2 and later have another form (RFC 9110, section 2.5).
+  // Messages of HTTP/2 and later have another format (RFC 9110, section 2.5).
   if (!['1.0', '1.1'].includes(message.httpVersion)) {
     return { detail: 'Send the request in HTTP/1.1.' };
   }
@@ -56,14 +57,15 @@ function unclear(message: IncomingMessage): { detail: string; errors?: Fault[] }
   if (hosts > 1 || (hosts === 0 && message.httpVersion === '1.1')) {
     const code = hosts === 0 ? 'required' : 'invalid_value';
     return {
-      detail: 'Send the header Host, once.',
-      errors: [{ header: 'Host', code, detail: 'Send the header Host, once.' }],
+      detail: 'Send the header Host exactly once.',
+      errors: [{ header: 'Host', code, detail: 'Send the header Host exactly once.' }],
     };
   }
-  // RFC 9112, section 6.1: no coding but chunked is known here, and HTTP/1.0 knows none.
+  // RFC 9112, section 6.1: only the coding chunked is supported, and HTTP/1.0 has no transfer codings.
   const coding = message.headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || message.httpVersion !== '1.1')) {
-    const detail = 'Send the body with its Content-Length, or in HTTP/1.1 as chunked and no more.';
+    const detail =
+      'Send the body with Content-Length, or in HTTP/1.1 with Transfer-Encoding: chunked and no other coding.';
     return { detail, errors: [{ header: 'Transfer-Encoding', code: 'invalid_value', detail }] };
   }
   return undefined;

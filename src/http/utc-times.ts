@@ -1,4 +1,4 @@
-/** Rewrites the times of a row in place, from PostgreSQL's JSON (`…+00:00`) to the form of answers (`…Z`). */
+/** Rewrites the times of a row in place, from the format of PostgreSQL's JSON (`…+00:00`) to that of responses (`…Z`). */
 export type UtcTimes = (row: unknown) => void;
 
 interface Schema {
@@ -10,17 +10,17 @@ interface Schema {
 
 const NONE: UtcTimes = () => {};
 
-/** The time in the form of answers; `infinity`, a sort key, stays. */
+/** The time in the format of responses; the sort key `infinity` is returned unchanged. */
 export function toUtc(time: string): string {
   return time.endsWith('+00:00') ? `${time.slice(0, -6)}Z` : time;
 }
 
 /**
- * Compiles the rewriting of rows from the response schema of a route. Which texts are times is known from the schema
- * alone: a title may end in `+00:00`.
+ * Compiles the rewriting of rows from the response schema of a route. Only the schema says which texts are times: a title
+ * may end in `+00:00` too.
  *
- * @param response the response schemas of a route by status; the first that is a success counts
- * @param find the schema registered under an id
+ * @param response the response schemas of a route by status; the first success is used
+ * @param find returns the schema registered under an id
  */
 export function utcTimesOf(response: unknown, find: (id: string) => unknown): UtcTimes {
   const [, success] =
