@@ -1,23 +1,23 @@
 import { type Logger, pino } from 'pino';
 
 /**
- * Lines are written together, when there is a page of them or a tenth of a second has passed: a system call for each
- * took a sixth of the processor time of a request. At the end of the process they are all written, also when it ends
- * by a fault; only SIGKILL takes the last ones along. What cannot be written is kept up to 16 MiB; then lines are dropped.
+ * Lines are buffered and written every 4 KiB or every 100 ms: a system call per line took a sixth of the processor time of
+ * a request. All lines are written when the process ends, also by an uncaught error; only SIGKILL loses the last ones. Up to
+ * 16 MiB that cannot be written are kept; further lines are dropped.
  */
 const LOG = { sync: false, minLength: 4_096, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
-/** Events that come in floods are logged this often. */
+/** The minimum interval between two lines of a throttled log. */
 const LOG_INTERVAL_MS = 10_000;
-/** That the log cannot be written is said this often, on stderr. */
+/** The minimum interval between two reports on stderr that the log cannot be written. */
 const FAILURE_INTERVAL_MS = 60_000;
 
 export interface Log {
   logger: Logger;
-  /** Resolves when what was logged is written, or cannot be; not before, even if nobody reads it. */
+  /** Resolves when all lines are written or failed; it waits for as long as stdout is blocked. */
   flush(): Promise<void>;
 }
 
-/** The log, on stdout. Where it cannot be written the service goes on without, and with it again when there is room. */
+/** Opens the log on stdout. If it cannot be written, the service continues without it until it can be written again. */
 export function openLog(level: string): Log {
   const destination = pino.destination(LOG);
   const report = throttle<string>(
@@ -25,7 +25,7 @@ export function openLog(level: string): Log {
     FAILURE_INTERVAL_MS,
   );
   destination.on('error', ({ message }: Error) => {
-    // At the end of the process it would be tried for ever.
+    // At the end of the process flushSync would retry forever.
     destination.flushSync = () => {};
     report(message);
   });
@@ -34,10 +34,10 @@ export function openLog(level: string): Log {
 }
 
 /**
- * Counts events and logs them at most once in a while: the first one at once.
+ * A throttled log: it logs the first event at once, and later ones at most once per interval.
  *
- * @param log gets the number of events since it was last called, and the latest of them
- * @returns what is called at each event
+ * @param log gets the number of events since its last call, and the latest event
+ * @returns the function to call for each event
  */
 export function throttle<Event>(
   log: (count: number, latest: Event) => void,

@@ -63,7 +63,7 @@ export function toMarkdown(report: Report): string {
           `- ${code(policy.name)}: ${prose(scopeWords(policy))}`,
           `  - using: ${policy.using === null ? 'none' : code(policy.using)}`,
           `  - check: ${policy.check === null ? 'none' : code(policy.check)}`,
-          `  - why: ${policy.comment === null ? 'nobody says' : prose(policy.comment)}`,
+          `  - why: ${policy.comment === null ? 'no comment' : prose(policy.comment)}`,
         ].join('\n'),
       ),
     ]),
@@ -76,7 +76,7 @@ function finding({ severity, code: check, object, title, detail, why, fix }: Fin
     `### ${severity}: ${code(check)} ${code(object)}`,
     `${prose(title)}: ${prose(detail)}`,
     `Why it matters: ${prose(why)}`,
-    fenced(fix ?? '-- There is none: deploy again.'),
+    fenced(fix ?? '-- No SQL fixes this: deploy again.'),
   ].join('\n\n');
 }
 
@@ -87,17 +87,17 @@ function table(head: string[], rows: string[][]): string {
     : [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Words of the database, which must not become markup: what means something in Markdown or HTML is escaped. */
+/** Escapes text from the database, so that it does not become Markdown or HTML markup. */
 function prose(text: string): string {
   return (
     oneLine(text)
       .replace(/[\\`*[\]<>&~]/g, '\\$&')
-      // Between letters an underscore means nothing.
+      // An underscore between letters is not markup.
       .replace(/(?<!\p{L})_|_(?!\p{L})/gu, '\\_')
   );
 }
 
-/** A name or an expression, to the letter. */
+/** A name or an expression as inline code, unchanged. */
 function code(text: string): string {
   const line = oneLine(text);
   const fence = '`'.repeat(longestRun(line) + 1);

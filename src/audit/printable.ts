@@ -1,10 +1,10 @@
 /**
- * Whoever may name an object in the database could hide text from a terminal with its name, or make it do things:
- * control characters, and those that turn the direction of writing, are shown as `\u{1b}`. Lines may break.
+ * Characters that could hide text or control a terminal: control characters other than line feed, and invisible and
+ * bidirectional ones. Object names in the database can contain them; they are shown as `\u{1b}`.
  */
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u200b-\u200d\u2060\ufeff]/gu;
 
-/** The text, with nothing in it that a terminal would not show. */
+/** The text with such characters escaped. */
 export function printable(text: string): string {
   return text
     .replaceAll('\t', ' ')

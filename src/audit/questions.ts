@@ -1,8 +1,8 @@
 /**
- * The questions of an audit, and the form of their answers. Everything is text, as the database has it.
+ * The queries of an audit and the types of their rows. Values are texts of the database.
  */
 
-/** The database, and the server that it is on. */
+/** The database and its server. */
 export interface Site {
   database: string;
   login: string;
@@ -31,7 +31,7 @@ export const deployed = `
   select fingerprint as release, to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at
   from deploy.releases order by applied_at desc limit 1`;
 
-/** What is otherwise than it should be. */
+/** A difference between the database and what is intended. */
 export interface Finding {
   code: string;
   severity: string;
@@ -39,7 +39,7 @@ export interface Finding {
   title: string;
   detail: string;
   why: string;
-  /** SQL that mends it. */
+  /** The SQL that fixes it; null when a deploy fixes it. */
   fix: string | null;
 }
 
@@ -49,7 +49,7 @@ export const findings = `
   left join audit.checks as checks on checks.code = found.code
   order by found.severity, found.code, found.object, found.detail`;
 
-/** What is true and no finding. */
+/** A fact that is worth knowing and is not a finding. */
 export interface Note {
   topic: string;
   object: string;
@@ -72,9 +72,9 @@ export const roles = `
   join audit.intended_roles as intended on intended.role = roles.role
   order by roles.role`;
 
-/** A role that belongs to another, however many steps away. */
+/** A direct or indirect membership of a role in another role. */
 export interface Membership {
-  /** From the member to what it belongs to, with every role between. */
+  /** The path from the member to the role, with every role between. */
   way: string[];
   may_become: boolean;
   inherits: boolean;
@@ -101,7 +101,7 @@ export interface Access {
   relation: string;
   role: string;
   verb: string;
-  /** Null for all of them. */
+  /** Null for all columns. */
   columns: string[] | null;
   policies: string[];
 }
@@ -110,7 +110,7 @@ export const access = `
   select relation, role::text, verb, columns::text[], policies::text[] from audit.access
   order by relation, array_position(array['select', 'insert', 'update', 'delete'], verb), role`;
 
-/** A policy, in the words of the catalog. */
+/** A policy, as the catalog has it. */
 export interface Policy {
   relation: string;
   name: string;

@@ -1,6 +1,5 @@
 /**
- * What the schema `audit` of a database says, read in one transaction that can write nothing: it works on a
- * standby too.
+ * Reads the schema `audit` of a database in one read-only transaction, which works on a standby too.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,11 +8,12 @@ import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { readRelease, sqlDirectory } from '../deploy/release.js';
 import * as questions from './questions.js';
 
-/** What an audit of a database found. */
+/** The result of an audit. */
 export interface Report {
   site: questions.Site;
-  /** The release that was deployed last, if any, and what this checkout compares with it. */
+  /** The release that was deployed last, if any. */
   deployed: questions.Deployed | undefined;
+  /** The release of this checkout and the hash of its snapshot, to compare with. */
   ours: { release: string; snapshot: string };
   findings: questions.Finding[];
   notes: questions.Note[];
@@ -23,19 +23,19 @@ export interface Report {
   policies: questions.Policy[];
 }
 
-/** The audit cannot be run; the message says why, in one sentence. */
+/** The audit cannot run; the message says why and what to do. */
 export class AuditImpossible extends Error {
   override name = 'AuditImpossible';
 }
 
-/** What a database that has no audit, or another one, answers: a schema, relation, column or function is missing. */
+/** The SQLSTATEs of a database with no audit or another one: a schema, relation, column or function is missing. */
 const UNKNOWN = ['3F000', '42P01', '42703', '42883'];
 const NO_PRIVILEGE = '42501';
 
 /**
  * Reads the report.
  *
- * @param url the database, with a login that may read the schema audit
+ * @param url the URL of the database, with a login that may read the schema audit
  * @throws AuditImpossible
  */
 export async function readReport(url: string): Promise<Report> {
@@ -45,12 +45,12 @@ export async function readReport(url: string): Promise<Report> {
       const read = async <Row>(text: string): Promise<Row[]> => (await client.query(text)).rows as Row[];
       await read('begin isolation level repeatable read, read only');
       await read('set local search_path = pg_catalog');
-      // Between the migrations of a deploy and its chapters nothing is as it is meant to be.
+      // During a deploy the audit would report findings that are none.
       const [lock] = await read<{ free: boolean }>(
         `select pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
       );
       if (!lock?.free) {
-        throw new AuditImpossible('A deploy is under way in this database. Run the audit when it is done.');
+        throw new AuditImpossible('A deploy is running in this database. Run the audit after it.');
       }
       const [site] = (await read<questions.Site>(questions.site)) as [questions.Site];
       const [deployed] = await read<questions.Deployed>(questions.deployed);
@@ -79,14 +79,14 @@ function hashOfSnapshot(): string {
 
 function impossible(error: Error & { code?: string; severity?: string; errors?: Error[] }): Error {
   const { code = '', severity } = error;
-  // A name with several addresses fails with an error for each, and says nothing itself.
+  // A host name with several addresses fails with an AggregateError: one error for each address and no message.
   const message = (error.errors?.[0] ?? error).message;
   if (error instanceof AuditImpossible) {
     return error;
   }
   if (UNKNOWN.includes(code)) {
     return new AuditImpossible(
-      'This database is not deployed, or by a release older than its audit. Deploy first: node dist/migrate.js.',
+      'This database has no audit or an older one. Deploy first: node dist/migrate.js.',
     );
   }
   if (code === NO_PRIVILEGE) {

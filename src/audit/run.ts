@@ -5,7 +5,7 @@ import { toText } from './text.js';
 
 const formats: Record<string, typeof toText> = { text: toText, markdown: toMarkdown };
 
-/** What an audit prints, and how it ends. */
+/** The output of an audit and its exit code. */
 export interface Audited {
   out: string;
   /** 0, or 1 when a finding is critical. */
@@ -30,7 +30,7 @@ export async function runAudit(url: string, format: string): Promise<Audited> {
   return { out: print(report), exitCode: isCritical ? 1 : 0 };
 }
 
-/** Prints an audit, and sets how the process ends: 2 when it could not be run. */
+/** Prints an audit and sets the exit code of the process: 2 when the audit could not run. */
 export async function printAudit(
   audit: () => Promise<Audited>,
   explain: (error: unknown) => unknown,
@@ -40,8 +40,7 @@ export async function printAudit(
     process.stdout.write(out);
     process.exitCode = exitCode;
   } catch (error) {
-    const said = error instanceof AuditImpossible ? printable(error.message) : explain(error);
-    console.error(said);
+    console.error(error instanceof AuditImpossible ? printable(error.message) : explain(error));
     process.exitCode = 2;
   }
 }

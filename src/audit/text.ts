@@ -60,7 +60,7 @@ export function toText(report: Report): string {
     ...sections
       .filter(([, content]) => content.length > 0)
       .flatMap(([title, content]) => ['', title, '='.repeat(title.length), ...content]),
-    // Again, where a terminal stops scrolling.
+    // The verdict again: after a long report the terminal shows its end.
     '',
     ...wrapped(verdict(report), '', ''),
   ];
@@ -74,19 +74,19 @@ function finding({ severity, code, object, title, detail, why, fix }: Finding): 
       ['here', detail],
       ['why', why],
     ]),
-    // Not wrapped: it is there to be copied.
-    ...printable(fix ?? '-- There is none: deploy again.')
+    // Not wrapped, so that it can be copied.
+    ...printable(fix ?? '-- No SQL fixes this: deploy again.')
       .split('\n')
       .map((line, index) => `    ${index === 0 ? 'fix ' : '    '}  ${line}`.trimEnd()),
   ];
 }
 
-/** A line, and what is said of it below. */
+/** A heading with a table below it. */
 function entry(head: string, rows: (readonly [string, string])[]): string[] {
   return ['', ...wrapped(head, '  ', '    '), ...table(rows, '    ')];
 }
 
-/** Words on the left, what is said of them on the right. */
+/** A table of two columns. */
 function table(rows: (readonly [string, string])[], margin: string): string[] {
   const width = Math.max(...rows.map(([word]) => lengthOf(printable(word))));
   const gap = width === 0 ? '' : '  ';
@@ -97,7 +97,7 @@ function table(rows: (readonly [string, string])[], margin: string): string[] {
   });
 }
 
-/** The text in lines of the width, broken where there is a blank. */
+/** Wraps the text at spaces. */
 function wrapped(text: string, first: string, further: string): string[] {
   const lines: string[] = [];
   let line = first;

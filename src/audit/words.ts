@@ -1,18 +1,18 @@
 /**
- * What a report says in words, whatever it is printed as.
+ * The sentences of a report, for all formats.
  */
 import type { Access, Membership, Policy, Role } from './questions.js';
 import type { Report } from './read.js';
 
-/** The version that sql/snapshot.txt is made with: the embedded PostgreSQL. */
+/** The PostgreSQL version that sql/snapshot.txt is generated with: the embedded one. */
 export const SNAPSHOT_MAJOR = 18;
 
-/** How many there are: `1 critical finding`, `3 warnings`. */
+/** A count with its noun: `1 critical finding`, `3 warnings`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** How many findings of each severity, in one sentence. */
+/** The number of findings of each severity, in one sentence. */
 export function verdict({ findings }: Report): string {
   const critical = findings.filter(({ severity }) => severity === 'critical').length;
   return findings.length === 0
@@ -20,7 +20,7 @@ export function verdict({ findings }: Report): string {
     : `${count(critical, 'critical finding')}, ${count(findings.length - critical, 'warning')}.`;
 }
 
-/** What was audited, as pairs of a word and a sentence. */
+/** The facts about the audited database, as pairs of a word and a sentence. */
 export function particulars({ site, deployed, ours }: Report): [string, string][] {
   return [
     ['server', `PostgreSQL ${site.version}${site.standby ? ', a standby' : ''}`],
@@ -39,45 +39,45 @@ export function particulars({ site, deployed, ours }: Report): [string, string][
         (site.fingerprint === ours.snapshot
           ? 'the SHA-256 of sql/snapshot.txt of this checkout'
           : `which is not the SHA-256 of sql/snapshot.txt of this checkout (${ours.snapshot}). ` +
-            `That file is made with PostgreSQL ${SNAPSHOT_MAJOR}; ` +
+            `That file is generated with PostgreSQL ${SNAPSHOT_MAJOR}; ` +
             (site.major === SNAPSHOT_MAJOR
-              ? 'other versions may print facts differently, but this is the same.'
-              : `other versions, as PostgreSQL ${site.major} here, may print facts differently.`)),
+              ? 'this server has the same version, so the difference is real.'
+              : `other versions, such as PostgreSQL ${site.major} here, may print facts differently.`)),
     ],
   ];
 }
 
-/** What a role is to the service. */
+/** The purpose of a role, and whether it logs in. */
 export function roleWords({ purpose, can_login }: Role): string {
   return `${purpose}, ${can_login ? 'logs in' : 'does not log in'}`;
 }
 
-/** How one role comes to another, and what it has of it. */
+/** What a membership allows, and its path. */
 export function membershipWords({ way, may_become, inherits }: Membership): string {
   const between = way.slice(1, -1);
   const rights = [
     may_become ? 'may become it' : 'may not become it',
-    inherits ? 'has its rights' : 'has not its rights',
+    inherits ? 'has its rights' : 'does not have its rights',
   ];
-  return `${rights.join(', ')}${between.length > 0 ? `, by way of ${between.join(', ')}` : ''}`;
+  return `${rights.join(', ')}${between.length > 0 ? `, through ${between.join(', ')}` : ''}`;
 }
 
-/** The columns of a cell of the matrix. */
+/** The columns of an access right. */
 export function columnWords({ columns }: Access): string {
   return columns === null ? 'all columns' : columns.join(', ');
 }
 
-/** Which policies decide on the rows of a cell. */
+/** The policies that decide on the rows of an access right. */
 export function policyWords({ policies }: Access): string {
   return policies.length === 0 ? 'no policy' : policies.join(', ');
 }
 
-/** What a policy is, its expressions aside. */
+/** The kind, command and roles of a policy. */
 export function scopeWords({ restrictive, command, roles }: Policy): string {
   return `${restrictive ? 'restrictive' : 'permissive'}, for ${command}, to ${roles.join(', ')}`;
 }
 
-/** Rows with the same name, together, in the order of their first. */
+/** Groups rows by name, in the order of first occurrence. */
 export function grouped<Row>(rows: Row[], nameOf: (row: Row) => string): [string, Row[]][] {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {

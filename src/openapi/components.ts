@@ -11,7 +11,7 @@ export interface Parameter {
   [member: string]: unknown;
 }
 
-/** Headers of requests, as parameters. */
+/** The request headers, as OpenAPI parameters. */
 export const requestHeaders: Record<string, Parameter> = {
   'X-Tenant-Id': {
     name: 'X-Tenant-Id',
@@ -33,7 +33,7 @@ export const requestHeaders: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description:
-      'Go on only if the ETag is still this one (RFC 9110, 13.1.1): tags with commas between, or `*`.',
+      'Run the request only if the current ETag is in this list (RFC 9110, 13.1.1): tags separated by commas, or `*`.',
     schema: { type: 'string', examples: ['"1"'] },
   },
   'Idempotency-Key': {
@@ -41,7 +41,7 @@ export const requestHeaders: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description:
-      'Makes it safe to send this request again: whoever comes with the same key within 24 hours gets the first answer.',
+      'Makes retries safe: a repeated request with the same key within 24 hours gets the first response again.',
     schema: {
       type: 'string',
       minLength: 1,
@@ -51,7 +51,7 @@ export const requestHeaders: Record<string, Parameter> = {
   },
 };
 
-/** An example of an answer, and where it comes from. */
+/** An example of a response, and its request. */
 export interface Exchange {
   /** The path of the operation: `/api/tasks/{id}`. */
   path: string;
@@ -63,51 +63,51 @@ export interface Exchange {
 
 type HeaderOf = Omit<Header, 'example'> & { example: (exchange: Exchange) => unknown };
 
-/** Headers of answers; their examples belong to the body beside them. */
+/** The response headers; each example fits the body of its response. */
 export const responseHeaders: Record<string, HeaderOf> = {
   'X-Request-Id': {
-    description: 'Names this request in the logs of the service.',
+    description: 'The id of this request in the logs of the service.',
     schema: { type: 'string', format: 'uuid' },
     example: () => REQUEST_ID,
   },
   ETag: {
-    description: 'The version, for If-Match.',
+    description: 'The version; send it as If-Match.',
     schema: { type: 'string' },
     example: ({ body }) => `"${body?.version}"`,
   },
   Location: {
     description: 'Where the new resource is.',
     schema: { type: 'string', format: 'uri-reference' },
-    // What is made below a row is the only one of its kind, and needs no id in its path.
+    // A resource below a row, such as a signup, has no id in its path.
     example: ({ path, url, body }) => (path === url ? `${url}/${body?.id}` : url),
   },
   Link: {
-    description: 'Leads to the next page, when there is one (RFC 8288): `<…>; rel="next"`.',
+    description: 'The URL of the next page, if there is one (RFC 8288): `<…>; rel="next"`.',
     schema: { type: 'string' },
     example: ({ url }) => `<${url}?limit=2&cursor=${CURSOR}>; rel="next"`,
   },
   'Idempotent-Replayed': {
-    description: 'Present when this is the answer to an earlier request with the same Idempotency-Key.',
+    description: 'Present when this is the response to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
     example: () => 'true',
   },
   'Retry-After': {
-    description: 'How many seconds to wait.',
+    description: 'The number of seconds to wait before the next attempt.',
     schema: { type: 'integer', minimum: 0 },
     example: ({ status }) => (status === 429 ? 12 : 1),
   },
   'RateLimit-Limit': {
-    description: 'How many requests you have in a minute, in this club.',
+    description: 'The maximum number of your requests per minute in this club.',
     schema: { type: 'integer', minimum: 1 },
     example: () => 600,
   },
   'RateLimit-Remaining': {
-    description: 'How many of them are left.',
+    description: 'The number of requests that are left.',
     schema: { type: 'integer', minimum: 0 },
     example: ({ status }) => (status === 429 ? 0 : 588),
   },
   'RateLimit-Reset': {
-    description: 'In how many seconds you have all of them again.',
+    description: 'The number of seconds until the limit is reset.',
     schema: { type: 'integer', minimum: 0 },
     example: () => 12,
   },
@@ -118,30 +118,30 @@ export const responseHeaders: Record<string, HeaderOf> = {
   },
 };
 
-/** The schema of every refusal (RFC 9457); open, as all answers are: clients pass over members they do not know. */
+/** The schema of every error (RFC 9457). Like all responses it allows further members, which clients ignore. */
 export const problemSchema = ({ types }: Catalogue): Schema => ({
   type: 'object',
-  description: 'A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do.',
+  description: 'An error (RFC 9457). `code` never changes its meaning; `detail` says what to do.',
   required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
   properties: {
-    type: { type: 'string', format: 'uri-reference', description: 'The page that says what the code means.' },
-    title: { type: 'string', description: 'The code, in words.' },
-    status: { type: 'integer', description: 'The status of the answer.' },
-    detail: { type: 'string', description: 'What to do, in a sentence; for people, and it may change.' },
+    type: { type: 'string', format: 'uri-reference', description: 'The page that explains the code.' },
+    title: { type: 'string', description: 'A short name of the error.' },
+    status: { type: 'integer', description: 'The HTTP status.' },
+    detail: { type: 'string', description: 'What to do, for people. The text may change.' },
     instance: { type: 'string', format: 'uri-reference', description: 'The path of the request.' },
     code: {
       type: 'string',
       enum: types.map(({ code }) => code),
-      description: 'What to switch on; it never changes.',
+      description: 'The error, for programs; it never changes.',
     },
     requestId: {
       type: 'string',
       format: 'uuid',
-      description: 'Names this request in the logs of the service.',
+      description: 'The id of this request in the logs of the service.',
     },
     errors: {
       type: 'array',
-      description: 'Every fault of the message, each where it is.',
+      description: 'Every fault of the request, with its place.',
       items: {
         type: 'object',
         required: ['code', 'detail'],
@@ -152,7 +152,7 @@ export const problemSchema = ({ types }: Catalogue): Schema => ({
             description: 'The name of a parameter in the path or the query string.',
           },
           header: { type: 'string', description: 'The name of a header.' },
-          code: { type: 'string', description: 'What kind of fault it is.' },
+          code: { type: 'string', description: 'The kind of the fault.' },
           detail: { type: 'string', description: 'What is expected there.' },
         },
       },

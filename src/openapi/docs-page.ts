@@ -10,14 +10,14 @@ import { pathOf } from '../http/target.js';
 import { NoQuery } from '../validation/schemas.js';
 import { TITLE } from './openapi.js';
 
-/** What Swagger UI brings, and how it is served. */
+/** The files of Swagger UI and their content types. */
 const FILES = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
 };
 const directory = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** The mark of the service: the icon of the page, and beside its title. */
+/** The logo of the service: the icon of the page, also shown at its title. */
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">
 <rect width="32" height="32" rx="8" fill="#0b57b0"/>
 <path d="M22.5 11a8 8 0 1 0 0 10" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/>
@@ -26,8 +26,8 @@ const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width=
 `;
 
 /**
- * A UUID is shown whole, the focus is visible everywhere, and on a phone what is too wide scrolls by itself. The choice of
- * servers and the column of links go: there is one server, and no operation has links.
+ * Shows whole UUIDs and a visible focus, and lets wide tables scroll on a phone. It hides the choice of servers and the
+ * column of links, because there is one server and no operation has links.
  */
 const STYLE = `
 :root { color-scheme: light dark; --focus: #0b57b0; }
@@ -55,8 +55,8 @@ body :focus-visible { outline: 2px solid var(--focus) !important; outline-offset
 `;
 
 /**
- * Without the layout of the standalone preset, so without its bar on top. Deletes come last, those of what is below another
- * resource before it: from top to bottom, each operation finds what it speaks of.
+ * Without the standalone preset and its top bar. DELETE operations come last, the deepest path first, so that a reader who
+ * tries the operations from top to bottom deletes nothing that a later one needs.
  */
 const SCRIPT = `
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -94,11 +94,11 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * The page of the document, at /docs: Swagger UI with its own files, fit for phones, light or dark as the system of the
- * reader is. The files are read once, at the start.
+ * The reference at /docs: Swagger UI from local files, usable on phones, in light or dark mode. The files are read once, at
+ * the start.
  *
- * @param isDevelopment whether GET / leads to the page; in production it says where the page is
- * @param addition what a development command brings; its hooks and routes are those of this page alone
+ * @param isDevelopment whether GET / redirects to the page; otherwise it answers with the path of the page
+ * @param addition a plugin of a development command; its hooks apply to this page only
  */
 export const docsPage = plugin<{ isDevelopment: boolean; addition: FastifyPluginAsync | null }>(
   async (app, { isDevelopment, addition }) => {
@@ -120,7 +120,7 @@ export const docsPage = plugin<{ isDevelopment: boolean; addition: FastifyPlugin
       serve('/docs/page.css', 'text/css; charset=utf-8', Buffer.from(STYLE));
       serve('/docs/page.js', 'text/javascript; charset=utf-8', Buffer.from(SCRIPT));
       page.get('/', { schema: { hide: true, querystring: NoQuery } }, async ({ url }, reply) => {
-        // The router takes an asterisk for it as well.
+        // The router matches the request target `*` too.
         if (pathOf(url) !== '/') {
           throw new Problem(routeNotFound);
         }

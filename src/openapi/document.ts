@@ -25,7 +25,7 @@ interface DocumentedOperation {
   responses?: Record<string, Response>;
 }
 
-/** The parts of an OpenAPI 3.1 document that are completed here. */
+/** The parts of an OpenAPI 3.1 document that `complete` changes. */
 export interface Document {
   paths?: Record<string, Record<string, DocumentedOperation>>;
   components?: { schemas?: Record<string, Schema> };
@@ -33,25 +33,25 @@ export interface Document {
 
 const RATE_LIMIT = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-/** What a success means, by the method that has it. */
+/** The descriptions of success responses, by method. */
 const successes: Record<string, string> = {
-  GET: 'What was asked for.',
-  POST: 'It is made; the header Location says where.',
-  PUT: 'It is as it was sent; the body is all of it.',
-  PATCH: 'It is changed, if there was anything to change; the body is all of it.',
-  DELETE: 'It is gone. There is no body.',
+  GET: 'Success.',
+  POST: 'Created; the header Location has its path.',
+  PUT: 'Replaced; the body is the new state.',
+  PATCH: 'Changed, if the patch differs from the current state; the body is the new state.',
+  DELETE: 'Deleted. There is no body.',
 };
 
-/** What a body is, by the method that takes one. */
+/** The descriptions of request bodies, by method. */
 const bodies: Record<string, string> = {
-  POST: 'What to make.',
-  PUT: 'What it shall be, all of it.',
-  PATCH: 'What to change of it.',
+  POST: 'The object to create.',
+  PUT: 'The complete new state.',
+  PATCH: 'The fields to change.',
 };
 
 /**
- * Adds to the document what the route schemas do not hold: headers, every refusal with an example, and for every
- * success the example that its schema has.
+ * Adds to the document what the route schemas do not contain: headers, every error with an example, and the example of the
+ * DTO for each success.
  */
 export function complete(document: Document, operations: Operation[], catalogue: Catalogue): Document {
   document.components = {
@@ -131,7 +131,7 @@ function completeBody(
   }
 }
 
-/** Who may call it: what the route's policy asks for. */
+/** The sentence about the role that the policy of the route requires. */
 function whoMay({ policy, hasTenant }: Operation): string {
   if (policy === undefined) {
     return 'Needs no token.';
@@ -143,8 +143,8 @@ function whoMay({ policy, hasTenant }: Operation): string {
 }
 
 /**
- * The example of a DTO, or of a list every row that its DTO shows. Of one DTO the first example is what is read,
- * the last what was just made.
+ * The example of a response. A list has all examples of its DTO; a single DTO has the first example when it is read, and the
+ * last one when it was just created.
  */
 function exampleOf(schema: Schema, status: string, schemas: Record<string, Schema>): unknown {
   const { $ref } = (schema.items ?? schema) as { $ref: string };
@@ -153,8 +153,8 @@ function exampleOf(schema: Schema, status: string, schemas: Record<string, Schem
 }
 
 /**
- * A list with commas between is text to the validator and an array to everybody else. The example of what may be
- * left out moves into the schema, because /docs would fill the form with it.
+ * Rewrites a parameter for readers of the document. A comma-separated list, which is text for the validator, becomes an
+ * array. The example of an optional parameter moves into its schema, because /docs fills the form with other examples.
  */
 function readable(parameter: Parameter): Parameter {
   const { 'x-some-of': words, ...schema } = parameter.schema;

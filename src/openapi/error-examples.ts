@@ -6,13 +6,13 @@ import { REQUEST_ID } from '../examples.js';
 import { ROLES } from '../roles.js';
 import type { ObjectSchema, Operation } from './operation.js';
 
-/** An error as this operation answers with it: the example of its type, with what depends on the operation. */
+/** The example of an error for an operation: that of its type, with the members that depend on the operation. */
 export function exampleOfError(type: ErrorType, operation: Operation, instance: string) {
   const problem = new Problem(type, { ...type.example.members, ...ownOf(type, operation) });
   return { summary: type.title, value: problem.toBody(instance, REQUEST_ID) };
 }
 
-/** What the errors of a status mean, as a list in Markdown. */
+/** The meanings of the errors of a status, as a list in Markdown. */
 export function describeErrors(types: readonly ErrorType[]): string {
   return types.map(({ code, meaning }) => `- [\`${code}\`](/problems/${code}): ${meaning}`).join('\n');
 }
@@ -37,7 +37,7 @@ function ownOf(type: ErrorType, { url, policy, body, query }: Operation): Member
   }
 }
 
-/** A fault that the body can have: without its first required field, or with one that it does not know. */
+/** A fault of the body: its first required field is missing or, if it has none, a field is unknown. */
 function faultOfBody({ required: [required] = [] }: ObjectSchema = {}) {
   return required === undefined
     ? { pointer: '/comment', ...unknown('field') }

@@ -7,7 +7,7 @@ import { NoQuery } from '../validation/schemas.js';
 import { complete, type Document } from './document.js';
 import type { ObjectSchema, Operation } from './operation.js';
 
-/** What the service is called. */
+/** The name of the service. */
 export const TITLE = 'Club Management Service';
 
 export interface OpenApiOptions {
@@ -19,9 +19,9 @@ export interface OpenApiOptions {
 }
 
 /**
- * The document: OpenAPI 3.1 at /openapi.json; docs-page.ts makes a page of it.
+ * The OpenAPI 3.1 document at /openapi.json; docs-page.ts shows it as a page.
  *
- * The schemas of the routes are the validators, the serializers and this document; nothing is written twice.
+ * The validators, the serializers and this document use the same schemas of the routes.
  */
 export const openapi = plugin<OpenApiOptions>(
   async (app, { catalogue, tags, testUserHeader, isRateLimited }) => {
@@ -54,14 +54,14 @@ export const openapi = plugin<OpenApiOptions>(
           title: TITLE,
           version: '0.2.0',
           description:
-            'Clubs, their members, tasks and shifts. Each club is a tenant: name it in `X-Tenant-Id`. Every refusal is a ' +
-            'problem with a `code` to switch on and a `detail` that says what to do; its `type` leads to a page with more, ' +
-            'and [/problems](/problems) lists all.',
+            'Clubs, their members, tasks and shifts. Each club is a tenant: send its id in `X-Tenant-Id`. Every error has a ' +
+            '`code` for programs, a `detail` that says what to do, and a `type` that links to its page; ' +
+            '[/problems](/problems) lists all codes.',
           contact: { name: 'The operator of this service' },
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/' }],
-        tags: [...tags, { name: 'Operations', description: 'For whatever watches the process.' }],
+        tags: [...tags, { name: 'Operations', description: 'For load balancers and monitoring.' }],
         security: [{ token: [] }],
         components: {
           securitySchemes: {
@@ -70,7 +70,7 @@ export const openapi = plugin<OpenApiOptions>(
               scheme: 'bearer',
               bearerFormat: 'JWT',
               description:
-                'An access token of the identity provider. It says who you are, and your role in each club.',
+                'An access token of the identity provider. It has your identity and your role in each club.',
             },
           },
         },
@@ -85,7 +85,7 @@ export const openapi = plugin<OpenApiOptions>(
           catalogue,
         ) as object,
     });
-    // The same bytes for everybody: made anew for each, they would fill the memory for those who do not read them.
+    // Serialized once: a copy per request would fill the memory when clients read slowly.
     let bytes: Buffer | undefined;
     app.get('/openapi.json', { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) => {
       bytes ??= Buffer.from(JSON.stringify(app.swagger()));
@@ -95,7 +95,7 @@ export const openapi = plugin<OpenApiOptions>(
   { name: 'openapi', dependencies: ['problems'] },
 );
 
-/** The schema itself where a route names a registered one. */
+/** Resolves a reference to a registered schema. */
 function resolve(schema: unknown, getSchema: (id: string) => unknown): ObjectSchema | undefined {
   const { $ref } = (schema ?? {}) as { $ref?: string };
   return ($ref === undefined ? schema : getSchema($ref)) as ObjectSchema | undefined;

@@ -7,46 +7,46 @@ import * as message from '../errors/request.js';
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** The errors of this route alone; those of every route are added. */
+    /** The errors of this route only; `errorsOf` adds those of every route. */
     errors?: readonly ErrorType[];
-    /** Headers beside the tenant's that the route reads. */
+    /** The headers that the route reads, other than X-Tenant-Id. */
     requestHeaders?: readonly ('If-Match' | 'Idempotency-Key')[];
-    /** Headers that a success carries beside those of every answer. */
+    /** The headers of a success, other than those of every response. */
     responseHeaders?: readonly ('ETag' | 'Location' | 'Link' | 'Idempotent-Replayed')[];
   }
 }
 
-/** What the document says about a route beyond what the generator takes from its schemas. */
+/** The facts about a route that @fastify/swagger does not take from its schemas. */
 export interface Operation {
   method: string;
   /** As Fastify writes it: `/api/tasks/:id`. */
   url: string;
-  /** Undefined where nobody needs a token. */
+  /** Undefined for a route that needs no token. */
   policy: Policy | undefined;
   errors: readonly ErrorType[];
   requestHeaders: readonly string[];
   responseHeaders: readonly string[];
-  /** Whether it belongs to a club. */
+  /** Whether the route belongs to a club. */
   hasTenant: boolean;
-  /** Whether the requests of a caller are counted, and refused beyond a number. */
+  /** Whether the rate limit applies. */
   isRateLimited: boolean;
   /** Whether a test set-up may act as another member. */
   hasTestUser: boolean;
-  /** The schema of the body; undefined where none is read. */
+  /** The schema of the body; undefined for a route without one. */
   body: ObjectSchema | undefined;
-  /** Whether no body counts as an empty one. */
+  /** Whether a missing body is read as an empty object. */
   bodyIsOptional: boolean;
   /** The schema of the query string. */
   query: ObjectSchema | undefined;
 }
 
-/** As much of the JSON Schema of an object as examples of errors are made of. */
+/** The parts of the JSON Schema of an object that examples of errors use. */
 export interface ObjectSchema {
   properties?: Record<string, unknown>;
   required?: string[];
 }
 
-/** Every error that an operation can be answered with. */
+/** Every error of an operation. */
 export function errorsOf(operation: Operation): ErrorType[] {
   const { method, policy, errors, requestHeaders, hasTenant, hasTestUser, isRateLimited, body } = operation;
   const parsesBody = method !== 'GET';

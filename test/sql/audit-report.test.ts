@@ -152,12 +152,12 @@ t.test('an audit that cannot be run says why in one sentence, and ends with 2', 
   isImpossible(t, await run(empty.adminUrl), /^This database is not deployed/);
   await withClient(db.adminUrl, async (client) => {
     await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
-    isImpossible(t, await run(db.url), /^A deploy is under way/);
+    isImpossible(t, await run(db.url), /^A deploy is running/);
   });
   await db.look('revoke usage on schema audit from club_auditor, club_api');
   isImpossible(t, await run(db.url), /^This login may not read the schema audit\. Use club_auditor\./);
   await db.look('drop view audit.access');
-  isImpossible(t, await run(db.adminUrl), /^This database is not deployed, or by a release older/);
+  isImpossible(t, await run(db.adminUrl), /^This database has no audit or an older one/);
 });
 
 t.test('the snapshot is made with the version that the report names, and others are told so', async (t) => {
