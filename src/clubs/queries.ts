@@ -1,12 +1,12 @@
 import { type Query, sql } from '../database/sql.js';
 import type { ClubDto } from './schemas.js';
 
-/** A club as the database knows it; the role in it comes from the caller's token. */
+/** A club without the caller's role, which comes from the token. */
 export type ClubRow = Omit<ClubDto, 'role'>;
 
 const columns = sql`id, name, slug, time_zone as "timeZone", created_at as "createdAt"`;
 
-/** The clubs that the caller's token names and that exist, by name. */
+/** The existing clubs that the caller's token names, ordered by name. */
 export function listMyClubs(): Query<ClubRow> {
   return sql`select ${columns} from app.my_clubs()`;
 }

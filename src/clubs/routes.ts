@@ -17,7 +17,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMyClubs',
         summary: 'List the clubs that your token names',
         description:
-          'In the order of their names. The one path that needs no club: take the `id` for X-Tenant-Id from here.',
+          'Ordered by name. This is the only path that needs no X-Tenant-Id: it returns the `id` to send there.',
         querystring: NoQuery,
         response: { 200: Type.Array(Named(ClubDto)) },
       },
@@ -35,7 +35,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getCurrentClub',
         summary: 'Read the club of X-Tenant-Id',
-        description: 'With the role that your token gives you in it.',
+        description: 'With your role in it, from your token.',
         querystring: NoQuery,
         response: { 200: Named(ClubDto) },
       },
@@ -49,7 +49,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
 /** The resource clubs. */
 export const clubs: Resource = {
-  tag: { name: 'Clubs', description: 'The tenants, and which of them are yours.' },
+  tag: { name: 'Clubs', description: 'The tenants that you have a role in.' },
   errors: [],
   routes,
 };

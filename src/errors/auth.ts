@@ -1,4 +1,4 @@
-/** Who asks, for which club, with which role, and how often. */
+/** Errors of authentication, the tenant header, roles and the rate limit. */
 import { ROLES } from '../roles.js';
 import { OneOf } from '../validation/schemas.js';
 import { defineError } from './problem.js';
@@ -8,8 +8,9 @@ export const tenantHeaderMissing = defineError({
   status: 400,
   title: 'Tenant header missing',
   detail: 'Send the header X-Tenant-Id with the id of a club. GET /api/clubs/me lists your clubs.',
-  meaning: 'Everything but `GET /api/clubs/me` belongs to one club, and the request does not say to which.',
-  fix: 'Ask `GET /api/clubs/me`, which needs only your token, and send the `id` of a club as `X-Tenant-Id`.',
+  meaning:
+    'Every path below `/api` except `/api/clubs/me` belongs to one club, and the request does not name it.',
+  fix: 'Send `GET /api/clubs/me`, which needs only your token, and send the `id` of a club as `X-Tenant-Id`.',
   example: { request: 'GET /api/tasks' },
 });
 
@@ -18,8 +19,8 @@ export const tenantHeaderInvalid = defineError({
   status: 400,
   title: 'Tenant header invalid',
   detail: 'X-Tenant-Id must be sent once and hold one UUID. GET /api/clubs/me lists your clubs.',
-  meaning: 'The header `X-Tenant-Id` is there, but it is no UUID, or it was sent twice.',
-  fix: 'Send the `id` of a club from `GET /api/clubs/me` as it is: no name, no braces, no list.',
+  meaning: 'The header `X-Tenant-Id` is not a UUID, or it was sent twice.',
+  fix: 'Send the `id` of a club from `GET /api/clubs/me` unchanged: no name, no braces, no list.',
   example: { request: 'GET /api/tasks' },
 });
 
@@ -29,7 +30,7 @@ export const testUserInvalid = defineError({
   title: 'Test user invalid',
   detail: 'X-Test-UserId must be sent once and hold the UUID of a member.',
   meaning: 'Only in test set-ups: the header that names the member to act as does not hold one UUID.',
-  fix: 'Take the `id` of a member from `GET /api/members`, or leave the header out to act as yourself.',
+  fix: 'Send the `id` of a member from `GET /api/members`, or omit the header to act as yourself.',
   example: { request: 'GET /api/tasks' },
 });
 
@@ -38,10 +39,10 @@ export const unauthenticated = defineError({
   status: 401,
   title: 'Not authenticated',
   detail: 'Send a token of the identity provider: Authorization: Bearer <token>.',
-  meaning: 'The request carries no token, and nothing below `/api` answers without one.',
+  meaning: 'The request has no token, and every path below `/api` needs one.',
   fix:
     'Get an access token from your identity provider and send it in the header `Authorization: Bearer <token>`. ' +
-    'Tokens in the URL or in cookies are not looked at.',
+    'Tokens in the URL or in cookies are ignored.',
   example: { request: 'GET /api/clubs/me' },
 });
 
@@ -51,12 +52,12 @@ export const invalidToken = defineError({
   title: 'Invalid token',
   detail: 'The token is not valid here. Get a new one from the identity provider.',
   meaning:
-    'The token has expired, is not from the identity provider of this service, is meant for another audience, or ' +
-    'was altered. Which of them is not told, because it would help whoever forges tokens.',
+    'The token has expired, is not from the identity provider of this service, is for another audience, or was altered. ' +
+    'The answer does not say which, because that would help to forge tokens.',
   fix:
-    'Get a new token; most often the old one has expired. If a new one is refused too, compare its `iss`, `aud` and ' +
-    '`exp` with what the operator of the service expects, whose log says under the `requestId` which it was. It needs ' +
-    'a `sub`, and the word `Bearer` once before it.',
+    'Get a new token; most often the old one has expired. If a new token is rejected too, compare its `iss`, `aud` and ' +
+    '`exp` with what the operator of the service expects; the log of the service has the reason under the `requestId`. ' +
+    'The token needs a `sub`. The header must be the word `Bearer` and one token.',
   example: { request: 'GET /api/clubs/me' },
 });
 
@@ -67,11 +68,11 @@ export const tenantForbidden = defineError({
   detail:
     'The club does not exist, or your token gives you no role in it. GET /api/clubs/me lists your clubs.',
   meaning:
-    'There is no such club, or you have no role in it. The two answer alike, so that nobody learns of clubs that ' +
-    'are not theirs.',
+    'There is no such club, or you have no role in it. The error is the same for both, so that callers cannot find out ' +
+    'which clubs exist.',
   fix:
-    'Take an id from `GET /api/clubs/me`. If your club is not there, its administrator must give you a role at the ' +
-    'identity provider, and you a new token: roles come with the token.',
+    'Take an id from `GET /api/clubs/me`. If your club is missing there, its administrator must give you a role at the ' +
+    'identity provider. Then get a new token, because roles are in the token.',
   example: { request: 'GET /api/tasks' },
 });
 
@@ -83,10 +84,10 @@ export const insufficientRole = defineError({
     `This needs the role ${requiredRole} in the club; yours is ${yourRole}.`,
   meaning: 'Your role in this club is too low. Roles are ordered: Viewer < Member < Manager < Admin.',
   fix:
-    'Ask somebody with the role in `requiredRole` to do it, or an administrator of the club for that role; it holds ' +
-    'from your next token on.',
+    'Ask a member with the role in `requiredRole` to do it, or ask an administrator of the club for that role. You have ' +
+    'it with your next token.',
   members: {
-    requiredRole: OneOf(ROLES, { description: 'The least role that may do this.' }),
+    requiredRole: OneOf(ROLES, { description: 'The lowest role that may do this.' }),
     yourRole: OneOf(ROLES, { description: 'Your role in the club.' }),
   },
   example: { request: 'POST /api/tasks', members: { requiredRole: 'Manager', yourRole: 'Member' } },
@@ -96,11 +97,11 @@ export const rateLimited = defineError({
   code: 'rate_limited',
   status: 429,
   title: 'Too many requests',
-  detail: 'You have asked as often as you may in a minute. Go on after the time in Retry-After.',
+  detail: 'You have reached the limit of requests per minute. Try again after the seconds in Retry-After.',
   meaning:
-    'You have sent more requests in this club within a minute than one caller may. Others are not affected.',
+    'You have sent more requests in this club within a minute than one caller may. Other callers are not affected.',
   fix:
-    'Wait as many seconds as `Retry-After` says. `RateLimit-Remaining` of every answer tells how many requests are ' +
-    'left; lists take `limit=500`, so that fewer are needed.',
+    'Wait for the seconds in `Retry-After`. `RateLimit-Remaining` in every response is the number of requests that are ' +
+    'left. With `limit=500` a list needs fewer requests.',
   example: { request: 'GET /api/tasks' },
 });

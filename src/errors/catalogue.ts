@@ -6,17 +6,17 @@ import * as fault from './fault.js';
 import { type ErrorType, Problem } from './problem.js';
 import * as request from './request.js';
 
-/** The errors that belong to no resource. */
+/** The errors that do not belong to a resource. */
 const common: readonly ErrorType[] = [request, auth, conflict, fault].flatMap((topic) =>
   Object.values<ErrorType>(topic),
 );
 
 /**
- * Every error that an answer can carry: the common ones and those of the resources. The answers, the document, the pages
- * below /problems and docs/errors.md are made of it.
+ * All errors: the common ones and those of the resources. Responses, the OpenAPI document, the pages below /problems and
+ * docs/errors.md use them.
  */
 export class Catalogue {
-  /** In the order of their status, then of their code. */
+  /** Ordered by status, then by code. */
   readonly types: readonly ErrorType[];
   readonly #bySqlState: ReadonlyMap<string | undefined, ErrorType>;
   readonly #byConstraint: ReadonlyMap<string | undefined, ErrorType>;
@@ -31,12 +31,12 @@ export class Catalogue {
     this.#byConstraint = indexed(this.types, 'constraint');
   }
 
-  /** The error that the database raises with an SQLSTATE of the project's own. */
+  /** The error of an SQLSTATE that the project defines. */
   ofSqlState(sqlState: string): ErrorType | undefined {
     return this.#bySqlState.get(sqlState);
   }
 
-  /** The error that a violated constraint means. */
+  /** The error of a violated constraint. */
   ofConstraint(name: string | undefined): ErrorType | undefined {
     return name === undefined ? undefined : this.#byConstraint.get(name);
   }
@@ -54,7 +54,7 @@ function indexed(types: readonly ErrorType[], by: 'code' | 'sqlState' | 'constra
   return index;
 }
 
-/** The example of an error as its page shows it: a request, and the whole answer. */
+/** The example of an error for its page: the request, and the status and body of the response. */
 export function exampleOf(type: ErrorType): { request: string; status: string; body: string } {
   const { status, example } = type;
   const [, url = ''] = example.request.split(' ');

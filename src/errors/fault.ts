@@ -1,13 +1,13 @@
-/** Faults that are not the caller's. */
+/** Errors that the caller did not cause. */
 import { defineError } from './problem.js';
 
 export const internalError = defineError({
   code: 'internal_error',
   status: 500,
   title: 'Internal error',
-  detail: 'This is our fault. Report it with the `requestId`.',
-  meaning: 'Something happened that the service has no answer for.',
-  fix: 'Tell the operator the `requestId`, under which the log has the cause. It is a bug, and not in your request.',
+  detail: 'This is a bug of the service. Report it to the operator with the `requestId`.',
+  meaning: 'The service failed in a way that it does not handle. Your request is not the cause.',
+  fix: 'Send the `requestId` to the operator: the log of the service has the cause under it.',
   example: { request: 'GET /api/tasks' },
 });
 
@@ -15,11 +15,10 @@ export const serviceUnavailable = defineError({
   code: 'service_unavailable',
   status: 503,
   title: 'Service unavailable',
-  detail: 'The service cannot answer right now. Try again after the time in Retry-After.',
-  meaning:
-    'The database, or the keys of the identity provider, cannot be reached, or there is more to do than hands to do it.',
+  detail: 'The service cannot answer right now. Try again after the seconds in Retry-After.',
+  meaning: 'The service is overloaded, or it cannot reach the database or the keys of the identity provider.',
   fix:
-    'Send it again after as many seconds as `Retry-After` says. A POST with an `Idempotency-Key` makes nothing twice; ' +
-    'without one, look first whether it was made.',
+    'Send the request again after the seconds in `Retry-After`. A POST with an `Idempotency-Key` creates nothing twice; ' +
+    'without a key, check first whether the object was created.',
   example: { request: 'GET /api/tasks' },
 });

@@ -11,22 +11,24 @@ import { serviceUnavailable } from './fault.js';
 import { Problem } from './problem.js';
 
 /**
- * SQLSTATEs of PostgreSQL that pass, or that an operator can do something about. Those of two letters and three digits are
- * the project's own: the errors of the resources name theirs.
+ * SQLSTATEs of PostgreSQL for which the answer is a 503: they are temporary, or an operator can fix the cause. SQLSTATEs of
+ * two letters and three digits are the project's own; the errors of the resources name them.
  */
 const UNAVAILABLE = new Set([
-  '3F000', // no such schema: the database is not as this release needs it, older or changed by hand
-  '42703', // nor such a column
-  '42883', // nor such a function
-  '42P01', // nor such a table
-  '42704', // nor such a type, or another object
-  '42725', // several such functions
-  '42804', // a column of another type
-  '42809', // an object of another kind
-  '428C9', // a column that has become a generated one
-  '42P10', // the unique index of ON CONFLICT is gone
-  '25006', // read-only: a standby, or a primary that is being moved
-  '26000', // a prepared statement is gone: a pooler in transaction mode needs DATABASE_PREPARE=off
+  // The database does not match this release: it is older, or was changed by hand.
+  '3F000', // no such schema
+  '42703', // no such column
+  '42883', // no such function
+  '42P01', // no such table
+  '42704', // no such type or other object
+  '42725', // several functions match
+  '42804', // a column has another type
+  '42809', // an object has another kind
+  '428C9', // a column is now a generated column
+  '42P10', // the unique index of ON CONFLICT is missing
+  // Temporary, or a setting of the operator.
+  '25006', // read-only transaction: a standby, or a primary during a switchover
+  '26000', // prepared statement missing: a pooler in transaction mode needs DATABASE_PREPARE=off
   '40001', // serialization failure, after the second attempt
   '40P01', // deadlock, after the second attempt
   '55P03', // lock_timeout
@@ -34,27 +36,29 @@ const UNAVAILABLE = new Set([
 ]);
 
 /**
- * Whole classes: not supported, as with a rule that somebody made; no resources left; a limit of PostgreSQL, as when
- * transaction ids have run out; not in the state for it; operator intervention; system errors; corrupt data.
+ * Classes of SQLSTATEs for which the answer is a 503: feature not supported (such as with a rule on a table), insufficient
+ * resources, program limit exceeded (such as no transaction ids left), object not in prerequisite state, operator
+ * intervention, system error, internal error (such as corrupted data).
  */
 const UNAVAILABLE_CLASSES = ['0A', '53', '54', '55', '57', '58', 'XX'];
 
 const NO_PRIVILEGE = '42501';
 /**
- * Where PostgreSQL refuses a row by a policy. The guards of the routes answer before that, so it is a bug; a right that
- * somebody has taken away, which has the same SQLSTATE, is not.
+ * The routine in which PostgreSQL rejects a row by a policy. The routes check rights before that, so this is a bug; a
+ * missing privilege, which has the same SQLSTATE, is not.
  */
 const BY_POLICY = 'ExecWithCheckOptions';
 
-/** Made once: in an overload refusing is the work. */
+/** A singleton: creating an error per rejected request is measurable in an overload. */
 const TOO_MUCH = new Problem(serviceUnavailable, {
-  detail: 'More is asked for in this club than can be answered. Try again after the time in Retry-After.',
+  detail:
+    'This club has more requests than the service can answer. Try again after the seconds in Retry-After.',
 });
 
 /**
- * The problem that a failure of the database means to the caller; undefined when it is a bug.
+ * The problem for an error of the database; undefined when the error is a bug.
  *
- * The database's own message, detail and hint never reach a caller.
+ * Message, detail and hint of the database never reach a caller.
  */
 export function problemFromDatabase(error: unknown, catalogue: Catalogue): Problem | undefined {
   if (error instanceof TenantNotFound) {

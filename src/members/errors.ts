@@ -7,8 +7,7 @@ export const memberNotFound = defineError({
   title: 'Member not found',
   detail: 'This club has no member with that id. GET /api/members lists them.',
   meaning:
-    'No member of this club has the id. A member is somebody in one club: the same person has another id in ' +
-    'another club.',
-  fix: 'Take an id from `GET /api/members`, and check that `X-Tenant-Id` names the club you mean.',
+    'No member of this club has this id. A member belongs to one club: the same person has another id in each club.',
+  fix: 'Take an id from `GET /api/members`, and check that `X-Tenant-Id` is the club you mean.',
   example: { request: `GET /api/members/${BEN.id}` },
 });

@@ -2,7 +2,7 @@ import { containing, type Query, type Statement, sql } from '../database/sql.js'
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type { MEMBER_SORTS, MemberDto, MemberListQuery } from './schemas.js';
 
-/** Members as this caller may see them: contact data only of themself, or by their role. */
+/** The columns of members that this caller may see: contact data of other members only with a sufficient role. */
 const columns: Statement = sql`
     id, tenant_id as "clubId", display_name as "displayName",
     case when id = (select app.member_id()) or (select app.role()) >= 'Manager' then email end as email,
@@ -10,7 +10,7 @@ const columns: Statement = sql`
     case when id = (select app.member_id()) or (select app.role()) >= 'Admin' then external_user_id end as "externalUserId",
     joined_at as "joinedAt", updated_at as "updatedAt"`;
 
-/** The ways to sort members. */
+/** The sort orders of members. */
 export const memberOrders: Record<(typeof MEMBER_SORTS)[number], Order> = {
   displayName: { column: sql`display_name`, kind: 'text', field: 'displayName' },
   joinedAt: { column: sql`joined_at`, kind: 'instant', field: 'joinedAt' },
@@ -28,7 +28,7 @@ export function listMembers(query: MemberListQuery, page: Page): Query<Listed<Me
   return sql`select ${columns}${sortKey(page)} from app.members ${pageClause(page, sql`id`, conditions)}`;
 }
 
-/** A member of the club, as this caller may see them. */
+/** A member of the club, with the columns that this caller may see. */
 export function findMember(id: string): Query<MemberDto> {
   return sql`select ${columns} from app.members where id = ${id}`;
 }

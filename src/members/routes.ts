@@ -20,7 +20,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMembers',
         summary: 'List the members of the club',
         description:
-          'Page by page: the header Link leads to the next one. Contact data is shown by your role.',
+          'In pages: the header Link has the URL of the next page. Your role decides which contact data you see.',
         querystring: MemberListQuery,
         errors: [invalidCursor],
         responseHeaders: ['Link'],
@@ -43,7 +43,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getMyMembership',
         summary: 'Read your own membership',
-        description: 'Your first request in a club makes you a member of it, this one too.',
+        description: 'Your first request in a club makes you a member of it. This request can be the first.',
         querystring: NoQuery,
         response: { 200: Named(MemberDto) },
       },
@@ -62,7 +62,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getMember',
         summary: 'Read a member',
         description:
-          'The e-mail address is for Managers and yourself, the `externalUserId` for Admins and yourself.',
+          'Managers see the e-mail address, and Admins the `externalUserId`. You see both of yourself.',
         params: MemberParams,
         querystring: NoQuery,
         errors: [errors.memberNotFound],

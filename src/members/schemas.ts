@@ -9,9 +9,13 @@ export const MemberDto = Type.Object(
     id: Id(),
     clubId: Id(),
     displayName: Type.String(),
-    email: Nullable(Type.String({ description: 'Null unless it is you, or you are Manager or higher.' })),
+    email: Nullable(
+      Type.String({ description: 'Null, unless it is your own or your role is at least Manager.' }),
+    ),
     role: OneOf(ROLES),
-    externalUserId: Nullable(Type.String({ description: 'Null unless it is you, or you are Admin.' })),
+    externalUserId: Nullable(
+      Type.String({ description: 'Null, unless it is your own or your role is Admin.' }),
+    ),
     joinedAt: Timestamp(),
     updatedAt: Timestamp(),
   },
@@ -50,7 +54,7 @@ export const MEMBER_SORTS = ['displayName', 'joinedAt'] as const;
 export const MemberListQuery = ListQuery(
   {
     q: Type.Optional(SearchText('the display name', 'anna')),
-    role: Type.Optional(OneOf(ROLES, { description: 'Members last seen with this role.' })),
+    role: Type.Optional(OneOf(ROLES, { description: 'Members who had this role at their last request.' })),
   },
   MEMBER_SORTS,
 );

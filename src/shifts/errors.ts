@@ -10,8 +10,8 @@ export const shiftNotFound = defineError({
   status: 404,
   title: 'Shift not found',
   detail: 'This club has no shift with that id. GET /api/shifts lists them.',
-  meaning: 'No shift of this club has the id: it was deleted, it is in another club, or it never was.',
-  fix: 'Take an id from `GET /api/shifts`, and check that `X-Tenant-Id` names the club you mean.',
+  meaning: 'No shift of this club has this id: it was deleted, belongs to another club, or never existed.',
+  fix: 'Take an id from `GET /api/shifts`, and check that `X-Tenant-Id` is the club you mean.',
   sqlState: 'SH001',
   example: { request: `GET /api/shifts/${SHIFT_ID}` },
 });
@@ -21,8 +21,8 @@ export const signupNotFound = defineError({
   status: 404,
   title: 'Signup not found',
   detail: 'You are not signed up for this shift.',
-  meaning: 'There is no signup of yours to cancel: you never signed up, or have cancelled already.',
-  fix: 'Nothing is left to do. `GET /api/shifts?signedUp=me` lists the shifts you are signed up for.',
+  meaning: 'You have no signup for this shift: you never signed up, or have cancelled already.',
+  fix: 'You need not do anything. `GET /api/shifts?signedUp=me` lists the shifts that you are signed up for.',
   sqlState: 'SH005',
   example: { request: `DELETE /api/shifts/${SHIFT_ID}/signup` },
 });
@@ -32,9 +32,9 @@ export const shiftFull = defineError({
   status: 409,
   title: 'Shift full',
   detail: 'Every place of this shift is taken. Choose another shift, or try again after somebody cancels.',
-  meaning: 'The shift has as many signups as places; whoever came first has them.',
+  meaning: 'The shift has as many signups as places. Places are given in the order of signing up.',
   fix:
-    'Choose another one: `GET /api/shifts?hasFreeSlots=true` lists those with a free place. A Manager can raise the ' +
+    'Choose another shift: `GET /api/shifts?hasFreeSlots=true` lists those with a free place. A Manager can raise the ' +
     'capacity.',
   sqlState: 'SH004',
   example: { request: SIGN_UP },
@@ -44,9 +44,11 @@ export const alreadySignedUp = defineError({
   code: 'already_signed_up',
   status: 409,
   title: 'Already signed up',
-  detail: 'You are signed up for this shift. There is nothing left to do.',
-  meaning: 'You have a place in this shift, and nobody has two.',
-  fix: 'Take it as done. When an answer may get lost, send an `Idempotency-Key`, and the same request has the same answer.',
+  detail: 'You are signed up for this shift already. You need not do anything.',
+  meaning: 'You have a place in this shift already, and a member can have only one.',
+  fix:
+    'Treat it as a success. To retry a signup whose response was lost, send an `Idempotency-Key`: the same request then ' +
+    'gets the first response.',
   sqlState: 'SH003',
   example: { request: SIGN_UP },
 });
@@ -57,13 +59,13 @@ export const shiftVersionConflict = defineError({
   title: 'Shift was changed',
   detail: ({ currentVersion }) =>
     currentVersion === undefined
-      ? 'The shift has the last version there is and cannot be changed. Make a new one.'
+      ? 'The shift has the highest possible version and cannot be changed. Create a new one.'
       : `Somebody changed the shift since you read it. Read it again and repeat your change on version ${currentVersion}.`,
   meaning:
-    'The `version` you sent is not the current one: your change would have overwritten one you have not seen.',
+    'The `version` you sent is not the current one: your change would overwrite a change that you have not seen.',
   fix:
-    'Read the shift, see what has changed, and send the whole of it with its `version`, which is `currentVersion` ' +
-    'unless somebody was faster once more.',
+    'Read the shift again, check what has changed, and send the complete shift with its new `version`. That is ' +
+    '`currentVersion`, unless somebody has changed the shift again.',
   members: { currentVersion: CurrentVersion },
   sqlState: 'SH006',
   example: { request: PUT, members: { currentVersion: 2 } },
@@ -74,9 +76,10 @@ export const capacityBelowSignups = defineError({
   status: 409,
   title: 'Capacity below signups',
   detail: ({ signupCount }) =>
-    'More members are signed up than the capacity you ask for. ' +
+    'More members are signed up than the capacity that you sent. ' +
     (signupCount === undefined ? 'Read the shift again to see how many.' : `Choose at least ${signupCount}.`),
-  meaning: 'Nobody loses a place because a shift shrinks, so its capacity cannot be less than its signups.',
+  meaning:
+    'The capacity of a shift cannot be lower than the number of its signups, so that no member loses a place.',
   fix: 'Choose a `capacity` of at least `signupCount`, or ask members to cancel first.',
   constraint: 'shifts_capacity_holds_signups',
   members: { signupCount: Type.Integer({ description: 'How many members are signed up.' }) },
@@ -89,7 +92,7 @@ export const shiftInPast = defineError({
   title: 'Shift in the past',
   detail: 'The shift has started, so its signups are closed.',
   meaning:
-    'From the moment in `startsAt` on, nobody signs up for a shift or cancels; the clock of the service counts.',
+    'From `startsAt` on, members can neither sign up for a shift nor cancel a signup. The clock of the service decides.',
   fix: 'Choose a later shift: `GET /api/shifts?from=<now>`. If the start is wrong, a Manager can correct it.',
   sqlState: 'SH002',
   example: { request: SIGN_UP },

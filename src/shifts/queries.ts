@@ -29,7 +29,7 @@ const detail: Statement = sql`
   ${listed}, shift.tenant_id as "clubId", shift.description, shift.created_by_id as "createdById",
   shift.created_at as "createdAt", shift.updated_at as "updatedAt"`;
 
-/** The signups of a shift, in their order. */
+/** The signups of a shift, in the order of signing up. */
 const signupsOf = (shiftId: Statement): Statement => sql`
   select ${signupColumns}
   from app.shift_signups as signup
@@ -37,7 +37,7 @@ const signupsOf = (shiftId: Statement): Statement => sql`
   where signup.shift_id = ${shiftId}
   order by signup.created_at, signup.id`;
 
-/** The ways to sort shifts. */
+/** The sort orders of shifts. */
 export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
   startsAt: { column: sql`shift.starts_at`, kind: 'instant', field: 'startsAt' },
   title: { column: sql`shift.title`, kind: 'text', field: 'title' },
@@ -51,7 +51,7 @@ export function listShifts(query: ShiftListQuery, page: Page): Query<Listed<Shif
     ${pageClause(page, sql`shift.id`, conditions(query))}`;
 }
 
-/** Whether an index bounds what a list reads: without filters in any order, a window in the default one. */
+/** Whether an index bounds the rows that a list reads: no filter in any order, or a window in the default order. */
 export function isIndexed({ from, to, signedUp, hasFreeSlots, q, sort }: ShiftListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
   return [signedUp, hasFreeSlots, q].every(isUndefined) && (isDefaultOrder || [from, to].every(isUndefined));
@@ -63,7 +63,7 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
   const all: Statement[] = [];
   if (from !== undefined) {
     all.push(sql`shift.ends_at > ${from}`);
-    // Follows from the first, because no shift is longer (shifts_ends_after_start); the index is in the order of starts.
+    // Redundant, because no shift is longer than 31 days (shifts_ends_after_start), but the index on starts_at can use it.
     all.push(sql`shift.starts_at > ${from}::timestamptz - interval '31 days'`);
   }
   if (to !== undefined) {
@@ -89,7 +89,7 @@ export function findShift(id: string): Query<ShiftDetailDto> {
     from app.shifts as shift where shift.id = ${id}`;
 }
 
-/** Makes a shift. */
+/** Creates a shift. */
 export async function insertShift(tx: Transaction, shift: CreateShiftRequest): Promise<ShiftDetailDto> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
   const created = await withSignups(
@@ -104,7 +104,7 @@ export async function insertShift(tx: Transaction, shift: CreateShiftRequest): P
   return created as ShiftDetailDto;
 }
 
-/** Writes the shift; the trigger gives it its next version when anything is different. */
+/** Updates the shift; a trigger increments its version if a column changes. */
 export async function updateShift(
   tx: Transaction,
   id: string,
@@ -125,7 +125,7 @@ export async function updateShift(
   return updated as ShiftDetailDto;
 }
 
-/** The version and the signups of a shift that nobody changes until this transaction ends. */
+/** Locks a shift until this transaction ends and returns its version and number of signups. */
 export async function lockShift(
   tx: Transaction,
   id: string,
@@ -135,12 +135,12 @@ export async function lockShift(
   return shift;
 }
 
-/** Deletes a shift, and its signups with it. */
+/** Deletes a shift and its signups. */
 export async function deleteShift(tx: Transaction, id: string): Promise<void> {
   await tx.query(sql`delete from app.shifts where id = ${id}`);
 }
 
-/** Signs the caller up. Refusals come from app.sign_up, as SQLSTATEs. */
+/** Signs the caller up. app.sign_up raises errors as SQLSTATEs. */
 export async function signUp(tx: Transaction, shiftId: string): Promise<ShiftSignupDto> {
   const [signup] = await tx.query<ShiftSignupDto>(sql`
     select ${signupColumns}
@@ -149,7 +149,7 @@ export async function signUp(tx: Transaction, shiftId: string): Promise<ShiftSig
   return signup as ShiftSignupDto;
 }
 
-/** The caller's signup for a shift; of a shift without one a row whose id is null. */
+/** The caller's signup for a shift; a row whose id is null when there is none. */
 export function findMySignup(shiftId: string): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
   return sql`
     select ${signupColumns}
@@ -160,7 +160,7 @@ export function findMySignup(shiftId: string): Query<ShiftSignupDto | Record<key
     where shift.id = ${shiftId}`;
 }
 
-/** Cancels the caller's signup. Refusals come from app.cancel_sign_up, as SQLSTATEs. */
+/** Cancels the caller's signup. app.cancel_sign_up raises errors as SQLSTATEs. */
 export async function cancelSignUp(tx: Transaction, shiftId: string): Promise<void> {
   await tx.query(sql`select app.cancel_sign_up(${shiftId})`);
 }

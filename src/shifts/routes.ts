@@ -52,7 +52,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listShifts',
         summary: 'List the shifts of the club',
         description:
-          'Page by page: the header Link leads to the next one. Several filters narrow the list together.',
+          'In pages: the header Link has the URL of the next page. A shift must match all filters.',
         querystring: ShiftListQuery,
         errors: [invalidCursor],
         responseHeaders: ['Link'],
@@ -75,7 +75,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getShift',
         summary: 'Read a shift and who signed up',
-        description: 'Signups stand in the order of signing up; they do not change the version.',
+        description: 'Signups are in the order of signing up. They do not change the version.',
         params: ShiftParams,
         querystring: NoQuery,
         errors: [errors.shiftNotFound],
@@ -84,7 +84,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      // A connection of its own: a shift may have thousands of signups.
+      // Not a shared read: a shift can have thousands of signups.
       const [shift] = await request.read(findShift(request.params.id));
       if (shift === undefined) {
         throw new Problem(errors.shiftNotFound);
@@ -100,8 +100,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       config: { policy: 'RequireManager' },
       schema: {
         operationId: 'createShift',
-        summary: 'Make a shift',
-        description: 'Its start may lie in the past; nobody signs up for it then.',
+        summary: 'Create a shift',
+        description: 'Its start may be in the past; members then cannot sign up.',
         querystring: NoQuery,
         body: Named(CreateShiftRequest),
         requestHeaders: ['Idempotency-Key'],
@@ -123,7 +123,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'replaceShift',
         summary: 'Replace a shift',
-        description: 'All of it: an optional field that is left out becomes null.',
+        description: 'The body is the complete shift: an optional field that is absent becomes null.',
         params: ShiftParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
@@ -166,7 +166,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'deleteShift',
         summary: 'Delete a shift and its signups',
-        description: 'For good. With If-Match only if nobody has changed it meanwhile.',
+        description: 'This cannot be undone. With If-Match, only if its version is unchanged.',
         params: ShiftParams,
         querystring: NoQuery,
         errors: [errors.shiftNotFound, preconditionFailed],
@@ -199,7 +199,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         summary: 'Sign up for a shift',
         description:
-          'Takes one of the free places until the shift starts. Of several who want the last one, one gets it.',
+          'Takes a free place; possible until the shift starts. When several members want the last place, one of them gets it.',
         params: ShiftParams,
         querystring: NoQuery,
         body: SignUpRequest,
@@ -225,7 +225,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getMySignup',
         summary: 'Read your signup',
-        description: 'As signing up answered it; where Location leads.',
+        description: 'The signup that signing up returned, at the path in its header Location.',
         params: SignedUpShiftParams,
         querystring: NoQuery,
         errors: [errors.shiftNotFound, errors.signupNotFound],
@@ -251,7 +251,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'cancelSignUp',
         summary: 'Cancel your signup',
-        description: 'Your place is free again at once. From the start of the shift on nobody cancels.',
+        description: 'Your place is free again at once. Possible until the shift starts.',
         params: SignedUpShiftParams,
         querystring: NoQuery,
         errors: [errors.shiftNotFound, errors.shiftInPast, errors.signupNotFound],
@@ -267,12 +267,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
 /** The resource shifts. */
 export const shifts: Resource = {
-  tag: { name: 'Shifts', description: 'Work at a time, with a number of places to sign up for.' },
+  tag: { name: 'Shifts', description: 'Work at a fixed time, with a number of places to sign up for.' },
   errors: Object.values(errors),
   routes,
 };
 
-/** A window that ends before it begins is a mistake, not an empty list. */
+/** Rejects a window that ends before it begins. */
 function requireWindow({ from, to }: ShiftListQuery): void {
   if (from !== undefined && to !== undefined && from > to) {
     throw new Problem(invalidParameter, {

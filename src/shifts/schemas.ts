@@ -165,19 +165,19 @@ export const CreateShiftRequest = Strict(written, {
 });
 export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
 
-/** PUT replaces: an optional field that is left out becomes null. */
+/** PUT replaces the shift: an optional field that is absent becomes null. */
 export const UpdateShiftRequest = Strict(
   { ...written, version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) },
   { $id: 'UpdateShiftRequest', 'x-period': true, examples: [{ ...exampleRequest, version: 1 }] },
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
-/** Signing up says nothing but itself: no body, or an empty object. */
+/** The body of a signup: none, or an empty object. */
 export const SignUpRequest = Strict({}, { examples: [{}] });
 
 export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 
-/** `from` and `to` cut out a window; a shift is in it when any part of it is. */
+/** `from` and `to` are a window; a shift matches when any part of it is in the window. */
 export const ShiftListQuery = ListQuery(
   {
     from: Type.Optional(TimestampInput({ description: 'Shifts that end after this moment.' })),

@@ -23,7 +23,7 @@ t.test(
       t.match(early, {
         status: 503,
         headers: { 'retry-after': '1' },
-        body: { code: 'service_unavailable', detail: /More is asked for in this club/ },
+        body: { code: 'service_unavailable', detail: /This club has more requests than/ },
       });
       t.equal((await other.get('/api/tasks')).status, 503, 'another member of the club');
       t.equal((await service.send('GET', '/livez', {})).status, 200, 'health');
