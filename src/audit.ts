@@ -1,6 +1,6 @@
 /**
- * The audit, as a process of its own: `node dist/audit.js` or `node dist/audit.js markdown`, with
- * AUDIT_DATABASE_URL. It ends with 1 when a finding is critical, and with 2 when it cannot be run.
+ * The command `node dist/audit.js` or `node dist/audit.js markdown`, with AUDIT_DATABASE_URL. Its exit code is 1 when a
+ * finding is critical, and 2 when the audit cannot run.
  */
 import { printAudit, runAudit } from './audit/run.js';
 import { ConfigurationError, readAuditUrl } from './config.js';

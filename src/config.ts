@@ -1,8 +1,8 @@
 /**
- * The configuration: the only reader of the environment.
+ * The configuration. Only this module reads environment variables.
  *
- * Every variable is checked before anything starts, all faults are reported in one message, and combinations
- * that would be unsafe in production are refused here, so that no other module needs to know the environment.
+ * All variables are checked before anything starts, and one message reports all faults. Combinations that are unsafe in
+ * production are rejected here, so no other module depends on NODE_ENV.
  */
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -16,7 +16,7 @@ import { Environment, type Variable, type Variables } from './variables.js';
 export type DevelopmentConfig = Variables;
 export type { Variable };
 
-/** The configuration is unusable. The message names every faulty variable, a line each. */
+/** The configuration is invalid. The message has one line for each faulty variable. */
 export class ConfigurationError extends Error {
   override name = 'ConfigurationError';
 
@@ -25,7 +25,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Whether a variable has its form, where no schema can say so. */
+/** Checks of variables whose form a JSON Schema cannot describe. */
 const FORMS: Partial<Record<Variable, (text: string) => boolean>> = {
   TRUST_PROXY: (text) => text.split(',').every(isNetwork),
   CORS_ORIGINS: (text) => text.split(',').every(isOrigin),
@@ -35,14 +35,14 @@ const FORMS: Partial<Record<Variable, (text: string) => boolean>> = {
 /**
  * Reads the environment; an empty variable counts as unset.
  *
- * @param required variables that must be set for what the caller is about to do
+ * @param required the variables that must be set
  * @throws ConfigurationError naming every faulty variable
  */
 function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessEnv, required: Required[]) {
   const given = Object.entries(environment)
     .filter(([name, value]) => name in Environment.properties && value !== '')
     .map(([name, value]) => {
-      // Only digits: TypeBox's own conversion makes 80 of 80.5, and 1 of true.
+      // Only digits: TypeBox's own conversion turns 80.5 into 80 and true into 1.
       const whole =
         KindGuard.IsInteger(Environment.properties[name as Variable]) && /^\d+$/.test(value ?? '');
       return [name, whole ? Number(value) : value];
@@ -57,7 +57,7 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
   return variables;
 }
 
-/** What is wrong with the variables, by their names; each gets one sentence. */
+/** The faults of the variables by name, one sentence each. */
 function findFaults(variables: Variables, required: Variable[]): Map<string, string> {
   const faults = new Map<string, string>();
   for (const { path } of Value.Errors(Environment, variables)) {
@@ -80,7 +80,7 @@ function findFaults(variables: Variables, required: Variable[]): Map<string, str
   return faults;
 }
 
-/** Adds what no schema can say of a single variable. */
+/** Adds the faults that a JSON Schema cannot find. */
 function addFaultsOfForm(variables: Variables, faults: Map<string, string>): void {
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
     const fault = variables[name] && faultOf(variables[name]);
@@ -98,7 +98,7 @@ function addFaultsOfForm(variables: Variables, faults: Map<string, string>): voi
   }
 }
 
-/** Why the service cannot connect to a database URL, such as an unknown sslmode; undefined when it can. */
+/** The fault of a database URL, such as an unknown sslmode; undefined when it is valid. */
 function faultOf(url: string): string | undefined {
   try {
     parseDatabaseUrl(url);
@@ -108,7 +108,7 @@ function faultOf(url: string): string | undefined {
   }
 }
 
-/** What is convenient on a developer's machine and a hole in production. */
+/** Adds faults for settings that are useful in development and unsafe in production. */
 function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   if (variables.TEST_USER_HEADER === 'on') {
     faults.set(
@@ -121,40 +121,40 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   if (url !== undefined && /^\s*http:/i.test(url) && !isLoopback(url)) {
     faults.set(
       source,
-      `${source} must be https in production: keys fetched over plain http can be replaced on the way.`,
+      `${source} must be https in production: an attacker can replace keys that are fetched over plain http.`,
     );
   }
 }
 
-/** How many reads a connection has in flight at most; 1 gives each a connection of its own. */
+/** The maximum number of shared reads in flight on a connection. */
 const READS_PER_CONNECTION = 8;
 
-/** What the service needs. */
+/** The configuration of the service. */
 export interface ServerConfig {
   host: string;
   port: number;
-  /** How many clients may be connected at once. */
+  /** The maximum number of client connections. */
   maxConnections: number;
-  /** How often a caller may ask in one club, a minute; 0 for no limit. */
+  /** The maximum number of requests of a caller in one club per minute; 0 for no limit. */
   rateLimitPerMinute: number;
-  /** Where the metrics are; undefined for nowhere. */
+  /** The address of the metrics server; undefined for none. */
   metrics: { host: string; port: number } | undefined;
   logLevel: string;
   database: DatabaseOptions;
   auth: AuthSettings;
-  /** Proxies whose X-Forwarded-For is believed, for the address in the log; undefined for none. */
+  /** The proxies whose X-Forwarded-For is trusted, for the address in the log; undefined for none. */
   trustProxy: string | undefined;
-  /** Whose pages may read the answers; none without CORS. */
+  /** The origins whose pages may read responses; empty without CORS. */
   corsOrigins: string[];
   testUserHeader: boolean;
-  /** Whether a developer runs it, for whom GET / leads to the reference. */
+  /** Whether NODE_ENV is development: GET / then redirects to the reference. */
   isDevelopment: boolean;
 }
 
 /**
- * Reads what the service needs.
+ * Reads the configuration of the service.
  *
- * @param provided what a development command brings, over the environment
+ * @param provided values of a development command, which override the environment
  * @throws ConfigurationError
  */
 export function readServerConfig(
@@ -163,7 +163,7 @@ export function readServerConfig(
 ): ServerConfig {
   const variables = readEnvironment({ ...environment, ...provided }, ['DATABASE_URL', 'AUTH_ISSUER']);
   return {
-    // For this name Fastify would open a second server, which has neither the limits of the first nor its answers.
+    // For localhost Fastify opens a second server, without the limits and error answers of the first.
     host: variables.HOST === 'localhost' ? '127.0.0.1' : variables.HOST,
     port: variables.PORT,
     maxConnections: variables.MAX_CONNECTIONS,
@@ -187,22 +187,22 @@ export function readServerConfig(
   };
 }
 
-/** Reads what a deploy needs: the URL of the migration login. @throws ConfigurationError */
+/** Reads the database URL of the migration login, for a deploy. @throws ConfigurationError */
 export function readMigrationUrl(environment: NodeJS.ProcessEnv = process.env): string {
   return readEnvironment(environment, ['MIGRATION_DATABASE_URL']).MIGRATION_DATABASE_URL;
 }
 
-/** Reads what an audit needs: the URL of a login that may read the schema audit. @throws ConfigurationError */
+/** Reads the database URL of a login that may read the schema audit. @throws ConfigurationError */
 export function readAuditUrl(environment: NodeJS.ProcessEnv = process.env): string {
   return readEnvironment(environment, ['AUDIT_DATABASE_URL']).AUDIT_DATABASE_URL;
 }
 
-/** Reads what the development commands need; nothing is required, they bring what is missing. @throws ConfigurationError */
+/** Reads the configuration of the development commands; no variable is required. @throws ConfigurationError */
 export function readDevelopmentConfig(environment: NodeJS.ProcessEnv = process.env): DevelopmentConfig {
   return readEnvironment(environment, []);
 }
 
-/** The environment of a child process: this one's, with some variables set. */
+/** The environment for a child process: that of this process with the given variables set. */
 export function environmentWith(variables: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...variables };
 }

@@ -1,5 +1,5 @@
 /**
- * The deploy, as a process of its own: `node dist/migrate.js` with MIGRATION_DATABASE_URL.
+ * The command `node dist/migrate.js`, which deploys to MIGRATION_DATABASE_URL.
  */
 import { ConfigurationError, readMigrationUrl } from './config.js';
 import { deploy, explainFailure } from './deploy/deploy.js';

@@ -4,7 +4,7 @@ const Switch = Type.Union([Type.Literal('on'), Type.Literal('off')], { descripti
 const PostgresUrl = Type.String({ pattern: '^postgres(ql)?://.+', description: 'a postgres:// URL' });
 const WebUrl = Type.String({ pattern: '^https?://[^/\\s]+', description: 'an http:// or https:// URL' });
 
-/** Every variable the project reads, with its default; `.env.example` describes each. */
+/** Every environment variable of the project, with its default; `.env.example` describes each. */
 export const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: '127.0.0.1', description: 'an address to listen on' }),
   PORT: Type.Integer({ minimum: 0, maximum: 65_535, default: 3000, description: 'a port, 0 to 65535' }),
@@ -92,6 +92,6 @@ export const Environment = Type.Object({
   TEST_USER_HEADER: { ...Switch, default: 'off' },
 });
 
-/** What they hold once they are checked. */
+/** The values of checked variables. */
 export type Variables = Static<typeof Environment>;
 export type Variable = keyof Variables;

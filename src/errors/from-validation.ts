@@ -3,19 +3,19 @@ import { didYouMean } from '../validation/closest.js';
 import { type Fault, Problem } from './problem.js';
 import { invalidParameter, validationFailed } from './request.js';
 
-/** What the validator says of a fault; with the schema it broke and the value, which Fastify's type leaves out. */
+/** An error of the validator, with the schema and the value, which are missing in Fastify's type. */
 type Broken = FastifySchemaValidationError & {
   parentSchema?: { properties?: Record<string, unknown>; description?: string; 'x-some-of'?: string[] };
   data?: unknown;
 };
 
-/** Nobody mends more at once, and an answer must not outgrow the body it is about. */
+/** The maximum number of faults in an answer, so that it does not become larger than the body that it is about. */
 const MAX_FAULTS = 100;
 
 /**
- * The problem that a failed validation means: every fault at once (of very many the first), each pointed at.
+ * The problem for a failed validation: all faults up to `MAX_FAULTS`, each with its place.
  *
- * @param part which part of the message was checked, as Fastify names it
+ * @param part the part of the message that was checked, as Fastify names it
  */
 export function problemFromValidation(errors: Broken[], part: string): Problem {
   const places = new Map<string, Fault>();
@@ -24,7 +24,7 @@ export function problemFromValidation(errors: Broken[], part: string): Problem {
       break;
     }
     const path = pathOf(error);
-    // The first fault of a place is the telling one: a missing format says little once the type is wrong.
+    // Only the first fault of a place: a wrong format is no news when the type is wrong.
     if (!places.has(path)) {
       places.set(path, { ...locate(path, part), ...describe(error, part) });
     }
@@ -34,7 +34,7 @@ export function problemFromValidation(errors: Broken[], part: string): Problem {
   });
 }
 
-/** A JSON Pointer (RFC 6901); a missing or unknown member is pointed at itself. */
+/** The JSON Pointer (RFC 6901) to a fault. For a missing or unknown member it points to the member itself. */
 function pathOf({ instancePath, params }: FastifySchemaValidationError): string {
   const member = params.missingProperty ?? params.additionalProperty;
   return member === undefined ? instancePath : `${instancePath}/${escapePointer(String(member))}`;
@@ -100,10 +100,10 @@ function describe(
     case 'pattern':
       return {
         code: 'invalid_format',
-        detail: `This must be of another form. ${parentSchema?.description ?? ''}`.trim(),
+        detail: `This has the wrong format. ${parentSchema?.description ?? ''}`.trim(),
       };
     default:
-      // Keywords of our own bring their own sentence.
+      // The project's own keywords have their own message.
       return { code: 'invalid_value', detail: message ?? 'This value is not allowed.' };
   }
 }

@@ -7,59 +7,61 @@ export type Fault = { code: string; detail: string } & (
   | { header: string }
 );
 
-/** Members of a problem beside the standard ones: those of its error type, and these two. */
+/** The members of a problem in addition to the standard ones: those of its error type, `detail` and `errors`. */
 export type Members<Own extends TProperties> = { [Name in keyof Own]?: Static<Own[Name]> } & {
   detail?: string;
   errors?: Fault[];
 };
 
 /**
- * A kind of error, as clients tell them apart. The answers, the document, the pages below /problems and docs/errors.md are
- * all made of it. Texts for people may hold `code` between backticks.
+ * A kind of error that clients distinguish by its code. Responses, the OpenAPI document, the pages below /problems and
+ * docs/errors.md use it. Backticks in its texts mark code.
  */
 export interface ErrorType<Own extends TProperties = TProperties> {
-  /** Clients switch on the code, so a code never changes its meaning. */
+  /** Clients depend on the code, so its meaning never changes. */
   code: string;
   status: number;
   title: string;
-  /** The sentence of the answer: what to do, as exactly as its members allow. */
+  /** The sentence in the response: what to do. It can use the members. */
   detail: string | Sentence<Own>['of'];
-  /** What has happened, for a reader who meets the code for the first time. */
+  /** What has happened, for a reader who sees the code for the first time. */
   meaning: string;
   /** How to correct it. */
   fix: string;
   /** The schemas of the members that only this error has. */
   members?: Own;
-  /** A request, and what its answer holds beside the members that every problem has. */
+  /** A request, and the members of its response other than those of every problem. */
   example: { request: string; members?: Members<Own> };
-  /** The SQLSTATE that the database raises for it: one of the project's own. */
+  /** The SQLSTATE that the database raises for this error; defined by the project. */
   sqlState?: string;
-  /** The constraint of the database that means it. */
+  /** The database constraint whose violation is this error. */
   constraint?: string;
 }
 
-/** Written as a method, whose parameter may be narrower: so each ErrorType with members of its own is an ErrorType. */
+/** A method, because its parameter is bivariant: every ErrorType with own members is then assignable to ErrorType. */
 interface Sentence<Own extends TProperties> {
   of(members: Members<Own>): string;
 }
 
-/** The member of a conflict that says which version to read. */
-export const CurrentVersion = Type.Integer({ description: 'The version to read again.' });
+/** The member of a conflict with the current version. */
+export const CurrentVersion = Type.Integer({
+  description: 'The current version. Read the object again before you repeat the change.',
+});
 
-/** Defines an error; its members are inferred. */
+/** Defines an error type; the type of its members is inferred. */
 export function defineError<Own extends TProperties = Record<never, never>>(
   type: ErrorType<Own>,
 ): ErrorType<Own> {
   return type;
 }
 
-/** An error answer, as RFC 9457 describes it. Throw one; `http/error-handler.ts` sends it. */
+/** An error response (RFC 9457). Throw it; `http/error-handler.ts` sends it. */
 export class Problem<Own extends TProperties = TProperties> extends Error {
   override name = 'Problem';
   readonly type: ErrorType<Own>;
   readonly members: Members<Own>;
   readonly headers: Record<string, string>;
-  /** Why, where only the operator may know: for the log. */
+  /** The reason, for the log only. */
   readonly reason: string | undefined;
 
   constructor(
@@ -83,7 +85,7 @@ export class Problem<Own extends TProperties = TProperties> extends Error {
     return this.type.status;
   }
 
-  /** The body, with members in the order in which people read them. */
+  /** The body of the response: the standard members first. */
   toBody(instance: string, requestId: string): Record<string, unknown> {
     const { detail: _message, ...members } = this.members;
     return {

@@ -1,11 +1,11 @@
-/** Requests that cannot be read, or lead nowhere: nothing of a club has been looked at. */
+/** Errors of requests that cannot be parsed, validated or routed. */
 import { TASK_ID } from '../examples.js';
 import { defineError, type Members } from './problem.js';
 
-/** A place that can appear in a sentence; anything else that a caller wrote is only in `errors`, where it is escaped. */
+/** A place that may appear in `detail`. Any other text of the caller appears only in `errors`, as escaped JSON. */
 const PLAIN_PLACE = /^[\w./~[\]-]{1,64}$/;
 
-/** The sentence about faults: of a single one what to do about it, of several that there are some. */
+/** The sentence about faults: the place and detail of a single fault, or the given text for several. */
 function sayFaults(several: string) {
   return ({ errors = [] }: Members<Record<never, never>>): string => {
     const [fault, ...others] = errors;
@@ -22,10 +22,10 @@ export const malformedJson = defineError({
   status: 400,
   title: 'Malformed JSON',
   detail: 'The body is not valid JSON in UTF-8. Check quotes, commas and brackets.',
-  meaning: 'The body could not be read as JSON, so nothing in it was looked at.',
+  meaning: 'The body could not be parsed as JSON.',
   fix:
-    'Let a JSON library write the body, in UTF-8. By hand, look for single quotes, a comma behind the last member, ' +
-    'and comments: JSON has none of them.',
+    'Write the body with a JSON library, in UTF-8. In a body written by hand, look for single quotes, a comma after the ' +
+    'last member, and comments: JSON does not allow them.',
   example: { request: 'POST /api/tasks' },
 });
 
@@ -33,12 +33,13 @@ export const validationFailed = defineError({
   code: 'validation_failed',
   status: 400,
   title: 'Validation failed',
-  detail: sayFaults('The body does not have the expected form. `errors` names each fault.'),
-  meaning: 'The body is JSON, but not what this operation takes. `errors` names every fault at once.',
+  detail: sayFaults('The body does not have the expected form. `errors` lists each fault.'),
+  meaning:
+    'The body is valid JSON, but does not fit the schema of this operation. `errors` lists every fault.',
   fix:
-    'Go through `errors`: `pointer` is a JSON Pointer (RFC 6901) to the place, `code` says what kind of fault it is, ' +
-    'and `detail` what is expected there. A field that is missing or unknown is pointed at itself. Fields are in ' +
-    'camelCase, and values have their JSON type: `"5"` is no number.',
+    'Correct each item of `errors`: `pointer` is a JSON Pointer (RFC 6901) to the place, `code` is the kind of the fault, ' +
+    'and `detail` says what is expected there. For a missing or unknown field, `pointer` is the path of that field. ' +
+    'Field names are in camelCase, and values have their JSON type: `"5"` is not a number.',
   example: {
     request: 'POST /api/tasks',
     members: {
@@ -62,13 +63,13 @@ export const invalidParameter = defineError({
   code: 'invalid_parameter',
   status: 400,
   title: 'Invalid parameter',
-  detail: sayFaults('The path or the query string is not as expected. `errors` names each fault.'),
+  detail: sayFaults('The path or the query string is not as expected. `errors` lists each fault.'),
   meaning:
-    'A parameter in the path or the query string is unknown, was given twice, or has a value that it cannot have; ' +
-    'or the message itself is no proper HTTP.',
+    'A parameter in the path or the query string is unknown, was sent twice, or has an invalid value; or the message is ' +
+    'not valid HTTP.',
   fix:
-    'Go through `errors`: `parameter` (or `header`) names the place, and `detail` says what is expected there. ' +
-    'Parameters are percent-encoded UTF-8, each given once.',
+    'Correct each item of `errors`: `parameter` (or `header`) is the place, and `detail` says what is expected there. ' +
+    'Send each parameter once, as percent-encoded UTF-8.',
   example: {
     request: 'GET /api/tasks?limit=1000',
     members: {
@@ -82,13 +83,13 @@ export const invalidCursor = defineError({
   status: 400,
   title: 'Invalid cursor',
   detail:
-    'The cursor belongs to another list, order, filter or club. Start again without one, and follow the Link header.',
+    'The cursor belongs to another list, order, filter or club. Start again without a cursor, and follow the Link header.',
   meaning:
-    'A cursor marks a place in one list, of one club, with its filters and its `sort`. This one was made elsewhere, ' +
-    'or was altered.',
+    'A cursor is a position in one list of one club, with one set of filters and one `sort`. This cursor belongs to ' +
+    'another list, or was altered.',
   fix:
-    'Take the whole URL from the `Link` header of the page before; only `limit` may differ. To change a filter or ' +
-    'the order, start again without `cursor`.',
+    'Use the complete URL from the `Link` header of the previous page; only `limit` may differ. To change a filter or the ' +
+    'order, start again without `cursor`.',
   example: { request: 'GET /api/tasks?cursor=WyJ0YXNrcyJd' },
 });
 
@@ -96,10 +97,11 @@ export const requestTimeout = defineError({
   code: 'request_timeout',
   status: 408,
   title: 'Request timeout',
-  detail: 'The request took too long to arrive. Send it again, in one go.',
+  detail: 'The request took too long to arrive. Send it again without a pause.',
   meaning:
-    'The headers did not arrive within 15 seconds, or the whole request not within 30. The connection is closed.',
-  fix: 'Send the request again on a new connection, head and body together.',
+    'The headers did not arrive within 15 seconds, or the complete request did not arrive within 30 seconds. The ' +
+    'connection is closed.',
+  fix: 'Send the request again on a new connection, with headers and body together.',
   example: { request: 'POST /api/tasks' },
 });
 
@@ -117,10 +119,10 @@ export const routeNotFound = defineError({
   code: 'route_not_found',
   status: 404,
   title: 'Route not found',
-  detail: 'There is nothing at this path. /docs shows every path there is.',
-  meaning: 'The service has no such path, for whatever method.',
+  detail: 'There is nothing at this path. /docs shows every path.',
+  meaning: 'The service does not have this path, for any method.',
   fix:
-    'Compare the path with those of `/openapi.json`. Paths are case-sensitive, carry no version and end without a ' +
+    'Compare the path with those in `/openapi.json`. Paths are case-sensitive, contain no version and do not end with a ' +
     'slash.',
   example: { request: 'GET /api/v1/tasks' },
 });
@@ -129,9 +131,9 @@ export const methodNotAllowed = defineError({
   code: 'method_not_allowed',
   status: 405,
   title: 'Method not allowed',
-  detail: 'This path does not have that method. The header Allow lists those it has.',
+  detail: 'This path does not have that method. The header Allow lists the methods of this path.',
   meaning: 'The path exists, but not with this method.',
-  fix: 'Take a method from the header `Allow` of the answer. A task is changed by PATCH, a shift by PUT.',
+  fix: 'Use a method in the header `Allow` of the response. A task is changed with PATCH, a shift with PUT.',
   example: { request: `PUT /api/tasks/${TASK_ID}` },
 });
 
@@ -139,9 +141,9 @@ export const payloadTooLarge = defineError({
   code: 'payload_too_large',
   status: 413,
   title: 'Payload too large',
-  detail: 'The body is larger than 128 KiB.',
-  meaning: 'No body may have more than 128 KiB, and nothing that the service stores needs as much.',
-  fix: 'Shorten the body. A description has at most 10,000 characters; longer texts belong behind a link.',
+  detail: 'The body is larger than 128 KiB. Send a shorter one.',
+  meaning: 'A body may have at most 128 KiB. No object of the service needs more.',
+  fix: 'Shorten the body. A description has at most 10,000 characters; link to longer texts instead.',
   example: { request: 'POST /api/tasks' },
 });
 
@@ -150,10 +152,7 @@ export const unsupportedMediaType = defineError({
   status: 415,
   title: 'Unsupported media type',
   detail: 'Send the body as application/json; a PATCH also as application/merge-patch+json.',
-  meaning:
-    'The header `Content-Type` is missing or names another format than JSON, or the body is compressed.',
-  fix:
-    'Send `Content-Type: application/json` (for a PATCH `application/merge-patch+json` will do as well), and no ' +
-    '`Content-Encoding`.',
+  meaning: 'The header `Content-Type` is missing or is not JSON, or the body is compressed.',
+  fix: 'Send `Content-Type: application/json` (for a PATCH also `application/merge-patch+json`) and no `Content-Encoding`.',
   example: { request: 'POST /api/tasks' },
 });

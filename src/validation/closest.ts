@@ -1,9 +1,9 @@
-/** Longer words are nobody's slip, and not worth the time. */
+/** Longer words are not compared, to bound the time. */
 const MAX_LENGTH = 64;
 
 /**
- * " Did you mean `startsAt`?", when a known word is close to the one that was given; nothing otherwise. The word
- * that was given is not repeated: it can be anything.
+ * Returns " Did you mean `startsAt`?" if a known word is similar to the given one, and an empty text otherwise. The given
+ * word is not repeated, because it can be any text.
  */
 export function didYouMean(given: unknown, known: readonly string[]): string {
   const word = typeof given === 'string' ? closest(given, known) : undefined;
@@ -11,8 +11,8 @@ export function didYouMean(given: unknown, known: readonly string[]): string {
 }
 
 /**
- * The known word that the given one was meant to be: at most every third letter differs, letter case and the
- * separators of `starts_at` aside. Of equally close ones the first; undefined when none is close.
+ * Finds the known word that is most similar to the given one: at most every third letter differs, ignoring letter case and
+ * separators as in `starts_at`. Of equally similar words it returns the first; undefined when none is similar.
  */
 export function closest(given: string, known: readonly string[]): string | undefined {
   if (given.length > MAX_LENGTH) {
@@ -24,7 +24,7 @@ export function closest(given: string, known: readonly string[]): string | undef
   for (const candidate of known) {
     const letters = plain(candidate);
     const found = distance(word, letters);
-    // A word of which no letter is left is another word.
+    // A distance of a whole word means that no letter matches.
     if (found < bestDistance && found < Math.min(word.length, letters.length)) {
       best = candidate;
       bestDistance = found;
@@ -33,15 +33,15 @@ export function closest(given: string, known: readonly string[]): string | undef
   return best;
 }
 
-/** A leading hyphen means something (`-createdAt`), those between words do not. */
+/** Normalizes a word. A leading hyphen is significant (`-createdAt`), separators between words are not. */
 function plain(word: string): string {
   return word.toLowerCase().replaceAll(/(?<=.)[-_ ]/g, '');
 }
 
 /**
- * How many letters to insert, delete, replace or swap with their neighbour: the Damerau–Levenshtein distance in its
- * restricted form, optimal string alignment (F. Damerau, 1964, https://doi.org/10.1145/363958.363994; the table is
- * that of Wagner and Fischer, 1974, https://doi.org/10.1145/321796.321811).
+ * The number of letters to insert, delete, replace or swap with a neighbour: the restricted Damerau–Levenshtein distance
+ * (optimal string alignment; F. Damerau, 1964, https://doi.org/10.1145/363958.363994; the table is that of Wagner and
+ * Fischer, 1974, https://doi.org/10.1145/321796.321811).
  */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = [];

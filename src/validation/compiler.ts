@@ -12,7 +12,7 @@ import { isCalendarDate, toInstant } from './instant.js';
 import { isCleanText, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
 
-/** Trims a string in place, before its length is counted. */
+/** Trims a string in place before its length is checked, and checks its characters. */
 const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema, place) => {
   const trimmed = text.trim();
   replace(place, trimmed);
@@ -24,7 +24,7 @@ const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema
   return isCleanText(trimmed, kind);
 };
 
-/** Brings a time to UTC in place. */
+/** Converts a time to UTC in place. */
 const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, place) => {
   const utc = toInstant(text);
   replace(place, utc ?? text);
@@ -34,19 +34,19 @@ const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, 
   return utc !== null;
 };
 
-/** Holds `endsAt` after `startsAt`, by 31 days at most. */
+/** Checks that `endsAt` is after `startsAt`, by 31 days at most. */
 const checkPeriod: SchemaValidateFunction = (_on: true, period: { startsAt?: unknown; endsAt?: unknown }) => {
   const [start, end] = [period.startsAt, period.endsAt].map((time) =>
     typeof time === 'string' ? toInstant(time) : null,
   );
   checkPeriod.errors = fault('This must be after `startsAt`, by 31 days at most.', '/endsAt');
-  // A time that is none is reported where it stands.
+  // An invalid time is reported at its own field.
   return !start || !end || (end > start && isWithin(start, end));
 };
 
 /**
- * Reads whole numbers in place, where they are plain digits: Ajv's own coercion takes 0x10, 1e2 and blanks for
- * numbers too. What is left as text is then refused for its type.
+ * Converts digits to integers in place. Ajv's own coercion would also accept 0x10, 1e2 and blanks. A value that remains
+ * text fails the check of its type.
  */
 const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<string, unknown>) => {
   for (const name of names) {
@@ -58,7 +58,7 @@ const readDigits: SchemaValidateFunction = (names: string[], parameters: Record<
   return true;
 };
 
-/** Splits words at their commas, in place. */
+/** Splits a comma-separated list in place. */
 const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _schema, place) => {
   const words = [...new Set(text.split(','))];
   replace(place, words);
@@ -71,17 +71,17 @@ const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _sch
 
 const MAX_PERIOD_MS = 31 * 24 * 60 * 60_000;
 
-/** Microseconds count: the milliseconds decide only when they differ from the bound. */
+/** Compares to the microsecond: the last digits decide when the milliseconds equal the maximum. */
 function isWithin(start: string, end: string): boolean {
   const excessMs = Date.parse(end) - Date.parse(start) - MAX_PERIOD_MS;
   return excessMs < 0 || (excessMs === 0 && end.slice(-4) <= start.slice(-4));
 }
 
 /**
- * Makes the route schemas the validators. Nothing is coerced ("5" is not 5); only in paths and query strings, where
- * everything is text, a whole number is read from its digits.
+ * Compiles the schemas of routes to validators. Bodies are not coerced ("5" is not 5); in paths and query strings digits are
+ * read as integers.
  *
- * @param shared the schemas that others refer to, by `$id`
+ * @param shared the schemas that other schemas refer to, by `$id`
  */
 export function buildValidator(shared: Record<string, unknown>) {
   const ajv = newCompiler();
@@ -89,7 +89,7 @@ export function buildValidator(shared: Record<string, unknown>) {
     ajv.addSchema(schema as AnySchema, id);
   }
   return (definition: unknown): ValidateFunction => {
-    // Fastify passes the part of the message beside the schema; its types know only of the schema.
+    // Fastify also passes the part of the message; its types declare only the schema.
     const { schema, httpPart } = definition as { schema: TObject; httpPart?: string };
     return ajv.compile(httpPart === 'body' ? schema : { ...schema, 'x-digits': integersOf(schema) });
   };
@@ -101,7 +101,7 @@ function integersOf({ properties }: TObject): string[] {
 
 /** The project's own keywords; the building blocks in `schemas.ts` use them. */
 const keywords: FuncKeywordDefinition[] = [
-  // Before the lengths, which count what is left after trimming.
+  // Before the lengths, which are checked after trimming.
   {
     keyword: 'x-text',
     type: 'string',
@@ -127,12 +127,12 @@ function fault(message: string, instancePath?: string) {
 }
 
 function newCompiler(): Ajv {
-  // Verbose: a fault brings the schema it broke, which has the names that would have been right.
+  // Verbose: an error has the schema, which has the valid names.
   const ajv = new Ajv({ allErrors: true, verbose: true, removeAdditional: false, strict: false });
   ajv.addFormat('uuid', isUuid);
   ajv.addFormat('assignee', (text: string) => text === 'me' || text === 'none' || isUuid(text));
   ajv.addFormat('date', isCalendarDate);
-  // Checked by x-instant in requests, true by construction in answers.
+  // Requests are checked by x-instant; responses are always valid.
   ajv.addFormat('date-time', true);
   for (const keyword of keywords) {
     ajv.addKeyword(keyword);

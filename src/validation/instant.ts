@@ -3,9 +3,9 @@ const FIRST_YEAR = 1970;
 const LAST_YEAR = 2199;
 
 /**
- * Reads an RFC 3339 time and writes it in UTC with six fraction digits (further ones are cut), so that two
- * instants compare as text. Null when it is none: a part out of range, a leap second, no offset, or a year
- * outside of 1970–2199, as written or in UTC.
+ * Converts an RFC 3339 time to UTC with six fraction digits (further digits are cut), so that two instants can be compared
+ * as text. Null when the text is invalid: a part out of range, a leap second, no offset, or a year outside of 1970–2199,
+ * as written or in UTC.
  */
 export function toInstant(text: string): string | null {
   const match = RFC_3339.exec(text);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** Whether the text is an IP address, or a network as an address and the length of its prefix. */
+/** Whether the text is an IP address or a network in CIDR notation. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
   const longest = { 4: 32, 6: 128 }[isIP(address)] ?? 0;

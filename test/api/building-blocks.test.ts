@@ -29,7 +29,7 @@ t.test('a decimal number has no more digits than its column, and is written as t
   for (const price of ['1000', '1.234', '01', '-1', '+1', '1.', '.5', '1e2', '1,5', 'NaN', '', '٣']) {
     t.match(
       faultOf({ ...good, price }),
-      /^`\/price`: This must be of another form\. A decimal number such as 12\.50, with at most 3 digits/,
+      /^`\/price`: This has the wrong format\. A decimal number such as 12\.50, with at most 3 digits/,
       price,
     );
   }

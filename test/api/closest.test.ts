@@ -66,7 +66,7 @@ t.test(
     ]);
     const several = await anna.post('/api/tasks', { titel: 'Mow' });
     t.equal(several.body.errors.length, 2);
-    t.equal(several.body.detail, 'The body does not have the expected form. `errors` names each fault.');
+    t.equal(several.body.detail, 'The body does not have the expected form. `errors` lists each fault.');
   },
 );
 
