@@ -1,40 +1,40 @@
 import { type Circumstances, ProblemError, UnexpectedAnswerError } from './errors.js';
 import type { Problem } from './types.js';
 
-/** What came back. */
+/** A response. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** Whether the request is worth sending again: it was too much, or nobody knows what became of it. */
+/** Whether a retry can succeed: the service is overloaded or unavailable, or the first request is still in progress. */
 export function isPassing({ status, text }: Answer): boolean {
   return (
     [429, 502, 503, 504].includes(status) || (status === 409 && text.includes('"idempotency_in_progress"'))
   );
 }
 
-/** Whether the request may have been done although this came back. */
+/** Whether the request may have taken effect although this response is an error. */
 export function isDoubtful({ status }: Answer): boolean {
   return status >= 500;
 }
 
-/** How long the answer asks to wait (RFC 9110, 10.2.3): seconds, or a date. */
+/** The time of Retry-After in milliseconds (RFC 9110, 10.2.3); the header has seconds or a date. */
 export function retryAfterOf({ headers }: Answer): number | undefined {
-  const said = headers.get('retry-after');
-  if (said === null) {
+  const header = headers.get('retry-after');
+  if (header === null) {
     return undefined;
   }
-  const ms = /^\d+$/.test(said) ? Number(said) * 1_000 : Date.parse(said) - Date.now();
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
 }
 
 /**
- * The body of a success.
+ * Returns the body of a success.
  *
- * @throws ProblemError for a refusal
- * @throws UnexpectedAnswerError for what the service does not say
+ * @throws ProblemError for an error of the service
+ * @throws UnexpectedAnswerError for a response that is not from the service
  */
 export function readAnswer(answer: Answer, circumstances: Circumstances): unknown {
   const { status, headers, text } = answer;

@@ -3,24 +3,24 @@ import type { Connection } from './connection.js';
 import { NoAnswerError } from './errors.js';
 import type { PreparedRequest } from './request.js';
 
-/** The longest wait before the second attempt, which doubles with every further one. */
+/** The maximum wait before the second attempt; it doubles with every further attempt. */
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
 
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
 
-/** What was read, and the headers that it came with. */
+/** The body and the headers of a success. */
 export interface Received {
   body: unknown;
   headers: Headers;
 }
 
 /**
- * Sends a request until it has an answer that will not pass by itself.
+ * Sends a request, and repeats it while a retry can succeed.
  *
- * It may be sent again whatever it is: what makes something carries a key, what changes something the version that
- * it changes, and to read or to delete twice is to do it once.
+ * Every operation is safe to repeat: one that creates has an idempotency key, one that changes has the version that it
+ * changes, and reads and deletes are idempotent.
  *
  * @throws ProblemError, UnexpectedAnswerError, NoAnswerError, and the reason of the signal
  */
@@ -43,7 +43,7 @@ export async function attempt(
       continue;
     }
     if (answer?.status === NOT_FOUND && request.method === 'DELETE' && isInDoubt) {
-      // It is gone, most likely by the attempt that got no answer.
+      // An earlier attempt without a response has probably deleted it.
       return { body: undefined, headers: answer.headers };
     }
     const retryAfterMs = answer && retryAfterOf(answer);
@@ -57,7 +57,7 @@ export async function attempt(
   }
 }
 
-/** What the last attempt came to: the answer, or why there is none. */
+/** Returns the success of the last attempt, or throws its error. */
 function settle(
   { name }: PreparedRequest,
   outcome: Answer | Failure,
@@ -69,7 +69,7 @@ function settle(
   return { body: readAnswer(outcome, { request: name, ...circumstances }), headers: outcome.headers };
 }
 
-/** At random, so that those who were refused together do not come back together; never before the service asks. */
+/** Exponential backoff with jitter, on top of Retry-After, so that rejected clients do not all retry at once. */
 function waitBefore(attempts: number, retryAfterMs: number | undefined): number {
   const longest = Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS);
   return (retryAfterMs ?? 0) + Math.random() * longest;
@@ -89,7 +89,7 @@ async function sendOnce(
   const attempt = new AbortController();
   const stop = () => attempt.abort(signal?.reason);
   signal?.addEventListener('abort', stop, { once: true });
-  const timer = setTimeout(() => attempt.abort(new Error(`nothing came within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(() => attempt.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
   const sent = new Headers(headers);
   if (token !== undefined) {
     sent.set('authorization', `Bearer ${token}`);

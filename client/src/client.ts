@@ -8,14 +8,14 @@ export type Resources = { readonly [Name in keyof typeof resources]: ReturnType<
 
 export interface Client extends Resources {
   readonly health: Health;
-  /** The same client in another club. */
+  /** The same client for another club. */
   club(id: string): Client;
 }
 
 /**
- * Makes a client of the Club Management Service.
+ * Creates a client of the Club Management Service.
  *
- * @throws TypeError when baseUrl is no address
+ * @throws TypeError when baseUrl is not a URL
  */
 export function createClient(options: ClientOptions): Client {
   return clientOf(connect(options), options.clubId);

@@ -8,7 +8,7 @@ export interface Clubs {
   current(options?: CallOptions): Promise<ClubDto>;
 }
 
-/** The methods about clubs. */
+/** The methods for clubs. */
 export function clubsOf({ send }: Sender): Clubs {
   return {
     mine: (options) => send('listMyClubs', { ...options }),

@@ -1,34 +1,34 @@
 import { keepToken, type Token, type TokenKeeper } from './token.js';
 
-/** How often, and for how long, a request is tried. */
+/** The limits for retries. */
 export interface Patience {
-  /** How often a request is sent at most. 1 is never again. */
+  /** The maximum number of attempts; 1 for no retry. */
   attempts?: number;
-  /** No new attempt begins later than this after the first. */
+  /** No new attempt starts later than this many milliseconds after the first. */
   withinMs?: number;
 }
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://clubs.example.org`. */
+  /** The URL of the service, such as `https://clubs.example.org`. */
   baseUrl: string | URL;
   token: Token;
-  /** The club that the methods are about; `client.club(id)` leads to another one. */
+  /** The club of the methods; `client.club(id)` returns a client for another club. */
   clubId?: string;
   retry?: Patience;
-  /** How long one attempt may take. */
+  /** The limit for one attempt, in milliseconds. */
   timeoutMs?: number;
-  /** Another fetch than the platform's. */
+  /** Replaces the platform's fetch. */
   fetch?: typeof globalThis.fetch;
-  /** Another way to wait between two attempts. */
+  /** Replaces the wait between two attempts. */
   wait?: Wait;
 }
 
-/** Waits; rejected with the reason of the signal as soon as there is one. */
+/** Waits; rejects with the reason of the signal when it is aborted. */
 export type Wait = (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 
-/** What all requests of a client have in common. */
+/** The settings of all requests of a client. */
 export interface Connection {
-  /** Without a slash at its end. */
+  /** The base URL without a trailing slash. */
   base: string;
   token: TokenKeeper;
   attempts: number;
@@ -45,7 +45,7 @@ const TIMEOUT_MS = 10_000;
 /**
  * Reads the options of a client.
  *
- * @throws TypeError when baseUrl is no address, or has a password in it
+ * @throws TypeError when baseUrl is not a URL, or contains a user or a password
  */
 export function connect({
   baseUrl,
@@ -56,16 +56,16 @@ export function connect({
 }: ClientOptions): Connection {
   const url = new URL(baseUrl);
   if (url.username !== '' || url.password !== '') {
-    throw new TypeError('baseUrl has a user or a password in it: no browser sends such a request.');
+    throw new TypeError('baseUrl contains a user or a password, which browsers do not send. Remove them.');
   }
   return {
-    // Without slashes at its end.
+    // Without trailing slashes.
     base: /^.*[^/]/.exec(`${url.origin}${url.pathname}`)?.[0] ?? '',
     token: keepToken(token),
     attempts: retry.attempts ?? ATTEMPTS,
     withinMs: retry.withinMs ?? WITHIN_MS,
     timeoutMs,
-    // Called by its own name: a browser's fetch refuses to be a method of something else.
+    // A wrapper, because a browser's fetch throws when it is called as a method of another object.
     fetch: own.fetch ?? ((input, init) => fetch(input, init)),
     wait: own.wait ?? wait,
   };

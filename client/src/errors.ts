@@ -1,28 +1,28 @@
 import type { Problem, ProblemCode } from './types.js';
 
-/** What a call came to beside its answer. */
+/** The circumstances of an error. */
 export interface Circumstances {
   /** Method and path of the request. */
   request: string;
-  /** How often it was sent. */
+  /** The number of attempts. */
   attempts: number;
   /**
-   * Whether an earlier attempt ended without an answer, or with one that leaves open what became of it: the
-   * refusal may then be due to the caller's own first attempt.
+   * Whether an earlier attempt may have taken effect: it had no response or a 5xx. The error can then be a consequence of
+   * the caller's own first attempt.
    */
   isDoubtful: boolean;
-  /** How long the service asks to wait, when it does. */
+  /** The time of Retry-After, if the response has it. */
   retryAfterMs: number | undefined;
 }
 
-/** The service refused: `code` says why, `message` what to do. */
+/** An error of the service: `code` says why, `message` what to do. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly code: ProblemCode;
   readonly status: number;
-  /** Names the request in the logs of the service. */
+  /** The id of the request in the logs of the service. */
   readonly requestId: string;
-  /** Every fault of the message; empty when it is about something else. */
+  /** Every fault of the request; empty for other errors. */
   readonly errors: NonNullable<Problem['errors']>;
   readonly request: string;
   readonly attempts: number;
@@ -30,7 +30,7 @@ export class ProblemError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(
-    /** All that was said: `currentVersion`, `allowedTransitions` and the like stand there. */
+    /** The complete problem, with members such as `currentVersion` and `allowedTransitions`. */
     readonly problem: Problem,
     { request, attempts, isDoubtful, retryAfterMs }: Circumstances,
   ) {
@@ -46,7 +46,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Something answered, and it was not the service: a proxy with a page of its own, or another server. */
+/** The response is not from the service, but for example from a proxy or another server. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 
@@ -63,7 +63,7 @@ export class UnexpectedAnswerError extends Error {
   }
 }
 
-/** Nothing answered, or not in time. Whether the request has arrived nobody can say. */
+/** There was no response, or not in time. It is unknown whether the request arrived. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 
@@ -77,7 +77,7 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** Whether it is a refusal, with one of these codes when any are given. */
+/** Whether the error is a ProblemError, with one of these codes if any are given. */
 export function isProblem<Code extends ProblemCode = ProblemCode>(
   error: unknown,
   ...codes: Code[]
@@ -85,7 +85,7 @@ export function isProblem<Code extends ProblemCode = ProblemCode>(
   return error instanceof ProblemError && (codes.length === 0 || codes.includes(error.code as Code));
 }
 
-/** Node says `fetch failed`, and why one level deeper. */
+/** Node.js reports `fetch failed`; the reason is in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) {
     return String(error);

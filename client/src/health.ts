@@ -1,15 +1,15 @@
 import type { Sender } from './send.js';
 import type { Answered, CallOptions } from './types.js';
 
-/** What a watchdog asks; without a token, and never twice. */
+/** The health checks; sent without a token and without retries. */
 export interface Health {
   /** Whether the process answers. */
   live(options?: CallOptions): Promise<Answered<'isAlive'>>;
-  /** Whether it can work; rejected with `service_unavailable`, which says why not. */
+  /** Whether the service is ready; rejects with `service_unavailable`, whose message says why not. */
   ready(options?: CallOptions): Promise<Answered<'isReady'>>;
 }
 
-/** The methods about the process. */
+/** The methods for the health checks. */
 export function healthOf({ send }: Sender): Health {
   return {
     live: (options) => send('isAlive', { ...options }),

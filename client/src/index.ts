@@ -1,4 +1,4 @@
-/** The client of the Club Management Service: all that it gives. */
+/** The client of the Club Management Service: all its exports. */
 export { type Client, createClient } from './client.js';
 export type { ClientOptions, Patience, Wait } from './connection.js';
 export { isProblem, NoAnswerError, ProblemError, UnexpectedAnswerError } from './errors.js';

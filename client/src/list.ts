@@ -1,18 +1,18 @@
-/** A list, read page by page while it is walked through. Nothing is asked before; each walk begins anew. */
+/** A list that is read in pages during iteration. Each iteration starts at the first page; nothing is sent before. */
 export interface List<Item> extends AsyncIterable<Item> {
-  /** Page by page, as they are answered; `limit` in the filter says how long they are. */
+  /** The pages; `limit` in the filter is their maximum length. */
   pages(): AsyncGenerator<Item[], void, undefined>;
-  /** All of it. */
+  /** All items of all pages. */
   toArray(): Promise<Item[]>;
 }
 
-/** A page, and where the next one begins. */
+/** A page, and the cursor of the next one. */
 export interface Page<Item> {
   items: Item[];
   next: string | undefined;
 }
 
-/** A list whose pages are read by cursor; the first has none. */
+/** Creates a list of a function that reads the page at a cursor; the first page has none. */
 export function listOf<Item>(read: (cursor: string | undefined) => Promise<Page<Item>>): List<Item> {
   async function* pages() {
     let cursor: string | undefined;

@@ -5,11 +5,11 @@ import type { CallOptions, MemberDto, MemberFilter } from './types.js';
 export interface Members {
   list(filter?: MemberFilter, options?: CallOptions): List<MemberDto>;
   get(id: string, options?: CallOptions): Promise<MemberDto>;
-  /** You, in this club: your first request makes you a member of it. */
+  /** Your own member in this club. Your first request makes you a member. */
   me(options?: CallOptions): Promise<MemberDto>;
 }
 
-/** The methods about members. */
+/** The methods for members. */
 export function membersOf({ send, list }: Sender): Members {
   return {
     list: (filter = {}, options = {}) => list('listMembers', filter, options),

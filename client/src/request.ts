@@ -1,20 +1,20 @@
 import { routes } from './generated/operations.js';
 import type { OperationId } from './types.js';
 
-/** What a call adds to its operation. */
+/** The arguments of a call. */
 export interface Call {
   id?: string;
   query?: Record<string, unknown>;
   body?: Record<string, unknown>;
-  /** The version that must be the current one, for operations without a body. */
+  /** The version for If-Match, for operations without a body. */
   ifVersion?: number | undefined;
   idempotencyKey?: string;
   signal?: AbortSignal | undefined;
 }
 
-/** A request, the same at every attempt but for the token. */
+/** A request; only the token can differ between its attempts. */
 export interface PreparedRequest {
-  /** For messages: the query string stays out of them, for it may hold names. */
+  /** Method and path for error messages, without the query string, which can contain names of people. */
   name: string;
   method: string;
   url: string;
@@ -23,14 +23,14 @@ export interface PreparedRequest {
   needsToken: boolean;
 }
 
-/** The operations that belong to no club. */
+/** The operations without a club. */
 const CLUBLESS: OperationId[] = ['listMyClubs', 'isAlive', 'isReady'];
 
 /**
- * Makes the request of a call. Everything that makes it safe to send twice is decided here, once.
+ * Prepares the request of a call. Its idempotency key is set here, so that all attempts have the same key.
  *
- * @throws TypeError when the operation needs a club and there is none
- * @throws RangeError when a Date is no time
+ * @throws TypeError when the operation needs a club and none is given
+ * @throws RangeError when a Date is invalid
  */
 export function prepare(
   base: string,
@@ -66,7 +66,7 @@ export function prepare(
   };
 }
 
-/** From getRandomValues: a page that came over plain http has no randomUUID. */
+/** Uses getRandomValues, because randomUUID does not exist in pages that are loaded over plain http. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -83,7 +83,7 @@ function said(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value);
 }
 
-/** JSON would write null for a Date that is none, and null clears. */
+/** JSON.stringify would write null for an invalid Date, and null clears a field; toISOString throws instead. */
 function written(this: Record<string, unknown>, name: string, value: unknown): unknown {
   const given = this[name];
   return given instanceof Date ? given.toISOString() : value;

@@ -6,13 +6,13 @@ import type { Answered, CallOptions, OperationId } from './types.js';
 
 type ItemOf<Id extends OperationId> = Answered<Id> extends (infer Item)[] ? Item : never;
 
-/** How the methods of a client reach the service, for one club. */
+/** Sends operations, for one club. */
 export interface Sender {
   send<Id extends OperationId>(operation: Id, call?: Call): Promise<Answered<Id>>;
   list<Id extends OperationId>(operation: Id, filter: object, options: CallOptions): List<ItemOf<Id>>;
 }
 
-/** Sends operations for a club, or for none. */
+/** Creates the sender of a club, or one without a club. */
 export function senderOf(connection: Connection, clubId: string | undefined): Sender {
   const exchange = async (operation: OperationId, call: Call) =>
     attempt(connection, prepare(connection.base, clubId, operation, call), call.signal);
@@ -28,8 +28,8 @@ export function senderOf(connection: Connection, clubId: string | undefined): Se
 }
 
 /**
- * The cursor of the next page, from the header Link (RFC 8288). Not its whole address: behind a proxy the client may
- * know the service by another path.
+ * The cursor of the next page, from the header Link (RFC 8288). The rest of the URL is not used, because the path of the
+ * service can differ behind a proxy.
  */
 function cursorOf(link: string | null): string | undefined {
   const target = link === null ? undefined : /<([^<>]*)>\s*;\s*rel="?next"?/.exec(link)?.[1];

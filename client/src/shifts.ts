@@ -12,32 +12,32 @@ import type {
 } from './types.js';
 
 /**
- * Whoever changes a shift passes it as it was read, and gets it as it is now. Its version goes with the request: if
- * somebody changed it meanwhile, nothing happens and the call is rejected with `shift_version_conflict`.
+ * The methods that change a shift take it as it was read and return its new state. The request has its version: if the
+ * shift was changed meanwhile, nothing is changed and the call rejects with `shift_version_conflict`.
  */
 export interface Shifts {
   list(filter?: ShiftFilter, options?: CallOptions): List<ShiftListDto>;
   get(id: string, options?: CallOptions): Promise<ShiftDetailDto>;
   create(shift: CreateShiftRequest, options?: MakeOptions): Promise<ShiftDetailDto>;
-  /** Changes what is named and keeps the rest, so it needs the whole shift and no row of a list. */
+  /** Changes the given fields and keeps all others, so it needs the complete shift, not a row of a list. */
   update(
     shift: ShiftDetailDto,
     changes: Partial<CreateShiftRequest>,
     options?: CallOptions,
   ): Promise<ShiftDetailDto>;
-  /** Replaces all of it: what is left out becomes null. */
+  /** Replaces the shift: an optional field that is absent becomes null. */
   replace(shift: Versioned, by: CreateShiftRequest, options?: CallOptions): Promise<ShiftDetailDto>;
-  /** Deletes a shift and its signups, as it was read; with an id alone whatever became of it. */
+  /** Deletes a shift and its signups if its version is unchanged; with an id only, without this check. */
   delete(shift: Versioned | string, options?: CallOptions): Promise<void>;
-  /** Takes one of the free places. */
+  /** Takes a free place. */
   signUp(id: string, options?: MakeOptions): Promise<ShiftSignupDto>;
-  /** Your signup, as `signUp` answered it. */
+  /** Your signup, as `signUp` returned it. */
   mySignup(id: string, options?: CallOptions): Promise<ShiftSignupDto>;
-  /** Gives your place back. */
+  /** Cancels your signup. */
   cancelSignUp(id: string, options?: CallOptions): Promise<void>;
 }
 
-/** The methods about shifts. */
+/** The methods for shifts. */
 export function shiftsOf({ send, list }: Sender): Shifts {
   const replace: Shifts['replace'] = ({ id, version }, by, options) =>
     send('replaceShift', { id, body: { ...by, version }, ...options });
@@ -48,9 +48,9 @@ export function shiftsOf({ send, list }: Sender): Shifts {
     update: async (shift, changes, options) => {
       const { title, startsAt, endsAt, capacity, location, description } = shift;
       if (description === undefined) {
-        // Left out it would be cleared.
+        // PUT would clear an absent description.
         throw new TypeError(
-          'This is a row of a list: read the whole shift with shifts.get(id) to change it.',
+          'This is a row of a list. Read the complete shift with shifts.get(id) to change it.',
         );
       }
       return replace(

@@ -13,26 +13,26 @@ import type {
 } from './types.js';
 
 /**
- * Whoever changes a task passes the task as it was read, and gets it as it is now. Its version goes with the
- * request: if somebody changed it meanwhile, nothing happens and the call is rejected with `task_version_conflict`.
+ * The methods that change a task take it as it was read and return its new state. The request has its version: if the
+ * task was changed meanwhile, nothing is changed and the call rejects with `task_version_conflict`.
  */
 export interface Tasks {
   list(filter?: TaskFilter, options?: CallOptions): List<TaskListDto>;
   get(id: string, options?: CallOptions): Promise<TaskDetailDto>;
   create(task: CreateTaskRequest, options?: MakeOptions): Promise<TaskDetailDto>;
-  /** Changes what is named; null clears. */
+  /** Changes the given fields; null clears a field. */
   update(task: Versioned, changes: TaskChanges, options?: CallOptions): Promise<TaskDetailDto>;
-  /** Takes a step of the workflow; `allowedTransitions` of the task lists those that you may take. */
+  /** Sets the state; `allowedTransitions` of the task lists the states that you may set. */
   move(task: Versioned, state: TaskState, options?: CallOptions): Promise<TaskDetailDto>;
-  /** Makes it yours. */
+  /** Assigns an open task to you. */
   take(task: Versioned, options?: CallOptions): Promise<TaskDetailDto>;
-  /** Gives it to a member. */
+  /** Assigns the task to a member. */
   assign(task: Versioned, memberId: string, options?: CallOptions): Promise<TaskDetailDto>;
-  /** Deletes a task, as it was read; with an id alone whatever became of it. */
+  /** Deletes a task if its version is unchanged; with an id only, without this check. */
   delete(task: Versioned | string, options?: CallOptions): Promise<void>;
 }
 
-/** The methods about tasks. */
+/** The methods for tasks. */
 export function tasksOf({ send, list }: Sender): Tasks {
   const update: Tasks['update'] = ({ id, version }, changes, options) =>
     send('updateTask', { id, body: { ...changes, version }, ...options });

@@ -1,20 +1,20 @@
 /**
- * An access token, or what gets one: asked before the first request and once more when the service refuses the
- * token that it gave. Between the two the client keeps it.
+ * An access token, or a function that gets one. The client calls it before the first request, and again when the service
+ * rejects the token; otherwise it uses the same token.
  */
 export type Token = string | (() => string | Promise<string>);
 
 /** Holds the token of a client. */
 export interface TokenKeeper {
   get(): Promise<string>;
-  /** Forgets a token that was refused; false when there is no way to get another one. */
+  /** Drops a rejected token; returns false when another one cannot be requested. */
   forget(refused: string): boolean;
 }
 
-/** What a header can hold without meaning something else. */
+/** The characters that a token may have in a header. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
-/** Keeps a token for all requests of a client: many that need one at the same moment ask once. */
+/** Keeps a token for all requests of a client; concurrent requests share one call of the function. */
 export function keepToken(token: Token): TokenKeeper {
   if (typeof token === 'string') {
     return { get: async () => checked(token), forget: () => false };
@@ -36,7 +36,7 @@ export function keepToken(token: Token): TokenKeeper {
       return held;
     },
     forget: (refused) => {
-      // Another request may have been refused with the same token, and there is a new one by now.
+      // After another request was rejected with this token, there can be a new one already: keep that.
       if (known === refused) {
         known = undefined;
         held = undefined;
@@ -46,10 +46,12 @@ export function keepToken(token: Token): TokenKeeper {
   };
 }
 
-/** The platform's own error about a bad header would hold the token. */
+/** Checks a token, because the platform's error about an invalid header would contain it. */
 function checked(token: string): string {
   if (typeof token !== 'string' || !SENDABLE.test(token)) {
-    throw new TypeError('The token is empty or has a character that no token has, such as a line break.');
+    throw new TypeError(
+      'The token is empty or has a character that a header does not allow, such as a line break.',
+    );
   }
   return token;
 }

@@ -14,22 +14,22 @@ export type ShiftSignupDto = Schemas['ShiftSignupDto'];
 export type TaskState = TaskDetailDto['state'];
 export type Role = ClubDto['role'];
 
-/** A refusal as it is sent (RFC 9457). */
+/** The body of an error (RFC 9457). */
 export type Problem = Schemas['Problem'];
-/** Every code that a refusal can have. It is what to switch on: a code never changes its meaning. */
+/** Every code of an error. Programs should distinguish errors by it: a code never changes its meaning. */
 export type ProblemCode = Problem['code'];
 
-/** The same, with a Date wherever a time may stand. */
+/** The same fields; a time may be a Date. */
 export type Timed<Fields, Times extends keyof Fields> = {
   [Field in keyof Fields]: Field extends Times ? Fields[Field] | Date : Fields[Field];
 };
 
 export type CreateTaskRequest = Timed<Schemas['CreateTaskRequest'], 'dueAt'>;
-/** What to change of a task: what is absent stays, null clears. The version comes from the task. */
+/** The changes to a task: an absent field keeps its value, null clears it. The version comes from the task. */
 export type TaskChanges = Timed<Omit<Schemas['UpdateTaskRequest'], 'version'>, 'dueAt'>;
 export type CreateShiftRequest = Timed<Schemas['CreateShiftRequest'], 'startsAt' | 'endsAt'>;
 
-/** The query string of a list, but for its cursor. */
+/** The query string of a list without `cursor`. */
 export type Query<Id extends keyof operations> = Omit<
   NonNullable<operations[Id]['parameters']['query']>,
   'cursor'
@@ -42,27 +42,27 @@ export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from
   hasFreeSlots?: true;
 };
 
-/** Something that was read: the version says of which state of it the caller knows. */
+/** An object that was read, with its version. */
 export interface Versioned {
   id: string;
   version: number;
 }
 
-/** What every method takes beside its own. */
+/** The options of every method. */
 export interface CallOptions {
-  /** Ends the call; it is rejected with the reason of the signal. */
+  /** Aborts the call, which then rejects with the reason of the signal. */
   signal?: AbortSignal;
 }
 
-/** What methods take that make something. */
+/** The options of methods that create something. */
 export interface MakeOptions extends CallOptions {
-  /** A key of your own, when the same request may come again after a restart; otherwise the client makes one. */
+  /** Your own key, for a request that you may repeat after a restart; otherwise the client generates one. */
   idempotencyKey?: string;
 }
 
 export type OperationId = keyof typeof routes;
 
-/** The body of an operation's success; undefined where there is none. */
+/** The body of an operation's success; undefined for an operation without one. */
 export type Answered<Id extends OperationId> = operations[Id]['responses'] extends
   | { 200: { content: { 'application/json': infer Body } } }
   | { 201: { content: { 'application/json': infer Body } } }

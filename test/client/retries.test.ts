@@ -162,7 +162,7 @@ t.test('a call ends when its signal says so, and an attempt when it takes too lo
   t.match(await rejection(client.clubs.current()), {
     name: 'NoAnswerError',
     attempts: 2,
-    message: /nothing came within 100 ms/,
+    message: /no response within 100 ms/,
   });
   const reason = new Error('the page was left');
   proxy.judge = () => 'freeze';
