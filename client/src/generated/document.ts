@@ -20,11 +20,11 @@ export interface components {
             /** Format: uuid */
             clubId: string;
             displayName: string;
-            /** @description Null unless it is you, or you are Manager or higher. */
+            /** @description Null, unless it is your own or your role is at least Manager. */
             email: string | null;
             /** @enum {string} */
             role: "Viewer" | "Member" | "Manager" | "Admin";
-            /** @description Null unless it is you, or you are Admin. */
+            /** @description Null, unless it is your own or your role is Admin. */
             externalUserId: string | null;
             /** Format: date-time */
             joinedAt: string;
@@ -168,18 +168,18 @@ export interface components {
             state?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
             version?: number;
         };
-        /** @description A refusal (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
+        /** @description An error (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
         Problem: {
             /**
              * Format: uri-reference
-             * @description The page that says what the code means.
+             * @description The page that explains the code.
              */
             type: string;
-            /** @description The code, in words. */
+            /** @description A short name of the error. */
             title: string;
-            /** @description The status of the answer. */
+            /** @description The HTTP status. */
             status: number;
-            /** @description What to do, in a sentence; for people, and it may change. */
+            /** @description What to do, for people. The text may change. */
             detail: string;
             /**
              * Format: uri-reference
@@ -187,16 +187,16 @@ export interface components {
              */
             instance: string;
             /**
-             * @description What to switch on; it never changes.
+             * @description The error, for programs; it never changes.
              * @enum {string}
              */
             code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "test_user_invalid" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
-             * @description Names this request in the logs of the service.
+             * @description The id of this request in the logs of the service.
              */
             requestId: string;
-            /** @description Every fault of the message, each where it is. */
+            /** @description Every fault of the request, with its place. */
             errors?: {
                 /** @description A JSON Pointer (RFC 6901) into the body. */
                 pointer?: string;
@@ -204,13 +204,13 @@ export interface components {
                 parameter?: string;
                 /** @description The name of a header. */
                 header?: string;
-                /** @description What kind of fault it is. */
+                /** @description The kind of the fault. */
                 code: string;
                 /** @description What is expected there. */
                 detail: string;
             }[];
             /**
-             * @description The least role that may do this.
+             * @description The lowest role that may do this.
              * @enum {string}
              */
             requiredRole?: "Viewer" | "Member" | "Manager" | "Admin";
@@ -233,7 +233,7 @@ export interface components {
             allowedTransitions?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
             /** @description How many members are signed up. */
             signupCount?: number;
-            /** @description The version to read again. */
+            /** @description The current version. Read the object again before you repeat the change. */
             currentVersion?: number;
         };
     };
@@ -253,7 +253,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -275,7 +275,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -309,7 +309,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -329,7 +329,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -345,13 +345,13 @@ export interface operations {
             query?: {
                 /** @description Part of the display name, in any letter case. */
                 q?: string;
-                /** @description Members last seen with this role. */
+                /** @description Members who had this role at their last request. */
                 role?: "Viewer" | "Member" | "Manager" | "Admin";
-                /** @description The order; a leading hyphen turns it around. */
+                /** @description The sort order; a leading hyphen means descending. */
                 sort?: "displayName" | "-displayName" | "joinedAt" | "-joinedAt";
-                /** @description How many rows a page has at most. */
+                /** @description The maximum number of rows of a page. */
                 limit?: number;
-                /** @description Where to go on: from the Link header of the page before. */
+                /** @description The start of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -360,7 +360,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -380,7 +380,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -403,7 +403,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -427,11 +427,11 @@ export interface operations {
                 hasFreeSlots?: "true";
                 /** @description Part of the title, in any letter case. */
                 q?: string;
-                /** @description The order; a leading hyphen turns it around. */
+                /** @description The sort order; a leading hyphen means descending. */
                 sort?: "startsAt" | "-startsAt" | "title" | "-title" | "createdAt" | "-createdAt";
-                /** @description How many rows a page has at most. */
+                /** @description The maximum number of rows of a page. */
                 limit?: number;
-                /** @description Where to go on: from the Link header of the page before. */
+                /** @description The start of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -440,7 +440,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -458,14 +458,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description What to make. */
+        /** @description The object to create. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CreateShiftRequest"];
             };
         };
         responses: {
-            /** @description It is made; the header Location says where. */
+            /** @description Created; the header Location has its path. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -488,7 +488,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -509,14 +509,14 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What it shall be, all of it. */
+        /** @description The complete new state. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateShiftRequest"];
             };
         };
         responses: {
-            /** @description It is as it was sent; the body is all of it. */
+            /** @description Replaced; the body is the new state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -539,7 +539,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. There is no body. */
+            /** @description Deleted. There is no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -560,7 +560,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -588,7 +588,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is made; the header Location says where. */
+            /** @description Created; the header Location has its path. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -611,7 +611,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. There is no body. */
+            /** @description Deleted. There is no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -625,7 +625,7 @@ export interface operations {
             query?: {
                 /** @description Tasks in one of these states. */
                 state?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
-                /** @description Tasks of this member; `me` for your own, `none` for open ones. */
+                /** @description Tasks of this member; `me` for your own, `none` for tasks without an assignee. */
                 assigneeId?: string;
                 /** @description Tasks that are due before this moment. */
                 dueBefore?: string;
@@ -633,11 +633,11 @@ export interface operations {
                 dueAfter?: string;
                 /** @description Part of the title, in any letter case. */
                 q?: string;
-                /** @description The order; a leading hyphen turns it around. */
+                /** @description The sort order; a leading hyphen means descending. */
                 sort?: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt" | "dueAt" | "-dueAt" | "title" | "-title";
-                /** @description How many rows a page has at most. */
+                /** @description The maximum number of rows of a page. */
                 limit?: number;
-                /** @description Where to go on: from the Link header of the page before. */
+                /** @description The start of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -646,7 +646,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -664,14 +664,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description What to make. */
+        /** @description The object to create. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CreateTaskRequest"];
             };
         };
         responses: {
-            /** @description It is made; the header Location says where. */
+            /** @description Created; the header Location has its path. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -694,7 +694,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was asked for. */
+            /** @description Success. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -717,7 +717,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. There is no body. */
+            /** @description Deleted. There is no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -736,7 +736,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What to change of it. */
+        /** @description The fields to change. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateTaskRequest"];
@@ -744,7 +744,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is changed, if there was anything to change; the body is all of it. */
+            /** @description Changed, if the patch differs from the current state; the body is the new state. */
             200: {
                 headers: {
                     [name: string]: unknown;
