@@ -19,7 +19,7 @@ async function isUnavailable(
   t.equal(answer.statusCode, 503, why);
   t.equal(answer.json().code, 'service_unavailable', why);
   t.match(answer.headers['retry-after'], /^[1-9]\d*$/, why);
-  t.equal(gate.knocks(), 0, 'the database is not asked');
+  t.equal(gate.connections(), 0, 'the database is not asked');
 }
 
 t.test('the keys are found by discovery from the issuer', async (t) => {

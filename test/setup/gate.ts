@@ -8,11 +8,11 @@ import { readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { AUDIENCE } from './service.js';
 
-/** The service where a database should be, but only somebody who counts the knocks and opens to none. */
+/** The service where a database should be, but only somebody who counts the connections and opens to none. */
 export interface Gate {
   app: App;
   /** How many connections the service tried to open to its database. */
-  knocks(): number;
+  connections(): number;
   /**
    * Sends a token and answers with the code of the refusal. A token that is believed meets the next check, for
    * the tenant header, so it needs no database to be told from one that is not.
@@ -26,9 +26,9 @@ export async function openGate(
   t: Test,
   { issuer, jwksUrl = '' }: { issuer: string; jwksUrl?: string },
 ): Promise<Gate> {
-  let knocks = 0;
+  let connections = 0;
   const listener = createServer((socket) => {
-    knocks += 1;
+    connections += 1;
     socket.destroy();
   });
   await once(listener.listen(0, '127.0.0.1'), 'listening');
@@ -55,7 +55,7 @@ export async function openGate(
 
   return {
     app,
-    knocks: () => knocks,
+    connections: () => connections,
     code: async (token) => {
       const answer = await app.inject({
         url: '/api/clubs/current',

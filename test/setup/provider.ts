@@ -17,7 +17,7 @@ export interface Provider {
   /** How often each path was fetched. */
   fetches: Map<string, number>;
   /** How often somebody connected, be it to speak HTTP, TLS or nothing. */
-  knocks(): number;
+  connections(): number;
   publicKeys: Record<Algorithm, KeyObject>;
   /** A token. What is given replaces what a good one holds; undefined leaves it out. */
   sign(claims?: Record<string, unknown>, options?: SignOptions): string;
@@ -55,9 +55,9 @@ export async function startProvider(t: Test): Promise<Provider> {
       response.end(JSON.stringify(document ?? {}));
     }
   });
-  let knocks = 0;
+  let connections = 0;
   server.on('connection', () => {
-    knocks += 1;
+    connections += 1;
   });
   const goDown = async () => {
     if (server.listening) {
@@ -85,7 +85,7 @@ export async function startProvider(t: Test): Promise<Provider> {
     url,
     documents,
     fetches,
-    knocks: () => knocks,
+    connections: () => connections,
     publicKeys: {
       RS256: rsa.publicKey,
       PS256: rsa.publicKey,

@@ -46,7 +46,7 @@ export interface TestProxy {
   /** Decides about each new connection: connects it, hangs up, or accepts it and says nothing. */
   greeting: 'connect' | 'hang up' | 'say nothing';
   /** Leads new connections to another server. */
-  aim(url: string): void;
+  setUpstream(url: string): void;
   /** Cuts every connection at once. */
   cut(): void;
   /** Refuses connections from now on, as a server that is down does. */
@@ -141,7 +141,7 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
     },
     judge: () => 'pass',
     greeting: 'connect',
-    aim: (other) => {
+    setUpstream: (other) => {
       target = new URL(other);
     },
     cut,

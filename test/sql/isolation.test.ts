@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
 import { relationsOf } from '../setup/catalog.js';
-import { asAdmin, attempt, fingerprint, makeScene, type Scene, tablesOf } from '../setup/scene.js';
+import { asAdmin, attempt, fingerprint, makeTestbed, type Testbed, tablesOf } from '../setup/testbed.js';
 
-const scene = await makeScene(t);
+const testbed = await makeTestbed(t);
 
 const NO_RIGHT = '42501';
 
@@ -38,7 +38,7 @@ const nobody: Record<string, string[]> = {
   'a role and no club': [`set local app.role = 'Admin'`, `set local app.user_id = 'anna'`],
 };
 
-const granted = new Map((await relationsOf(scene.db)).map((relation) => [relation.name, relation]));
+const granted = new Map((await relationsOf(testbed.db)).map((relation) => [relation.name, relation]));
 
 function rightsOf(name: string): string[] {
   const grants = granted.get(`app.${name}`)?.grants ?? [];
@@ -77,7 +77,7 @@ function intrusion(name: string, floor: string, clubId: string): string {
 }
 
 /** What holds for rows of another club and for who has not said which club is theirs. */
-async function holdsTheFloor(t: Test, { db, api, own, foreign }: Scene): Promise<void> {
+async function holdsTheFloor(t: Test, { db, api, own, foreign }: Testbed): Promise<void> {
   const before = [await fingerprint(db, own.id), await fingerprint(db, foreign.id)];
   for (const table of await tablesOf(db)) {
     const { name, floor } = table;
@@ -108,7 +108,7 @@ async function holdsTheFloor(t: Test, { db, api, own, foreign }: Scene): Promise
 }
 
 t.test('in one’s own club each table allows what it grants, and refuses every other verb', async (t) => {
-  const { db, api, own } = scene;
+  const { db, api, own } = testbed;
   const tables = await tablesOf(db);
   const names = tables.map(({ name }) => name);
   t.ok(Object.keys(RIGHTS).every((name) => names.includes(name)));
@@ -136,12 +136,12 @@ t.test('in one’s own club each table allows what it grants, and refuses every 
 t.test(
   'rows of a foreign club are invisible and untouchable, and nothing works without a club',
   async (t) => {
-    await holdsTheFloor(t, scene);
+    await holdsTheFloor(t, testbed);
   },
 );
 
 t.test('a statement that forgets its WHERE sees and changes the own club alone', async (t) => {
-  const { db, api, own } = scene;
+  const { db, api, own } = testbed;
   for (const { name, floor } of await tablesOf(db)) {
     if (floor !== null && rightsOf(name).includes('select')) {
       const [{ count } = { count: 0 }] = await db.look(
@@ -159,7 +159,7 @@ t.test('a statement that forgets its WHERE sees and changes the own club alone',
 t.test(
   'the floor holds by itself: with every grant and a policy that allows everything, no row leaks',
   async (t) => {
-    const open = await makeScene(t);
+    const open = await makeTestbed(t);
     await open.db.look('grant select, insert, update, delete on all tables in schema app to public');
     for (const { name } of await tablesOf(open.db)) {
       await open.db.look(

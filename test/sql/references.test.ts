@@ -2,13 +2,13 @@ import pg from 'pg';
 import t from 'tap';
 import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime } from '../setup/runtime.js';
-import { asAdmin, attempt, makeScene, within } from '../setup/scene.js';
+import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
 
 const MISSING = '99999999-9999-4999-8999-999999999999';
-const scene = await makeScene(t);
+const testbed = await makeTestbed(t);
 
 t.test('a reference into a foreign club fails exactly like one to nothing', async (t) => {
-  const { db, api, own, foreign } = scene;
+  const { db, api, own, foreign } = testbed;
   const same = async (
     statement: (id: string) => string,
     foreignId: string,
@@ -65,7 +65,7 @@ t.test('a reference into a foreign club fails exactly like one to nothing', asyn
 t.test(
   'who is asking is never guessed: the accessors raise when it is unset, emptied or of an earlier transaction',
   async (t) => {
-    const { api, own } = scene;
+    const { api, own } = testbed;
     const set = (name: string, value: string) => `set local app.${name} = '${value}'`;
     for (const [name, value] of Object.entries({
       tenant_id: own.id,
@@ -88,7 +88,7 @@ t.test(
 );
 
 t.test('a statement that enters a club sees the member that it enters as, or enters as nobody', async (t) => {
-  const { db, own } = scene;
+  const { db, own } = testbed;
   const gate = new pg.Client(db.adminUrl);
   await gate.connect();
   t.teardown(() => gate.end());

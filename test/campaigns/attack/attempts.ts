@@ -3,7 +3,7 @@ import { fit, MISSING } from '../../setup/endpoints.js';
 import { statusOf } from '../../setup/errors.js';
 import type { Method } from '../../setup/service.js';
 import { type CanaryClub, kindOf } from './clubs.js';
-import { type Identity, isInClub, refusalAtDoor, type Tenant } from './identities.js';
+import { accessErrorOf, type Identity, isInClub, type Tenant } from './identities.js';
 import type { Operation } from './operations.js';
 
 export interface Attempt {
@@ -46,7 +46,7 @@ export function attemptsAt(
   const { method, path, answer } = operation;
   const { own, other } = clubs;
   const body = fit(operation.body, own.rows);
-  const door = refusalAtDoor(operation, identity, tenant);
+  const accessError = accessErrorOf(operation, identity, tenant);
   const hasId = path.includes('{id}');
   const at = (id: string, query = '') => `${path.replace('{id}', id)}${query}`;
   const attempts: Attempt[] = [];
@@ -58,7 +58,7 @@ export function attemptsAt(
       tenant,
       method,
       variants: variants.map((variant) => ({ ...(body === undefined ? {} : { body }), ...variant })),
-      expected: door === undefined ? expected : [door],
+      expected: accessError === undefined ? expected : [accessError],
       ...all,
     });
 
@@ -77,7 +77,7 @@ export function attemptsAt(
       tryOut('a malformed id', [{ path: at(id) }], ['invalid_parameter']);
     }
     // What the role suffices for would change the rows, so only reading is tried then. A row may be its member's alone.
-    if (door !== undefined || method === 'GET') {
+    if (accessError !== undefined || method === 'GET') {
       tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200, answer]);
     }
   } else {
@@ -145,7 +145,7 @@ export function attemptsAt(
     tryOut('another club’s key', keyed, [answer, 'idempotency_key_reused']);
   }
   if (method === 'GET') {
-    const refusal = door ?? answer;
+    const refusal = accessError ?? answer;
     const status = typeof refusal === 'number' ? refusal : statusOf(refusal);
     const heads = (hasId ? strangers : ['']).map((id) => ({ path: at(id) }));
     tryOut('HEAD', heads, [], { method: 'HEAD', expected: [status] });
@@ -161,7 +161,7 @@ export function clubsOf(tenant: Tenant, north: CanaryClub, south: CanaryClub) {
 /** Whether the caller may see a word: what is in the club they were let into, or on the front of theirs. */
 export function mayShow(attempt: Attempt, club: CanaryClub, word: string): boolean {
   const { operation, identity, tenant } = attempt;
-  if (refusalAtDoor(operation, identity, tenant) !== undefined) {
+  if (accessErrorOf(operation, identity, tenant) !== undefined) {
     return false;
   }
   const role = identity.roles.get(club.id);

@@ -5,7 +5,7 @@ import type { Method, TestService } from '../../setup/service.js';
 import { Random } from '../model/random.js';
 
 /** One request of a pair: `id` is of `ids`, mostly rows of south, or of nobody. */
-export interface Door {
+export interface Probe {
   title: string;
   method: Method;
   ids: string[];
@@ -21,9 +21,9 @@ export interface Times {
   missing: number[];
 }
 
-/** Measures a door so often with either, after some times that are not counted; tells of each answer. */
+/** Measures a probe so often with either, after some times that are not counted; tells of each answer. */
 export type Clock = (
-  door: Door,
+  probe: Probe,
   samples: number,
   judge: (code: string, status: number) => void,
 ) => Promise<Times>;
@@ -44,7 +44,7 @@ export async function startClock(
 
   /** Sends a request over the one connection; answers with the time until its answer was whole, and its code. */
   function time(
-    { method, path, body, tenant }: Door,
+    { method, path, body, tenant }: Probe,
     id: string,
   ): Promise<{ ns: number; code: string; status: number }> {
     const content = body === undefined ? undefined : JSON.stringify(body(id));
@@ -73,23 +73,23 @@ export async function startClock(
     });
   }
 
-  return async (door, samples, judge) => {
+  return async (probe, samples, judge) => {
     const there: number[] = [];
     const missing: number[] = [];
-    const knock = async (ids: string[], times: number[]) => {
-      const { ns, code, status } = await time(door, random.pick(ids));
+    const measure = async (ids: string[], times: number[]) => {
+      const { ns, code, status } = await time(probe, random.pick(ids));
       times.push(ns);
       judge(code, status);
     };
     const pairs = [
-      [door.ids, there],
-      [door.ids.map(beside), missing],
+      [probe.ids, there],
+      [probe.ids.map(beside), missing],
     ] as const;
     for (let turn = -warm; turn < samples; turn += 1) {
       // Both in turn, so that whatever changes meanwhile changes for both; and in random order, so that neither is
       // always the one behind the other.
       for (const [ids, times] of random.isTrue(0.5) ? pairs : [...pairs].reverse()) {
-        await knock(ids, turn < 0 ? [] : times);
+        await measure(ids, turn < 0 ? [] : times);
       }
     }
     return { there, missing };

@@ -1,8 +1,8 @@
 /** Clubs whose every text is a canary: wherever one of its words is seen, it is known whose it is. */
 import type { TestDatabase } from '../../setup/database.js';
 import { fit, makers, SHIFT, textsOf } from '../../setup/endpoints.js';
-import { tablesOf } from '../../setup/scene.js';
 import type { TestService } from '../../setup/service.js';
+import { tablesOf } from '../../setup/testbed.js';
 
 export interface CanaryClub {
   id: string;
@@ -27,7 +27,7 @@ export function kindOf(path: string): string {
   return /^\/api\/([\w-]+)s(\/|$)/.exec(path)?.[1] ?? '';
 }
 
-export async function furnish(service: TestService, name: string): Promise<CanaryClub> {
+export async function seedClub(service: TestService, name: string): Promise<CanaryClub> {
   const canary = (place: string) => `${place}-of-${name}-q7x`;
   const id = await service.db.makeClub(canary('front'));
   const [inside, mail, subject, key] = ['inside', 'mail', 'subject', 'key'].map(canary) as [

@@ -3,19 +3,19 @@ import { likeness } from '../../setup/likeness.js';
 import { type Answer, startService } from '../../setup/service.js';
 import { Random } from '../model/random.js';
 import { type Attempt, attemptsAt, clubsOf, mayShow, type Variant } from './attempts.js';
-import { furnish, rowsOf, shownOf, silentColumns } from './clubs.js';
+import { rowsOf, seedClub, shownOf, silentColumns } from './clubs.js';
 import { attackCursors } from './cursors.js';
-import { gather, headersOf, tenantsOf } from './identities.js';
+import { headersOf, makeIdentities, tenantsOf } from './identities.js';
 import { eachOf, operationsOf } from './operations.js';
 import { attackSpellings } from './spellings.js';
 import { attack, isWhole, type Tally } from './tally.js';
 
 t.setTimeout(600_000);
 const service = await startService(t);
-const north = await furnish(service, 'north');
-const south = await furnish(service, 'south');
+const north = await seedClub(service, 'north');
+const south = await seedClub(service, 'south');
 const operations = operationsOf(service.app);
-const identities = await gather(service, north, south);
+const identities = await makeIdentities(service, north, south);
 const before = { north: await rowsOf(service.db, north.id), south: await rowsOf(service.db, south.id) };
 
 const codeOf = ({ status, body }: Answer) => (status < 400 ? status : (body?.code ?? status));

@@ -20,7 +20,7 @@ export interface Tenant {
 }
 
 /** Everybody: north's people of each role, south's, somebody of both, somebody of neither, and nobodies. */
-export async function gather(
+export async function makeIdentities(
   service: TestService,
   north: CanaryClub,
   south: CanaryClub,
@@ -62,7 +62,7 @@ export const tenantsOf = (north: CanaryClub, south: CanaryClub): Tenant[] => [
 export const isInClub = ({ headers }: Operation): boolean => headers.includes('X-Tenant-Id');
 
 /** The code of the refusal at the door; undefined for who is let in. */
-export function refusalAtDoor(
+export function accessErrorOf(
   operation: Operation,
   { refusal, roles }: Identity,
   { name, value }: Tenant,

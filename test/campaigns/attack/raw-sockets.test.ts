@@ -7,7 +7,7 @@ import { startService } from '../../setup/service.js';
 import { isRecord } from './secrets.js';
 import { attack, isWhole } from './tally.js';
 import { type Bytes, keepMessage, keptMessage, messages } from './wild/bytes.js';
-import { hunt } from './wild/hunt.js';
+import { fuzz } from './wild/fuzz.js';
 import type { Complaint } from './wild/judge.js';
 
 const MESSAGES = isWhole ? 20_000 : 3_000;
@@ -105,8 +105,8 @@ t.test('a broken message is refused or cut off, and nobody behind it is read as 
       tally.tried += 1;
       return attempt(message);
     };
-    const finds = await hunt(messages(senders), judged, MESSAGES, seed, { inFlight: IN_FLIGHT });
-    for (const { count, what, item, ...where } of finds) {
+    const counterexamples = await fuzz(messages(senders), judged, MESSAGES, seed, { inFlight: IN_FLIGHT });
+    for (const { count, what, item, ...where } of counterexamples) {
       const file = keepMessage(senders, item, { what, ...where });
       tally[count].push(`${what}, ${shown(item)}, kept in ${file}`);
     }
@@ -125,8 +125,8 @@ t.test('what is reported is small, and can be sent again', async (t) => {
   const isPlanted = ({ bytes }: Bytes) => bytes.includes('xchunked');
   const judged = async (message: Bytes): Promise<Complaint | undefined> =>
     isPlanted(message) ? { count: 'through', what: 'planted' } : undefined;
-  const [find] = await hunt(messages(senders), judged, 4_000, 5, { most: 1 });
-  const message = find?.item as Bytes;
+  const [counterexample] = await fuzz(messages(senders), judged, 4_000, 5, { most: 1 });
+  const message = counterexample?.item as Bytes;
   t.ok(isPlanted(message));
   t.same([message.cuts, message.who], [[], []], 'in one piece, and nothing before it');
   const file = keepMessage(senders, message, { seed: 5 });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { SHIFT } from '../../setup/endpoints.js';
 import { startService } from '../../setup/service.js';
-import { type Door, startClock } from './clock.js';
+import { type Probe, startClock } from './clock.js';
 import { apart, rank } from './rank.js';
 import { attack, isWhole } from './tally.js';
 
@@ -27,7 +27,7 @@ const anna = await admin.north.memberId();
 const authorization = `Bearer ${await service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } })}`;
 const measure = await startClock(t, service, { authorization, club: north, warm: WARM });
 
-const doors: Door[] = [
+const probes: Probe[] = [
   { title: 'GET a task', method: 'GET', ids: ids.task, path: (id) => `/api/tasks/${id}`, code: 'task_not_found' },
   { title: 'GET a shift', method: 'GET', ids: ids.shift, path: (id) => `/api/shifts/${id}`, code: 'shift_not_found' },
   { title: 'GET a member', method: 'GET', ids: ids.member, path: (id) => `/api/members/${id}`, code: 'member_not_found' },
@@ -65,7 +65,7 @@ const doors: Door[] = [
     tenant: (id) => id,
     code: 'tenant_forbidden',
   },
-]; // biome-ignore format: a door each
+]; // biome-ignore format: a probe each
 
 t.test('the rank test says 0.5 of what is alike, and how far apart the rest is', async (t) => {
   // The race of Mann and Whitney's test as textbooks tell it: of 36 pairs a hare is behind in 11.
@@ -82,23 +82,23 @@ t.test('the rank test says 0.5 of what is alike, and how far apart the rest is',
 });
 
 t.test('another club’s ids are not told from nobody’s by the time it takes to refuse them', (t) =>
-  attack(t, 'timing', 2 * SAMPLES * doors.length, async (tally) => {
-    for (const door of doors) {
+  attack(t, 'timing', 2 * SAMPLES * probes.length, async (tally) => {
+    for (const probe of probes) {
       const look = async () => {
-        const { there, missing } = await measure(door, SAMPLES, (code, status) => {
+        const { there, missing } = await measure(probe, SAMPLES, (code, status) => {
           tally.tried += 1;
-          if (code !== door.code) {
-            (status >= 500 ? tally.serverErrors : tally.through).push(`${door.title}: ${status} ${code}`);
+          if (code !== probe.code) {
+            (status >= 500 ? tally.serverErrors : tally.through).push(`${probe.title}: ${status} ${code}`);
           }
         });
         const found = apart(there, missing);
-        t.comment(`${door.title}: ${found.said}`);
+        t.comment(`${probe.title}: ${found.said}`);
         return found;
       };
       const { by, said } = await look();
       // What is in the code is there again, in the same direction; what only this machine did at that moment is not.
       if (by !== 0 && (await look()).by * by > 0) {
-        tally.leaks.push(`${door.title}: ${said}`);
+        tally.leaks.push(`${probe.title}: ${said}`);
       }
     }
   }),
@@ -110,10 +110,10 @@ t.test('what takes longer is told apart: rows that may be read, and a twentieth 
     await admin.north.post('/api/tasks', { title: 'Mow', assigneeId: anna });
   }
   const path = (id: string) => `/api/tasks?limit=200&assigneeId=${id}`;
-  const door: Door = { title: '', method: 'GET', ids: [anna], path, code: '' };
+  const probe: Probe = { title: '', method: 'GET', ids: [anna], path, code: '' };
   // A hundred samples are too few for so little.
   const samples = Math.max(SAMPLES, 500);
-  const { there, missing } = await measure(door, samples, () => {});
+  const { there, missing } = await measure(probe, samples, () => {});
   const read = apart(there, missing);
   t.comment(`own tasks: ${read.said}`);
   t.ok(read.by > 0, `own tasks and nobody’s: ${read.said}`);

@@ -56,7 +56,7 @@ t.test('no bad token gets anything: not through, no fault, not a word of it back
       }
     }
   });
-  t.equal(attacker.knocks(), 0, 'nobody goes where a token says');
+  t.equal(attacker.connections(), 0, 'nobody goes where a token says');
   t.same(
     target.database.connections,
     { opened: 0, lost: 0 },
@@ -103,7 +103,7 @@ t.test('what the issuer adds to a header, and means nothing here, changes nothin
     t.equal(await code(provider.sign({}, { header })), BELIEVED, JSON.stringify(header));
   }
   t.equal(await code(provider.sign({ pad: 'a'.repeat(8_000) })), BELIEVED, 'a long token');
-  t.equal(attacker.knocks(), 0);
+  t.equal(attacker.connections(), 0);
 });
 
 t.test(
@@ -169,9 +169,9 @@ t.test('the attack notices a service that believes what it should not', async (t
       weakness,
     );
   }
-  const [before, secure] = [attacker.knocks(), attacker.url.replace('http', 'https')];
+  const [before, secure] = [attacker.connections(), attacker.url.replace('http', 'https')];
   await fetch(secure).catch(() => {});
-  t.equal(attacker.knocks(), before + 1, 'and who goes where a token says, by TLS as well');
+  t.equal(attacker.connections(), before + 1, 'and who goes where a token says, by TLS as well');
   t.ok(
     holdsPartOf(`log ${target.admin().slice(40, 60)}`, target.admin()),
     'and a part of a token where it must not be',

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
+import { probeRecovery, readFinalState, untilIdle } from './final-state.js';
 import type { History, Kind, Operation } from './history.js';
 import { join, type Member } from './member.js';
-import { probeRecovery, readRemains, untilCalm } from './remains.js';
-import type { Stage } from './stage.js';
+import type { Testbed } from './testbed.js';
 import { randomOf } from './wire.js';
 import { type Board, work } from './work.js';
 
@@ -49,11 +49,11 @@ export interface Plan {
   /** How long clients go on in peace after the last fault. */
   peaceMs?: number;
   /** Does harm until it is over, and heals everything before it returns. */
-  nemesis(stage: Stage, isOver: () => boolean, random: () => number): Promise<void>;
+  nemesis(testbed: Testbed, isOver: () => boolean, random: () => number): Promise<void>;
 }
 
 /** Runs clients and the nemesis against each other, and writes down all that came of it. */
-export async function runCampaign(stage: Stage, plan: Plan): Promise<History> {
+export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History> {
   const {
     seed,
     durationMs,
@@ -64,44 +64,44 @@ export async function runCampaign(stage: Stage, plan: Plan): Promise<History> {
   } = plan;
   const operations: Operation[] = [];
   const members = await Promise.all(
-    stage.clubs.flatMap((club, place) =>
+    testbed.clubs.flatMap((club, place) =>
       PEOPLE.map(([subject, role], person) =>
-        join(stage, club, subject, role, operations, { seed: seed + place * 100 + person + 1, patienceMs }),
+        join(testbed, club, subject, role, operations, { seed: seed + place * 100 + person + 1, patienceMs }),
       ),
     ),
   );
-  const began = stage.now();
-  const isOver = () => stage.now() - began > durationMs;
+  const began = testbed.now();
+  const isOver = () => testbed.now() - began > durationMs;
   let end = Number.POSITIVE_INFINITY;
   const boards = new Map(
-    stage.clubs.map((club): [string, Board] => [
+    testbed.clubs.map((club): [string, Board] => [
       club.id,
-      { tasks: [], shifts: [], count: 0, end: () => stage.now() > end + LAST_TRIES_MS },
+      { tasks: [], shifts: [], count: 0, end: () => testbed.now() > end + LAST_TRIES_MS },
     ]),
   );
   const live = async (member: Member) => {
     const board = boards.get(member.club.id) as Board;
-    while (stage.now() < end) {
+    while (testbed.now() < end) {
       await work(member, board, choose(habits, member.random()));
       await sleep(member.random() * restMs);
     }
     member.leave();
   };
   const lives = members.map(live);
-  await plan.nemesis(stage, isOver, randomOf(seed));
-  end = stage.now() + peaceMs;
+  await plan.nemesis(testbed, isOver, randomOf(seed));
+  end = testbed.now() + peaceMs;
   await Promise.all(lives);
-  await untilCalm(stage);
-  const remains = await readRemains(stage);
-  const recovery = await probeRecovery(stage);
+  await untilIdle(testbed);
+  const finalState = await readFinalState(testbed);
+  const recovery = await probeRecovery(testbed);
   return {
     seed,
-    clubs: stage.clubs.map(({ canary }) => canary),
+    clubs: testbed.clubs.map(({ canary }) => canary),
     operations,
-    faults: stage.faults,
-    crashes: [...stage.service.crashes],
-    failedDeploys: stage.failedDeploys,
-    remains,
+    faults: testbed.faults,
+    crashes: [...testbed.service.crashes],
+    failedDeploys: testbed.failedDeploys,
+    finalState,
     recovery,
   };
 }

@@ -5,9 +5,9 @@ import { check } from './checker/index.js';
 import { isClean, outcomes, sumUp, type Verdict } from './checker/verdict.js';
 import { copyProgram } from './defects/defect.js';
 import { type History, loadHistory, saveHistory } from './history.js';
-import { rage } from './nemesis.js';
+import { injectFaults } from './nemesis.js';
 import { startVictim } from './postgres.js';
-import { setStage } from './stage.js';
+import { startTestbed } from './testbed.js';
 
 // In `make test` a short storm; `make chaos` says how long.
 const seconds = Number(process.env.DURATION || 30);
@@ -35,12 +35,12 @@ if (kept !== undefined) {
 } else {
   t.test('whatever dies, nothing acknowledged is lost, doubled, overfull or foreign', async (t) => {
     t.comment(`chaos seed: ${seed}`);
-    const stage = await setStage(t, await startVictim(t), { program: await copyProgram('campaign') });
-    const history = await runCampaign(stage, { seed, durationMs: seconds * 1_000, nemesis: rage });
+    const testbed = await startTestbed(t, await startVictim(t), { program: await copyProgram('campaign') });
+    const history = await runCampaign(testbed, { seed, durationMs: seconds * 1_000, nemesis: injectFaults });
     const verdict = judge(history);
     t.comment(`what came of it: ${outcomes(history)}`);
     t.same(proofs(verdict), []);
-    t.same(stage.service.bugs, []);
+    t.same(testbed.service.bugs, []);
     t.ok(history.faults.length > seconds / 5 && history.operations.length > seconds * 20, 'it was a storm');
     if (!isClean(verdict)) {
       const path = `.data/chaos/history-${seed}.json`;

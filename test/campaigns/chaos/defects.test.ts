@@ -2,13 +2,13 @@ import t, { type Test } from 'tap';
 import { type Habits, runCampaign } from './campaign.js';
 import { check } from './checker/index.js';
 import type { Verdict } from './checker/verdict.js';
-import type { Aim } from './defects/aims.js';
 import { copyProgram, type Defect } from './defects/defect.js';
 import { ofDatabase } from './defects/of-database.js';
 import { ofProgram } from './defects/of-program.js';
+import type { Scenario } from './defects/scenarios.js';
 import { groupBy } from './history.js';
 import { startVictim } from './postgres.js';
-import { setStage } from './stage.js';
+import { startTestbed } from './testbed.js';
 
 // A checker that charges nothing may be blind. `make chaos` plants all of them, `make test` one of each sort.
 const all = [...ofDatabase, ...ofProgram];
@@ -21,19 +21,19 @@ t.setTimeout(defects.length * 40_000 + 60_000);
 const victim = await startVictim(t);
 
 /** Runs the service, with the defect or without, under faults that go for it. */
-async function judge(t: Test, aim: Aim, habits: Habits, defect?: Defect): Promise<Verdict> {
+async function judge(t: Test, scenario: Scenario, habits: Habits, defect?: Defect): Promise<Verdict> {
   const { patches, sql } = defect ?? {};
-  const stage = await setStage(t, victim, {
+  const testbed = await startTestbed(t, victim, {
     program: await copyProgram(defect === undefined ? 'sound' : String(all.indexOf(defect)), patches),
-    prepare: [aim.sql, sql].join(';'),
+    prepare: [scenario.sql, sql].join(';'),
   });
-  return check(await runCampaign(stage, { seed: 1, habits, peaceMs: 300, ...aim }));
+  return check(await runCampaign(testbed, { seed: 1, habits, peaceMs: 300, ...scenario }));
 }
 
 let caught = 0;
 for (const defect of defects) {
   t.test(`it is seen when ${defect.name}`, async (t) => {
-    const verdict = await judge(t, defect.aim, defect.habits, defect);
+    const verdict = await judge(t, defect.scenario, defect.habits, defect);
     const proofs = verdict[defect.charge];
     caught += proofs.length > 0 ? 1 : 0;
     const counts = Object.entries(verdict).map(([charge, { length }]) => `${charge} ${length}`);
@@ -42,11 +42,11 @@ for (const defect of defects) {
   });
 }
 
-for (const [name, [first]] of groupBy(defects, ({ aim }) => aim.name)) {
+for (const [name, [first]] of groupBy(defects, ({ scenario }) => scenario.name)) {
   t.test(`a sound service bears it: ${name}`, async (t) => {
-    const { aim, habits } = first as Defect;
+    const { scenario, habits } = first as Defect;
     t.same(
-      Object.entries(await judge(t, aim, habits)).filter(([, proofs]) => proofs.length > 0),
+      Object.entries(await judge(t, scenario, habits)).filter(([, proofs]) => proofs.length > 0),
       [],
     );
   });

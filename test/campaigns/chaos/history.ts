@@ -70,7 +70,7 @@ export interface Fault {
 }
 
 /** A row of the database at the end, as the superuser reads it. */
-export interface Remnant extends Row {
+export interface FinalRow extends Row {
   club: string;
   marker: string | null;
   /** Clubs whose texts or rows it holds or refers to, other than its own. */
@@ -78,9 +78,9 @@ export interface Remnant extends Row {
 }
 
 /** The whole of the database at the end. */
-export interface Remains {
-  tasks: Remnant[];
-  shifts: Remnant[];
+export interface FinalState {
+  tasks: FinalRow[];
+  shifts: FinalRow[];
   signups: { shift: string; member: string }[];
   /** Other rows that hold something of another club, in words. */
   strangers: string[];
@@ -109,7 +109,7 @@ export interface History {
   crashes: string[];
   /** Deploys that did not come through, in words. */
   failedDeploys: string[];
-  remains: Remains;
+  finalState: FinalState;
   recovery: Recovery;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
 import { isUnknown, type Operation, type Row } from './history.js';
-import type { Club, Stage } from './stage.js';
+import type { Club, Testbed } from './testbed.js';
 import { type Ask, openWire, randomOf } from './wire.js';
 
 /** Somebody in a club, whose requests come one after another and are all written down. */
@@ -38,16 +38,16 @@ export function strangersIn(text: string, canary: string): string[] {
 
 /** Joins the club: the first request makes the member, before anything goes wrong. */
 export async function join(
-  stage: Stage,
+  testbed: Testbed,
   club: Club,
   subject: string,
   role: Role,
   notes: Operation[],
   { seed, patienceMs }: { seed: number; patienceMs: number },
 ): Promise<Member> {
-  const { ask, close } = openWire(stage.front.url, patienceMs);
+  const { ask, close } = openWire(testbed.front.url, patienceMs);
   const headers = {
-    authorization: `Bearer ${await stage.token(club, subject, role)}`,
+    authorization: `Bearer ${await testbed.token(club, subject, role)}`,
     'x-tenant-id': club.id,
   };
   const id = await ownId(ask, headers);
@@ -58,7 +58,7 @@ export async function join(
     random: randomOf(seed),
     leave: close,
     act: async ({ method, path, body, ...about }) => {
-      const called = stage.now();
+      const called = testbed.now();
       const key = about.key === undefined ? {} : { 'idempotency-key': about.key };
       const heard = await ask(method, path, { ...headers, ...key }, body);
       const operation: Operation = {
@@ -66,7 +66,7 @@ export async function join(
         club: club.canary,
         member: id,
         called,
-        returned: stage.now(),
+        returned: testbed.now(),
         ...('failure' in heard
           ? { status: null, failure: heard.failure, rows: [], strangers: [] }
           : {

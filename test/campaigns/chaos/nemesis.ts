@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asksFor } from '../../setup/protocol.js';
 import type { Message, TestProxy, Verdict } from '../../setup/proxy.js';
 import { OPERATORS } from './operators.js';
-import { BACKENDS, type Stage } from './stage.js';
+import { BACKENDS, type Testbed } from './testbed.js';
 
 /** One way to do harm, healed when it returns. */
-export type Harm = (stage: Stage, random: () => number) => Promise<void>;
+export type Harm = (testbed: Testbed, random: () => number) => Promise<void>;
 
-async function someBackends({ look }: Stage, random: () => number): Promise<number[]> {
+async function someBackends({ look }: Testbed, random: () => number): Promise<number[]> {
   const pids = (await look(`select pid ${BACKENDS}`)).map(({ pid }) => pid as number);
   return random() < 0.3 ? pids : pids.slice(0, 1 + Math.floor(random() * 2));
 }
 
 /** Breaks a connection, or what it says, at the messages that fit, with some probability. */
 export function cutAt(
-  stage: Stage,
+  testbed: Testbed,
   proxy: TestProxy,
   fits: (message: Message) => boolean,
   verdict: Verdict,
@@ -26,17 +26,17 @@ export function cutAt(
     if (!fits(message) || random() >= chance) {
       return 'pass';
     }
-    stage.faults.push({
+    testbed.faults.push({
       kind: `${verdict} ${message.from} ${message.type}`,
-      from: stage.now(),
-      to: stage.now(),
+      from: testbed.now(),
+      to: testbed.now(),
     });
     return verdict;
   };
 }
 
 /** Lets everything through again. */
-export function heal({ front, back }: Stage): void {
+export function heal({ front, back }: Testbed): void {
   for (const proxy of [front, back]) {
     proxy.judge = () => {
       proxy.log.length = 0;
@@ -52,36 +52,36 @@ export const isCommitted = ({ from, type, text }: Message) =>
 
 const storm =
   (side: 'front' | 'back', fits: (message: Message) => boolean, verdict: Verdict, chance: number): Harm =>
-  async (stage, random) => {
-    cutAt(stage, stage[side], fits, verdict, chance, random);
+  async (testbed, random) => {
+    cutAt(testbed, testbed[side], fits, verdict, chance, random);
     await sleep(300 + random() * 900);
-    heal(stage);
+    heal(testbed);
   };
 
 const restartPostgres =
   (signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Harm =>
   async ({ victim, back, database }) => {
     await victim.restart(signal);
-    back.aim(victim.urls(database).api);
+    back.setUpstream(victim.urls(database).api);
   };
 
 const everything = () => true;
 
 /** Every way to do harm, by name. */
 export const HARMS: Record<string, Harm> = {
-  'backends terminated': async (stage, random) => {
+  'backends terminated': async (testbed, random) => {
     for (let kills = 0; kills < 5; kills += 1) {
-      const pids = await someBackends(stage, random);
-      await stage.look('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids]);
+      const pids = await someBackends(testbed, random);
+      await testbed.look('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids]);
       await sleep(random() * 80);
     }
   },
-  'a backend killed, so PostgreSQL recovers': async (stage, random) => {
-    for (const pid of (await someBackends(stage, random)).slice(0, 1)) {
+  'a backend killed, so PostgreSQL recovers': async (testbed, random) => {
+    for (const pid of (await someBackends(testbed, random)).slice(0, 1)) {
       process.kill(pid, 'SIGKILL');
     }
     await sleep(50);
-    await stage.victim.untilAccepting();
+    await testbed.victim.untilAccepting();
   },
   'PostgreSQL killed': restartPostgres('SIGKILL'),
   'PostgreSQL stopped immediately': restartPostgres('SIGQUIT'),
@@ -97,8 +97,8 @@ export const HARMS: Record<string, Harm> = {
     await sleep(100 + random() * 1_500);
     service.resume();
   },
-  'backends frozen': async (stage, random) => {
-    const pids = await someBackends(stage, random);
+  'backends frozen': async (testbed, random) => {
+    const pids = await someBackends(testbed, random);
     for (const pid of pids) {
       process.kill(pid, 'SIGSTOP');
     }
@@ -107,34 +107,34 @@ export const HARMS: Record<string, Harm> = {
       process.kill(pid, 'SIGCONT');
     }
   },
-  'connections to PostgreSQL frozen': async (stage, random) => {
+  'connections to PostgreSQL frozen': async (testbed, random) => {
     let left = 1 + Math.floor(random() * 3);
-    stage.back.judge = () => {
-      stage.back.log.length = 0;
+    testbed.back.judge = () => {
+      testbed.back.log.length = 0;
       left -= 1;
       return left >= 0 ? 'freeze' : 'pass';
     };
     await sleep(200 + random() * 1_500);
-    heal(stage);
-    stage.back.cut();
+    heal(testbed);
+    testbed.back.cut();
   },
   'PostgreSQL refuses': async ({ back }, random) => {
     await back.stop();
     await sleep(random() * 800);
     await back.start();
   },
-  'PostgreSQL hangs up': async (stage, random) => {
-    stage.back.greeting = 'hang up';
-    stage.back.cut();
+  'PostgreSQL hangs up': async (testbed, random) => {
+    testbed.back.greeting = 'hang up';
+    testbed.back.cut();
     await sleep(random() * 800);
-    heal(stage);
+    heal(testbed);
   },
-  'PostgreSQL says nothing': async (stage, random) => {
-    stage.back.greeting = 'say nothing';
-    stage.back.cut();
+  'PostgreSQL says nothing': async (testbed, random) => {
+    testbed.back.greeting = 'say nothing';
+    testbed.back.cut();
     await sleep(random() * 800);
-    heal(stage);
-    stage.back.cut();
+    heal(testbed);
+    testbed.back.cut();
   },
   'cuts before any message to and from PostgreSQL': storm('back', everything, 'cut before', 0.01),
   'cuts after any message to and from PostgreSQL': storm('back', everything, 'cut after', 0.01),
@@ -149,8 +149,12 @@ export const HARMS: Record<string, Harm> = {
 };
 
 /** Does every harm, in an order that the seed decides, with some peace in between. */
-export async function rage(stage: Stage, isOver: () => boolean, random: () => number): Promise<void> {
-  heal(stage);
+export async function injectFaults(
+  testbed: Testbed,
+  isOver: () => boolean,
+  random: () => number,
+): Promise<void> {
+  heal(testbed);
   let order: string[] = [];
   while (!isOver()) {
     await sleep(200 + random() * 1_800);
@@ -161,10 +165,10 @@ export async function rage(stage: Stage, isOver: () => boolean, random: () => nu
         .map(([, name]) => name);
     }
     const kind = order.pop() as string;
-    const fault = { kind, from: stage.now(), to: Number.POSITIVE_INFINITY };
-    stage.faults.push(fault);
-    await HARMS[kind]?.(stage, random);
-    fault.to = stage.now();
+    const fault = { kind, from: testbed.now(), to: Number.POSITIVE_INFINITY };
+    testbed.faults.push(fault);
+    await HARMS[kind]?.(testbed, random);
+    fault.to = testbed.now();
   }
-  heal(stage);
+  heal(testbed);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withClient } from '../../../src/deploy/client.js';
 import { deploy } from '../../../src/deploy/deploy.js';
 import type { Harm } from './nemesis.js';
-import { BACKENDS, type Stage } from './stage.js';
+import { BACKENDS, type Testbed } from './testbed.js';
 
 /** Something is so for a while. */
 const forAWhile =
@@ -19,7 +19,7 @@ const forAWhile =
 /** Holds a lock on a table, as somebody does who has left a transaction open. */
 const locking =
   (table: string): Harm =>
-  async ({ victim, database }: Stage, random) => {
+  async ({ victim, database }: Testbed, random) => {
     await withClient(victim.urls(database).admin, async (client) => {
       await client.query(`begin; lock table ${table} in access exclusive mode`);
       await sleep(random() * 2_000);
@@ -31,7 +31,10 @@ const locking =
 export const COLUMN_TYPES = ['varchar(10000)', 'text'] as const;
 
 /** Gives a text of each table another type: prepared statements that answer with it answer with other columns. */
-export async function changeColumnTypes({ look }: Stage, type: (typeof COLUMN_TYPES)[number]): Promise<void> {
+export async function changeColumnTypes(
+  { look }: Testbed,
+  type: (typeof COLUMN_TYPES)[number],
+): Promise<void> {
   await look(`alter table app.tasks alter column description type ${type}`);
   await look(`alter table app.shifts alter column description type ${type}`);
 }
@@ -39,7 +42,7 @@ export async function changeColumnTypes({ look }: Stage, type: (typeof COLUMN_TY
 const DEPLOY_MS = 10_000;
 
 /** Deploys, and notes when that takes too long: the requests keep a lock from it, and it goes on trying. */
-export async function deployInTime({ victim, database, failedDeploys }: Stage): Promise<void> {
+export async function deployInTime({ victim, database, failedDeploys }: Testbed): Promise<void> {
   const began = performance.now();
   const deploying = deploy(victim.urls(database).migration).then(
     () => true,
@@ -105,9 +108,9 @@ export const OPERATORS: Record<string, Harm> = {
     await sleep(100);
     await look('alter table app.tasks drop column colour');
   },
-  'columns of other types': async (stage) => {
+  'columns of other types': async (testbed) => {
     for (const type of COLUMN_TYPES) {
-      await changeColumnTypes(stage, type);
+      await changeColumnTypes(testbed, type);
       await sleep(100);
     }
   },

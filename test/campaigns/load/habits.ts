@@ -1,5 +1,5 @@
 import type { Request } from './generator.js';
-import type { Ground, Member } from './ground.js';
+import type { Member, Testbed } from './testbed.js';
 
 const TASKS = 200;
 const SHIFTS = 50;
@@ -13,18 +13,18 @@ export interface BusyClub {
 }
 
 /** Makes a club with so many members, and with tasks and shifts. */
-export async function makeBusyClub(ground: Ground, slug: string, size: number): Promise<BusyClub> {
-  const id = await ground.makeClub(slug);
+export async function makeBusyClub(testbed: Testbed, slug: string, size: number): Promise<BusyClub> {
+  const id = await testbed.makeClub(slug);
   const members = await Promise.all(
-    Array.from({ length: size }, (_, place) => ground.join(id, `${slug}-${place}`, 'Manager')),
+    Array.from({ length: size }, (_, place) => testbed.join(id, `${slug}-${place}`, 'Manager')),
   );
   const [tasks, shifts] = await Promise.all([
-    ground.look(
+    testbed.look(
       `insert into app.tasks (tenant_id, id, title, created_by_id)
        select $1, gen_random_uuid(), 'Task ' || n, null from generate_series(1, ${TASKS}) n returning id`,
       [id],
     ),
-    ground.look(
+    testbed.look(
       `insert into app.shifts (tenant_id, id, title, created_by_id, starts_at, ends_at, capacity)
        select $1, gen_random_uuid(), 'Shift ' || n, null, now() + n * interval '1 day', now() + (n + 0.1) * interval '1 day', 100
        from generate_series(1, ${SHIFTS}) n returning id`,

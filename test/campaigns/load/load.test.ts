@@ -3,12 +3,12 @@ import t from 'tap';
 import { compare, compareBeside } from './fairness.js';
 import { flood } from './flood.js';
 import { Generator, type Request } from './generator.js';
-import { layGround } from './ground.js';
 import { type BusyClub, makeBusyClub } from './habits.js';
 import { canPlace, placeOnFirst, placeOnOthers } from './processors.js';
 import { rush } from './rush.js';
 import { connectSilently } from './silence.js';
 import { mean } from './sums.js';
+import { startTestbed } from './testbed.js';
 import { drive, findKnee, type Trial, untilNormal, watchHealth } from './trials.js';
 
 // `make load` measures. In `make test`, where nothing is timed, the same load has to be answered without a fault.
@@ -24,15 +24,15 @@ const isApart = isWhole && canPlace;
 if (isApart) {
   placeOnOthers(process.pid);
 }
-const ground = await layGround(t);
+const testbed = await startTestbed(t);
 if (isApart) {
-  placeOnFirst(ground.service.pid);
+  placeOnFirst(testbed.service.pid);
 }
-const { url } = ground.service;
-const { adminUrl } = ground;
+const { url } = testbed.service;
+const { adminUrl } = testbed;
 const clubs: BusyClub[] = [];
 for (let number = 0; number < (isWhole ? 10 : 3); number += 1) {
-  clubs.push(await makeBusyClub(ground, `club-${number}`, MEMBERS));
+  clubs.push(await makeBusyClub(testbed, `club-${number}`, MEMBERS));
 }
 const generator = new Generator(url);
 t.teardown(() => generator.close());
@@ -52,7 +52,7 @@ t.test(
   'of a thousand members at a shift of fifty places in one second, fifty are in and all others hear why not',
   async (t) => {
     const [members, places] = isWhole ? [1_000, 50] : [300, 50];
-    const counts = await rush(ground, generator, members, places);
+    const counts = await rush(testbed, generator, members, places);
     t.same(counts, { 201: places, 409: members - places });
     sentences.push(`rush ${counts[201]} x 201 and ${counts[409]} x 409`);
   },
@@ -69,7 +69,7 @@ if (!isWhole) {
     await untilNormal(trial(1));
     const { refusedMs } = await drive(trial(1), 20);
     t.same(refusedMs, []);
-    t.same(ground.service.crashes, []);
+    t.same(testbed.service.crashes, []);
   });
 } else {
   t.test('there is a rate that it keeps up with', async (t) => {
@@ -100,7 +100,7 @@ if (!isWhole) {
         t.ok(normalMs <= 2_000, `normal after ${normalMs} ms`);
         t.ok(healthMs <= 1_000, `health within ${healthMs} ms, on the metrics port`);
         t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
-        t.same(ground.service.crashes, []);
+        t.same(testbed.service.crashes, []);
       },
     );
   }
@@ -109,8 +109,8 @@ if (!isWhole) {
     'beside a club that asks for ten times the knee, a quiet one is answered within 300 ms at p99',
     async (t) => {
       const [quiet, loud] = await Promise.all([
-        makeBusyClub(ground, 'quiet', MEMBERS),
-        makeBusyClub(ground, 'loud', MEMBERS),
+        makeBusyClub(testbed, 'quiet', MEMBERS),
+        makeBusyClub(testbed, 'loud', MEMBERS),
       ]);
       generator.close();
       await generator.send([...quiet.visits, ...loud.visits], 2);
@@ -153,7 +153,7 @@ if (!isWhole) {
     ['with a forged token', withForgedToken, 1],
   ] as const) {
     t.test(`what ${times} times the knee ${what} costs a club beside it is measured`, async (t) => {
-      const quiet = await makeBusyClub(ground, `beside-${sentences.length}`, MEMBERS);
+      const quiet = await makeBusyClub(testbed, `beside-${sentences.length}`, MEMBERS);
       const requests = Array.from({ length: 1_000 }, () => forge(quiet.draw()));
       await generator.send(quiet.visits, 2);
       const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;

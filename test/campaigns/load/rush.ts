@@ -1,5 +1,5 @@
 import type { Generator } from './generator.js';
-import type { Ground } from './ground.js';
+import type { Testbed } from './testbed.js';
 
 /**
  * Sends so many members, none of whom was there before, to a shift with so many places, within one second.
@@ -7,13 +7,13 @@ import type { Ground } from './ground.js';
  * @returns how often each status was the answer
  */
 export async function rush(
-  ground: Ground,
+  testbed: Testbed,
   generator: Generator,
   members: number,
   places: number,
 ): Promise<Record<number, number>> {
-  const club = await ground.makeClub('rush');
-  const [row] = await ground.look(
+  const club = await testbed.makeClub('rush');
+  const [row] = await testbed.look(
     `insert into app.shifts (tenant_id, id, title, created_by_id, starts_at, ends_at, capacity)
      values ($1, gen_random_uuid(), 'Rush', null, now() + interval '1 day', now() + interval '25 hours', $2)
      returning id`,
@@ -21,7 +21,7 @@ export async function rush(
   );
   const { id } = row as { id: string };
   const crowd = await Promise.all(
-    Array.from({ length: members }, (_, place) => ground.join(club, `rush-${place}`, 'Member')),
+    Array.from({ length: members }, (_, place) => testbed.join(club, `rush-${place}`, 'Member')),
   );
   const requests = crowd.map((member) => member('POST', `/api/shifts/${id}/signup`));
   const arrivals = await generator.send(requests, 1);

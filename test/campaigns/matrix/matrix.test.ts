@@ -73,8 +73,8 @@ t.test('the matrix sees what COPY sends, and what is written and undone', async 
 });
 
 t.test('two functions say who is asking, and no others that the service may call', async (t) => {
-  const doors = (await routinesOf(db)).filter(({ isDoor }) => isDoor).map(({ name }) => name);
-  t.same(doors, ['app.enter', 'app.enter_directory']);
+  const setters = (await routinesOf(db)).filter(({ setsContext }) => setsContext).map(({ name }) => name);
+  t.same(setters, ['app.enter', 'app.enter_directory']);
 });
 
 t.test(

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { keep } from './hunt.js';
+import { keep } from './fuzz.js';
 
 /** What a message is made of: who sends it, and who sends what comes behind it on the same connection. */
 export interface Senders {

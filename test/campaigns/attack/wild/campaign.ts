@@ -3,7 +3,7 @@ import { holdToDocument } from '../../../setup/contract.js';
 import { changed } from './changes.js';
 import { describe } from './document.js';
 import { draft, written } from './draft.js';
-import { hunt, keep } from './hunt.js';
+import { fuzz, keep } from './fuzz.js';
 import { type Complaint, judge } from './judge.js';
 import { noise } from './noise.js';
 import { oracle } from './oracle.js';
@@ -86,8 +86,8 @@ export async function campaign(
     return answer;
   };
 
-  const finds = await hunt(arbitrary, (request) => judged(request, counting), runs, seed, options);
-  for (const { item: request, ...found } of finds) {
+  const counterexamples = await fuzz(arbitrary, (request) => judged(request, counting), runs, seed, options);
+  for (const { item: request, ...found } of counterexamples) {
     const failure: Failure = { ...found, request };
     result.failures.push(keeps ? { ...failure, file: keep(String(failure.seed), failure) } : failure);
   }

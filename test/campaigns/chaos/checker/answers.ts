@@ -72,18 +72,18 @@ export function checkAnswers(
 }
 
 /** Nothing of a club is seen in another, or lies there. */
-export function checkTenants({ operations, remains }: History, accuse: Accuse): void {
+export function checkTenants({ operations, finalState }: History, accuse: Accuse): void {
   for (const operation of operations) {
     if (operation.strangers.length > 0) {
       accuse('foreign', `${tell(operation)} shows ${operation.strangers.join(', ')}`);
     }
   }
-  for (const { id, strangers } of [...remains.tasks, ...remains.shifts]) {
+  for (const { id, strangers } of [...finalState.tasks, ...finalState.shifts]) {
     if (strangers.length > 0) {
       accuse('foreign', `the row ${id} holds ${strangers.join(', ')}`);
     }
   }
-  for (const stranger of remains.strangers) {
+  for (const stranger of finalState.strangers) {
     accuse('foreign', stranger);
   }
 }

@@ -9,11 +9,11 @@ import { CHARGES, type Charge, type Verdict } from './verdict.js';
 export function check(history: History): Verdict {
   const verdict = Object.fromEntries(CHARGES.map((charge) => [charge, [] as string[]])) as Verdict;
   const accuse = (charge: Charge, proof: string) => verdict[charge].push(proof);
-  const { tasks, shifts } = history.remains;
+  const { tasks, shifts } = history.finalState;
   checkAnswers(history, accuse);
   checkTenants(history, accuse);
-  checkRows(history, { name: 'task', change: 'patch task', remnants: tasks }, accuse);
-  checkRows(history, { name: 'shift', change: 'put shift', remnants: shifts }, accuse);
+  checkRows(history, { name: 'task', change: 'patch task', finalRows: tasks }, accuse);
+  checkRows(history, { name: 'shift', change: 'put shift', finalRows: shifts }, accuse);
   checkLists(history, accuse);
   checkSignups(history, accuse);
   return verdict;

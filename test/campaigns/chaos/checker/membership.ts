@@ -19,8 +19,8 @@ const MEANINGS: Record<string, { before: State[]; after: State } | undefined> = 
 
 type State = 'in' | 'out';
 
-/** How things may stand: the state, and how many requests of unknown outcome may still take effect. */
-interface Stand {
+/** How things may possibility: the state, and how many requests of unknown outcome may still take effect. */
+interface Possibility {
   state: State;
   signups: number;
   cancels: number;
@@ -37,44 +37,50 @@ export interface Membership {
 
 /** Follows every way in which it can have gone; a request of unknown outcome may take effect at any later time. */
 export function followMember(operations: Operation[]): Membership {
-  let stands = unfold([{ state: 'out', signups: 0, cancels: 0 }]);
+  let possibilities = unfold([{ state: 'out', signups: 0, cancels: 0 }]);
   const spans: Span[] = [];
   let contradiction: Operation | undefined;
   let time = Number.NEGATIVE_INFINITY;
-  const span = (to: number, all: Stand[]) => {
+  const span = (to: number, all: Possibility[]) => {
     const isPossible = all.some(({ state }) => state === 'in');
     spans.push({ from: time, to, isPossible, isCertain: all.every(({ state }) => state === 'in') });
     time = to;
   };
   for (const operation of operations) {
-    span(operation.called, stands);
-    const during = stands;
+    span(operation.called, possibilities);
+    const during = possibilities;
     if (isUnknown(operation)) {
       const isSignup = operation.kind === 'sign up';
-      stands = unfold(
-        stands.map((stand) => ({
-          ...stand,
-          signups: stand.signups + (isSignup ? 1 : 0),
-          cancels: stand.cancels + (isSignup ? 0 : 1),
+      possibilities = unfold(
+        possibilities.map((possibility) => ({
+          ...possibility,
+          signups: possibility.signups + (isSignup ? 1 : 0),
+          cancels: possibility.cancels + (isSignup ? 0 : 1),
         })),
       );
     } else {
       const meaning = meaningOf(operation);
-      const fitting = meaning ? stands.filter(({ state }) => meaning.before.includes(state)) : stands;
+      const fitting = meaning
+        ? possibilities.filter(({ state }) => meaning.before.includes(state))
+        : possibilities;
       if (fitting.length === 0) {
         contradiction ??= operation;
       }
-      stands = unfold(
-        (fitting.length === 0 ? stands : fitting).map((stand) => ({
-          ...stand,
-          state: meaning?.after ?? stand.state,
+      possibilities = unfold(
+        (fitting.length === 0 ? possibilities : fitting).map((possibility) => ({
+          ...possibility,
+          state: meaning?.after ?? possibility.state,
         })),
       );
     }
-    span(operation.returned, [...during, ...stands]);
+    span(operation.returned, [...during, ...possibilities]);
   }
-  span(Number.POSITIVE_INFINITY, stands);
-  return { spans, contradiction, mayEnd: (state) => stands.some((stand) => stand.state === state) };
+  span(Number.POSITIVE_INFINITY, possibilities);
+  return {
+    spans,
+    contradiction,
+    mayEnd: (state) => possibilities.some((possibility) => possibility.state === state),
+  };
 }
 
 function meaningOf({ kind, status, code, key }: Operation) {
@@ -85,24 +91,24 @@ function meaningOf({ kind, status, code, key }: Operation) {
     : meaning;
 }
 
-/** The stands, and all that may come of them while nothing is heard. */
-function unfold(stands: Stand[]): Stand[] {
-  const all = new Map<string, Stand>();
-  const visit = (stand: Stand): void => {
-    const name = `${stand.state} ${stand.signups} ${stand.cancels}`;
+/** The possibilities, and all that may come of them while nothing is heard. */
+function unfold(possibilities: Possibility[]): Possibility[] {
+  const all = new Map<string, Possibility>();
+  const visit = (possibility: Possibility): void => {
+    const name = `${possibility.state} ${possibility.signups} ${possibility.cancels}`;
     if (all.has(name)) {
       return;
     }
-    all.set(name, stand);
-    if (stand.state === 'out' && stand.signups > 0) {
-      visit({ ...stand, state: 'in', signups: stand.signups - 1 });
+    all.set(name, possibility);
+    if (possibility.state === 'out' && possibility.signups > 0) {
+      visit({ ...possibility, state: 'in', signups: possibility.signups - 1 });
     }
-    if (stand.state === 'in' && stand.cancels > 0) {
-      visit({ ...stand, state: 'out', cancels: stand.cancels - 1 });
+    if (possibility.state === 'in' && possibility.cancels > 0) {
+      visit({ ...possibility, state: 'out', cancels: possibility.cancels - 1 });
     }
   };
-  for (const stand of stands) {
-    visit(stand);
+  for (const possibility of possibilities) {
+    visit(possibility);
   }
   return [...all.values()];
 }

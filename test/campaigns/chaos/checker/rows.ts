@@ -1,11 +1,11 @@
-import { type History, isDone, isUnknown, type Operation, type Remnant, type Row } from '../history.js';
+import { type FinalRow, type History, isDone, isUnknown, type Operation, type Row } from '../history.js';
 import { type Accuse, tell } from './verdict.js';
 
 /** Tasks and shifts are made, changed version by version and deleted alike. */
 export interface Noun {
   name: 'task' | 'shift';
   change: 'patch task' | 'put shift';
-  remnants: Remnant[];
+  finalRows: FinalRow[];
 }
 
 /** All there is to know of one task or shift. */
@@ -18,7 +18,7 @@ interface Life {
   sights: { row: Row; by: Operation | undefined }[];
   /** Answers that there is no such row. */
   misses: Operation[];
-  remnant: Remnant | undefined;
+  finalRow: FinalRow | undefined;
 }
 
 /** Creations are kept once, versions have one winner each, and nobody sees what has passed. */
@@ -31,7 +31,7 @@ export function checkRows({ operations }: History, noun: Noun, accuse: Accuse): 
   }
 }
 
-function checkCreations(operations: Operation[], { name, remnants }: Noun, accuse: Accuse): void {
+function checkCreations(operations: Operation[], { name, finalRows }: Noun, accuse: Accuse): void {
   const ids = new Map<string, Set<string>>();
   const add = (marker: string | null | undefined, id: string | undefined) =>
     marker && id && ids.set(marker, (ids.get(marker) ?? new Set()).add(id));
@@ -40,7 +40,7 @@ function checkCreations(operations: Operation[], { name, remnants }: Noun, accus
       add(operation.marker, operation.rows[0]?.id);
     }
   }
-  for (const { marker, id } of remnants) {
+  for (const { marker, id } of finalRows) {
     add(marker, id);
   }
   for (const [marker, made] of ids) {
@@ -50,7 +50,7 @@ function checkCreations(operations: Operation[], { name, remnants }: Noun, accus
   }
 }
 
-function livesOf(operations: Operation[], { name, change, remnants }: Noun): Map<string, Life> {
+function livesOf(operations: Operation[], { name, change, finalRows }: Noun): Map<string, Life> {
   const lives = new Map<string, Life>();
   const of = (id: string) => {
     const life = lives.get(id) ?? {
@@ -60,7 +60,7 @@ function livesOf(operations: Operation[], { name, change, remnants }: Noun): Map
       deletions: [],
       sights: [],
       misses: [],
-      remnant: undefined,
+      finalRow: undefined,
     };
     lives.set(id, life);
     return life;
@@ -88,25 +88,25 @@ function livesOf(operations: Operation[], { name, change, remnants }: Noun): Map
       of(target).misses.push(operation);
     }
   }
-  for (const remnant of remnants) {
-    const life = of(remnant.id);
-    life.remnant = remnant;
-    life.sights.push({ row: remnant, by: undefined });
+  for (const finalRow of finalRows) {
+    const life = of(finalRow.id);
+    life.finalRow = finalRow;
+    life.sights.push({ row: finalRow, by: undefined });
   }
   return lives;
 }
 
-function checkPresence({ id, made, deletions, misses, sights, remnant }: Life, accuse: Accuse): void {
+function checkPresence({ id, made, deletions, misses, sights, finalRow }: Life, accuse: Accuse): void {
   const deleted = deletions.filter(isDone);
   const possible = deletions.filter((deletion) => isDone(deletion) || isUnknown(deletion));
-  if (made && !remnant && possible.length === 0) {
+  if (made && !finalRow && possible.length === 0) {
     accuse('lost', `${tell(made)} made ${id}, which is gone`);
   }
   if (deleted.length > 1) {
     accuse('doubled', `${id} was deleted ${deleted.length} times`);
   }
   for (const deletion of deleted) {
-    if (remnant) {
+    if (finalRow) {
       accuse('lost', `${tell(deletion)}, and it is there`);
     }
     for (const { by } of sights) {
@@ -123,7 +123,7 @@ function checkPresence({ id, made, deletions, misses, sights, remnant }: Life, a
   }
 }
 
-function checkVersions({ id, changes, sights, remnant }: Life, accuse: Accuse): void {
+function checkVersions({ id, changes, sights, finalRow }: Life, accuse: Accuse): void {
   const winners = new Map<number, Operation>();
   for (const operation of changes.filter(isDone)) {
     const row = operation.rows[0];
@@ -147,8 +147,8 @@ function checkVersions({ id, changes, sights, remnant }: Life, accuse: Accuse): 
     }
   }
   const won = Math.max(1, ...winners.keys());
-  if (remnant && remnant.version < won) {
-    accuse('lost', `version ${won} of ${id} was acknowledged, ${remnant.version} is there`);
+  if (finalRow && finalRow.version < won) {
+    accuse('lost', `version ${won} of ${id} was acknowledged, ${finalRow.version} is there`);
   }
   const last = Math.max(won, ...sights.map(({ row }) => row.version));
   const open = last - 1 - winners.size;

@@ -1,4 +1,4 @@
-import { groupBy, type History, isDone, isUnknown, type Operation, type Remnant } from '../history.js';
+import { type FinalRow, groupBy, type History, isDone, isUnknown, type Operation } from '../history.js';
 import { followMember, type Membership, type Span } from './membership.js';
 import { type Accuse, tell } from './verdict.js';
 
@@ -15,9 +15,9 @@ interface Shift {
 }
 
 /** No shift ever holds more than its places, or a member twice; full is said of none that cannot have been. */
-export function checkSignups({ operations, remains }: History, accuse: Accuse): void {
+export function checkSignups({ operations, finalState }: History, accuse: Accuse): void {
   const taken = new Map<string, string[]>();
-  for (const { shift, member } of remains.signups) {
+  for (const { shift, member } of finalState.signups) {
     taken.set(shift, [...(taken.get(shift) ?? []), member]);
   }
   for (const operation of operations) {
@@ -25,9 +25,9 @@ export function checkSignups({ operations, remains }: History, accuse: Accuse): 
       checkPlaces(row, row.members, `${tell(operation)} shows ${row.id}`, accuse);
     }
   }
-  const left = new Map(remains.shifts.map((remnant) => [remnant.id, remnant]));
-  for (const remnant of left.values()) {
-    checkPlaces(remnant, taken.get(remnant.id) ?? [], `the shift ${remnant.id}`, accuse);
+  const left = new Map(finalState.shifts.map((finalRow) => [finalRow.id, finalRow]));
+  for (const finalRow of left.values()) {
+    checkPlaces(finalRow, taken.get(finalRow.id) ?? [], `the shift ${finalRow.id}`, accuse);
   }
   for (const shift of shiftsOf(operations)) {
     checkMembers(shift, left.get(shift.id), new Set(taken.get(shift.id)), accuse);
@@ -100,7 +100,7 @@ function shiftsOf(operations: Operation[]): Shift[] {
 
 function checkMembers(
   { id, members }: Shift,
-  left: Remnant | undefined,
+  left: FinalRow | undefined,
   taken: Set<string>,
   accuse: Accuse,
 ): void {

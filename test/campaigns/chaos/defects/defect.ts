@@ -3,13 +3,13 @@ import { join, relative } from 'node:path';
 import { root } from '../../../setup/source.js';
 import type { Habits } from '../campaign.js';
 import type { Charge } from '../checker/verdict.js';
-import type { Aim } from './aims.js';
+import type { Scenario } from './scenarios.js';
 
 /** Something that is wrong with the service on purpose, and what gives it away. */
 export interface Defect {
   name: string;
   charge: Charge;
-  aim: Aim;
+  scenario: Scenario;
   habits: Habits;
   /** What is done to the database under test. */
   sql?: string;

@@ -1,7 +1,7 @@
 import type { Habits } from '../campaign.js';
-import { beforeCommitted, noBeginning, peace } from './aims.js';
 import type { Defect } from './defect.js';
 import { rewrite } from './rewrite.js';
+import { beforeCommitted, noBeginning, peace } from './scenarios.js';
 
 const rush: Habits = { 'sign up': 10, cancel: 6, 'read shift': 2 };
 const SIGN_UP = 'app.sign_up(uuid)';
@@ -16,28 +16,28 @@ export const ofDatabase: Defect[] = [
   {
     name: 'signing up takes no lock, and the constraint is left to refuse',
     charge: 'anomalies',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY),
   },
   {
     name: 'signing up takes no lock, and nothing else holds the capacity',
     charge: 'overfull',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY) + UNLIMITED,
   },
   {
     name: 'signing up does not look at the capacity',
     charge: 'overfull',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, ['shift.signup_count >= shift.capacity', 'false']) + UNLIMITED,
   },
   {
     name: 'a shift is full one place early',
     charge: 'anomalies',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, [
       'shift.signup_count >= shift.capacity',
@@ -47,7 +47,7 @@ export const ofDatabase: Defect[] = [
   {
     name: 'a member may sign up twice',
     charge: 'doubled',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: `${rewrite(SIGN_UP, ['s.member_id = caller_id', 'false'])}
       alter table app.shift_signups drop constraint shift_signups_once;`,
@@ -55,7 +55,7 @@ export const ofDatabase: Defect[] = [
   {
     name: 'a cancellation deletes nothing',
     charge: 'lost',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: rewrite('app.cancel_sign_up(uuid)', [
       'delete from app.shift_signups',
@@ -65,28 +65,28 @@ export const ofDatabase: Defect[] = [
   {
     name: 'the counter does not follow the signups',
     charge: 'anomalies',
-    aim: peace,
+    scenario: peace,
     habits: rush,
     sql: 'drop trigger shift_signups_count on app.shift_signups',
   },
   {
     name: 'tasks have no floor',
     charge: 'foreign',
-    aim: peace,
+    scenario: peace,
     habits: { 'create task': 2, 'list tasks': 5 },
     sql: 'drop policy tasks_floor on app.tasks',
   },
   {
     name: 'members have no floor',
     charge: 'foreign',
-    aim: peace,
+    scenario: peace,
     habits: { 'list members': 5 },
     sql: 'drop policy members_floor on app.members',
   },
   {
     name: 'the context outlives the transaction',
     charge: 'foreign',
-    aim: noBeginning,
+    scenario: noBeginning,
     habits: { 'create task': 10, 'read task': 3 },
     sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
       ', true);',
@@ -96,14 +96,14 @@ export const ofDatabase: Defect[] = [
   {
     name: 'the version stands still',
     charge: 'anomalies',
-    aim: peace,
+    scenario: peace,
     habits: { 'create task': 1, 'patch task': 10 },
     sql: rewrite('app.guard_task()', ['new.version := old.version + 1', 'new.version := old.version']),
   },
   {
     name: 'an update is passed over',
     charge: 'anomalies',
-    aim: peace,
+    scenario: peace,
     habits: { 'create task': 1, 'patch task': 10 },
     sql: rewrite('app.guard_task()', [
       'new.version := old.version + 1',
@@ -113,7 +113,7 @@ export const ofDatabase: Defect[] = [
   {
     name: 'a key is forgotten',
     charge: 'doubled',
-    aim: beforeCommitted,
+    scenario: beforeCommitted,
     habits: { 'create task': 10 },
     sql: rewrite('app.claim_key(text, bytea)', ['if found then', 'if true then']),
   },

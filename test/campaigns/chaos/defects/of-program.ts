@@ -1,4 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of the program
+
+import type { Defect, Patch } from './defect.js';
 import {
   answersTwice,
   beforeCommit,
@@ -19,8 +21,7 @@ import {
   twice,
   whileOpening,
   wrongClub,
-} from './aims.js';
-import type { Defect, Patch } from './defect.js';
+} from './scenarios.js';
 
 const TRANSACTION = 'database/transaction.js';
 const CONNECTION = 'database/connection.js';
@@ -41,14 +42,14 @@ export const ofProgram: Defect[] = [
   {
     name: 'the reply does not wait for COMMIT',
     charge: 'lost',
-    aim: beforeCommit,
+    scenario: beforeCommit,
     habits: writing,
     patches: [[TRANSACTION, 'await commit(connection);', 'commit(connection).catch(() => {});']],
   },
   {
     name: 'the tag of COMMIT is not looked at',
     charge: 'lost',
-    aim: rollback,
+    scenario: rollback,
     habits: writing,
     patches: [
       [TRANSACTION, `if (result.command === 'ROLLBACK') {`, 'if (false) {'],
@@ -58,7 +59,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'a connection is released without ROLLBACK after a COMMIT that failed',
     charge: 'unexpected-5xx',
-    aim: failingCommit,
+    scenario: failingCommit,
     habits: writing,
     patches: [
       [TRANSACTION, 'await rollBack(connection, connection.rollbackAfterFailedCommit(ROLLBACK));', ''],
@@ -67,21 +68,21 @@ export const ofProgram: Defect[] = [
   {
     name: 'a connection is released without ROLLBACK after work that failed',
     charge: 'unexpected-5xx',
-    aim: peace,
+    scenario: peace,
     habits: writing,
     patches: [[TRANSACTION, 'await rollBack(connection, connection.query(ROLLBACK));', '']],
   },
   {
     name: 'a connection is released after a ROLLBACK that failed',
     charge: 'unexpected-5xx',
-    aim: failingRollback,
+    scenario: failingRollback,
     habits: writing,
     patches: [[TRANSACTION, 'catch (error) {\n        connection.destroy(error);\n    }', 'catch {}']],
   },
   {
     name: 'what may have been kept is done again',
     charge: 'doubled',
-    aim: beforeCommitted,
+    scenario: beforeCommitted,
     habits: creating,
     patches: [
       [
@@ -94,7 +95,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'the version is read, and not written against',
     charge: 'anomalies',
-    aim: slowness,
+    scenario: slowness,
     habits: { 'create task': 1, 'patch task': 20 },
     patches: [
       ['tasks/queries.js', ' and version = ${read.version}', ''],
@@ -105,7 +106,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'a connection reconnects under its transaction',
     charge: 'unexpected-5xx',
-    aim: betweenStatements,
+    scenario: betweenStatements,
     habits: writing,
     patches: [
       [CONNECTION, 'if (sockets > 1) {', 'if (false) {'],
@@ -118,7 +119,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'a connection that was destroyed is never released',
     charge: 'anomalies',
-    aim: twice,
+    scenario: twice,
     habits: writing,
     patches: [
       [
@@ -131,7 +132,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'a connection that was destroyed is leased again',
     charge: 'unexpected-5xx',
-    aim: kills,
+    scenario: kills,
     habits: writing,
     patches: [
       [POOL, 'while (connection?.isDestroyed) {', 'while (false) {'],
@@ -141,21 +142,21 @@ export const ofProgram: Defect[] = [
   {
     name: 'a transaction has no deadline',
     charge: 'anomalies',
-    aim: silence,
+    scenario: silence,
     habits: writing,
     patches: [['database/database.js', 'const DEADLINE_MS = 8_000;', 'const DEADLINE_MS = 800_000;']],
   },
   {
     name: 'an overdue read is asked again',
     charge: 'unexpected-5xx',
-    aim: slowReads,
+    scenario: slowReads,
     habits: reading,
     patches: [[READ, 'throw overdue ?? error;', 'throw error;']],
   },
   {
     name: 'what a read entered is not compared, nor what a write entered',
     charge: 'foreign',
-    aim: wrongClub,
+    scenario: wrongClub,
     habits: { ...creating, 'list tasks': 5 },
     patches: [
       ['database/tenant-context.js', 'enteredTenantId === tenantId', 'enteredTenantId !== undefined'],
@@ -164,7 +165,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'rows are believed before the entry is checked',
     charge: 'foreign',
-    aim: wrongClub,
+    scenario: wrongClub,
     habits: creating,
     patches: [
       [TRANSACTION, 'await this.#entered;\n        return rows;', 'return rows;'],
@@ -181,7 +182,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'an answer is not compared with its question',
     charge: 'foreign',
-    aim: answersTwice,
+    scenario: answersTwice,
     habits: reading,
     patches: [
       [
@@ -195,7 +196,7 @@ export const ofProgram: Defect[] = [
     // The driver sends a statement again whose columns have other types, and loses count of the answers behind it.
     name: 'a read has a column whose type can change, and an answer is not compared with its question',
     charge: 'unexpected-5xx',
-    aim: ddlUnderReads,
+    scenario: ddlUnderReads,
     habits: reading,
     patches: [
       [
@@ -213,21 +214,21 @@ export const ofProgram: Defect[] = [
   {
     name: 'a connection whose plans are stale is kept',
     charge: 'unexpected-5xx',
-    aim: otherColumns,
+    scenario: otherColumns,
     habits: { ...writing, 'put shift': 5, 'list tasks': 3 },
     patches: [['database/database.js', 'connection.destroy(error);', '']],
   },
   {
     name: 'a read does not lock the members first',
     charge: 'anomalies',
-    aim: deploys,
+    scenario: deploys,
     habits: { 'create shift': 1, 'list shifts': 10, 'read shift': 5 },
     patches: [[READ, ' left join app.members as locked_first on false', '']],
   },
   {
     name: 'a parameter is undefined, and the driver is left to notice',
     charge: 'unexpected-5xx',
-    aim: peace,
+    scenario: peace,
     habits: reading,
     patches: [
       ['database/sql.js', 'if (value === undefined || isStatement(value)) {', 'if (false) {'],
@@ -242,7 +243,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'a serializer throws',
     charge: 'unexpected-5xx',
-    aim: peace,
+    scenario: peace,
     habits: reading,
     patches: [
       [
@@ -256,7 +257,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'the key is kept in a transaction of its own',
     charge: 'doubled',
-    aim: rarely,
+    scenario: rarely,
     habits: { 'create task': 4, 'read task': 2 },
     patches: [
       ['http/idempotency.js', 'await make(tx);', 'await request.transaction(make);'],
@@ -267,7 +268,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'reads are answered from a moment ago',
     charge: 'anomalies',
-    aim: peace,
+    scenario: peace,
     habits: { 'create task': 1, 'patch task': 10, 'read task': 10, 'list tasks': 2 },
     patches: [
       [
@@ -286,7 +287,7 @@ export const ofProgram: Defect[] = [
   {
     name: 'a failure is answered with success',
     charge: 'lost',
-    aim: beforeCommit,
+    scenario: beforeCommit,
     habits: { 'sign up': 10, cancel: 10 },
     patches: [
       [
@@ -300,21 +301,21 @@ export const ofProgram: Defect[] = [
   {
     name: 'a rejection that nobody handles',
     charge: 'crashes',
-    aim: whileOpening,
+    scenario: whileOpening,
     habits: writing,
     patches: [[TRANSACTION, 'promise.catch(() => { });', '']],
   },
   {
     name: 'a 503 does not say when to come back',
     charge: 'unexpected-5xx',
-    aim: betweenStatements,
+    scenario: betweenStatements,
     habits: writing,
     patches: [['http/error-handler.js', `reply.header('retry-after', RETRY_AFTER_S);`, '']],
   },
   {
     name: 'a lost connection is a 500',
     charge: 'unexpected-5xx',
-    aim: betweenStatements,
+    scenario: betweenStatements,
     habits: writing,
     patches: [['errors/from-database.js', 'error instanceof Unavailable || ', '']],
   },

@@ -13,7 +13,7 @@ import type { Request } from './generator.js';
 const AUDIENCE = 'club-management-service';
 
 /** The service as it ships, with its defaults, on a PostgreSQL of its own: what load is put on. */
-export interface Ground {
+export interface Testbed {
   service: ServiceProcess;
   /** Where health is answered beside the port of the service. */
   adminUrl: string;
@@ -26,7 +26,7 @@ export interface Ground {
 /** Words a request of this member, ready for the wire. */
 export type Member = (method: string, path: string, body?: unknown) => Request;
 
-export async function layGround(t: Test): Promise<Ground> {
+export async function startTestbed(t: Test): Promise<Testbed> {
   const victim = await startVictim(t);
   const database = await victim.makeDatabase();
   const { api, migration } = victim.urls(database);

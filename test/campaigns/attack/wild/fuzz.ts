@@ -3,7 +3,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import type { Complaint } from './judge.js';
 
 /** What was drawn and shrunk, and answered as it must not be; its seed and path draw it again. */
-export interface Find<Item> extends Complaint {
+export interface Counterexample<Item> extends Complaint {
   seed: number;
   path: string;
   item: Item;
@@ -11,7 +11,7 @@ export interface Find<Item> extends Complaint {
 
 const IN_FLIGHT = 8;
 /** More than these say nothing new. */
-const MOST_FINDS = 5;
+const MOST_COUNTEREXAMPLES = 5;
 const FOLDER = '.data/wild';
 
 class Refuted extends Error {
@@ -22,16 +22,16 @@ class Refuted extends Error {
 
 /**
  * Draws so many items, some at once, and shrinks those that are complained of. Each of those at once draws with a
- * seed of its own, so that one find says by its seed and path how to draw it again.
+ * seed of its own, so that one counterexample says by its seed and path how to draw it again.
  */
-export async function hunt<Item>(
+export async function fuzz<Item>(
   arbitrary: Arbitrary<Item>,
   judged: (item: Item) => Promise<Complaint | undefined>,
   runs: number,
   seed: number,
-  { shrinks = true, most = MOST_FINDS, inFlight = IN_FLIGHT } = {},
-): Promise<Find<Item>[]> {
-  const finds: Find<Item>[] = [];
+  { shrinks = true, most = MOST_COUNTEREXAMPLES, inFlight = IN_FLIGHT } = {},
+): Promise<Counterexample<Item>[]> {
+  const counterexamples: Counterexample<Item>[] = [];
   let failing = 0;
   const draw = async (lane: number): Promise<void> => {
     let isFailing = false;
@@ -59,18 +59,18 @@ export async function hunt<Item>(
           errorInstance instanceof Refuted
             ? errorInstance.complaint
             : { count: 'serverErrors', what: String(errorInstance) };
-        finds.push({ ...complaint, seed: own, path: details.counterexamplePath ?? '', item });
+        counterexamples.push({ ...complaint, seed: own, path: details.counterexamplePath ?? '', item });
       }
     }
   };
   await Promise.all(Array.from({ length: inFlight }, (_, lane) => draw(lane)));
-  return finds;
+  return counterexamples;
 }
 
-/** Keeps a find in a file, so that it can be sent again: CHECK=<file>. */
-export function keep(name: string, find: object): string {
+/** Keeps a counterexample in a file, so that it can be sent again: CHECK=<file>. */
+export function keep(name: string, counterexample: object): string {
   mkdirSync(FOLDER, { recursive: true });
   const file = `${FOLDER}/${name}.json`;
-  writeFileSync(file, `${JSON.stringify(find, null, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify(counterexample, null, 2)}\n`);
   return file;
 }

@@ -10,19 +10,19 @@ export interface Club {
   memberId: string;
 }
 
-export interface Scene {
+export interface Testbed {
   db: TestDatabase;
   api: pg.Client;
   own: Club;
   foreign: Club;
 }
 
-export async function makeScene(t: Test): Promise<Scene> {
+export async function makeTestbed(t: Test): Promise<Testbed> {
   const db = await makeDatabase(t);
   const api = new pg.Client(db.url);
   await api.connect();
   t.teardown(() => api.end());
-  const furnish = async (slug: string): Promise<Club> => {
+  const seedClub = async (slug: string): Promise<Club> => {
     const id = await db.makeClub(slug);
     const club = await within(api, id, async () => {
       const one = async (sql: string, values: unknown[] = []) =>
@@ -41,7 +41,7 @@ export async function makeScene(t: Test): Promise<Scene> {
     await fillEmptyTables(db, id);
     return club;
   };
-  return { db, api, own: await furnish('own'), foreign: await furnish('foreign') };
+  return { db, api, own: await seedClub('own'), foreign: await seedClub('foreign') };
 }
 
 /** Runs work as an Admin of the club, whose member is made first, and keeps what it wrote. */

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Recovery, Remains, Remnant } from './history.js';
+import type { FinalRow, FinalState, Recovery } from './history.js';
 import { strangersIn } from './member.js';
-import { POOL_SIZE, type Stage } from './stage.js';
+import { POOL_SIZE, type Testbed } from './testbed.js';
 import { openWire } from './wire.js';
 
 const SESSIONS = `from pg_stat_activity where usename like 'club\\_api%' and datname = current_database()`;
 
 /** Waits until nothing is under way in the database any more. */
-export async function untilCalm({ look }: Stage): Promise<void> {
+export async function untilIdle({ look }: Testbed): Promise<void> {
   for (let calm = 0; calm < 4; await sleep(100)) {
     const busy = await look(`select ${SESSIONS} and state <> 'idle'`);
     calm = busy.length === 0 ? calm + 1 : 0;
@@ -15,14 +15,14 @@ export async function untilCalm({ look }: Stage): Promise<void> {
 }
 
 /** Reads everything that is left, past every policy. */
-export async function readRemains({ look }: Stage): Promise<Remains> {
+export async function readFinalState({ look }: Testbed): Promise<FinalState> {
   const rowsOf = async (table: string, columns: string) =>
     (await look(
       `select club.slug as club, row::text as text, ${columns}
        from app.${table} as row join app.clubs as club on club.id = row.tenant_id`,
-    )) as (Remnant & { text: string })[];
+    )) as (FinalRow & { text: string })[];
   const MARK = `substring(description from 'canary-[a-z]+-[0-9a-f]+ mark-[0-9]+') as marker`;
-  const remnants = async (table: string, columns: string): Promise<Remnant[]> =>
+  const finalRows = async (table: string, columns: string): Promise<FinalRow[]> =>
     (await rowsOf(table, `row.id, version, ${MARK}, ${columns}`)).map(({ text, ...row }) => ({
       ...row,
       strangers: strangersIn(text, row.club),
@@ -34,8 +34,8 @@ export async function readRemains({ look }: Stage): Promise<Remains> {
     }
   }
   return {
-    tasks: await remnants('tasks', `title || '|' || state as content`),
-    shifts: await remnants(
+    tasks: await finalRows('tasks', `title || '|' || state as content`),
+    shifts: await finalRows(
       'shifts',
       `title || '|' || capacity as content, capacity, signup_count as "signupCount"`,
     ),
@@ -48,14 +48,14 @@ export async function readRemains({ look }: Stage): Promise<Remains> {
 }
 
 /** Looks whether the service is as good as new: every slot at work, and nobody waits. */
-export async function probeRecovery(stage: Stage): Promise<Recovery> {
-  const { look, victim, database, clubs, service } = stage;
+export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
+  const { look, victim, database, clubs, service } = testbed;
   const refused: string[] = [];
   let slowestMs = 0;
   const wires: ReturnType<typeof openWire>[] = [];
   const workers = await Promise.all(
     clubs.slice(0, 2).map(async (club) => {
-      const token = await stage.token(club, 'prober', 'Manager');
+      const token = await testbed.token(club, 'prober', 'Manager');
       const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club.id };
       return async (method: string, path: string, body?: unknown) => {
         const wire = openWire(service.url, 10_000);

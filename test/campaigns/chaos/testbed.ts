@@ -25,7 +25,7 @@ export interface Club {
 }
 
 /** Clients, a proxy, the service's process, a proxy, PostgreSQL; and a clock. */
-export interface Stage {
+export interface Testbed {
   victim: Victim;
   database: string;
   service: ServiceProcess;
@@ -44,7 +44,7 @@ export interface Stage {
   look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
 }
 
-export interface StageOptions {
+export interface TestbedOptions {
   /** The file that the process runs, from the root of the project. */
   program: string;
   /** Changes the database before the service starts. */
@@ -52,7 +52,11 @@ export interface StageOptions {
 }
 
 /** Sets everything up: a database with three clubs, the service on it, proxies on both sides. */
-export async function setStage(t: Test, victim: Victim, { program, prepare }: StageOptions): Promise<Stage> {
+export async function startTestbed(
+  t: Test,
+  victim: Victim,
+  { program, prepare }: TestbedOptions,
+): Promise<Testbed> {
   const database = await victim.makeDatabase();
   const { api, migration } = victim.urls(database);
   const back = await startProxy(t, api);

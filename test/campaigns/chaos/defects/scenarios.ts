@@ -4,12 +4,12 @@ import type { Message, Verdict } from '../../../setup/proxy.js';
 import type { Plan } from '../campaign.js';
 import { cutAt, heal, isCommit, isCommitted } from '../nemesis.js';
 import { COLUMN_TYPES, changeColumnTypes, deployInTime } from '../operators.js';
-import type { Club, Stage } from '../stage.js';
+import type { Club, Testbed } from '../testbed.js';
 import { openWire } from '../wire.js';
 import { rewrite } from './rewrite.js';
 
 /** Faults that go for one weakness, and how long. A sound service bears each of them. */
-export interface Aim extends Pick<Plan, 'nemesis'> {
+export interface Scenario extends Pick<Plan, 'nemesis'> {
   name: string;
   durationMs: number;
   /** What is done to the database before the service starts. */
@@ -33,15 +33,15 @@ function cuts(
   fits: (message: Message) => boolean,
   verdict: Verdict,
   chance: number,
-  more: Partial<Aim> = {},
-): Aim {
+  more: Partial<Scenario> = {},
+): Scenario {
   return {
     name,
     durationMs: DURATION_MS,
-    nemesis: async (stage, isOver, random) => {
-      cutAt(stage, stage.back, fits, verdict, chance, random);
+    nemesis: async (testbed, isOver, random) => {
+      cutAt(testbed, testbed.back, fits, verdict, chance, random);
       await untilOver(isOver);
-      heal(stage);
+      heal(testbed);
     },
     ...more,
   };
@@ -51,11 +51,11 @@ const isBegin = asksFor('begin');
 const isLogIn = ({ from, type }: Message) => from === 'server' && type === 'R';
 const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
 
-export const peace: Aim = {
+export const peace: Scenario = {
   name: 'peace',
   durationMs: DURATION_MS,
-  nemesis: async (stage, isOver) => {
-    heal(stage);
+  nemesis: async (testbed, isOver) => {
+    heal(testbed);
     await untilOver(isOver);
   },
 };
@@ -83,15 +83,15 @@ export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: inste
  * BEGIN and the entry become something else, and what left behind them arrives. In the place of BEGIN it may write:
  * left to itself a session of the service would refuse to.
  */
-export const noBeginning: Aim = {
+export const noBeginning: Scenario = {
   name: 'BEGIN and the entry become something else',
   durationMs: DURATION_MS,
-  nemesis: async (stage, isOver, random) => {
+  nemesis: async (testbed, isOver, random) => {
     const headless = new Set<number>();
     const beginning = { bytes: instead('set transaction_read_only = off') };
-    cutAt(stage, stage.back, isBegin, beginning, 0.15, random);
-    const judge = stage.back.judge;
-    stage.back.judge = (said) => {
+    cutAt(testbed, testbed.back, isBegin, beginning, 0.15, random);
+    const judge = testbed.back.judge;
+    testbed.back.judge = (said) => {
       const { connection, from, type } = said;
       if (from === 'client' && type === 'B' && headless.delete(connection)) {
         return { bytes: instead('select') };
@@ -103,40 +103,40 @@ export const noBeginning: Aim = {
       return verdict;
     };
     await untilOver(isOver);
-    heal(stage);
+    heal(testbed);
   },
 };
 
 /** As when the answer to a request is that of another club's: who enters one club is led into another. */
-export const wrongClub: Aim = {
+export const wrongClub: Scenario = {
   name: 'a request enters another club',
   durationMs: DURATION_MS,
-  nemesis: async (stage, isOver, random) => {
-    const [north, south] = stage.clubs as [Club, Club];
-    stage.back.judge = ({ from, type, text, statement = '' }) => {
-      stage.back.log.length = 0;
+  nemesis: async (testbed, isOver, random) => {
+    const [north, south] = testbed.clubs as [Club, Club];
+    testbed.back.judge = ({ from, type, text, statement = '' }) => {
+      testbed.back.log.length = 0;
       const isEntry = from === 'client' && type === 'B' && statement.includes('app.enter(');
       if (!isEntry || !text.includes(north.id) || random() >= 0.2) {
         return 'pass';
       }
-      stage.faults.push({ kind: 'another club', from: stage.now(), to: stage.now() });
+      testbed.faults.push({ kind: 'another club', from: testbed.now(), to: testbed.now() });
       const other = text.replaceAll(north.id, south.id).replaceAll(north.canary, south.canary);
       return { bytes: message('B', other) };
     };
     await untilOver(isOver);
-    heal(stage);
+    heal(testbed);
   },
 };
 
 /** As when the count of answers is lost: the answer to a read comes twice, the second time to the next question. */
-export const answersTwice: Aim = {
+export const answersTwice: Scenario = {
   name: 'answers come twice',
   durationMs: DURATION_MS,
   restMs: 1,
-  nemesis: async (stage, isOver, random) => {
+  nemesis: async (testbed, isOver, random) => {
     const lastAnswers = new Map<number, Buffer[]>();
-    stage.back.judge = ({ connection, from, type, text }) => {
-      stage.back.log.length = 0;
+    testbed.back.judge = ({ connection, from, type, text }) => {
+      testbed.back.log.length = 0;
       if (from === 'client' || !['2', 'D', 'C', 'Z'].includes(type)) {
         return 'pass';
       }
@@ -147,11 +147,11 @@ export const answersTwice: Aim = {
       if (type !== 'Z' || !isRead || random() >= 0.05) {
         return 'pass';
       }
-      stage.faults.push({ kind: 'an answer twice', from: stage.now(), to: stage.now() });
+      testbed.faults.push({ kind: 'an answer twice', from: testbed.now(), to: testbed.now() });
       return { bytes: Buffer.concat([message(type, text), ...answer]) };
     };
     await untilOver(isOver);
-    heal(stage);
+    heal(testbed);
   },
 };
 
@@ -172,14 +172,14 @@ export const failingRollback = cuts(
 );
 
 /** DDL under load. No fault is noted: it harms no request. */
-const ddl = (name: string, pauseMs: number, more: Partial<Aim>): Aim => ({
+const ddl = (name: string, pauseMs: number, more: Partial<Scenario>): Scenario => ({
   name,
   durationMs: 6_000,
-  nemesis: async (stage, isOver) => {
-    heal(stage);
+  nemesis: async (testbed, isOver) => {
+    heal(testbed);
     while (!isOver()) {
       for (const type of COLUMN_TYPES) {
-        await changeColumnTypes(stage, type);
+        await changeColumnTypes(testbed, type);
         await sleep(pauseMs);
       }
     }
@@ -193,35 +193,35 @@ export const ddlUnderReads = ddl('columns change their types all the time', 10, 
  * Deploys under load. No fault is noted: they harm no request. The entry is slow until the first one comes through, so
  * that each meets statements that have begun.
  */
-export const deploys: Aim = {
+export const deploys: Scenario = {
   name: 'deploys',
   durationMs: 4_000,
   sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
     "setting := set_config('app.tenant_id', tenant_id::text, true)",
     "perform pg_sleep(0.01); setting := set_config('app.tenant_id', tenant_id::text, true)",
   ]),
-  nemesis: async (stage, isOver) => {
-    heal(stage);
+  nemesis: async (testbed, isOver) => {
+    heal(testbed);
     while (!isOver()) {
-      await deployInTime(stage);
+      await deployInTime(testbed);
     }
   },
 };
 
 /** One read after another whose answer comes too late. No fault is noted: their neighbours on the connection get theirs. */
-export const slowReads: Aim = {
+export const slowReads: Scenario = {
   name: 'some reads are not answered in time',
   durationMs: 9_000,
-  nemesis: async (stage, isOver) => {
-    const [club] = stage.clubs as [Club];
-    const { ask, close } = openWire(stage.front.url, 10_000);
+  nemesis: async (testbed, isOver) => {
+    const [club] = testbed.clubs as [Club];
+    const { ask, close } = openWire(testbed.front.url, 10_000);
     const headers = {
-      authorization: `Bearer ${await stage.token(club, 'sleeper', 'Member')}`,
+      authorization: `Bearer ${await testbed.token(club, 'sleeper', 'Member')}`,
       'x-tenant-id': club.id,
     };
     await ask('GET', '/api/members/me', headers);
-    stage.back.judge = ({ from, type, text }) => {
-      stage.back.log.length = 0;
+    testbed.back.judge = ({ from, type, text }) => {
+      testbed.back.log.length = 0;
       // Longer than an attempt. What was asked before it is answered.
       return from === 'client' && type === 'B' && text.includes('sleeper') ? { delayMs: 5_000 } : 'pass';
     };
@@ -230,56 +230,56 @@ export const slowReads: Aim = {
       await sleep(1_000);
     }
     close();
-    heal(stage);
+    heal(testbed);
   },
 };
 
 /** Some connections die under a transaction, and no more. */
-export const twice: Aim = {
+export const twice: Scenario = {
   name: 'two connections die',
   durationMs: DURATION_MS,
-  nemesis: async (stage, isOver, random) => {
+  nemesis: async (testbed, isOver, random) => {
     let left = 2;
-    cutAt(stage, stage.back, (said) => isReadyInside(said) && left-- > 0, 'cut after', 1, random);
+    cutAt(testbed, testbed.back, (said) => isReadyInside(said) && left-- > 0, 'cut after', 1, random);
     await untilOver(isOver);
-    heal(stage);
+    heal(testbed);
   },
 };
 
-export const kills: Aim = {
+export const kills: Scenario = {
   name: 'backends die',
   durationMs: DURATION_MS,
   peaceMs: 2_000,
-  nemesis: async (stage: Stage, isOver) => {
-    heal(stage);
+  nemesis: async (testbed: Testbed, isOver) => {
+    heal(testbed);
     while (!isOver()) {
-      const at = { kind: 'backends terminated', from: stage.now(), to: stage.now() };
-      stage.faults.push(at);
-      await stage.look(
+      const at = { kind: 'backends terminated', from: testbed.now(), to: testbed.now() };
+      testbed.faults.push(at);
+      await testbed.look(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where usename like 'club\\_api%' and datname = current_database()`,
       );
-      at.to = stage.now();
+      at.to = testbed.now();
       await sleep(100);
     }
   },
 };
 
 /** Longer than the service's deadline, shorter than the client's patience. */
-export const silence: Aim = {
+export const silence: Scenario = {
   name: 'connections fall silent',
   durationMs: 10_500,
   patienceMs: 10_000,
-  nemesis: async (stage, isOver, random) => {
+  nemesis: async (testbed, isOver, random) => {
     await sleep(200);
-    const fault = { kind: 'silence', from: stage.now(), to: Number.POSITIVE_INFINITY };
-    stage.faults.push(fault);
+    const fault = { kind: 'silence', from: testbed.now(), to: Number.POSITIVE_INFINITY };
+    testbed.faults.push(fault);
     let left = 2;
-    cutAt(stage, stage.back, (said) => isReadyInside(said) && left-- > 0, 'freeze', 1, random);
+    cutAt(testbed, testbed.back, (said) => isReadyInside(said) && left-- > 0, 'freeze', 1, random);
     await untilOver(isOver);
-    heal(stage);
-    stage.back.cut();
-    fault.to = stage.now();
+    heal(testbed);
+    testbed.back.cut();
+    fault.to = testbed.now();
   },
 };
 
