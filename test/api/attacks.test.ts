@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
-import { BELIEVED, openGate } from '../setup/gate.js';
+import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { encode, newKey, publish, startProvider } from '../setup/provider.js';
 import { openWires } from '../setup/raw.js';
 import { AUDIENCE, startService } from '../setup/service.js';
@@ -9,7 +9,7 @@ import { shiftRequest } from '../setup/shifts.js';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const provider = await startProvider(t);
-const gate = await openGate(t, { issuer: provider.url });
+const offline = await startOfflineService(t, { issuer: provider.url });
 const service = await startService(t);
 const north = await service.db.makeClub('north');
 const admin = service.as('anna', 'Admin', north);
@@ -25,9 +25,9 @@ t.test('a signature has one spelling: with other unused bits in its last letter 
       .filter((twin) => twin !== token && bytes(twin) === bytes(token));
     t.ok(twins.length > 2, by);
     for (const twin of twins) {
-      t.equal(await gate.code(twin), 'invalid_token');
+      t.equal(await offline.code(twin), 'invalid_token');
     }
-    t.equal(await gate.code(token), BELIEVED);
+    t.equal(await offline.code(token), BELIEVED);
   }
 });
 
@@ -38,7 +38,7 @@ t.test('a time that no clock reaches is refused, be it the end of a token or its
     return `${input}.${provider.seal(input, 'ES256')}`;
   };
   const text = JSON.stringify(good);
-  t.equal(await gate.code(signed(text)), BELIEVED);
+  t.equal(await offline.code(signed(text)), BELIEVED);
   for (const [name, value] of [
     ['exp', '1e400'],
     ['exp', '1e15'],
@@ -50,7 +50,7 @@ t.test('a time that no clock reaches is refused, be it the end of a token or its
       name === 'exp'
         ? text.replace(/"exp":\d+/, `"exp":${value}`)
         : text.replace('{', `{"${name}":${value},`);
-    t.equal(await gate.code(signed(changed)), 'invalid_token', `${name} ${value}`);
+    t.equal(await offline.code(signed(changed)), 'invalid_token', `${name} ${value}`);
   }
 });
 
@@ -63,7 +63,7 @@ t.test('a subject that is no UTF-8 is nobody', async (t) => {
     Buffer.from('"}'),
   ]).toString('base64url');
   t.equal(
-    await gate.code(`${head}.${payload}.${provider.seal(`${head}.${payload}`, 'ES256')}`),
+    await offline.code(`${head}.${payload}.${provider.seal(`${head}.${payload}`, 'ES256')}`),
     'invalid_token',
   );
 });
@@ -86,7 +86,7 @@ t.test(
         usable,
       ],
     });
-    const site = await openGate(t, { issuer: issuer.url });
+    const site = await startOfflineService(t, { issuer: issuer.url });
     const byGood = { header: { alg: 'ES256', kid: 'good' }, by: 'ES256', key: good.privateKey } as const;
     t.equal(await site.code(issuer.sign({}, byGood)), BELIEVED);
     t.equal(

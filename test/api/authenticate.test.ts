@@ -1,5 +1,5 @@
 import t from 'tap';
-import { BELIEVED, openGate } from '../setup/gate.js';
+import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { KEYS, startProvider } from '../setup/provider.js';
 import type { Answer } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';
@@ -8,8 +8,8 @@ import { badTokens } from './fixtures/bad-tokens.js';
 const club = '11111111-1111-4111-8111-111111111111';
 const provider = await startProvider(t);
 const attacker = await startProvider(t);
-const gate = await openGate(t, { issuer: provider.url });
-const wire = await openWire(gate.app);
+const offline = await startOfflineService(t, { issuer: provider.url });
+const wire = await openWire(offline.app);
 const good = provider.sign();
 /** The codes of a request that brings something, and no bearer token. */
 const EITHER = ['unauthenticated', 'invalid_token'];
@@ -33,7 +33,7 @@ const send = (authorization: string[], path = '/api/clubs/me') =>
 
 t.test('a good token of every kind of key is believed', async (t) => {
   for (const by of KEYS) {
-    t.equal(await gate.code(provider.sign({}, { by })), BELIEVED, by);
+    t.equal(await offline.code(provider.sign({}, { by })), BELIEVED, by);
   }
 });
 
@@ -50,10 +50,10 @@ t.test('a token may be good in more than one way', async (t) => {
     { typ: 'Bearer', nonce: 'n' },
     { clubs: 'nonsense', name: 5, email: [] },
   ]) {
-    t.equal(await gate.code(provider.sign(claims)), BELIEVED, JSON.stringify(claims).slice(0, 60));
+    t.equal(await offline.code(provider.sign(claims)), BELIEVED, JSON.stringify(claims).slice(0, 60));
   }
   for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt', 'AT+JWT']) {
-    t.equal(await gate.code(provider.sign({}, { header: { typ } })), BELIEVED, `typ ${typ}`);
+    t.equal(await offline.code(provider.sign({}, { header: { typ } })), BELIEVED, `typ ${typ}`);
   }
   const answer = await send([`bearer ${good}`], '/api/clubs/current');
   t.equal(answer.body.code, BELIEVED, 'the scheme’s name in lower case');
@@ -70,7 +70,7 @@ t.test('a bad token is a 401, whatever is bad about it, and the second time too'
     }
     t.same(taken, [], `${tokens.length} bad tokens, the ${time} time`);
   }
-  t.equal(await gate.code(good), BELIEVED, 'the good one is believed after all of them');
+  t.equal(await offline.code(good), BELIEVED, 'the good one is believed after all of them');
   t.equal(attacker.fetches.size, 0, 'nothing is fetched from where a token says');
 });
 
@@ -118,17 +118,17 @@ t.test('two Authorization headers are a 401, even when each is good', async (t) 
 t.test('a token that differs in one byte from a believed one is a 401', async (t) => {
   for (const by of KEYS) {
     const token = provider.sign({}, { by });
-    t.equal(await gate.code(token), BELIEVED);
+    t.equal(await offline.code(token), BELIEVED);
     // The last character of a part holds bits that mean nothing, so two spellings of it are one signature.
     const places = [...token].flatMap((character, place) =>
       character !== '.' && (token[place + 1] ?? '.') !== '.' && place % 11 === 0 ? [place] : [],
     );
     const codes = places.map((place) => {
       const other = token[place] === 'A' ? 'B' : 'A';
-      return gate.code(token.slice(0, place) + other + token.slice(place + 1));
+      return offline.code(token.slice(0, place) + other + token.slice(place + 1));
     });
     t.same(new Set(await Promise.all(codes)), new Set(['invalid_token']), `${places.length} places, ${by}`);
-    t.equal(await gate.code(token), BELIEVED);
+    t.equal(await offline.code(token), BELIEVED);
   }
 });
 
@@ -138,7 +138,7 @@ t.test('tokens that are believed already are not taken for one another', async (
   for (let round = 0; round < 3; round += 1) {
     const answers = await Promise.all(
       tokens.map((token) =>
-        gate.app.inject({
+        offline.app.inject({
           method: 'DELETE',
           url: `/api/tasks/${club}`,
           headers: { authorization: `Bearer ${token}`, 'x-tenant-id': club },
@@ -157,17 +157,17 @@ t.test('a token that was believed is a 401 once it has expired', async (t) => {
   let laterMs = 0;
   t.intercept(Date, 'now', { value: () => realNow() + laterMs });
   const token = provider.sign({ exp: Math.floor(realNow() / 1000) + 20 });
-  t.equal(await gate.code(token), BELIEVED);
+  t.equal(await offline.code(token), BELIEVED);
   laterMs = 15_000;
-  t.equal(await gate.code(token), BELIEVED, 'before its end');
+  t.equal(await offline.code(token), BELIEVED, 'before its end');
   laterMs = 50_000;
-  t.equal(await gate.code(token), 'invalid_token', 'after its end, long before the cache forgets it');
-  t.equal(await gate.code(provider.sign({ exp: Math.floor(realNow() / 1000) + 20 })), 'invalid_token');
+  t.equal(await offline.code(token), 'invalid_token', 'after its end, long before the cache forgets it');
+  t.equal(await offline.code(provider.sign({ exp: Math.floor(realNow() / 1000) + 20 })), 'invalid_token');
 });
 
 t.test('nothing of all this has touched the database', async (t) => {
-  t.equal(gate.connections(), 0);
+  t.equal(offline.connections(), 0);
   const answer = await send([`Bearer ${good}`]);
   t.equal(answer.status, 503);
-  t.not(gate.connections(), 0, 'a good token does');
+  t.not(offline.connections(), 0, 'a good token does');
 });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { IssuerKeys } from '../../src/auth/jwks.js';
-import { BELIEVED, openGate } from '../setup/gate.js';
+import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
 
 const HOUR_MS = 3_600_000;
@@ -10,12 +10,12 @@ const HOUR_MS = 3_600_000;
 /** A service that has had the issuer's keys once, and a clock to turn. */
 async function withKnownKeys(t: Test) {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const realNow = Date.now;
   const clock = { aheadMs: 0 };
   t.intercept(Date, 'now', { value: () => realNow() + clock.aheadMs });
   const exp = Math.floor(realNow() / 1000) + 48 * 3600;
-  t.equal(await gate.code(provider.sign({ exp })), BELIEVED);
+  t.equal(await offline.code(provider.sign({ exp })), BELIEVED);
   let count = 0;
   /** A token that was not seen before, because those that were are believed without a key. */
   const fresh = (options = {}) => {
@@ -23,7 +23,7 @@ async function withKnownKeys(t: Test) {
     return provider.sign({ exp, sub: `person-${count}` }, options);
   };
   const unknown = () => fresh({ key: newKey('ES256').privateKey, header: { kid: `unknown-${count}` } });
-  return { provider, gate, clock, fresh, unknown, exp };
+  return { provider, offline, clock, fresh, unknown, exp };
 }
 
 const troubles: [what: string, answer: (response: ServerResponse) => void][] = [
@@ -39,19 +39,19 @@ const troubles: [what: string, answer: (response: ServerResponse) => void][] = [
 
 for (const [what, answer] of troubles) {
   t.test(`while the issuer ${what}, known keys are used for an hour and unknown ones are not`, async (t) => {
-    const { provider, gate, clock, fresh, unknown } = await withKnownKeys(t);
+    const { provider, offline, clock, fresh, unknown } = await withKnownKeys(t);
     const keys = provider.documents.get('/jwks');
     provider.documents.set('/jwks', answer);
     for (const hours of [0.2, 0.5, 0.9]) {
       clock.aheadMs = hours * HOUR_MS;
-      t.same([await gate.code(fresh()), await gate.code(fresh())], [BELIEVED, BELIEVED], `after ${hours} h`);
-      t.equal(await gate.code(unknown()), 'invalid_token');
+      t.same([await offline.code(fresh()), await offline.code(fresh())], [BELIEVED, BELIEVED], `after ${hours} h`);
+      t.equal(await offline.code(unknown()), 'invalid_token');
     }
     clock.aheadMs = HOUR_MS;
-    t.same([await gate.code(fresh()), await gate.code(unknown())], Array(2).fill('service_unavailable'));
+    t.same([await offline.code(fresh()), await offline.code(unknown())], Array(2).fill('service_unavailable'));
     provider.documents.set('/jwks', keys);
     clock.aheadMs += HOUR_MS;
-    t.equal(await gate.code(fresh()), BELIEVED);
+    t.equal(await offline.code(fresh()), BELIEVED);
   });
 }
 
@@ -78,7 +78,7 @@ t.test('the log says why keys could not be fetched, and nothing of the address o
 });
 
 t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
-  const { provider, gate, clock, fresh } = await withKnownKeys(t);
+  const { provider, offline, clock, fresh } = await withKnownKeys(t);
   let asked = 0;
   const silent = () => {
     asked += 1;
@@ -87,7 +87,7 @@ t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
   clock.aheadMs = HOUR_MS / 2;
   // The issuer is asked and says nothing: these are answered while it does so.
   for (let turn = 0; turn < 5; turn += 1) {
-    t.equal(await gate.code(fresh()), BELIEVED);
+    t.equal(await offline.code(fresh()), BELIEVED);
   }
   while (asked === 0) {
     await sleep(10);
@@ -97,7 +97,7 @@ t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
 
 t.test('an answer without end is not read to its end', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   let sentBytes = 0;
   let isOver = false;
   const keys = provider.documents.get('/jwks');
@@ -115,18 +115,18 @@ t.test('an answer without end is not read to its end', async (t) => {
     }
     response.destroy();
   });
-  t.equal(await gate.code(provider.sign()), 'service_unavailable');
+  t.equal(await offline.code(provider.sign()), 'service_unavailable');
   t.ok(sentBytes < 50e6, `${sentBytes} bytes left the issuer`);
   provider.documents.set('/jwks', keys);
-  t.equal(await gate.code(provider.sign()), BELIEVED);
+  t.equal(await offline.code(provider.sign()), BELIEVED);
 });
 
 t.test('key ids made up cause no storm, be the issuer up or down', async (t) => {
-  const { provider, gate, clock, unknown, fresh } = await withKnownKeys(t);
+  const { provider, offline, clock, unknown, fresh } = await withKnownKeys(t);
   const fetches = () => provider.fetches.get('/jwks') ?? 0;
   const flood = async () => {
     const before = fetches();
-    const codes = await Promise.all(Array.from({ length: 100 }, () => gate.code(unknown())));
+    const codes = await Promise.all(Array.from({ length: 100 }, () => offline.code(unknown())));
     t.same([...new Set(codes)], ['invalid_token']);
     return fetches() - before;
   };
@@ -135,15 +135,15 @@ t.test('key ids made up cause no storm, be the issuer up or down', async (t) => 
   clock.aheadMs = HOUR_MS / 2;
   t.ok((await flood()) <= 1);
   t.ok((await flood()) <= 1);
-  t.equal(await gate.code(fresh()), BELIEVED);
+  t.equal(await offline.code(fresh()), BELIEVED);
 });
 
 t.test('a key that is added is found at once, though the others are known', async (t) => {
-  const { provider, gate, clock, exp } = await withKnownKeys(t);
+  const { provider, offline, clock, exp } = await withKnownKeys(t);
   const added = newKey('ES256');
   const { keys } = provider.documents.get('/jwks') as { keys: object[] };
   provider.documents.set('/jwks', { keys: [...keys, publish(added.publicKey, 'ES256', 'added')] });
   clock.aheadMs = 60_000;
   const token = provider.sign({ exp }, { key: added.privateKey, header: { kid: 'added' } });
-  t.equal(await gate.code(token), BELIEVED);
+  t.equal(await offline.code(token), BELIEVED);
 });

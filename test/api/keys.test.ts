@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
-import { BELIEVED, openGate } from '../setup/gate.js';
+import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
 
 const DISCOVERY = '/.well-known/openid-configuration';
@@ -8,24 +8,24 @@ const DISCOVERY = '/.well-known/openid-configuration';
 /** The answer to a token that nobody can check right now. */
 async function isUnavailable(
   t: Test,
-  gate: Awaited<ReturnType<typeof openGate>>,
+  offline: Awaited<ReturnType<typeof startOfflineService>>,
   token: string,
   why: string,
 ) {
-  const answer = await gate.app.inject({
+  const answer = await offline.app.inject({
     url: '/api/clubs/me',
     headers: { authorization: `Bearer ${token}` },
   });
   t.equal(answer.statusCode, 503, why);
   t.equal(answer.json().code, 'service_unavailable', why);
   t.match(answer.headers['retry-after'], /^[1-9]\d*$/, why);
-  t.equal(gate.connections(), 0, 'the database is not asked');
+  t.equal(offline.connections(), 0, 'the database is not asked');
 }
 
 t.test('the keys are found by discovery from the issuer', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
-  t.equal(await gate.code(provider.sign()), BELIEVED);
+  const offline = await startOfflineService(t, { issuer: provider.url });
+  t.equal(await offline.code(provider.sign()), BELIEVED);
   t.equal(provider.fetches.get(DISCOVERY), 1);
   t.equal(provider.fetches.get('/jwks'), 1);
 });
@@ -33,29 +33,29 @@ t.test('the keys are found by discovery from the issuer', async (t) => {
 t.test('with AUTH_JWKS_URL the issuer is a mere name, and is not asked', async (t) => {
   const provider = await startProvider(t);
   provider.documents.delete(DISCOVERY);
-  const gate = await openGate(t, { issuer: 'urn:example:issuer', jwksUrl: `${provider.url}/jwks` });
-  t.equal(await gate.code(provider.sign({ iss: 'urn:example:issuer' })), BELIEVED);
-  t.equal(await gate.code(provider.sign()), 'invalid_token', 'another issuer, the same key');
+  const offline = await startOfflineService(t, { issuer: 'urn:example:issuer', jwksUrl: `${provider.url}/jwks` });
+  t.equal(await offline.code(provider.sign({ iss: 'urn:example:issuer' })), BELIEVED);
+  t.equal(await offline.code(provider.sign()), 'invalid_token', 'another issuer, the same key');
   t.equal(provider.fetches.get(DISCOVERY), undefined);
 });
 
 t.test('keys that cannot be fetched are a 503, and the next request tries again', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   await provider.goDown();
-  await isUnavailable(t, gate, provider.sign(), 'nobody listens');
+  await isUnavailable(t, offline, provider.sign(), 'nobody listens');
   t.equal(
-    await gate.code(provider.sign({}, { header: { alg: 'none' } })),
+    await offline.code(provider.sign({}, { header: { alg: 'none' } })),
     'invalid_token',
     'what no key could make good is refused without one',
   );
   await provider.comeBack();
-  t.equal(await gate.code(provider.sign()), BELIEVED, 'the failure is not remembered');
+  t.equal(await offline.code(provider.sign()), BELIEVED, 'the failure is not remembered');
 });
 
 t.test('an answer that is no discovery document and no key set is a 503', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const sent = (status: number, text: string) => (response: ServerResponse) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
   const keys = provider.documents.get('/jwks');
@@ -69,7 +69,7 @@ t.test('an answer that is no discovery document and no key set is a 503', async 
     ['no key set named', { issuer: provider.url }],
   ]) {
     provider.documents.set(DISCOVERY, document);
-    await isUnavailable(t, gate, provider.sign(), `discovery: ${why}`);
+    await isUnavailable(t, offline, provider.sign(), `discovery: ${why}`);
   }
   provider.documents.set(DISCOVERY, discovery);
   for (const [why, document] of [
@@ -79,113 +79,113 @@ t.test('an answer that is no discovery document and no key set is a 503', async 
     ['a list', []],
   ]) {
     provider.documents.set('/jwks', document);
-    await isUnavailable(t, gate, provider.sign(), `key set: ${why}`);
+    await isUnavailable(t, offline, provider.sign(), `key set: ${why}`);
   }
   provider.documents.set('/jwks', keys);
-  t.equal(await gate.code(provider.sign()), BELIEVED);
+  t.equal(await offline.code(provider.sign()), BELIEVED);
 });
 
 t.test('an issuer that never answers is a 503 within seconds', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   provider.documents.set('/jwks', () => {});
   const start = Date.now();
-  await isUnavailable(t, gate, provider.sign(), 'silence');
+  await isUnavailable(t, offline, provider.sign(), 'silence');
   t.ok(Date.now() - start < 10_000);
 });
 
 t.test('the keys that are known are used for an hour while the issuer is down, and not longer', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const hours = (count: number) => Math.floor(Date.now() / 1000) + count * 3600;
-  t.equal(await gate.code(provider.sign({ exp: hours(48) })), BELIEVED);
+  t.equal(await offline.code(provider.sign({ exp: hours(48) })), BELIEVED);
   await provider.goDown();
-  t.equal(await gate.code(provider.sign({ sub: 'ben', exp: hours(48) })), BELIEVED, 'at once');
+  t.equal(await offline.code(provider.sign({ sub: 'ben', exp: hours(48) })), BELIEVED, 'at once');
 
   const realNow = Date.now;
   let laterMs = 58 * 60_000;
   t.intercept(Date, 'now', { value: () => realNow() + laterMs });
   const cleo = provider.sign({ sub: 'cleo', exp: hours(48) });
-  t.equal(await gate.code(cleo), BELIEVED, '58 minutes later');
+  t.equal(await offline.code(cleo), BELIEVED, '58 minutes later');
   laterMs += 61_000;
-  t.equal(await gate.code(provider.sign({ sub: 'dora', exp: hours(48) })), 'service_unavailable');
+  t.equal(await offline.code(provider.sign({ sub: 'dora', exp: hours(48) })), 'service_unavailable');
   laterMs = 3_600_000;
-  t.equal(await gate.code(cleo), 'service_unavailable', 'a token that was verified before, too');
+  t.equal(await offline.code(cleo), 'service_unavailable', 'a token that was verified before, too');
 });
 
 t.test('all keys that share an id are tried, and no other', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const [first, second, stranger] = [newKey('ES256'), newKey('ES256'), newKey('ES256')];
   provider.documents.set('/jwks', {
     keys: [first, second].map(({ publicKey }) => publish(publicKey, 'ES256', 'shared')),
   });
   const signed = (key: typeof first, claims: Record<string, unknown> = {}) =>
     provider.sign(claims, { key: key.privateKey, header: { kid: 'shared' } });
-  t.equal(await gate.code(signed(first, { sub: 'anna' })), BELIEVED);
-  t.equal(await gate.code(signed(second, { sub: 'ben' })), BELIEVED);
-  t.equal(await gate.code(signed(stranger)), 'invalid_token');
-  t.equal(await gate.code(signed(second, { exp: 1 })), 'invalid_token');
+  t.equal(await offline.code(signed(first, { sub: 'anna' })), BELIEVED);
+  t.equal(await offline.code(signed(second, { sub: 'ben' })), BELIEVED);
+  t.equal(await offline.code(signed(stranger)), 'invalid_token');
+  t.equal(await offline.code(signed(second, { exp: 1 })), 'invalid_token');
 });
 
 t.test('a key that the issuer adds is believed, and one that it withdraws no longer', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const exp = Math.floor(Date.now() / 1000) + 48 * 3600;
   const old = provider.sign({ exp });
-  t.equal(await gate.code(old), BELIEVED);
+  t.equal(await offline.code(old), BELIEVED);
 
   const added = newKey('ES256');
   provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
   const realNow = Date.now;
   t.intercept(Date, 'now', { value: () => realNow() + 3_600_000 });
   const fresh = provider.sign({ exp }, { key: added.privateKey, header: { kid: 'added' } });
-  t.equal(await gate.code(fresh), BELIEVED);
-  t.equal(await gate.code(old), 'invalid_token');
+  t.equal(await offline.code(fresh), BELIEVED);
+  t.equal(await offline.code(old), 'invalid_token');
 });
 
 t.test('a clock that is set back keeps no key from being learned, nor an old one believed', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
-  t.equal(await gate.code(provider.sign({ sub: 'anna' })), BELIEVED);
+  const offline = await startOfflineService(t, { issuer: provider.url });
+  t.equal(await offline.code(provider.sign({ sub: 'anna' })), BELIEVED);
 
   const added = newKey('ES256');
   provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
   const realNow = Date.now;
   t.intercept(Date, 'now', { value: () => realNow() - 2 * 3_600_000 });
-  t.equal(await gate.code(provider.sign({ sub: 'ben' })), 'invalid_token', 'the keys are fetched anew');
+  t.equal(await offline.code(provider.sign({ sub: 'ben' })), 'invalid_token', 'the keys are fetched anew');
   const fresh = provider.sign({}, { key: added.privateKey, header: { kid: 'added' } });
-  t.equal(await gate.code(fresh), BELIEVED);
+  t.equal(await offline.code(fresh), BELIEVED);
 });
 
 t.test('a key that the issuer has withdrawn is not believed again when the issuer goes down', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const realNow = Date.now;
   let laterMs = 0;
   t.intercept(Date, 'now', { value: () => realNow() + laterMs });
   const exp = Math.floor(realNow() / 1000) + 48 * 3600;
-  t.equal(await gate.code(provider.sign({ exp })), BELIEVED);
+  t.equal(await offline.code(provider.sign({ exp })), BELIEVED);
 
   const added = newKey('ES256');
   const fresh = (sub: string) =>
     provider.sign({ sub, exp }, { key: added.privateKey, header: { kid: 'added' } });
   provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
   laterMs = 3_600_000;
-  t.equal(await gate.code(fresh('anna')), BELIEVED, 'the keys are fetched anew');
+  t.equal(await offline.code(fresh('anna')), BELIEVED, 'the keys are fetched anew');
 
   await provider.goDown();
   laterMs += 30 * 60_000;
-  t.equal(await gate.code(fresh('ben')), BELIEVED);
-  t.not(await gate.code(provider.sign({ exp })), BELIEVED);
+  t.equal(await offline.code(fresh('ben')), BELIEVED);
+  t.not(await offline.code(provider.sign({ exp })), BELIEVED);
 });
 
 t.test('key ids made up do not make the service ask the issuer again and again', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
-  t.equal(await gate.code(provider.sign()), BELIEVED);
+  const offline = await startOfflineService(t, { issuer: provider.url });
+  t.equal(await offline.code(provider.sign()), BELIEVED);
   for (let index = 0; index < 30; index += 1) {
-    t.equal(await gate.code(provider.sign({}, { header: { kid: `made-up-${index}` } })), 'invalid_token');
+    t.equal(await offline.code(provider.sign({}, { header: { kid: `made-up-${index}` } })), 'invalid_token');
   }
   t.ok((provider.fetches.get('/jwks') ?? 0) <= 3);
 });

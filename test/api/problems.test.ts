@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { MISSING } from '../setup/endpoints.js';
-import { openGate } from '../setup/gate.js';
+import { startOfflineService } from '../setup/offline-service.js';
 import { startProvider } from '../setup/provider.js';
 import { type Answer, type Method, startService } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';
@@ -83,9 +83,9 @@ t.test('every answer carries Cache-Control, Vary and an X-Request-Id of its own'
 
 t.test('a database that cannot be reached is a 503 that says when to come back', async (t) => {
   const provider = await startProvider(t);
-  const gate = await openGate(t, { issuer: provider.url });
+  const offline = await startOfflineService(t, { issuer: provider.url });
   const headers = { authorization: `Bearer ${provider.sign({ clubs: { [north]: 'Admin' } })}` };
-  const away = await openWire(gate.app);
+  const away = await openWire(offline.app);
   const answer = await away('GET', '/api/tasks', Object.entries({ ...headers, 'x-tenant-id': north }));
   isProblem(t, answer, 'service_unavailable', '/api/tasks');
   carriesHeaders(t, answer, '503');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { BELIEVED } from '../../setup/gate.js';
+import { BELIEVED } from '../../setup/offline-service.js';
 import { KEYS, startProvider } from '../../setup/provider.js';
 import { attack, isWhole, someOf, Tally } from './tally.js';
 import { algorithms, confusions } from './tokens/algorithms.js';

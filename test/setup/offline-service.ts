@@ -9,7 +9,7 @@ import { Database } from '../../src/database/database.js';
 import { AUDIENCE } from './service.js';
 
 /** The service where a database should be, but only somebody who counts the connections and opens to none. */
-export interface Gate {
+export interface OfflineService {
   app: App;
   /** How many connections the service tried to open to its database. */
   connections(): number;
@@ -22,10 +22,10 @@ export interface Gate {
 
 export const BELIEVED = 'tenant_header_missing';
 
-export async function openGate(
+export async function startOfflineService(
   t: Test,
   { issuer, jwksUrl = '' }: { issuer: string; jwksUrl?: string },
-): Promise<Gate> {
+): Promise<OfflineService> {
   let connections = 0;
   const listener = createServer((socket) => {
     connections += 1;
