@@ -13,7 +13,7 @@ const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
 const written: string[] = [];
 const logger = pino({ level: 'info' }, { write: (line: string) => written.push(line) });
 
-/** The service with this log. */
+/** Builds the service with this log. */
 async function build(settings: Partial<Record<Variable, string>> = {}): Promise<App> {
   const provided = {
     NODE_ENV: 'test',
@@ -28,7 +28,7 @@ async function build(settings: Partial<Record<Variable, string>> = {}): Promise<
 }
 
 t.test(
-  'the address is the peer’s; X-Forwarded-For is believed of a named proxy and of nobody else',
+  'the client address is the peer’s address; X-Forwarded-For counts only from a proxy in TRUST_PROXY',
   async (t) => {
     const client = '203.0.113.7';
     const wrong: unknown[] = [];
@@ -68,7 +68,7 @@ t.test(
   },
 );
 
-t.test('a message that cannot be read and one whose sender goes have an address too', async (t) => {
+t.test('the log has a client address for a malformed message and for an aborted request', async (t) => {
   const app = await build();
   const raw = await openWires(app);
   const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
@@ -88,7 +88,7 @@ t.test('a message that cannot be read and one whose sender goes have an address 
   }
 });
 
-t.test('what a trusted proxy passes on that is no address is unknown in the log', async (t) => {
+t.test('when a trusted proxy forwards something that is no address, the log says unknown', async (t) => {
   const app = await build({ TRUST_PROXY: '10.0.0.0/8' });
   for (const forwarded of ['x'.repeat(5_000), '"}{"a":1', '999.1.1.1']) {
     written.length = 0;

@@ -11,10 +11,10 @@ const attacker = await startProvider(t);
 const offline = await startOfflineService(t, { issuer: provider.url });
 const wire = await openWire(offline.app);
 const good = provider.sign();
-/** The codes of a request that brings something, and no bearer token. */
+/** The codes of a request with credentials that are not one bearer token. */
 const EITHER = ['unauthenticated', 'invalid_token'];
 
-/** What keeps an answer from being the 401 that every bad token gets; undefined when nothing does. */
+/** How an answer differs from the 401 of a bad token; undefined when it does not. */
 function faultOf({ status, headers, body, text }: Answer, codes: string[]): string | undefined {
   const isRight =
     status === 401 &&
@@ -31,13 +31,13 @@ const send = (authorization: string[], path = '/api/clubs/me') =>
     authorization.map((line) => ['authorization', line]),
   );
 
-t.test('a good token of every kind of key is believed', async (t) => {
+t.test('a valid token is accepted, for every key algorithm', async (t) => {
   for (const by of KEYS) {
     t.equal(await offline.code(provider.sign({}, { by })), BELIEVED, by);
   }
 });
 
-t.test('a token may be good in more than one way', async (t) => {
+t.test('claims may take every form that the standards allow', async (t) => {
   for (const claims of [
     { aud: ['another-service', 'club-management-service'] },
     { aud: ['club-management-service'] },
@@ -59,7 +59,7 @@ t.test('a token may be good in more than one way', async (t) => {
   t.equal(answer.body.code, BELIEVED, 'the scheme’s name in lower case');
 });
 
-t.test('a bad token is a 401, whatever is bad about it, and the second time too', async (t) => {
+t.test('a bad token is a 401, for every reason, and also when it is sent again', async (t) => {
   const tokens = badTokens(provider, `${attacker.url}/jwks`);
   t.ok(tokens.length > 100);
   for (const time of ['first', 'second']) {
@@ -70,8 +70,8 @@ t.test('a bad token is a 401, whatever is bad about it, and the second time too'
     }
     t.same(taken, [], `${tokens.length} bad tokens, the ${time} time`);
   }
-  t.equal(await offline.code(good), BELIEVED, 'the good one is believed after all of them');
-  t.equal(attacker.fetches.size, 0, 'nothing is fetched from where a token says');
+  t.equal(await offline.code(good), BELIEVED, 'the valid token is still accepted after all of them');
+  t.equal(attacker.fetches.size, 0, 'no URL from a token is fetched');
 });
 
 t.test('a request without one bearer token is a 401', async (t) => {
@@ -115,7 +115,7 @@ t.test('two Authorization headers are a 401, even when each is good', async (t) 
   }
 });
 
-t.test('a token that differs in one byte from a believed one is a 401', async (t) => {
+t.test('a token that differs in one byte from a cached valid token is a 401', async (t) => {
   for (const by of KEYS) {
     const token = provider.sign({}, { by });
     t.equal(await offline.code(token), BELIEVED);
@@ -132,7 +132,7 @@ t.test('a token that differs in one byte from a believed one is a 401', async (t
   }
 });
 
-t.test('tokens that are believed already are not taken for one another', async (t) => {
+t.test('the cache never confuses two valid tokens', async (t) => {
   const roles = ['Viewer', 'Member', 'Manager'];
   const tokens = roles.map((role) => provider.sign({ clubs: { [club]: role } }));
   for (let round = 0; round < 3; round += 1) {
@@ -152,7 +152,7 @@ t.test('tokens that are believed already are not taken for one another', async (
   }
 });
 
-t.test('a token that was believed is a 401 once it has expired', async (t) => {
+t.test('a cached token is a 401 once it has expired', async (t) => {
   const realNow = Date.now;
   let laterMs = 0;
   t.intercept(Date, 'now', { value: () => realNow() + laterMs });
@@ -165,9 +165,9 @@ t.test('a token that was believed is a 401 once it has expired', async (t) => {
   t.equal(await offline.code(provider.sign({ exp: Math.floor(realNow() / 1000) + 20 })), 'invalid_token');
 });
 
-t.test('nothing of all this has touched the database', async (t) => {
+t.test('a rejected token never causes a database connection', async (t) => {
   t.equal(offline.connections(), 0);
   const answer = await send([`Bearer ${good}`]);
   t.equal(answer.status, 503);
-  t.not(offline.connections(), 0, 'a good token does');
+  t.not(offline.connections(), 0, 'a valid token opens a connection');
 });

@@ -29,7 +29,7 @@ const codeOf = ({ status, body }: Answer) => (status < 300 ? status : body.code)
 const rowsOf = (sub: string) => service.db.look('select from app.members where external_user_id = $1', [sub]);
 
 t.test(
-  'the endpoints of the contract name the policy of their role, and every other one names a policy',
+  'every endpoint of the contract has the policy of its role, and every other endpoint has a policy',
   async (t) => {
     const found = routes
       .filter(({ url }) => url.startsWith('/api/'))
@@ -45,7 +45,7 @@ t.test(
   },
 );
 
-t.test('an endpoint answers whoever has its role or a higher one, and nobody else', async (t) => {
+t.test('an endpoint serves callers with its role or a higher one, and refuses all others', async (t) => {
   for (const endpoint of endpoints) {
     const answers = ROLES.map(async (role) => {
       const answer = await call(endpoint, { authorization: await bearer(role), 'x-tenant-id': north });
@@ -63,7 +63,7 @@ t.test('an endpoint answers whoever has its role or a higher one, and nobody els
   }
 });
 
-t.test('HEAD needs the role that GET needs', async (t) => {
+t.test('HEAD needs the same role as GET', async (t) => {
   for (const endpoint of endpoints.filter(({ method }) => method === 'GET')) {
     const statuses = ROLES.map(async (role) => {
       const headers = { authorization: await bearer(role), 'x-tenant-id': north };
@@ -85,7 +85,7 @@ t.test('HEAD needs the role that GET needs', async (t) => {
   }
 });
 
-t.test('an endpoint of a club needs one X-Tenant-Id that names a club of the caller', async (t) => {
+t.test('an endpoint of a club needs exactly one X-Tenant-Id, with a club of the caller', async (t) => {
   const cases: [tenant: string[], answer: string][] = [
     [[], '400 tenant_header_missing'],
     [[''], '400 tenant_header_invalid'],
@@ -130,7 +130,7 @@ t.test('a club’s id is the same in any letter case', async (t) => {
   }
 });
 
-t.test('a role is a role only in its own club, and only by its exact name', async (t) => {
+t.test('a role counts only in its own club, and only by its exact name', async (t) => {
   const tasks = async (clubs: unknown) => {
     const authorization = `Bearer ${await service.token({ sub: 'anna', clubs })}`;
     const headers = { authorization, 'x-tenant-id': north };
@@ -144,7 +144,7 @@ t.test('a role is a role only in its own club, and only by its exact name', asyn
   }
 });
 
-t.test('a role comes from the token of this request, never from an earlier one', async (t) => {
+t.test('the role comes from the token of this request, never from an earlier token', async (t) => {
   const read = (role: Role) => service.as('riser', role, north).get('/api/tasks');
   t.equal((await read('Viewer')).status, 403);
   t.equal((await read('Admin')).status, 200);

@@ -8,7 +8,7 @@ const club = await service.db.makeClub();
 const anna = service.as('anna', 'Admin', club);
 
 t.test(
-  'a word that is close is what was meant: slips, letter case, and other ways to write names',
+  'a similar name is suggested: for typing errors, letter case, and other ways to write names',
   async (t) => {
     const known = [
       'title',
@@ -51,7 +51,7 @@ t.test(
 );
 
 t.test(
-  'an unknown field or parameter names the one that was meant, also in the detail of the whole',
+  'the error of an unknown field or parameter suggests the intended one, also in the problem’s detail',
   async (t) => {
     const faultOf = ({ body }: { body: { errors: object[]; detail: string } }) => [body.errors, body.detail];
     const hint = 'There is no such field here. Did you mean `dueAt`?';
@@ -70,31 +70,34 @@ t.test(
   },
 );
 
-t.test('a word in the wrong letter case, or a sort by another name, names the right one', async (t) => {
-  const hints: [path: string, hint: string | undefined][] = [
-    ['/api/tasks?sort=created_at', 'createdAt'],
-    ['/api/tasks?sort=-CreatedAt', '-createdAt'],
-    ['/api/shifts?sort=start', undefined],
-    ['/api/shifts?signedUp=ME', 'me'],
-    ['/api/members?role=manager', 'Manager'],
-    ['/api/tasks?state=open', 'Open'],
-    ['/api/tasks?state=Open,inprogress', 'InProgress'],
-    ['/api/tasks?state=', undefined],
-  ];
-  const found = [];
-  for (const [path] of hints) {
-    const { detail } = (await anna.get(path)).body;
-    found.push([path, /Did you mean `([^`]+)`\?$/.exec(detail)?.[1]]);
-  }
-  t.same(found, hints);
-  const { detail } = (await anna.patch(`/api/tasks/${MISSING}`, { state: 'in_progress' })).body;
-  t.equal(
-    detail,
-    '`/state`: This must be one of: Open, Assigned, InProgress, Review, Done. Did you mean `InProgress`?',
-  );
-});
+t.test(
+  'a value in the wrong letter case, or a sort by another name, gets the right one suggested',
+  async (t) => {
+    const hints: [path: string, hint: string | undefined][] = [
+      ['/api/tasks?sort=created_at', 'createdAt'],
+      ['/api/tasks?sort=-CreatedAt', '-createdAt'],
+      ['/api/shifts?sort=start', undefined],
+      ['/api/shifts?signedUp=ME', 'me'],
+      ['/api/members?role=manager', 'Manager'],
+      ['/api/tasks?state=open', 'Open'],
+      ['/api/tasks?state=Open,inprogress', 'InProgress'],
+      ['/api/tasks?state=', undefined],
+    ];
+    const found = [];
+    for (const [path] of hints) {
+      const { detail } = (await anna.get(path)).body;
+      found.push([path, /Did you mean `([^`]+)`\?$/.exec(detail)?.[1]]);
+    }
+    t.same(found, hints);
+    const { detail } = (await anna.patch(`/api/tasks/${MISSING}`, { state: 'in_progress' })).body;
+    t.equal(
+      detail,
+      '`/state`: This must be one of: Open, Assigned, InProgress, Review, Done. Did you mean `InProgress`?',
+    );
+  },
+);
 
-t.test('what a caller wrote stands in a sentence only when it is short and plain', async (t) => {
+t.test('an error repeats what the caller sent only when it is short and plain', async (t) => {
   const names = ['a'.repeat(65), 'a b', 'a\u0000', 'a\nb', 'a`b', '<b>', '🎾', 'a'.repeat(100_000)];
   for (const name of names) {
     const { body } = await anna.post('/api/tasks', { title: 'Mow', [name]: 1 });
@@ -103,14 +106,14 @@ t.test('what a caller wrote stands in a sentence only when it is short and plain
   }
 });
 
-t.test('names that lead into a prototype are names like others', async (t) => {
+t.test('names of prototype properties are handled like other names', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const { status, body } = await anna.post('/api/tasks', `{"title":"Mow","${name}":1}`);
     t.same([status, body.errors[0]?.code], [400, 'unknown'], name);
   }
 });
 
-t.test('a list that is given twice is told the form with commas', async (t) => {
+t.test('the error of a repeated list parameter shows the form with commas', async (t) => {
   const refused = await anna.get('/api/tasks?state=Open&state=Assigned');
   t.match(refused, {
     status: 400,

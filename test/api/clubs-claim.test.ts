@@ -8,7 +8,7 @@ const south = '22222222-2222-4222-8222-2222222222bb';
 const prototypeNames = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'];
 const GROUPS = '^/clubs/(?<club>[^/]+)/(?<role>[^/]+)$';
 
-/** What the claim `clubs`, or the claims, give under these settings: roles by club id, and the fault. */
+/** Reads the claim `clubs`, or the claims, with these settings: roles by club id, and the fault. */
 function read(claims: unknown, settings: Partial<Omit<ClubsClaim, 'pattern'>> & { pattern?: string } = {}) {
   const { pattern, ...others } = settings;
   const { roles, fault } = readClubRoles(
@@ -22,7 +22,7 @@ function read(claims: unknown, settings: Partial<Omit<ClubsClaim, 'pattern'>> & 
   return [Object.fromEntries(roles), fault];
 }
 
-t.test('a claim is found by its name, whatever stands in it, or by a path', async (t) => {
+t.test('a claim is found by its exact name, with any characters in it, or by a path', async (t) => {
   const map = { [north]: 'Member' };
   for (const [name, claims] of [
     ['https://example.org/clubs', { 'https://example.org/clubs': map }],
@@ -38,7 +38,7 @@ t.test('a claim is found by its name, whatever stands in it, or by a path', asyn
   }
 });
 
-t.test('a claim that is not there gives no role, and none is inherited', async (t) => {
+t.test('a missing claim gives no role, and no property is inherited', async (t) => {
   for (const name of ['clubs', '/a/b', '/list/0', '/text/0', '/text/length', ...prototypeNames]) {
     const claims = { a: {}, list: [{ [north]: 'Admin' }], text: 'text' };
     t.same(read(claims, { name }), [{}, 'the token has none'], name);
@@ -46,7 +46,7 @@ t.test('a claim that is not there gives no role, and none is inherited', async (
   }
 });
 
-t.test('a map that is none gives no role and says why; an empty one needs no reason', async (t) => {
+t.test('a claim that is not a map gives no role and a reason; an empty map gives no reason', async (t) => {
   const isNone = 'it is not a map of clubs to roles';
   for (const claim of [null, 1, true, 'Admin', [], [north], JSON.stringify({ [north]: 'Admin' })]) {
     t.same(read(claim), [{}, isNone], JSON.stringify(claim));
@@ -54,7 +54,7 @@ t.test('a map that is none gives no role and says why; an empty one needs no rea
   t.same(read({}), [{}, undefined]);
 });
 
-t.test('entries that do not fit are counted, and the others give their roles', async (t) => {
+t.test('invalid entries are counted, and the other entries give their roles', async (t) => {
   const claim = { [north]: 'Admin', [south]: 'admin', lost: 'Admin', constructor: 'Admin', toString: 'x' };
   const fault = '3 of 5 entries name no known club, 1 of 5 entries name no known role';
   t.same(read(claim), [{ [north]: 'Admin' }, fault]);
@@ -63,10 +63,10 @@ t.test('entries that do not fit are counted, and the others give their roles', a
   }
 });
 
-t.test('a string is read as JSON only where that is configured', async (t) => {
+t.test('a string is parsed as JSON only when configured', async (t) => {
   const map = { [north]: 'Manager' };
   t.same(read(JSON.stringify(map), { json: true }), [map, undefined]);
-  t.same(read(map, { json: true }), [map, undefined], 'what is no string stays what it is');
+  t.same(read(map, { json: true }), [map, undefined], 'a value that is not a string is unchanged');
   t.same(read(JSON.stringify([`/clubs/${north}/Manager`]), { json: true, pattern: GROUPS })[0], map);
   for (const text of ['', 'Admin', '{', '[]', 'null', '"{}"', '{"__proto__": 1}x']) {
     t.same(read(text, { json: true }), [{}, 'it is not a map of clubs to roles'], text);
@@ -75,7 +75,7 @@ t.test('a string is read as JSON only where that is configured', async (t) => {
   t.same(read(inherited, { json: true }), [{}, '1 of 1 entries name no known club']);
 });
 
-t.test('clubs and roles may have other names, and keep their own', async (t) => {
+t.test('clubs and roles can be mapped from other names, and keep their own', async (t) => {
   const clubNames = new Map([['rowing north', north]]);
   const roleNames = new Map<string, Role>([['board', 'Admin'], ['Admin', 'Viewer']]); // biome-ignore format: pairs
   const names = { clubNames, roleNames };
@@ -88,7 +88,7 @@ t.test('clubs and roles may have other names, and keep their own', async (t) => 
   t.same(read(['/clubs/rowing north/board'], { ...names, pattern: GROUPS })[0], { [north]: 'Admin' });
 });
 
-t.test('a map that contradicts itself gives the lower role, a list the higher', async (t) => {
+t.test('of two roles for one club, a map gives the lower one and a list the higher one', async (t) => {
   const names = { clubNames: new Map([['north', north]]) };
   for (const words of [
     ['Manager', 'Viewer'],
@@ -102,7 +102,7 @@ t.test('a map that contradicts itself gives the lower role, a list the higher', 
 });
 
 t.test(
-  'a list gives the roles of the entries that match as a whole; other groups are no fault',
+  'a list gives the roles of the entries that match completely; other groups are not faults',
   async (t) => {
     const list = [`/clubs/${north}/Admin`, '/staff', 'offline_access', `/clubs/${south}/Member`];
     t.same(read(list, { pattern: GROUPS }), [{ [north]: 'Admin', [south]: 'Member' }, undefined]);
@@ -140,7 +140,7 @@ t.test(
   },
 );
 
-t.test('a map of maps is the list of its paths', async (t) => {
+t.test('a nested map is read as the list of its paths', async (t) => {
   const settings = { pattern: '(?<role>[^/]+)/(?<club>.+)' };
   const claim = {
     Manager: { [north]: 'north.example.org' },

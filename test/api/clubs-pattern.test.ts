@@ -21,7 +21,7 @@ t.test('no pattern that the documents show can be made to backtrack', async (t) 
 });
 
 t.test(
-  'a pattern that would make others backtrack for years is matched in time that the entries bound',
+  'a pattern that would backtrack for years in another engine is matched in time bounded by the entries',
   async (t) => {
     for (const [source, entries] of [
       ['(?<club>(a+)+)/(?<role>.+)', ['a'.repeat(200)]],
@@ -31,20 +31,20 @@ t.test(
       const pattern = new ClubsPattern(source);
       const start = performance.now();
       t.same(pattern.match([...entries]), [], source);
-      t.ok(performance.now() - start < 5_000, 'and not in years');
+      t.ok(performance.now() - start < 5_000, 'matched quickly');
       t.match(pattern.match(['aa/Admin']), [{ club: 'aa', role: 'Admin' }]);
     }
   },
 );
 
-t.test('what needs backtracking, such as a look ahead, is no pattern', async (t) => {
+t.test('a pattern that needs backtracking, such as a lookahead, is refused', async (t) => {
   t.equal(isClubsPattern('(?=x)(?<club>.+)/(?<role>.+)'), false);
   t.equal(isClubsPattern('(?<club>.+)/(?<role>\\1)'), false);
-  t.equal(isClubsPattern('(?<club>.+)/.+'), false, 'nor what lacks a group');
+  t.equal(isClubsPattern('(?<club>.+)/.+'), false, 'a pattern without a group is refused');
   t.equal(isClubsPattern('^/clubs/(?<club>[^/]+)/(?<role>[^/]+)$'), true);
 });
 
-t.test('what is matched for one token is not found in the next', async (t) => {
+t.test('a match of one token does not affect the next token', async (t) => {
   const pattern = new ClubsPattern('(?<club>.+)/(?<role>.+)');
   t.match(pattern.match(['north/Admin']), [{ club: 'north', role: 'Admin' }]);
   t.same(pattern.match([]), []);

@@ -7,7 +7,7 @@ const south = await service.db.makeClub('south');
 const missing = '99999999-9999-4999-8999-999999999999';
 
 t.test(
-  'GET /api/clubs/me lists the clubs that the token names and that exist, by name, without a tenant',
+  'GET /api/clubs/me lists the existing clubs of the token, by name, without a tenant header',
   async (t) => {
     const token = await service.token({
       sub: 'anna',
@@ -26,7 +26,7 @@ t.test(
   },
 );
 
-t.test('a token without a club, or with a clubs claim of another shape, names no club', async (t) => {
+t.test('a token without a club, or with a clubs claim of another shape, gives an empty list', async (t) => {
   for (const clubs of [
     undefined,
     null,
@@ -55,13 +55,13 @@ t.test('GET /api/clubs/me ignores a tenant header and makes no member', async (t
   t.same(await service.db.look(`select from app.members where external_user_id = 'passer-by'`), []);
 });
 
-t.test('GET /api/clubs/current is the club of the tenant header, with the caller’s role', async (t) => {
+t.test('GET /api/clubs/current returns the club of the tenant header, with the caller’s role', async (t) => {
   const answer = await service.as('emil', 'Viewer', south).get('/api/clubs/current');
   t.equal(answer.status, 200);
   t.match(answer.body, { id: south, slug: 'south', role: 'Viewer' });
 });
 
-t.test('a club that does not exist and a club without a role answer alike', async (t) => {
+t.test('a club that does not exist and a club without a role give the same answer', async (t) => {
   const stranger = await service
     .as('emil', 'Viewer', south)
     .get('/api/clubs/current', { 'x-tenant-id': north });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { readServerConfig } from '../../src/config.js';
 import { faultyIn, production } from '../setup/faults.js';
 
-t.test('every setting arrives, and what a command provides stands over the environment', async (t) => {
+t.test('every setting is read, and the settings of a command override the environment', async (t) => {
   const environment = {
     ...production,
     HOST: '0.0.0.0',
@@ -71,7 +71,7 @@ t.test('only NODE_ENV=development is development', (t) => {
   t.end();
 });
 
-t.test('a value that does not fit is refused by the name of its variable', async (t) => {
+t.test('an invalid value is refused with the name of its variable', async (t) => {
   const named = 'north=11111111-1111-4111-8111-111111111111';
   const unfit = {
     PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
@@ -133,7 +133,7 @@ t.test('a value that does not fit is refused by the name of its variable', async
   t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
 });
 
-t.test('localhost is one address, because a second server would have none of the limits', async (t) => {
+t.test('localhost is one address: a second listener would have none of the limits', async (t) => {
   const { host } = readServerConfig({ ...production, HOST: 'localhost' }, {});
   t.equal(host, '127.0.0.1');
 });

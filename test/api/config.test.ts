@@ -12,28 +12,25 @@ import { faultsOf, faultyIn, production } from '../setup/faults.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const names = Object.keys(Environment.properties);
-t.test(
-  '.env.example names every variable once, each under a comment, with the defaults of the code',
-  async (t) => {
-    const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
-    const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
-    t.same(written.map(([, , name]) => name).sort(), [...names].sort());
-    t.same(
-      written.filter(([, comment]) => comment === undefined),
-      [],
-      'a comment above each',
-    );
-    t.equal(example.match(/^# .+$/gm)?.length, names.length + 1, 'one line each, and one for the file');
+t.test('.env.example has every variable once, each with a comment and the default of the code', async (t) => {
+  const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
+  const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
+  t.same(written.map(([, , name]) => name).sort(), [...names].sort());
+  t.same(
+    written.filter(([, comment]) => comment === undefined),
+    [],
+    'a comment above each',
+  );
+  t.equal(example.match(/^# .+$/gm)?.length, names.length + 1, 'one line each, and one for the file');
 
-    const values = Object.fromEntries(written.map(([, , name, value]) => [name, value]));
-    t.same(readDevelopmentConfig(values), readDevelopmentConfig({}), 'a copy of it changes nothing');
-    for (const [name, { default: value = '' }] of Object.entries(Environment.properties)) {
-      t.equal(values[name], name === 'NODE_ENV' ? '' : String(value), `${name} shows its default`);
-    }
-  },
-);
+  const values = Object.fromEntries(written.map(([, , name, value]) => [name, value]));
+  t.same(readDevelopmentConfig(values), readDevelopmentConfig({}), 'a copy of it changes nothing');
+  for (const [name, { default: value = '' }] of Object.entries(Environment.properties)) {
+    t.equal(values[name], name === 'NODE_ENV' ? '' : String(value), `${name} shows its default`);
+  }
+});
 
-t.test('unset means production, which needs a database and an issuer', async (t) => {
+t.test('without NODE_ENV it is production, which needs a database and an issuer', async (t) => {
   t.equal(readDevelopmentConfig({}).NODE_ENV, 'production');
   t.same(faultsOf({}), [
     '  DATABASE_URL must be set in production.',
@@ -54,7 +51,7 @@ t.test('an empty variable counts as unset', async (t) => {
   t.same(readDevelopmentConfig(empty), readDevelopmentConfig({}));
 });
 
-t.test('all faults are told at once', async (t) => {
+t.test('all faults are reported at once', async (t) => {
   const faulty = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
   const faults = faultsOf(faulty);
   t.match(
@@ -64,14 +61,14 @@ t.test('all faults are told at once', async (t) => {
   t.same(faults.map((fault) => fault.split(' ')[2]).sort(), [...Object.keys(faulty), 'DATABASE_URL'].sort());
 });
 
-t.test('production refuses the test header', async (t) => {
+t.test('production refuses to enable the test header', async (t) => {
   for (const [environment, refused] of Object.entries({ '': true, production: true, test: false })) {
     const faulty = faultyIn({ TEST_USER_HEADER: 'on', NODE_ENV: environment });
     t.same(faulty, refused ? ['TEST_USER_HEADER'] : [], `NODE_ENV=${environment}`);
   }
 });
 
-t.test('production fetches keys over https, or from this very machine', async (t) => {
+t.test('production fetches keys over https, or over http from loopback only', async (t) => {
   const urls = {
     'http://id.example.org': false,
     'HTTP://id.example.org': false,
@@ -87,22 +84,26 @@ t.test('production fetches keys over https, or from this very machine', async (t
     t.same(faultyIn({ AUTH_JWKS_URL: url }), safe ? [] : ['AUTH_JWKS_URL'], url);
     t.same(faultyIn({ AUTH_ISSUER: url, NODE_ENV: 'development' }), [], `${url} in development`);
   }
-  t.same(faultyIn({ AUTH_ISSUER: ' http://id.example.org' }), ['AUTH_ISSUER'], 'a blank hides nothing');
+  t.same(
+    faultyIn({ AUTH_ISSUER: ' http://id.example.org' }),
+    ['AUTH_ISSUER'],
+    'a space does not disable the check',
+  );
   const keysElsewhere = {
     AUTH_ISSUER: 'http://id.example.org',
     AUTH_JWKS_URL: 'https://id.example.org/jwks',
   };
-  t.same(faultyIn(keysElsewhere), [], 'it is the keys that must not be replaced');
+  t.same(faultyIn(keysElsewhere), [], 'the keys must not be replaceable');
 });
 
-/** What a process says that does not start. */
+/** Starts a process that must fail; returns its output. */
 async function start(program: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program], { cwd: root, env });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code, out, err };
 }
 
-t.test('a process that cannot be configured says why and ends with 1', async (t) => {
+t.test('a process with a wrong configuration says why and exits with 1', async (t) => {
   for (const [program, fault] of Object.entries({
     'dist/server.js': 'DATABASE_URL must be set in production.\n  AUTH_ISSUER must be set in production.',
     'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
@@ -112,7 +113,7 @@ t.test('a process that cannot be configured says why and ends with 1', async (t)
   }
 });
 
-t.test('a process that cannot listen says where it tried and ends with 1', async (t) => {
+t.test('a process that cannot listen prints its address and exits with 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => taken.close());
@@ -131,7 +132,7 @@ t.test('a process that cannot listen says where it tried and ends with 1', async
   ] as [Record<string, string>, string][]) {
     const { code, err } = await start('dist/server.js', {
       ...production,
-      // Nothing is there, which keeps no service from starting.
+      // No database listens there; a service starts all the same.
       DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
       LOG_LEVEL: 'silent',
       ...variables,
@@ -141,7 +142,7 @@ t.test('a process that cannot listen says where it tried and ends with 1', async
   }
 });
 
-t.test('a deploy that cannot reach the database, or may not, says so in a sentence', async (t) => {
+t.test('a deploy that cannot connect, or is not allowed to, says so in one sentence', async (t) => {
   for (const [url, said] of [
     [
       'postgres://club_migrator:x@127.0.0.1:1/club',

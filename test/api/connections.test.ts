@@ -30,10 +30,10 @@ await app.listen({ host: '127.0.0.1', port: 0 });
 await app.audit.run();
 const { port } = app.server.address() as AddressInfo;
 
-/** A client with one connection, which it keeps. */
+/** A client with one keep-alive connection. */
 const newClient = () => new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** The status of an answer, or why there was none. */
+/** The status of an answer, or the error. */
 function ask(agent: Agent): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     get({ host: '127.0.0.1', port, path: '/readyz', agent }, (response) => {
@@ -43,7 +43,7 @@ function ask(agent: Agent): Promise<number | string | undefined> {
 }
 
 t.test(
-  'a connection beyond the limit is dropped, those inside work on, and one that closes makes place',
+  'a connection over the limit is dropped, the open ones continue, and a closed one frees its place',
   async (t) => {
     const inside = Array.from({ length: MAX }, newClient);
     t.same(await Promise.all(inside.map(ask)), [200, 200, 200]);
@@ -67,7 +67,7 @@ t.test(
   },
 );
 
-t.test('a flood of dropped connections is one line that says whose fault it may be', async (t) => {
+t.test('many dropped connections are one log line that names the likely cause', async (t) => {
   t.equal(written.length, 1);
   t.match(JSON.parse(written[0] ?? ''), { level: 40, dropped: 1, max: MAX, ip: '127.0.0.1' });
 });

@@ -19,7 +19,7 @@ type Row = Record<string, unknown>;
 const next = ({ headers }: Answer) => /^<(\/[^>]+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1];
 const idsOf = ({ body }: Answer): unknown[] => body.map(({ id }: Row) => id);
 
-/** The ids from here on, page by page. */
+/** The ids of a list from this page to the last. */
 async function walk(person: Person, path: string | undefined): Promise<unknown[]> {
   const ids: unknown[] = [];
   for (let at = path; at !== undefined; ) {
@@ -30,14 +30,14 @@ async function walk(person: Person, path: string | undefined): Promise<unknown[]
   return ids;
 }
 
-/** Every value in an answer, with the name that it stands under. */
+/** Every value in an answer, with its name. */
 function named(value: unknown, name = ''): [string, unknown][] {
   return typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([key, part]) => named(part, Array.isArray(value) ? name : key))
     : [[name, value]];
 }
 
-t.test('every property of a DTO is always there, null when unknown, and named in camelCase', async (t) => {
+t.test('every property of a DTO is always present, null when unknown, and in camelCase', async (t) => {
   const { body: document } = await service.send('GET', '/openapi.json');
   const schemas = Object.entries<{ properties: Row; required: string[] }>(document.components.schemas);
   for (const [name, { properties, required }] of schemas.filter(([name]) => name.endsWith('Dto'))) {
@@ -77,7 +77,7 @@ t.test('every id is a UUID and every time is UTC with at most six digits, in eve
 t.test('a time in a query string follows the same rules as one in a body', async (t) => {
   const good = ['2031-05-01T18:00:00Z', '2031-05-01T18:00:00.1234567%2B02:00', '1970-01-01T00:00:00Z'];
   const bad = ['2031-05-01T18:00:00', '2016-12-31T23:59:60Z', '1969-12-31T23:59:59Z', '2200-01-01T00:00:00Z'];
-  // A plus sign that is not encoded is a space.
+  // An unencoded plus sign is a space.
   bad.push('2031-05-01', '2031-02-29T00:00:00Z', '2031-05-01T18:00:00+02:00', '');
   for (const filter of ['tasks?dueBefore', 'tasks?dueAfter', 'shifts?from', 'shifts?to']) {
     const said = async (time: string) => (await anna.get(`/api/${filter}=${time}`)).body.code ?? 200;
@@ -92,7 +92,7 @@ const lists: Record<string, string[]> = {
   members: ['displayName', 'joinedAt'],
 };
 
-t.test('each list pages in each of its orders, while rows come and the row at the edge goes', async (t) => {
+t.test('each list pages in each order, while rows are added and the cursor’s row is deleted', async (t) => {
   const make = async (index: number): Promise<void> => {
     const title = ['b', 'A', 'a', 'ä', 'a'][index % 5] as string;
     await pia.post('/api/tasks', { title });
@@ -126,7 +126,7 @@ t.test('each list pages in each of its orders, while rows come and the row at th
   }
 });
 
-t.test('a cursor of a list with “me” is the caller’s alone, and its link keeps the filters', async (t) => {
+t.test('a cursor of a list with “me” is for its caller only, and its link keeps the filters', async (t) => {
   const assigneeId = await anna.memberId();
   await anna.post('/api/tasks', { title: 'Mine', assigneeId });
   await anna.post('/api/tasks', { title: 'Mine', assigneeId });
@@ -137,7 +137,7 @@ t.test('a cursor of a list with “me” is the caller’s alone, and its link k
   t.match(await others.get(link), { status: 400, body: { code: 'invalid_cursor' } });
 });
 
-t.test('a deletion is 204 without a body; the second is 404, before 412', async (t) => {
+t.test('a deletion is a 204 without a body; a second deletion is a 404, before 412', async (t) => {
   for (const [list, body] of Object.entries({ tasks: { title: 'Gone' }, shifts: shiftRequest() })) {
     const path = `/api/${list}/${(await anna.post(`/api/${list}`, body)).body.id}`;
     const gone = await wire('DELETE', path, [...lines, ['content-type', 'application/json']]);
@@ -146,14 +146,14 @@ t.test('a deletion is 204 without a body; the second is 404, before 412', async 
   }
 });
 
-t.test('HEAD has the length and headers of GET; the documents too carry what all answers do', async (t) => {
+t.test('HEAD has the length and headers of GET, also for the documentation', async (t) => {
   const paths = endpoints.filter(({ method }) => method === 'GET').map(pathOf);
   const own = ['/livez', '/readyz', '/openapi.json', '/docs', '/api/tasks?limit=1', '/api/nothing'];
   for (const path of [...paths, ...own, '/api/tasks?limit=0']) {
     const [get, head] = [await wire('GET', path, lines), await wire('HEAD', path, lines)];
     const { 'content-length': length = get.headers['content-length'] } = head.headers;
     t.same([head.status, head.text, head.headers.link], [get.status, '', get.headers.link], path);
-    // A request id has always the same length.
+    // Every request id has the same length.
     t.equal(length, get.headers['content-length'], path);
     for (const { headers } of [get, head]) {
       t.match(headers, { 'cache-control': /private.*no-cache/, vary: /Authorization.*X-Tenant-Id/i }, path);
@@ -162,30 +162,33 @@ t.test('HEAD has the length and headers of GET; the documents too carry what all
   }
 });
 
-t.test('a search is trimmed, then of at most a hundred code points', async (t) => {
+t.test('a search is trimmed, then has at most a hundred code points', async (t) => {
   for (const list of Object.keys(lists)) {
     const said = async (q: string) => (await anna.get(`/api/${list}?q=${encodeURIComponent(q)}`)).status;
     t.same([await said(` ${'🎾'.repeat(100)} `), await said('🎾'.repeat(101))], [200, 400], list);
   }
 });
 
-t.test('a club without a role and one that is none are one 403 everywhere, after the message', async (t) => {
-  const [known, lost] = [await bearer({ [club]: 'Admin' }), await bearer({ [MISSING]: 'Admin' }, 'lost')];
-  for (const endpoint of endpoints.filter(({ path }) => path !== '/api/clubs/me')) {
-    const ask = (authorization: string, id: string, query = '') =>
-      service.send(endpoint.method, pathOf(endpoint) + query, {
-        headers: { authorization, 'x-tenant-id': id },
-        body: endpoint.body,
-      });
-    const [foreign, missing] = [await ask(known, other), await ask(known, MISSING)];
-    const gone = await ask(lost, MISSING);
-    const what = `${endpoint.method} ${endpoint.path}`;
-    t.match(foreign, { status: 403, body: { code: 'tenant_forbidden' } }, what);
-    t.same([withoutRequest(missing), withoutRequest(gone)], Array(2).fill(withoutRequest(foreign)), what);
-    t.equal((await ask(lost, MISSING, '?nonsense=1')).body.code, 'invalid_parameter', what);
-    t.equal((await ask(known, other, '?nonsense=1')).body.code, 'tenant_forbidden', what);
-  }
-});
+t.test(
+  'a club without a role and a missing club are the same 403, after the checks of the message',
+  async (t) => {
+    const [known, lost] = [await bearer({ [club]: 'Admin' }), await bearer({ [MISSING]: 'Admin' }, 'lost')];
+    for (const endpoint of endpoints.filter(({ path }) => path !== '/api/clubs/me')) {
+      const ask = (authorization: string, id: string, query = '') =>
+        service.send(endpoint.method, pathOf(endpoint) + query, {
+          headers: { authorization, 'x-tenant-id': id },
+          body: endpoint.body,
+        });
+      const [foreign, missing] = [await ask(known, other), await ask(known, MISSING)];
+      const gone = await ask(lost, MISSING);
+      const what = `${endpoint.method} ${endpoint.path}`;
+      t.match(foreign, { status: 403, body: { code: 'tenant_forbidden' } }, what);
+      t.same([withoutRequest(missing), withoutRequest(gone)], Array(2).fill(withoutRequest(foreign)), what);
+      t.equal((await ask(lost, MISSING, '?nonsense=1')).body.code, 'invalid_parameter', what);
+      t.equal((await ask(known, other, '?nonsense=1')).body.code, 'tenant_forbidden', what);
+    }
+  },
+);
 
 t.test('a clubs claim of another shape gives no role', async (t) => {
   const shapes = [undefined, null, 'Admin', [club], [{ [club]: 'Admin' }], { [club]: ['Admin'] }];

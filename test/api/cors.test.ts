@@ -8,7 +8,7 @@ const service = await startService(t, {
   corsOrigins: ['http://localhost:5173', PAGE],
   rateLimitPerMinute: 3,
 });
-// What /readyz speaks of.
+// /readyz reports the result of an audit.
 await service.app.audit.run();
 const closed = await startService(t);
 const north = await service.db.makeClub('north');
@@ -38,7 +38,7 @@ function isReadable(t: Test, answer: Answer, what: string): void {
   t.same(words(answer.headers.vary), VARY, what);
 }
 
-t.test('a page of the list may read every answer, refusals too, and each header in it', async (t) => {
+t.test('a page from CORS_ORIGINS may read every answer and its headers, also of errors', async (t) => {
   const origin = { origin: PAGE };
   const made = await anna.post('/api/tasks', { title: 'Mow' }, origin);
   const answers: [number, Answer][] = [
@@ -61,7 +61,7 @@ t.test('a page of the list may read every answer, refusals too, and each header 
   }
 });
 
-t.test('a preflight of such a page is a 204 without a token, for every path', async (t) => {
+t.test('a preflight from such a page is a 204 without a token, for every path', async (t) => {
   const documented = Object.keys(requestHeaders).filter((name) => name !== 'X-Test-UserId');
   for (const path of [...endpoints.map(pathOf), '/livez', '/openapi.json', '/api/nothing', '/']) {
     const answer = await service.send('OPTIONS', path, preflight(PAGE));
@@ -78,7 +78,7 @@ t.test('a preflight of such a page is a 204 without a token, for every path', as
   }
 });
 
-t.test('another origin, and one that is almost of the list, gets none of it', async (t) => {
+t.test('another origin, and one that is nearly in the list, gets no CORS header', async (t) => {
   const headers = { authorization: `Bearer ${await service.token({ sub: 'ben' })}` };
   const found = new Map<string, unknown>();
   for (const origin of FOREIGN) {
@@ -99,7 +99,7 @@ t.test('another origin, and one that is almost of the list, gets none of it', as
   t.same([corsHeaders(without), words(without.headers.vary)], [[], VARY]);
 });
 
-t.test('an OPTIONS that is no preflight is a method that no path has', async (t) => {
+t.test('an OPTIONS that is not a preflight is a 405', async (t) => {
   const found = new Set<string>();
   for (const { path } of endpoints) {
     const url = path.replace(':id', MISSING);
@@ -114,7 +114,7 @@ t.test('an OPTIONS that is no preflight is a method that no path has', async (t)
   }
 });
 
-t.test('without a list there is no header of CORS, and a preflight is such a method as well', async (t) => {
+t.test('without CORS_ORIGINS there is no CORS header, and a preflight is a 405 as well', async (t) => {
   const found = new Set<string>();
   for (const origin of [PAGE, ...FOREIGN]) {
     const read = await closed.send('GET', '/livez', { headers: { origin } });
@@ -125,7 +125,7 @@ t.test('without a list there is no header of CORS, and a preflight is such a met
   t.same([...found], ['200 405 GET, HEAD, POST Authorization, X-Tenant-Id']);
 });
 
-t.test('a page may read that the database is away', async (t) => {
+t.test('a page may read the 503 of an unreachable database', async (t) => {
   await service.database.close();
   const answer = await service.as('cleo', 'Member', north).get('/api/tasks', { origin: PAGE });
   t.match(answer, { status: 503, body: { code: 'service_unavailable' } });

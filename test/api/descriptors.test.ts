@@ -9,7 +9,7 @@ import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
-/** Few, although enough to load the program. */
+/** Just enough to load the program. */
 const DESCRIPTORS = 300;
 
 const service = await startService(t);
@@ -21,7 +21,7 @@ const headers = {
 const port = await freePort();
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** The process as it ships, with few descriptors. */
+/** Starts the shipped process with few descriptors. */
 function startProcess(t: Test): ChildProcess {
   const child = spawn(
     'sh',
@@ -53,7 +53,7 @@ interface Answer {
   code: unknown;
 }
 
-/** Asks on the one connection that is kept. */
+/** Sends a request on the one keep-alive connection. */
 const ask = (path: string) =>
   new Promise<Answer>((resolve, reject) => {
     get({ host: '127.0.0.1', port, path, agent, headers }, async (response) => {
@@ -72,7 +72,7 @@ const statusOf = (path: string) =>
     () => undefined,
   );
 
-t.test('without a file descriptor what needs none is answered, and what needs one is a 503', async (t) => {
+t.test('without free file descriptors, only requests that need one are a 503', async (t) => {
   const child = startProcess(t);
   for (let tries = 0; tries < 200 && (await statusOf('/readyz')) !== 200; tries += 1) {
     await sleep(50);
@@ -81,7 +81,7 @@ t.test('without a file descriptor what needs none is answered, and what needs on
 
   const clients = Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {}));
   await sleep(300);
-  t.equal(await statusOf('/api/tasks'), 200, 'a connection to the database that is open serves on');
+  t.equal(await statusOf('/api/tasks'), 200, 'an open connection to the database keeps working');
   t.equal(await statusOf('/docs/swagger-ui-bundle.js'), 200, 'the files of /docs were read at the start');
   // Again and again: the descriptor of the lost connection goes to a client or to the service's next connection.
   const refused = await until(
@@ -110,6 +110,6 @@ t.test('without a file descriptor what needs none is answered, and what needs on
     () => statusOf('/api/tasks'),
     (seen) => seen === 200,
   );
-  t.equal(status, 200, 'and then all is well');
+  t.equal(status, 200, 'afterwards every request is answered');
   t.equal(child.exitCode, null);
 });

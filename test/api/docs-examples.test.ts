@@ -12,7 +12,7 @@ const CREATES = ['createTask', 'createShift', 'signUp'];
 const DELETES = ['deleteTask', 'deleteShift', 'cancelSignUp'];
 
 t.test(
-  'from top to bottom every operation succeeds at its first click, and a second delete is a 404',
+  'every operation of the page succeeds at its first click, in order, and a second delete is a 404',
   async (t) => {
     await page.until(`document.querySelector('#demo-people select') !== null`);
     const shown = await page.evaluate<string[]>(
@@ -26,7 +26,7 @@ t.test(
       if (isDelete) {
         t.equal(await tryAgain(page, selector), '404', `${id} again`);
       }
-      // The page draws an open operation anew with every answer.
+      // The page renders an open operation again with every answer.
       await page.click(`${selector} .opblock-summary-control`);
     }
     const sent = page.requests.filter((url) => /^\/(api\/|livez|readyz)/.test(new URL(url).pathname));

@@ -22,7 +22,7 @@ const page = await browser.open(`${commands.url}/docs`);
 
 const tryTasks = (page: Page) => tryOut(page, LIST);
 
-/** Chooses in the control, as a hand would. */
+/** Selects an option of the control, with the event that a user causes. */
 const choose = (label: string) =>
   page.evaluate(`(() => {
     const select = ${element(CONTROL)};
@@ -30,7 +30,7 @@ const choose = (label: string) =>
     select.dispatchEvent(new Event('change', { bubbles: true }));
   })()`);
 
-/** Writes over the club of what is open, in the way that the page's own library notices. */
+/** Overwrites the club of the open operation, with the event that the page's library expects. */
 const writeClub = (id: string) =>
   page.evaluate(`(() => {
     const input = ${element(`${LIST} tr[data-param-name="X-Tenant-Id"] input`)};
@@ -40,7 +40,7 @@ const writeClub = (id: string) =>
     input.blur();
   })()`);
 
-/** Sends what is open again; answers with the command that the page shows for it. */
+/** Sends the open operation again; returns the command that the page shows. */
 async function sendAgain(): Promise<{ status: string; command: string }> {
   const status = await tryAgain(page, LIST);
   return { status, command: await page.evaluate(`${element(`${LIST} .curl-command`)}.innerText`) };
@@ -51,7 +51,7 @@ async function actAs(label: string): Promise<{ status: string; command: string }
   return sendAgain();
 }
 
-/** The subject of the token in a command, or none. */
+/** The subject of the token in a command, if any. */
 function subjectIn(command: string): string | undefined {
   const [, payload] = /Bearer [^.]+\.([^.]+)\./.exec(command) ?? [];
   return payload && JSON.parse(Buffer.from(payload, 'base64url').toString()).sub;
@@ -88,7 +88,7 @@ t.test('the first click is answered with 200, and one that sends a body with 201
   t.equal(page.requests.filter((url) => url.startsWith(`${commands.url}/api/tasks`)).length, 1);
 });
 
-t.test('it is the page of the service: its name and mark, and nothing of another maker', async (t) => {
+t.test('the page shows the name and logo of the service, and no other brand', async (t) => {
   t.equal(await page.evaluate('document.title'), 'Club Management Service');
   t.match(await page.evaluate(`${element('.info .title')}.innerText`), /^Club Management Service/);
   const icon = await fetch(await page.evaluate<string>(`${element('link[rel=icon]')}.href`));
@@ -96,17 +96,21 @@ t.test('it is the page of the service: its name and mark, and nothing of another
   for (const selector of ['.topbar', 'img[alt*=Swagger]', 'a[href*=fastify]']) {
     t.equal(await page.evaluate(isThere(selector)), false, selector);
   }
-  t.equal(await page.evaluate(`${element('.schemes-server-container')}.offsetHeight`), 0, 'no choice of one');
+  t.equal(
+    await page.evaluate(`${element('.schemes-server-container')}.offsetHeight`),
+    0,
+    'no menu with a single choice',
+  );
 });
 
-t.test('whoever is chosen next asks with their own token and club, what is open already too', async (t) => {
+t.test('choosing a person sets the token and club of requests, also in open operations', async (t) => {
   const cleo = await actAs('Cleo Costa: Manager of Tennis Club South');
   t.match([cleo.status, subjectIn(cleo.command)], ['200', 'cleo']);
   t.match(cleo.command, `X-Tenant-Id: ${SOUTH}`);
 
   await writeClub(NEVER);
   const elsewhere = await sendAgain();
-  t.match([elsewhere.status, subjectIn(elsewhere.command)], ['403', 'cleo'], 'it can be written over');
+  t.match([elsewhere.status, subjectIn(elsewhere.command)], ['403', 'cleo'], 'it can be overwritten');
   t.match(elsewhere.command, `X-Tenant-Id: ${NEVER}`);
 
   const emil = await actAs('Emil Engel: Viewer of Rowing Club North');
@@ -120,21 +124,29 @@ t.test('whoever is chosen next asks with their own token and club, what is open 
   t.match([ben.status, subjectIn(ben.command)], ['200', 'ben']);
 });
 
-t.test('who was chosen stays chosen when the page is loaded anew, in dark and on a phone', async (t) => {
+t.test('the chosen person is kept after a reload, in dark mode and on a phone', async (t) => {
   for (const scheme of ['light', 'dark'] as const) {
     await page.show(PHONE_PX, 844, scheme);
     await page.until(`${isThere(CONTROL)} && ${isThere(LIST)}`);
     t.match(await page.evaluate(`${element(CONTROL)}.value`), /^Ben Brandt/);
     t.equal(await tryTasks(page), '200', scheme);
-    t.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE_PX, 'nothing is too wide');
+    t.equal(
+      await page.evaluate('document.documentElement.scrollWidth'),
+      PHONE_PX,
+      'nothing overflows the width',
+    );
     const club = element(`${LIST} tr[data-param-name="X-Tenant-Id"] input`);
-    t.equal(await page.evaluate(`${club}.scrollWidth <= ${club}.clientWidth`), true, 'an id is shown whole');
+    t.equal(
+      await page.evaluate(`${club}.scrollWidth <= ${club}.clientWidth`),
+      true,
+      'an id is shown completely',
+    );
     const isDark = await page.evaluate(`document.documentElement.classList.contains('dark-mode')`);
     t.equal(isDark, scheme === 'dark');
   }
 });
 
-t.test('without a mouse: Tab leads to everything, the focus is seen, and Enter presses', async (t) => {
+t.test('without a mouse, Tab reaches every control, the focus is visible, and Enter presses', async (t) => {
   const operation = '#operations-Clubs-listMyClubs';
   await page.show(1_280, 900, 'light');
   await page.until(`${isThere(CONTROL)} && ${isThere(operation)}`);
@@ -166,7 +178,7 @@ t.test('without a mouse: Tab leads to everything, the focus is seen, and Enter p
   t.equal(await shownStatus(page, operation), '200');
 });
 
-t.test('the page asks nobody but the service, and the browser has nothing to complain about', async (t) => {
+t.test('the page sends requests to the service only, and the browser reports no error', async (t) => {
   const origins = page.requests
     .filter((url) => !url.startsWith('data:image/'))
     .map((url) => new URL(url).origin);
@@ -178,7 +190,7 @@ t.test('the page asks nobody but the service, and the browser has nothing to com
   );
 });
 
-t.test('in production there is no such control and nobody to act as', async (t) => {
+t.test('in production there is no control to choose a person', async (t) => {
   const service = await startService(t);
   const port = await freePort();
   const child = spawn(process.execPath, ['dist/server.js'], {
@@ -213,7 +225,7 @@ t.test('in production there is no such control and nobody to act as', async (t) 
     code: string;
   };
   const explained = await fetch(new URL(type, url));
-  t.same([code, explained.status], ['unauthenticated', 200], 'a refusal leads to its page there too');
+  t.same([code, explained.status], ['unauthenticated', 200], 'an error links to its page there too');
   t.match(await explained.text(), /<h1>Not authenticated<\/h1>/);
 
   t.equal((await (await fetch(`${url}/docs`)).text()).includes('demo-people'), false);

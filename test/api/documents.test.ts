@@ -24,14 +24,14 @@ const routes = [
   ['POST', `/api/shifts/${shift.id}/signup`],
 ] as const;
 
-/** Far more than any of these documents takes, and far less than a regular expression that runs away. */
+/** Far more than any of these documents takes, and far less than a backtracking regular expression. */
 const LONG_MS = 4_000;
-/** An answer may name what it was sent, and little else. */
+/** An answer may repeat what was sent, and little else. */
 const BOUND_BYTES = 300_000;
 
 const codeOf = ({ status, body }: Answer) => `${status} ${body?.code}`;
 
-/** Sends a document to every route and answers with what was said that should not be. */
+/** Sends a document to every route; returns the wrong answers. */
 async function sendAll(document: string | Buffer, allowed: string[]): Promise<unknown[]> {
   const wrong: unknown[] = [];
   for (const [method, path] of routes) {
@@ -64,7 +64,7 @@ t.test('a document of any depth is refused, in bounded time', async (t) => {
     '['.repeat(120_000),
     '{"a":'.repeat(20_000),
   ]) {
-    // How deep JSON can be read is for the engine to say; what it cannot read is malformed.
+    // The engine decides how deep JSON can be parsed; deeper JSON is malformed.
     t.same(await sendAll(deep, ['400 validation_failed', '400 malformed_json']), [], deep.slice(0, 40));
   }
 });
@@ -93,7 +93,7 @@ t.test('a document of any breadth is refused, in bounded time and at bounded len
   }
 });
 
-t.test('of very many faults the first hundred are named, of fewer all', async (t) => {
+t.test('an error names all faults, up to the first hundred', async (t) => {
   const unknown = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, index]));
   for (const [sent, named] of [
@@ -160,7 +160,7 @@ t.test('a number is an integer within its bounds, however it is written', async 
   }
 });
 
-t.test('a body in another encoding, or in no JSON, is malformed', async (t) => {
+t.test('a body in another encoding, or not in JSON, is malformed', async (t) => {
   const good = '{"title":"Mow"}';
   const swapped = Buffer.from(good, 'utf16le').swap16();
   for (const document of [
@@ -181,12 +181,12 @@ t.test('a body in another encoding, or in no JSON, is malformed', async (t) => {
   } // biome-ignore format: a list
 });
 
-t.test('of a field that is there twice one value counts, and it is checked like any other', async (t) => {
+t.test('of a repeated field one value counts, and it is checked like any other', async (t) => {
   const post = (text: string) => wire('POST', '/api/tasks', lines, text);
   const last = await post('{"title":"First","title":"Last"}');
   t.ok(last.status === 400 || (last.status === 201 && ['First', 'Last'].includes(last.body.title)));
   t.equal(codeOf(await post('{"title":5,"title":[]}')), '400 validation_failed');
   t.equal(codeOf(await post('{"title":"First","nonsense":1,"nonsense":1}')), '400 validation_failed');
   t.equal(codeOf(await post('{"title":"First","__proto__":1,"__proto__":{}}')), '400 validation_failed');
-  t.match(await stored(), before, 'nothing else came of it');
+  t.match(await stored(), before, 'nothing else was created');
 });

@@ -18,7 +18,7 @@ const linesOf = async (role: string): Promise<[string, string][]> => [
   ['content-type', 'application/json'],
 ];
 
-t.test('a time is in its years both as it is written and in UTC, in bodies and in filters', async (t) => {
+t.test('a time is in the allowed years as written and in UTC, in bodies and in filters', async (t) => {
   const bounds: [time: string, fits: boolean][] = [
     ['1970-01-01T00:30:00+01:00', false],
     ['1970-01-01T00:59:59.999999+01:00', false],
@@ -50,7 +50,7 @@ t.test('a time is in its years both as it is written and in UTC, in bodies and i
   }
 });
 
-t.test('a wrong method is 405 with Allow on what needs no token, the files of /docs too', async (t) => {
+t.test('a wrong method on a public path is a 405 with Allow, also on the files of /docs', async (t) => {
   const paths = ['/docs', '/docs/', '/docs/page.js', '/docs/swagger-ui.css'];
   await service.app.audit.run();
   for (const path of [...paths, '/livez', '/readyz', '/openapi.json']) {
@@ -66,7 +66,7 @@ t.test('a wrong method is 405 with Allow on what needs no token, the files of /d
   }
 });
 
-t.test('a file that /docs does not have is a 404, whatever way its path takes', async (t) => {
+t.test('a file that /docs does not have is a 404, with any form of path traversal', async (t) => {
   const names = ['nothing.js', '..', '../../package.json', '%2e%2e/package.json', '%5c..%5c', '..%2f..%2fx'];
   for (const name of names) {
     const { status, headers, body } = await wire('GET', `/docs/${name}`, []);
@@ -107,12 +107,12 @@ t.test('X-Test-UserId sent twice is a 400, after the role and before the body', 
     t.same(codes, ['403 insufficient_role', '400 test_user_invalid'], body.slice(0, 20));
   }
   const tenants = await wire('POST', '/api/tasks', [...manager, ['x-tenant-id', club], ...twice], '{}');
-  t.equal(tenants.body.code, 'tenant_header_invalid', 'the tenant header comes before');
+  t.equal(tenants.body.code, 'tenant_header_invalid', 'the tenant header is checked first');
   const clubs = await wire('GET', '/api/clubs/me', [...manager.slice(0, 1), ...twice]);
-  t.equal(clubs.status, 200, 'where there is no tenant, nobody looks at it');
+  t.equal(clubs.status, 200, 'without a tenant it is ignored');
 });
 
-t.test('a refusal of the domain has these members and no others', async (t) => {
+t.test('an error of the domain has these members and no others', async (t) => {
   const id = async (body: object) => `/api/shifts/${(await anna.post('/api/shifts', body)).body.id}`;
   const shift = await id(shiftRequest({ capacity: 2 }));
   await anna.post(`${shift}/signup`);
@@ -151,10 +151,10 @@ t.test('a refusal of the domain has these members and no others', async (t) => {
     );
   }
   const own = await ben.patch(task, { state: 'Open' });
-  t.same([...own.body.allowedTransitions].sort(), ['Assigned', 'Review'], 'the assignee may do more');
+  t.same([...own.body.allowedTransitions].sort(), ['Assigned', 'Review'], 'the assignee has more steps');
 });
 
-t.test('a query string that is no UTF-8 is a 400 that names the parameter, after the role', async (t) => {
+t.test('a query string that is not UTF-8 is a 400 that names the parameter, after the role', async (t) => {
   const viewer = service.as('viewer', 'Viewer', club);
   for (const part of ['%zz', '%', '%ff', '%ED%A0%80', 'a%2', '%C3%28']) {
     const { status, body } = await ben.get(`/api/tasks?limit=5&q=${part}`);
@@ -165,7 +165,7 @@ t.test('a query string that is no UTF-8 is a 400 that names the parameter, after
   t.equal((await ben.get('/api/tasks?q=100%25+%C3%A4%F0%9F%8E%BE')).status, 200);
 });
 
-t.test('a path with nothing for an id is nowhere, with every method and without a token', async (t) => {
+t.test('a path with an empty id is a 404, with every method and without a token', async (t) => {
   for (const { method, path } of endpoints.filter(({ path }) => path.includes(':id'))) {
     for (const lines of [[], await linesOf('Admin')]) {
       const answer = await wire(method, path.replace(':id', ''), lines);
@@ -174,7 +174,7 @@ t.test('a path with nothing for an id is nowhere, with every method and without 
   }
 });
 
-t.test('a body in another coding is a 415, whatever it holds; identity is none', async (t) => {
+t.test('a body with a Content-Encoding is a 415, with any content; identity counts as none', async (t) => {
   const lines = await linesOf('Manager');
   const text = '{"title":"Mow"}';
   const said = async (coding: string, body: string | Buffer) =>

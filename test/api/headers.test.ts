@@ -14,15 +14,15 @@ const sized = `Content-Type: application/json\r\nContent-Length: ${body.length}\
 const behind = `POST /api/tasks HTTP/1.1\r\n${headers}\r\n${sized}\r\n${body}`;
 const titles = () => service.db.look('select title from app.tasks');
 
-/** Code and faulty headers of each answer; the status where it has no code. */
-const told = (replies: Reply[]) =>
+/** The code and faulty headers of each answer; its status when it has no code. */
+const codesOf = (replies: Reply[]) =>
   replies.map(({ status, body }) => {
     const problem = status < 400 ? {} : JSON.parse(body);
     const named = (problem.errors ?? []).map(({ header }: { header?: string }) => header);
     return [problem.code ?? status, ...named].join(' ');
   });
 
-t.test('a header counts, however many lines stand before it', async (t) => {
+t.test('a header counts after any number of other header lines', async (t) => {
   const wrong: unknown[] = [];
   const patch = `PATCH /api/tasks/${task} HTTP/1.1\r\n${headers}\r\n${sized}`;
   for (const [first, last, expected, content = ''] of [
@@ -36,8 +36,8 @@ t.test('a header counts, however many lines stand before it', async (t) => {
     for (const count of [0, 990, 1_000, 1_100, 2_000, 3_500]) {
       const lines = `${'a:\r\n'.repeat(count)}${last}${last === '' ? '' : '\r\n'}`;
       const { replies } = await raw(`${first}${lines}Connection: close\r\n\r\n${content}`, 1);
-      if (told(replies).join() !== expected) {
-        wrong.push([last.split(':')[0], count, ...told(replies)]);
+      if (codesOf(replies).join() !== expected) {
+        wrong.push([last.split(':')[0], count, ...codesOf(replies)]);
       }
     }
   } // biome-ignore format: a case a line
@@ -45,7 +45,7 @@ t.test('a header counts, however many lines stand before it', async (t) => {
   t.same(await titles(), [{ title: 'Mow' }]);
 });
 
-t.test('a body comes with its length or in plain chunks; behind any other nothing is read', async (t) => {
+t.test('a body has a length or plain chunks; after any other body nothing is read', async (t) => {
   const wrong: unknown[] = [];
   const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   const post = (version: string, lines: string, content = chunks) =>
@@ -56,7 +56,7 @@ t.test('a body comes with its length or in plain chunks; behind any other nothin
     ['1.1', 'Transfer-Encoding: ,chunked'],
     ['1.1', 'Transfer-Encoding: identity, chunked'],
     ['1.1', 'Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked'],
-    // Node 20 reads no body there; later releases refuse the header themselves, and name none.
+    // Node 20 does not read the body; later versions refuse the header themselves, and name none.
     ['1.1', 'Transfer-Encoding:', ''],
     ['1.0', 'Transfer-Encoding: chunked'],
     ['1.0', 'Connection: keep-alive\r\nTransfer-Encoding: chunked'],
@@ -66,27 +66,27 @@ t.test('a body comes with its length or in plain chunks; behind any other nothin
       Number.POSITIVE_INFINITY,
     );
     const isClosed = replies[0]?.headers.connection === 'close';
-    if (!/^invalid_parameter( Transfer-Encoding)?$/.test(told(replies).join()) || !isClosed) {
+    if (!/^invalid_parameter( Transfer-Encoding)?$/.test(codesOf(replies).join()) || !isClosed) {
       wrong.push([version, lines, text.slice(0, 300)]);
     }
   }
   t.same(wrong, []);
-  t.same(await titles(), [{ title: 'Mow' }], 'nor is anything made');
+  t.same(await titles(), [{ title: 'Mow' }], 'and nothing is created');
   const plain = await raw(`${post('1.1', 'Transfer-Encoding: Chunked')}${behind}`, 2);
-  t.same(told(plain.replies), ['201', '201'], 'in any letter case');
+  t.same(codesOf(plain.replies), ['201', '201'], 'in any letter case');
   t.equal((await titles()).length, 3);
 });
 
-t.test('behind a message without a host, or with two, nothing is read', async (t) => {
+t.test('after a message without a Host header, or with two, nothing is read', async (t) => {
   const before = (await titles()).length;
   for (const hosts of ['', 'Host: a\r\nHost: b\r\n']) {
     const { replies } = await raw(`GET /livez HTTP/1.1\r\n${hosts}\r\n${behind}`, Number.POSITIVE_INFINITY);
-    t.same(told(replies), ['invalid_parameter Host']);
+    t.same(codesOf(replies), ['invalid_parameter Host']);
   }
   t.equal((await titles()).length, before);
 });
 
-t.test('a body has one type: of two, no matter which, it is a 415', async (t) => {
+t.test('a body with two content types is a 415', async (t) => {
   const before = (await titles()).length;
   const json = 'application/json';
   for (const [first, second] of [
@@ -97,7 +97,7 @@ t.test('a body has one type: of two, no matter which, it is a 415', async (t) =>
   ]) {
     const lines = `Content-Type: ${first}\r\ncontent-type: ${second}\r\nContent-Length: ${body.length}`;
     const { replies } = await raw(`POST /api/tasks HTTP/1.1\r\n${headers}\r\n${lines}\r\n\r\n${body}`, 1);
-    t.same(told(replies), ['unsupported_media_type'], `${first} and ${second}`);
+    t.same(codesOf(replies), ['unsupported_media_type'], `${first} and ${second}`);
   }
   t.equal((await titles()).length, before);
 });

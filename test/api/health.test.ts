@@ -4,14 +4,14 @@ import t from 'tap';
 import { until } from '../setup/caller.js';
 import { startService } from '../setup/service.js';
 
-/** Longer than a question is shared. */
+/** Longer than probes share one query. */
 const LATER_MS = 400;
 
 const service = await startService(t);
 await service.app.audit.run();
 const probe = () => service.app.inject('/readyz').then(({ statusCode }) => statusCode);
 
-t.test('however many probes come at once, the database is asked once, and all hear its answer', async (t) => {
+t.test('concurrent probes share one query of the database', async (t) => {
   t.equal(await probe(), 200);
   const holder = new pg.Client(service.db.adminUrl);
   await holder.connect();
@@ -27,13 +27,13 @@ t.test('however many probes come at once, the database is asked once, and all he
   await sleep(LATER_MS);
   probes.push(probe());
   await until(asking, ({ length }) => length > 1);
-  t.same(service.database.load, { inUse: 2, queued: 0 }, 'and again when it takes long');
+  t.same(service.database.load, { inUse: 2, queued: 0 }, 'asked again when the query takes long');
   await holder.query('commit');
   await holder.end();
   t.same(await Promise.all(probes), Array(101).fill(200));
 });
 
-t.test('an answer is not kept', async (t) => {
+t.test('the result of a probe is not cached', async (t) => {
   const releases = await service.db.look('delete from deploy.releases returning fingerprint');
   t.ok(releases.length > 0);
   t.equal(await probe(), 503);

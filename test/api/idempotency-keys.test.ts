@@ -13,7 +13,7 @@ const mara = service.as('mara', 'Manager', north);
 const ben = service.as('ben', 'Member', north);
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
-/** What a client sees of an answer, but for what belongs to the one request. */
+/** An answer without the parts that differ for each request. */
 const seen = ({ status, text, headers }: Answer) => ({
   status,
   text,
@@ -44,7 +44,7 @@ t.test('a key is 1 to 255 visible characters, once', async (t) => {
     t.match(answer, { status: 400, body: { code: 'idempotency_key_invalid' } }, path);
   }
   const list = await mara.get('/api/tasks?limit=1', withKey('x'.repeat(256)));
-  t.equal(list.status, 200, 'where nothing is made the header is not looked at');
+  t.equal(list.status, 200, 'an operation that creates nothing ignores the header');
 });
 
 t.test(
@@ -78,7 +78,7 @@ t.test(
   },
 );
 
-t.test('the order of the members of a body does not make another request', async (t) => {
+t.test('the order of the members of a body does not change the request', async (t) => {
   const dueAt = '2031-01-01T00:00:00Z';
   const made = await mara.post('/api/tasks', { title: 'Rake', dueAt }, withKey('order'));
   const again = await mara.post('/api/tasks', { dueAt, title: 'Rake' }, withKey('order'));
@@ -149,7 +149,7 @@ t.test('what deletes expired answers reaches no other row, and changes none', as
 });
 
 t.test(
-  'with an erased member go the answers of the club, which may name them, and no other club’s',
+  'erasing a member deletes the stored answers of the club, which may name them, and of no other club',
   async (t) => {
     const benId = await ben.memberId();
     const shift = await makeShift();
@@ -167,7 +167,7 @@ t.test(
   },
 );
 
-t.test('a key that is sent twice is refused, be it the same one', async (t) => {
+t.test('a repeated Idempotency-Key header is refused, also with the same key', async (t) => {
   const wire = await openWire(service.app);
   const authorization = `Bearer ${await service.token({ sub: 'mara', clubs: { [north]: 'Manager' } })}`;
   const before = await count('tasks');

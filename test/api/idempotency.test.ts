@@ -13,7 +13,7 @@ const anna = service.as('anna', 'Member', north);
 const ben = service.as('ben', 'Member', north);
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
-/** What a client sees of an answer, but for what belongs to the one request. */
+/** An answer without the parts that differ for each request. */
 const seen = ({ status, text, headers }: Answer) => ({
   status,
   text,
@@ -24,7 +24,7 @@ const count = async (table: string) => (await db.look(`select count(*)::int from
 const makeShift = async (difference = {}) =>
   `/api/shifts/${(await mara.post('/api/shifts', shiftRequest(difference))).body.id}`;
 
-t.test('a request that comes again with its key gets the first answer, and makes nothing', async (t) => {
+t.test('a repeated request with the same key gets the first answer, and creates nothing', async (t) => {
   const shift = await makeShift();
   const requests = [
     { table: 'tasks', person: mara, path: '/api/tasks', body: { title: 'Mow “the” lawn\n' } },
@@ -36,7 +36,7 @@ t.test('a request that comes again with its key gets the first answer, and makes
     const before = await count(table);
     const first = await person.post(path, body, headers);
     t.equal(first.status, 201, path);
-    t.notOk(first.headers['idempotent-replayed'], 'the first answer is no replay');
+    t.notOk(first.headers['idempotent-replayed'], 'the first answer is not a replay');
     for (let time = 2; time <= 3; time += 1) {
       const again = await person.post(path, body, headers);
       t.same(seen(again), seen(first));
@@ -45,11 +45,11 @@ t.test('a request that comes again with its key gets the first answer, and makes
     }
     t.equal(await count(table), before + 1);
     const without = await person.post(path, body);
-    t.notOk(without.headers['idempotent-replayed'], 'without the key it is another request');
+    t.notOk(without.headers['idempotent-replayed'], 'without the key it is a new request');
   }
 });
 
-t.test('an answer is kept as it was, whatever became of what was made', async (t) => {
+t.test('a stored answer stays as it was, also after the created row is changed or deleted', async (t) => {
   const headers = withKey('gone since');
   const first = await mara.post('/api/tasks', { title: 'Rake' }, headers);
   await mara.patch(String(first.headers.location), { title: 'Rake twice' });
@@ -57,7 +57,7 @@ t.test('an answer is kept as it was, whatever became of what was made', async (t
   t.same(seen(await mara.post('/api/tasks', { title: 'Rake' }, headers)), seen(first));
 });
 
-t.test('a key that comes with another request is refused, and makes nothing', async (t) => {
+t.test('a key that is reused with another request is refused, and creates nothing', async (t) => {
   const headers = withKey('one request');
   await mara.post('/api/tasks', { title: 'Sweep' }, headers);
   const [tasks, shifts] = [await count('tasks'), await count('shifts')];
@@ -73,7 +73,7 @@ t.test('a key that comes with another request is refused, and makes nothing', as
   t.same([await count('tasks'), await count('shifts')], [tasks, shifts + 1]);
 });
 
-t.test('a key is one member’s in one club', async (t) => {
+t.test('a key belongs to one member in one club', async (t) => {
   const headers = withKey('the same words');
   const body = { title: 'Paint' };
   const answers = [
@@ -88,7 +88,7 @@ t.test('a key is one member’s in one club', async (t) => {
   t.equal(new Set(answers.map((answer) => answer.body.id)).size, 3);
 });
 
-t.test('a refusal is not kept: the request may be sent again when the reason is gone', async (t) => {
+t.test('an error is not stored: the request can be sent again when its cause is gone', async (t) => {
   const shift = await makeShift({ capacity: 1 });
   const headers = withKey('when there is room');
   await ben.post(`${shift}/signup`);
@@ -103,7 +103,7 @@ t.test('a refusal is not kept: the request may be sent again when the reason is 
   t.same(seen(await anna.post(`${shift}/signup`, undefined, headers)), seen(made));
 });
 
-t.test('of many with one key at the same time one is done, and all get its answer', async (t) => {
+t.test('of many concurrent requests with one key one is executed, and all get its answer', async (t) => {
   const headers = withKey(randomUUID());
   const before = await count('tasks');
   const answers = await Promise.all(
@@ -115,7 +115,7 @@ t.test('of many with one key at the same time one is done, and all get its answe
   t.equal(await count('tasks'), before + 1);
 });
 
-t.test('a request whose key is still being worked on is told so when its wait runs out', async (t) => {
+t.test('a request whose key is still in progress gets an error when its wait times out', async (t) => {
   const memberId = await mara.memberId();
   const requests: [path: string, body: unknown][] = [
     ['/api/tasks', { title: 'Later' }],

@@ -7,7 +7,7 @@ import { newKey, publish, startProvider } from '../setup/provider.js';
 
 const HOUR_MS = 3_600_000;
 
-/** A service that has had the issuer's keys once, and a clock to turn. */
+/** A service that has fetched the issuer's keys once, and a clock that the test sets. */
 async function withKnownKeys(t: Test) {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
@@ -17,7 +17,7 @@ async function withKnownKeys(t: Test) {
   const exp = Math.floor(realNow() / 1000) + 48 * 3600;
   t.equal(await offline.code(provider.sign({ exp })), BELIEVED);
   let count = 0;
-  /** A token that was not seen before, because those that were are believed without a key. */
+  /** A new token: a cached one is accepted without a key. */
   const fresh = (options = {}) => {
     count += 1;
     return provider.sign({ exp, sub: `person-${count}` }, options);
@@ -44,7 +44,11 @@ for (const [what, answer] of troubles) {
     provider.documents.set('/jwks', answer);
     for (const hours of [0.2, 0.5, 0.9]) {
       clock.aheadMs = hours * HOUR_MS;
-      t.same([await offline.code(fresh()), await offline.code(fresh())], [BELIEVED, BELIEVED], `after ${hours} h`);
+      t.same(
+        [await offline.code(fresh()), await offline.code(fresh())],
+        [BELIEVED, BELIEVED],
+        `after ${hours} h`,
+      );
       t.equal(await offline.code(unknown()), 'invalid_token');
     }
     clock.aheadMs = HOUR_MS;
@@ -55,7 +59,7 @@ for (const [what, answer] of troubles) {
   });
 }
 
-t.test('the log says why keys could not be fetched, and nothing of the address or the answer', async (t) => {
+t.test('the log says why keys could not be fetched, without the address or the response', async (t) => {
   const reasons: string[] = [];
   const reasonFor = async (url: string) => {
     const keys = new IssuerKeys({ issuer: 'urn:example:issuer', jwksUrl: url }, (reason) =>
@@ -77,7 +81,7 @@ t.test('the log says why keys could not be fetched, and nothing of the address o
   t.match(await reasonFor(`${provider.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
 });
 
-t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
+t.test('no request waits for a slow issuer whose keys are cached', async (t) => {
   const { provider, offline, clock, fresh } = await withKnownKeys(t);
   let asked = 0;
   const silent = () => {
@@ -85,17 +89,17 @@ t.test('nobody waits for a slow issuer whose keys are known', async (t) => {
   };
   provider.documents.set('/jwks', silent);
   clock.aheadMs = HOUR_MS / 2;
-  // The issuer is asked and says nothing: these are answered while it does so.
+  // The issuer does not respond: these are answered meanwhile.
   for (let turn = 0; turn < 5; turn += 1) {
     t.equal(await offline.code(fresh()), BELIEVED);
   }
   while (asked === 0) {
     await sleep(10);
   }
-  t.equal(asked, 1, 'and it is asked once');
+  t.equal(asked, 1, 'and it gets one request');
 });
 
-t.test('an answer without end is not read to its end', async (t) => {
+t.test('a response without end is cut off at a limit', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   let sentBytes = 0;
@@ -121,7 +125,7 @@ t.test('an answer without end is not read to its end', async (t) => {
   t.equal(await offline.code(provider.sign()), BELIEVED);
 });
 
-t.test('key ids made up cause no storm, be the issuer up or down', async (t) => {
+t.test('unknown key ids cause few fetches, with the issuer up or down', async (t) => {
   const { provider, offline, clock, unknown, fresh } = await withKnownKeys(t);
   const fetches = () => provider.fetches.get('/jwks') ?? 0;
   const flood = async () => {
@@ -138,7 +142,7 @@ t.test('key ids made up cause no storm, be the issuer up or down', async (t) => 
   t.equal(await offline.code(fresh()), BELIEVED);
 });
 
-t.test('a key that is added is found at once, though the others are known', async (t) => {
+t.test('a new key is found at once, although the other keys are cached', async (t) => {
   const { provider, offline, clock, exp } = await withKnownKeys(t);
   const added = newKey('ES256');
   const { keys } = provider.documents.get('/jwks') as { keys: object[] };

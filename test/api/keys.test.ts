@@ -5,7 +5,7 @@ import { newKey, publish, startProvider } from '../setup/provider.js';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 
-/** The answer to a token that nobody can check right now. */
+/** Asserts the answer to a token that cannot be verified now. */
 async function isUnavailable(
   t: Test,
   offline: Awaited<ReturnType<typeof startOfflineService>>,
@@ -19,7 +19,7 @@ async function isUnavailable(
   t.equal(answer.statusCode, 503, why);
   t.equal(answer.json().code, 'service_unavailable', why);
   t.match(answer.headers['retry-after'], /^[1-9]\d*$/, why);
-  t.equal(offline.connections(), 0, 'the database is not asked');
+  t.equal(offline.connections(), 0, 'the database is not used');
 }
 
 t.test('the keys are found by discovery from the issuer', async (t) => {
@@ -30,16 +30,19 @@ t.test('the keys are found by discovery from the issuer', async (t) => {
   t.equal(provider.fetches.get('/jwks'), 1);
 });
 
-t.test('with AUTH_JWKS_URL the issuer is a mere name, and is not asked', async (t) => {
+t.test('with AUTH_JWKS_URL the issuer is only compared, and never requested', async (t) => {
   const provider = await startProvider(t);
   provider.documents.delete(DISCOVERY);
-  const offline = await startOfflineService(t, { issuer: 'urn:example:issuer', jwksUrl: `${provider.url}/jwks` });
+  const offline = await startOfflineService(t, {
+    issuer: 'urn:example:issuer',
+    jwksUrl: `${provider.url}/jwks`,
+  });
   t.equal(await offline.code(provider.sign({ iss: 'urn:example:issuer' })), BELIEVED);
   t.equal(await offline.code(provider.sign()), 'invalid_token', 'another issuer, the same key');
   t.equal(provider.fetches.get(DISCOVERY), undefined);
 });
 
-t.test('keys that cannot be fetched are a 503, and the next request tries again', async (t) => {
+t.test('a failed fetch of keys is a 503, and the next request tries again', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   await provider.goDown();
@@ -47,13 +50,13 @@ t.test('keys that cannot be fetched are a 503, and the next request tries again'
   t.equal(
     await offline.code(provider.sign({}, { header: { alg: 'none' } })),
     'invalid_token',
-    'what no key could make good is refused without one',
+    'a token that no key could make valid is refused without one',
   );
   await provider.comeBack();
-  t.equal(await offline.code(provider.sign()), BELIEVED, 'the failure is not remembered');
+  t.equal(await offline.code(provider.sign()), BELIEVED, 'the failure is not cached');
 });
 
-t.test('an answer that is no discovery document and no key set is a 503', async (t) => {
+t.test('a response that is not a discovery document or key set is a 503', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const sent = (status: number, text: string) => (response: ServerResponse) =>
@@ -128,7 +131,7 @@ t.test('all keys that share an id are tried, and no other', async (t) => {
   t.equal(await offline.code(signed(second, { exp: 1 })), 'invalid_token');
 });
 
-t.test('a key that the issuer adds is believed, and one that it withdraws no longer', async (t) => {
+t.test('a key that the issuer adds is accepted, and a key that it withdraws is not', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const exp = Math.floor(Date.now() / 1000) + 48 * 3600;
@@ -144,7 +147,7 @@ t.test('a key that the issuer adds is believed, and one that it withdraws no lon
   t.equal(await offline.code(old), 'invalid_token');
 });
 
-t.test('a clock that is set back keeps no key from being learned, nor an old one believed', async (t) => {
+t.test('after the clock is set back, new keys are learned and withdrawn keys are refused', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   t.equal(await offline.code(provider.sign({ sub: 'anna' })), BELIEVED);
@@ -158,7 +161,7 @@ t.test('a clock that is set back keeps no key from being learned, nor an old one
   t.equal(await offline.code(fresh), BELIEVED);
 });
 
-t.test('a key that the issuer has withdrawn is not believed again when the issuer goes down', async (t) => {
+t.test('a withdrawn key is not accepted again when the issuer goes down', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const realNow = Date.now;
@@ -180,7 +183,7 @@ t.test('a key that the issuer has withdrawn is not believed again when the issue
   t.not(await offline.code(provider.sign({ exp })), BELIEVED);
 });
 
-t.test('key ids made up do not make the service ask the issuer again and again', async (t) => {
+t.test('unknown key ids do not make the service fetch keys repeatedly', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   t.equal(await offline.code(provider.sign()), BELIEVED);

@@ -35,7 +35,7 @@ const token = await service.token({
 });
 type Line = Record<string, unknown>;
 
-/** Sends a request and answers with its id and the lines that were written about it. */
+/** Sends a request; returns its id and its log lines. */
 async function log(
   method: 'GET' | 'POST' | 'PATCH',
   url: string,
@@ -64,7 +64,7 @@ async function log(
 
 const holds = (line: Line | undefined, value: unknown) => Object.values(line ?? {}).includes(value);
 
-t.test('a request is one line of JSON with its id, route, status, club and member', async (t) => {
+t.test('a request is one JSON log line with its id, route, status, club and member', async (t) => {
   for (const [method, url, route, status, body] of [
     ['GET', '/api/tasks', '/api/tasks', 200],
     ['GET', `/api/members/${ben}`, '/api/members/:id', 200],
@@ -84,7 +84,7 @@ t.test('a refused request is logged with its id too, and with the club once that
   t.equal(anonymous.status, 401);
   t.equal(anonymous.lines.length, 1);
   t.ok(holds(anonymous.lines[0], anonymous.id));
-  t.notOk(holds(anonymous.lines[0], north), 'a club that the caller only claims');
+  t.notOk(holds(anonymous.lines[0], north), 'a club in which the caller has no role');
   const invalid = await log('POST', '/api/tasks', '{}');
   t.equal(invalid.lines.length, 1);
   t.ok(holds(invalid.lines[0], invalid.id) && holds(invalid.lines[0], north));
@@ -95,7 +95,7 @@ t.test('a refused request is logged with its id too, and with the club once that
   }
 });
 
-t.test('the line of a refused token says why, which the caller is not told', async (t) => {
+t.test('the log line of a refused token has the reason, which the caller does not get', async (t) => {
   const provider = await startProvider(t);
   const byClient = { AUTH_AUDIENCE_CLAIM: 'client_id' };
   const [byAudience, ofClient] = await Promise.all(
@@ -140,7 +140,7 @@ t.test('the line of a refused token says why, which the caller is not told', asy
 });
 
 t.test(
-  'no line holds a token, a header, a body, a parameter or what the token says of a person',
+  'no log line contains a token, a header, a body, a parameter or personal data of the token',
   async (t) => {
     const secret = 'quite-a-secret';
     const body = JSON.stringify({ title: secret, description: secret });
@@ -173,7 +173,7 @@ t.test(
   },
 );
 
-t.test('a failure inside leaves its cause in the log under the request’s id, without values', async (t) => {
+t.test('an internal error is logged with its cause and the request’s id, without values', async (t) => {
   await service.db.look(
     `create function public.surprise() returns trigger language plpgsql as $$ begin raise exception 'no %', new.title; end $$;
      create trigger surprise before insert on app.tasks for each row execute function public.surprise()`,

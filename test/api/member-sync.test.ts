@@ -6,7 +6,7 @@ const service = await startService(t);
 const north = await service.db.makeClub('north');
 const NOW_S = Math.floor(Date.now() / 1000) - 600;
 
-/** What a user is as a member after a request with a token of these claims, issued that many seconds on. */
+/** The member after a request with a token of these claims, issued that many seconds later. */
 async function arrive(sub: string, claims: Record<string, unknown>, { age = 0, role = 'Member' } = {}) {
   const authorization = await bearerIssuedAt(service, NOW_S + age, {
     sub,
@@ -26,10 +26,10 @@ const newcomer = (claims: Record<string, unknown>) => arrive(`newcomer-${++newco
 const displayName = async (claims: Record<string, unknown>) => (await newcomer(claims)).displayName;
 const email = async (claims: Record<string, unknown>) => (await newcomer(claims)).email;
 
-/** Optional claims that cannot be what they should. */
+/** Optional claims with invalid values. */
 const unfit = [null, 5, true, '', '   ', [], ['Anna'], {}, 'An\0na', 'An\u0007na', 'An\ud800na'];
 
-t.test('a member is called by name, else preferred_username, else the local part of email', async (t) => {
+t.test('the display name is name, else preferred_username, else the local part of email', async (t) => {
   const claims = { name: 'Anna Albers', preferred_username: 'anna_a', email: 'albers@example.org' };
   t.equal(await displayName(claims), 'Anna Albers');
   t.equal(await displayName({ ...claims, name: undefined }), 'anna_a');
@@ -37,7 +37,7 @@ t.test('a member is called by name, else preferred_username, else the local part
   t.equal(await displayName({}), 'Member');
 });
 
-t.test('a claim that is unfit is passed over like one that is absent', async (t) => {
+t.test('an invalid claim is treated like a missing one', async (t) => {
   const claims = { preferred_username: 'anna_a', email: 'albers@example.org' };
   for (const value of unfit) {
     const shown = JSON.stringify(value);
@@ -57,13 +57,13 @@ t.test('a name is trimmed and cut to 200 code points', async (t) => {
   t.equal(await displayName({ email: `${'c'.repeat(250)}@example.org` }), 'c'.repeat(200));
 });
 
-t.test('an e-mail address is kept in lower case', async (t) => {
+t.test('an e-mail address is stored in lower case', async (t) => {
   t.equal(await email({ email: 'Anna.ALBERS@Example.ORG' }), 'anna.albers@example.org');
   t.equal(await email({ email: 'ÄNNE@ÖRTLICH.example' }), 'änne@örtlich.example');
   t.equal(await email({}), null);
 });
 
-t.test('a newer token that says something else refreshes the member', async (t) => {
+t.test('a newer token with other claims updates the member', async (t) => {
   const before = await arrive('ben', { name: 'Ben', email: 'ben@example.org' });
   const after = await arrive('ben', { name: 'Benedikt', email: 'b@example.org' }, { age: 1, role: 'Admin' });
   t.match(after, { displayName: 'Benedikt', email: 'b@example.org', role: 'Admin', id: before.id });
@@ -71,7 +71,7 @@ t.test('a newer token that says something else refreshes the member', async (t) 
   t.ok(after.updatedAt > before.updatedAt);
 });
 
-t.test('a token as old as the last one refreshes the member too', async (t) => {
+t.test('a token as old as the last one updates the member too', async (t) => {
   await arrive('cleo', { name: 'Cleo' });
   t.equal((await arrive('cleo', { name: 'Cleopatra' })).displayName, 'Cleopatra');
   t.equal((await arrive('cleo', { name: 'Cleopatra' }, { role: 'Admin' })).role, 'Admin');
@@ -85,7 +85,7 @@ t.test('an older token changes nothing', async (t) => {
   t.match(await arrive('dora', stale, { age: 11 }), { displayName: 'Doris', role: 'Member' });
 });
 
-t.test('claims that are absent or unfit change nothing', async (t) => {
+t.test('missing or invalid claims change nothing', async (t) => {
   const current = await arrive('emil', { name: 'Emil', email: 'emil@example.org' });
   t.same(await arrive('emil', {}, { age: 1 }), current);
   for (const value of unfit) {
@@ -95,12 +95,12 @@ t.test('claims that are absent or unfit change nothing', async (t) => {
   t.match(renamed, { displayName: 'Emilio', email: 'emil@example.org' });
 });
 
-t.test('a token that says what is known changes nothing', async (t) => {
+t.test('a token with unchanged claims changes nothing', async (t) => {
   const first = await arrive('fay', { name: 'Fay', email: 'FAY@example.org' });
   t.same(await arrive('fay', { name: ' Fay ', email: 'fay@example.org' }, { age: 1 }), first);
 });
 
-t.test('a request that only reads refreshes the member as well', async (t) => {
+t.test('a request that only reads updates the member as well', async (t) => {
   const gus = await arrive('gus', { name: 'Gus' });
   const claims = { sub: 'gus', name: 'Gustav', clubs: { [north]: 'Admin' } };
   const authorization = await bearerIssuedAt(service, NOW_S + 1, claims);
@@ -111,7 +111,7 @@ t.test('a request that only reads refreshes the member as well', async (t) => {
   ]);
 });
 
-t.test('first requests that come at once create one member', async (t) => {
+t.test('concurrent first requests create one member', async (t) => {
   for (const sub of ['crowd-1', 'crowd-2', 'crowd-3']) {
     const found = await Promise.all(Array.from({ length: 20 }, () => arrive(sub, { name: 'Crowd' })));
     t.equal(new Set(found.map(({ id }) => id)).size, 1);
@@ -120,7 +120,7 @@ t.test('first requests that come at once create one member', async (t) => {
   }
 });
 
-t.test('tokens that come at once in any order leave what the newest says', async (t) => {
+t.test('of concurrent tokens, in any order, the newest one decides', async (t) => {
   for (const sub of ['race-1', 'race-2', 'race-3']) {
     const ages = [3, 9, 1, 7, 5, 8, 2, 6, 4, 0];
     await Promise.all(ages.map((age) => arrive(sub, { name: `Name ${age}` }, { age })));
@@ -131,7 +131,7 @@ t.test('tokens that come at once in any order leave what the newest says', async
   }
 });
 
-t.test('a subject is kept to the letter, up to 255 code points', async (t) => {
+t.test('a subject is stored exactly, up to 255 code points', async (t) => {
   for (const sub of [
     'a',
     'A',

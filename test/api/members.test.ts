@@ -15,7 +15,7 @@ for (const role of ['Viewer', 'Member', 'Manager', 'Admin'] as const) {
 }
 const southerner = await person('sue', 'Admin', south).memberId();
 
-t.test('GET /api/members/me is the caller’s own membership, whole', async (t) => {
+t.test('GET /api/members/me returns the caller’s complete membership', async (t) => {
   for (const role of ['Viewer', 'Member', 'Manager', 'Admin'] as const) {
     const sub = role.toLowerCase();
     const { status, body } = await person(sub, role).get('/api/members/me');
@@ -44,7 +44,7 @@ t.test('GET /api/members/me is the caller’s own membership, whole', async (t) 
 });
 
 t.test(
-  'others’ e-mail is for Managers and Admins, others’ subject for Admins; null to the rest',
+  'Managers and Admins see the e-mail of others, Admins their subject; for all others these are null',
   async (t) => {
     for (const [role, seesEmail, seesSubject] of [
       ['Member', false, false],
@@ -83,14 +83,14 @@ t.test(
   },
 );
 
-t.test('what a caller sees of others follows the role of the token at hand', async (t) => {
+t.test('the role of the current token decides what a caller sees of others', async (t) => {
   const path = `/api/members/${ids.Viewer}`;
   t.match((await person('mover', 'Admin').get(path)).body, { email: /@/, externalUserId: 'viewer' });
   t.match((await person('mover', 'Manager').get(path)).body, { email: /@/, externalUserId: null });
   t.match((await person('mover', 'Member').get(path)).body, { email: null, externalUserId: null });
 });
 
-t.test('GET /api/members lists the members of the club by name, and of no other', async (t) => {
+t.test('GET /api/members lists the members of this club only, by name', async (t) => {
   const north = await person('sue', 'Admin').get('/api/members');
   const names = north.body.map(({ displayName }: { displayName: string }) => displayName);
   t.same(names, [...names].sort());
@@ -103,7 +103,7 @@ t.test('GET /api/members lists the members of the club by name, and of no other'
   );
 });
 
-t.test('one user is another member in each club', async (t) => {
+t.test('one user is a different member in each club', async (t) => {
   const here = await person('sue', 'Viewer', north).get('/api/members/me');
   const there = await person('sue', 'Admin', south).get('/api/members/me');
   t.not(here.body.id, there.body.id);
@@ -116,7 +116,7 @@ t.test('one user is another member in each club', async (t) => {
   );
 });
 
-t.test('a member of another club and one that never was are one 404', async (t) => {
+t.test('a member of another club and one that does not exist are the same 404', async (t) => {
   const admin = person('admin', 'Admin');
   const blank = (answer: { status: number; text: string; body: Record<string, string> }, id: string) => [
     answer.status,
@@ -129,7 +129,7 @@ t.test('a member of another club and one that never was are one 404', async (t) 
   t.equal((await person('sue', 'Admin', south).get(`/api/members/${southerner}`)).status, 200);
 });
 
-t.test('a member’s id is the same in any letter case; what is no UUID is a 400', async (t) => {
+t.test('a member id may be in any letter case; a value that is not a UUID is a 400', async (t) => {
   const admin = person('admin', 'Admin');
   t.equal((await admin.get(`/api/members/${ids.Viewer?.toUpperCase()}`)).body.id, ids.Viewer);
   for (const id of ['viewer', `${ids.Viewer}0`, 'me2']) {

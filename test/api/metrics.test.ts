@@ -24,7 +24,7 @@ async function scrape(): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.replace(/ [^ ]+$/, ''), Number(line.split(' ').at(-1))]));
 }
 
-/** By how much the series of the service moved while the work was done. */
+/** How much each series of the service changed during the work. */
 async function moved(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await scrape();
   await work();
@@ -34,7 +34,7 @@ async function moved(work: () => Promise<unknown>): Promise<Record<string, numbe
   return Object.fromEntries(changes);
 }
 
-t.test('an answer is counted by its method, route and status, and a refusal by its code', async (t) => {
+t.test('an answer is counted by its method, route and status, and an error by its code', async (t) => {
   const tasks = 'method="GET",route="/api/tasks/:id"';
   t.same(await moved(() => anna.get(`/api/tasks/${MISSING}`)), {
     [`club_http_requests_total{${tasks},status="404"}`]: 1,
@@ -68,7 +68,7 @@ t.test('requests beyond the limit are counted', async (t) => {
   t.equal(changes['club_http_requests_total{method="GET",route="/api/shifts",status="429"}'], 3);
 });
 
-t.test('times are in seconds, each in its bucket', async (t) => {
+t.test('durations are in seconds, each in its bucket', async (t) => {
   const begun = performance.now();
   await service.send('GET', '/livez');
   const longest = (performance.now() - begun) / 1000;
@@ -80,7 +80,7 @@ t.test('times are in seconds, each in its bucket', async (t) => {
   t.equal(of('bucket', 'le="+Inf",'), 1);
 });
 
-t.test('whatever is asked for, only routes make a series, and no label names who asked', async (t) => {
+t.test('any request adds series for routes only, and no label names the caller', async (t) => {
   const ask = async () => {
     for (const path of [
       '/nowhere',
@@ -115,7 +115,7 @@ t.test('whatever is asked for, only routes make a series, and no label names who
   t.notMatch(series.join('\n'), new RegExp(`${north}|anna|${MISSING}`));
 });
 
-t.test('the connections to the database: in use, queued for, opened and lost', async (t) => {
+t.test('the metrics count connections to the database: in use, queued for, opened and lost', async (t) => {
   const cleo = service.as('cleo', 'Member', north);
   await cleo.get('/api/tasks');
   const before = await scrape();
@@ -140,14 +140,14 @@ t.test('the connections to the database: in use, queued for, opened and lost', a
     writeInTenant(service.database, callerOf(north), 'held', () => held),
   );
   const busy = await until(scrape, (seen) => seen.get('club_database_queue_length') === 2);
-  t.equal(busy.get('club_database_pool_in_use'), size - 1, 'one is left to other clubs');
+  t.equal(busy.get('club_database_pool_in_use'), size - 1, 'one connection is left for other clubs');
   t.equal(busy.get('club_database_queue_length'), 2);
   release();
   await Promise.allSettled(works);
 });
 
 t.test(
-  'there is the process, in the format of Prometheus, and beside health nothing else on that port',
+  'the metrics port serves process metrics in the format of Prometheus, health, and nothing else',
   async (t) => {
     const answer = await fetch(url);
     t.match(answer.headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
@@ -156,11 +156,15 @@ t.test(
       t.equal((await fetch(new URL(path, url))).status, 404, path);
     }
     t.equal((await fetch(url, { method: 'POST' })).status, 405);
-    t.equal((await service.send('GET', '/metrics')).status, 404, 'and it is not on the port of the service');
+    t.equal(
+      (await service.send('GET', '/metrics')).status,
+      404,
+      'and the port of the service does not serve it',
+    );
   },
 );
 
-t.test('a port that is taken is said, and with the service the metrics end', async (t) => {
+t.test('a metrics port in use is reported, and the metrics stop with the service', async (t) => {
   await t.rejects(startService(t, { metrics: { host: '127.0.0.1', port } }), { code: 'EADDRINUSE', port });
   await service.app.close();
   await t.rejects(fetch(url));

@@ -34,7 +34,7 @@ function objectsIn(value: Part): Part[] {
   return inner.concat(typeof value === 'object' && value !== null && !Array.isArray(value) ? [value] : []);
 }
 
-t.test('every body of a success has an example, with what its schema names and nothing else', async (t) => {
+t.test('every success body has an example with exactly the properties of its schema', async (t) => {
   t.ok(successes.length >= 16);
   const wrong = successes.flatMap(({ operationId, schema, example }) => {
     const validate = compile({ schema, httpPart: 'body' });
@@ -57,10 +57,10 @@ t.test('the example of a list shows two rows, in the order of the list', async (
   }
 });
 
-t.test('the examples are of one club and its members, as its Manager sees them', async (t) => {
+t.test('the examples show one club and its members, as its Manager sees them', async (t) => {
   const [club, me] = [exampleOf('getCurrentClub'), exampleOf('getMyMembership')];
   t.same([club.role, me.role, me.clubId], ['Manager', 'Manager', club.id]);
-  t.equal(club.id, demoClubs.north.id, 'what /docs fills in is there with `make run`');
+  t.equal(club.id, demoClubs.north.id, 'the examples that /docs fills in exist with `make run`');
   t.same(exampleOf('listMyClubs')[0], club);
   const names = new Map(exampleOf('listMembers').map((row: Part) => [row.id, row.displayName]));
   t.equal(names.get(me.id), me.displayName);
@@ -106,7 +106,7 @@ t.test('the examples of a task keep to the workflow', async (t) => {
   t.same(exampleOf('listTasks')[0], row, 'the list shows the same task');
 });
 
-t.test('the examples of a shift count right', async (t) => {
+t.test('the examples of a shift have correct counts', async (t) => {
   const me = exampleOf('getMyMembership').id;
   const [made, read] = [exampleOf('createShift'), exampleOf('getShift')];
   const details = [made, read, exampleOf('replaceShift')];
@@ -150,7 +150,7 @@ t.test('every header of an answer is described, and its example belongs to the b
   for (const { operationId, example, headers } of successes.filter(({ headers }) => headers.ETag)) {
     t.equal(headers.ETag.example, `"${example.version}"`, operationId);
   }
-  // What is made below a row is the only one of its kind, and its path has no id of its own.
+  // A row below another row is the only one of its kind, and its path has no id.
   const wrong = successes.flatMap(({ operationId, method, path, example, headers }) => {
     const place = path.includes('{id}') ? path.replace('{id}', example.shiftId) : `${path}/${example.id}`;
     const list = /^<([^?]+)\?limit=2&cursor=[\w-]{40,}>; rel="next"$/.exec(headers.Link?.example ?? '')?.[1];
@@ -163,14 +163,14 @@ t.test('every header of an answer is described, and its example belongs to the b
   t.same(wrong, []);
 });
 
-t.test('every parameter is described and has an example that the service takes', async (t) => {
+t.test('every parameter has a description and an example that the service accepts', async (t) => {
   const anna = service.as('anna', 'Manager', await service.db.makeClub('north'));
   for (const { path, method, operationId, parameters = [], responses } of operations) {
     const query = new URLSearchParams();
     for (const { name, in: place, description, required, schema, example } of parameters) {
       const at = `${operationId} ${name}`;
       t.ok(description, at);
-      // What `example` holds is filled into the form of /docs: right for an id, a surprise for a filter.
+      // /docs fills `example` into its form: useful for an id, unwanted for a filter.
       t.equal(example === undefined, !required, at);
       const value = example ?? schema.examples?.[0];
       t.ok(
@@ -180,7 +180,7 @@ t.test('every parameter is described and has an example that the service takes',
       if (place === 'path') {
         const [list = ''] = /^\/api\/\w+/.exec(path) ?? [];
         const rows = successes.find((success) => success.path === list && success.method === 'get')?.example;
-        // Somebody who has a place cannot take one, and somebody without one cannot cancel it.
+        // A caller with a place cannot sign up, and a caller without one cannot cancel.
         const isOther = ['getMySignup', 'cancelSignUp'].includes(operationId);
         t.equal(value, rows[isOther ? 1 : 0].id, at);
       } else if (place === 'query' && name !== 'cursor') {

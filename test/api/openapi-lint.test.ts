@@ -13,10 +13,10 @@ const operations = Object.entries<Part>(document.paths).flatMap(([path, methods]
   Object.entries<Part>(methods).map(([method, operation]) => ({ name: `${method} ${path}`, ...operation })),
 );
 
-/** What the recommended rules find, of whatever severity. */
+/** The findings of the recommended rules, of every severity. */
 async function lint(document: Part): Promise<string[]> {
   const linter = new spectral.Spectral();
-  // Its rules are a ruleset, though the types of the two packages disagree.
+  // Its rules are a ruleset, although the types of the two packages disagree.
   linter.setRuleset({ extends: [rulesets.oas as never] });
   const found = await linter.run(structuredClone(document));
   return found.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`);
@@ -31,7 +31,7 @@ t.test(
   },
 );
 
-t.test('the rules would find what is wrong', async (t) => {
+t.test('the rules find planted faults', async (t) => {
   const defects: Record<string, (broken: Part) => void> = {
     'info-contact': ({ info }) => delete info.contact,
     'operation-description': ({ paths }) => delete paths['/api/tasks'].get.description,
@@ -56,7 +56,7 @@ t.test('the rules would find what is wrong', async (t) => {
 });
 
 t.test(
-  'every operation is in one group that is described, with a summary, a description and who may',
+  'every operation has one described group, a summary, a description and the role that it needs',
   async (t) => {
     const groups = document.tags.filter(({ description }: Part) => description).map(({ name }: Part) => name);
     const bare = operations.filter(

@@ -13,7 +13,7 @@ const people = {
 };
 type Role = keyof typeof people;
 
-/** What the document shows for an answer, and what the service said: both without what is each request's own. */
+/** The documented answer and the real one, both without the parts that differ for each request. */
 function comparison(method: string, path: string, { status, body }: Answer) {
   const operation = document.paths[path.replace(':id', '{id}')][method.toLowerCase()];
   const examples = operation.responses[status]?.content?.['application/problem+json']?.examples;
@@ -22,12 +22,12 @@ function comparison(method: string, path: string, { status, body }: Answer) {
   return { name: `${method} ${path} ${body.code}`, shown, said };
 }
 
-/** Those of which the document shows something else than the service says. */
+/** Those whose documented answer differs from the real one. */
 function differing(comparisons: ReturnType<typeof comparison>[]) {
   return comparisons.filter(({ shown, said }) => JSON.stringify(shown) !== JSON.stringify(said));
 }
 
-/** The schema of the body that an operation takes. */
+/** The schema of the request body of an operation. */
 function bodySchemaOf(method: string, path: string): { required?: string[] } {
   const { requestBody } = document.paths[path.replace(':id', '{id}')][method.toLowerCase()];
   const { schema } = requestBody.content['application/json'];
@@ -41,7 +41,7 @@ function call(role: Role, method: string, path: string, body?: unknown): Promise
 }
 
 t.test(
-  'every role that is too low is told which it is and which is needed, as the document says',
+  'the error of a role that is too low names it and the needed role, as the document shows',
   async (t) => {
     const roles = ['Viewer', 'Member', 'Manager', 'Admin'] as const;
     const compared = [];
@@ -60,7 +60,7 @@ t.test(
   },
 );
 
-t.test('a wrong parameter or body is refused with the fault that the document shows', async (t) => {
+t.test('a wrong parameter or body is refused with the error that the document shows', async (t) => {
   const compared = [];
   for (const endpoint of endpoints) {
     const { method, path, answer: usual } = endpoint;
@@ -82,7 +82,7 @@ t.test('a wrong parameter or body is refused with the fault that the document sh
   t.same(differing(compared), []);
 });
 
-t.test('what the state of a task or a shift refuses is shown with the members that it has', async (t) => {
+t.test('the document shows the errors of a task’s or shift’s state with all their members', async (t) => {
   const task = '/api/tasks/:id';
   const shift = '/api/shifts/:id';
   const { Admin, Member } = people;
@@ -131,7 +131,7 @@ t.test('what the state of a task or a shift refuses is shown with the members th
   );
 });
 
-t.test('a step that is refused says in words which one may be taken', async (t) => {
+t.test('the error of a refused step names the allowed steps', async (t) => {
   const { Admin, Member } = people;
   const made = await Admin.post('/api/tasks', { title: 'Mow' });
   const path = `/api/tasks/${made.body.id}`;

@@ -27,12 +27,12 @@ t.test('the document is OpenAPI 3.1 and needs neither a token nor a club', async
   t.equal((await service.send('GET', '/openapi.json?x=1')).body.code, 'invalid_parameter');
 });
 
-t.test('its version is that of the release', async (t) => {
+t.test('the version of the document is that of the release', async (t) => {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   t.equal(document.info.version, version);
 });
 
-t.test('it names every operation of the contract, once each, with a summary and a group', async (t) => {
+t.test('the document has every operation of the contract once, with a summary and a group', async (t) => {
   const names = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
   const expected = [...contract.map(({ method, path }) => `${method} ${path.replace(':id', '{id}')}`)];
   t.same(
@@ -46,7 +46,7 @@ t.test('it names every operation of the contract, once each, with a summary and 
   }
 });
 
-t.test('the DTOs are components by their names', async (t) => {
+t.test('the DTOs are components with their names', async (t) => {
   const names = [
     'ClubDto',
     'CreateShiftRequest',
@@ -74,7 +74,7 @@ t.test('every operation below /api but GET /api/clubs/me asks for the tenant hea
   }
 });
 
-t.test('every request has an example that the service takes, and reads as it was written', async (t) => {
+t.test('every request has an example that the service accepts and returns unchanged', async (t) => {
   const club = await service.db.makeClub();
   const admin = service.as('anna', 'Admin', club);
   const ids = await makeLinked(service, club);
@@ -109,7 +109,7 @@ function examplesOf(schema: { $ref?: string; examples?: any[] }): any[] {
   return (name === undefined ? schema : document.components.schemas[name]).examples;
 }
 
-/** The fields that came back otherwise than they were sent; `25.5` and `25.50` are the same, as is a time with any offset. */
+/** The fields that were returned changed; `25.5` equals `25.50`, and a time equals itself in any offset. */
 function differences(sent: object, row: Record<string, unknown>): string[] {
   const plain = (value: unknown) => {
     const text = String(value);
@@ -121,7 +121,7 @@ function differences(sent: object, row: Record<string, unknown>): string[] {
     .map(([name, value]) => `${name}: ${value} became ${row[name]}`);
 }
 
-t.test('every refusal has an example for each of its codes', async (t) => {
+t.test('every error response has an example for each of its codes', async (t) => {
   for (const { path, method } of operations) {
     const { responses } = document.paths[path][method];
     for (const [status, { content }] of Object.entries<{
@@ -142,7 +142,7 @@ t.test('every refusal has an example for each of its codes', async (t) => {
   }
 });
 
-t.test('a member that comes later is no fault in an answer, and one in a body', async (t) => {
+t.test('an additional property is allowed in an answer, and is a fault in a body', async (t) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document');
   const takes = (place: unknown[], value: unknown) => {
     const pointer = place.map((part) => encodeURIComponent(String(part).replaceAll('/', '~1'))).join('/');
@@ -178,7 +178,7 @@ t.test('a member that comes later is no fault in an answer, and one in a body', 
   t.same(wrong, []);
 });
 
-t.test('/docs shows it with assets of its own and nothing from elsewhere', async (t) => {
+t.test('/docs shows the document with its own assets only', async (t) => {
   const page = await service.send('GET', '/docs');
   t.equal(page.status, 200);
   const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => String(url));

@@ -28,7 +28,7 @@ const provider = await startOpenIdProvider(t, [first, rsa], (subject) => {
   return role === undefined ? {} : { [north]: role };
 });
 
-/** The service, which knows no more of the provider than its issuer: it finds the keys by discovery. */
+/** The service with the issuer as its only setting of the provider: it finds the keys by discovery. */
 async function openService(audience = RESOURCE) {
   const app = await buildApp(
     readServerConfig(
@@ -59,7 +59,7 @@ async function openService(audience = RESOURCE) {
 const believed = { status: 200 };
 const refused = { status: 401, body: { code: 'invalid_token' } };
 
-t.test('somebody logs in, and the access token works: by discovery, in the order of the roles', async (t) => {
+t.test('after a login the access token works: by discovery, for every role', async (t) => {
   const ask = await openService();
   const { access_token: anna } = await provider.logIn('anna');
   t.match(decodeProtectedHeader(anna), { alg: 'ES256', typ: 'at+jwt', kid: 'first' });
@@ -81,7 +81,7 @@ t.test('somebody logs in, and the access token works: by discovery, in the order
   t.match(await ask(zoe, 'GET', '/api/clubs/me'), { status: 200, body: [] });
 });
 
-t.test('an application works under its own name', async (t) => {
+t.test('an application gets a member of its own', async (t) => {
   const ask = await openService();
   const token = await provider.ownToken();
   t.match(decodeJwt(token), { sub: 'club-app' });
@@ -89,7 +89,7 @@ t.test('an application works under its own name', async (t) => {
 });
 
 t.test(
-  'an ID token is refused: it is for the client, and nothing else need tell it from an access token',
+  'an ID token is refused by its audience, also where nothing else differs from an access token',
   async (t) => {
     const { id_token: idToken, access_token: accessToken } = await provider.logIn('anna');
     t.match(decodeJwt(idToken), { iss: provider.url, aud: 'club-app', sub: 'anna' });
@@ -105,7 +105,7 @@ t.test('a token for another API of the same provider is refused', async (t) => {
   t.match(await ask(anna, 'GET', '/api/clubs/me'), refused);
 });
 
-t.test('a new key is believed at once when it comes, and an old one until it is withdrawn', async (t) => {
+t.test('a new key is accepted at once, and an old key until it is withdrawn', async (t) => {
   const ask = await openService();
   const status = async (token: string) => (await ask(token, 'GET', '/api/shifts')).status;
   const realNow = Date.now;
@@ -124,15 +124,15 @@ t.test('a new key is believed at once when it comes, and an old one until it is 
   t.equal(decodeProtectedHeader(fresh).kid, 'second');
   t.same([await status(fresh), await status(seen), await status(next())], [200, 200, 200]);
 
-  // The old one is withdrawn: what is cached is believed for ten minutes.
+  // The old key is withdrawn: the cached key set is used for ten minutes.
   provider.rotate([second, rsa]);
   laterMs += 5 * 60_000;
   t.same([await status(fresh), await status(seen)], [200, 200]);
   laterMs += 10 * 60_000;
   const { access_token: later } = await provider.logIn('ben');
   t.same([await status(later), await status(fresh)], [200, 200]);
-  // They are fetched beside the first request that needs one, so they need not be there with its answer; and a token that is
-  // believed until they are is believed for a minute more.
+  // The first request that needs a key starts a fetch and does not wait for it; and a token that is
+  // accepted until it ends is accepted for a minute more.
   await until(
     () => status(next()),
     (said) => said === 401,

@@ -10,7 +10,7 @@ const max = service.as('max', 'Member', north);
 const ownId = await admin.memberId();
 const otherId = await max.memberId();
 
-/** What the server decides, with a value somebody might like; that of nobody, too, as people write it elsewhere. */
+/** Fields that the server decides, with values that an attacker may want; also names from other systems. */
 const values: Record<string, unknown> = {
   id: '11111111-1111-4111-8111-111111111111',
   clubId: south,
@@ -43,7 +43,7 @@ const values: Record<string, unknown> = {
   $ref: '#',
 };
 
-/** Written by hand, because an object in JavaScript cannot hold all of these names. */
+/** Written as text: a JavaScript object cannot have all of these names. */
 const members = [
   ...Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)] as const),
   ['__proto__', '{"role":"Admin","isAdmin":true}'] as const,
@@ -64,7 +64,7 @@ const bodies = [
   ['sign up', 'post', `/api/shifts/${shift.id}/signup`, {}, only('state', 'version', 'title')],
 ] as const;
 
-/** Everything that is stored, as an administrator sees it. */
+/** Everything that is stored, read as an administrator. */
 const stored = () =>
   Promise.all(
     ['clubs', 'members', 'tasks', 'shifts', 'shift_signups'].map((table) =>
@@ -81,7 +81,7 @@ for (const [what, method, path, base, more] of bodies) {
     const wrong: unknown[] = [];
     const inner = JSON.stringify(base).slice(1, -1);
     for (const [name, value] of [...members, ...more]) {
-      // First and last, because of parsers that believe either; null, because a value may be looked at first.
+      // First and last, for parsers that take either; null, for code that checks the value first.
       for (const member of [`"${name}":${value}`, `"${name}":null`]) {
         const texts = inner === '' ? [`{${member}}`] : [`{${inner},${member}}`, `{${member},${inner}}`];
         for (const text of texts) {
@@ -103,12 +103,12 @@ for (const [what, method, path, base, more] of bodies) {
   });
 }
 
-t.test('nothing that was sent reached the prototype of every object', async (t) => {
+t.test('no request changes Object.prototype', async (t) => {
   t.notOk('isAdmin' in {});
   t.equal(refusal(await max.delete(`/api/tasks/${task.id}`)), '403 insufficient_role');
 });
 
-t.test('what decides who is asking is the token, whatever the query string says', async (t) => {
+t.test('the token alone identifies the caller; the query string cannot', async (t) => {
   const before = await stored();
   const wrong: unknown[] = [];
   for (const name of ['clubId', 'tenantId', 'tenant_id', 'memberId', 'role', 'X-Tenant-Id', 'access_token']) {
@@ -129,8 +129,8 @@ t.test('what decides who is asking is the token, whatever the query string says'
   t.same(await stored(), before);
 });
 
-t.test('a field that is the caller’s own is taken', async (t) => {
-  // Without this the refusals above could be those of a body that is never good.
+t.test('a field that the caller decides is accepted', async (t) => {
+  // Without this the errors above could come from a body that is always invalid.
   t.equal(
     (await admin.patch(`/api/tasks/${task.id}`, { title: 'Sweep', version: task.version })).status,
     200,

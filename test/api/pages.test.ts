@@ -6,7 +6,7 @@ const club = await service.db.makeClub();
 const other = await service.db.makeClub();
 const anna = service.as('anna', 'Manager', club);
 
-/** Walks a list page by page, as a client does: by the Link header alone. */
+/** Reads a list page by page, as a client does: by the Link header only. */
 async function walk(t: Test, person: Person, path: string): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
   for (let next: string | undefined = path; next !== undefined; ) {
@@ -28,7 +28,7 @@ t.test('paging visits every row once, in every order, for every page size', asyn
     for (const order of [sort, `-${sort}`]) {
       const whole = await anna.get(`/api/tasks?sort=${order}&limit=500`);
       t.equal(whole.body.length, 7);
-      t.notOk(whole.headers.link, 'the last page leads nowhere');
+      t.notOk(whole.headers.link, 'the last page has no next link');
       for (const limit of [1, 2, 3, 7]) {
         t.same(
           await walk(t, anna, `/api/tasks?sort=${order}&limit=${limit}`),
@@ -42,7 +42,7 @@ t.test('paging visits every row once, in every order, for every page size', asyn
   }
 });
 
-t.test('text sorts as people expect, and a task without a due time is the latest', async (t) => {
+t.test('text sorts by natural language order, and a task without a due time is last', async (t) => {
   const byTitle = await anna.get('/api/tasks?sort=title');
   t.same(
     byTitle.body.map((task: { title: string }) => task.title),
@@ -57,7 +57,7 @@ t.test('text sorts as people expect, and a task without a due time is the latest
   t.equal(last.body[0].dueAt, null);
 });
 
-t.test('a row inserted between two pages is neither repeated nor makes one skipped', async (t) => {
+t.test('a row that is inserted between two pages causes no repeated and no skipped row', async (t) => {
   const first = await anna.get('/api/tasks?limit=3&sort=title');
   await anna.post('/api/tasks', { title: 'A between' });
   await anna.post('/api/tasks', { title: 'aa after' });
@@ -65,10 +65,10 @@ t.test('a row inserted between two pages is neither repeated nor makes one skipp
   const rest = await walk(t, anna, link);
   const ids = [...first.body, ...rest].map((task) => task.id);
   t.equal(new Set(ids).size, ids.length);
-  t.equal(ids.length, 9, 'both new titles sort behind the first page');
+  t.equal(ids.length, 9, 'both new titles sort after the first page');
 });
 
-t.test('a cursor stays within its filters, order, club, list and caller; the limit may change', async (t) => {
+t.test('a cursor is valid for its filters, order, club, list and caller; the limit may change', async (t) => {
   const link = /cursor=([^&>]+)/.exec(
     String((await anna.get('/api/tasks?limit=1&q=a')).headers.link),
   )?.[1] as string;
@@ -90,7 +90,7 @@ t.test('a cursor stays within its filters, order, club, list and caller; the lim
   }
 });
 
-t.test('what stands behind a second question mark leads on to the next page, too', async (t) => {
+t.test('a parameter value with a question mark is kept in the link to the next page', async (t) => {
   for (const title of ['why? one', 'why? two']) {
     await anna.post('/api/tasks', { title });
   }
@@ -102,7 +102,7 @@ t.test('what stands behind a second question mark leads on to the next page, too
 });
 
 t.test(
-  'limit is 1 to 500; a time filter is exclusive; % and _ are literal; an unknown value is refused',
+  'limit is 1 to 500; time filters are exclusive; % and _ are literal; an unknown value is refused',
   async (t) => {
     for (const query of [
       'limit=0',

@@ -11,7 +11,7 @@ for (const path of paths) {
   pages.set(path, await service.send('GET', path));
 }
 
-/** What is between tags, as it is read. */
+/** The visible text between tags. */
 const words = (html: string) =>
   html
     .replaceAll(/<[^>]+>/g, '')
@@ -41,7 +41,7 @@ t.test(
   },
 );
 
-t.test('a refusal leads to its page, which leads to all others', async (t) => {
+t.test('an error links to its page, which links to all others', async (t) => {
   const { body } = await service.send('GET', '/api/tasks');
   const links = (path: string) =>
     [...(pages.get(path)?.text ?? '').matchAll(/href="([^"]+)"/g)].map(([, link]) => String(link));
@@ -49,7 +49,7 @@ t.test('a refusal leads to its page, which leads to all others', async (t) => {
   t.same(links('/problems').sort(), ['/docs', ...paths.slice(1)].sort());
 });
 
-t.test('a page needs no token, no club and no database, is not counted, and may be kept', async (t) => {
+t.test('a page needs no token, club or database, is not rate-limited, and may be cached', async (t) => {
   const away = await startService(t, { rateLimitPerMinute: 1 });
   await away.database.close();
   const answers = [...pages.values(), await away.send('GET', '/problems/service_unavailable')];
@@ -72,7 +72,7 @@ t.test('a page needs no token, no club and no database, is not counted, and may 
   });
 });
 
-t.test('a page loads nothing but the style that stands in it', async (t) => {
+t.test('a page loads nothing: its style is inline', async (t) => {
   const wrong = paths.filter((path) => {
     const { text = '', headers = {} } = pages.get(path) ?? {};
     const style = createHash('sha256')
@@ -87,7 +87,7 @@ t.test('a page loads nothing but the style that stands in it', async (t) => {
   t.same(wrong, []);
 });
 
-t.test('a page is whole, says its language, and is right for a phone and for the night', async (t) => {
+t.test('a page is complete HTML with a language, and fits phones and dark mode', async (t) => {
   const wrong = paths.filter((path) => {
     const text = pages.get(path)?.text ?? '';
     const open: string[] = [];
@@ -110,7 +110,7 @@ t.test('a page is whole, says its language, and is right for a phone and for the
   t.same(wrong, []);
 });
 
-t.test('what is no code is a path that does not exist, and a page has no other method', async (t) => {
+t.test('an unknown code is a 404, and any method but GET and HEAD is a 405', async (t) => {
   for (const path of ['/problems/', '/problems/nonsense', '/problems/SHIFT_FULL', '/problems/__proto__']) {
     for (const method of ['GET', 'POST'] as const) {
       const { status, body } = await service.send(method, path);

@@ -17,11 +17,11 @@ const asAnna = (method: Method, path: string, body?: unknown, headers = {}) =>
   service.send(method, path, { headers: { ...signedIn, ...headers }, body });
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** What would tell a caller how the service is made. */
+/** Words that would reveal the implementation to a caller. */
 const INSIDES =
   /permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|42501|ECONN|node_modules|\.[jt]s:\d|\n\s+at /i;
 
-/** Holds a refusal to the form of every problem. */
+/** Asserts the form of every problem. */
 function isProblem(t: Test, answer: Answer, code: string, path: string, more: string[] = []): void {
   const { body, headers } = answer;
   const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', ...more];
@@ -33,7 +33,7 @@ function isProblem(t: Test, answer: Answer, code: string, path: string, more: st
   t.notMatch(answer.text, INSIDES, code);
 }
 
-/** What every answer carries, whatever became of the request. */
+/** Asserts the headers that every answer has. */
 function carriesHeaders(t: Test, { headers }: Answer, what: string): void {
   const words = (value: unknown) => String(value).toLowerCase().split(/, */).sort().join();
   t.match(headers['x-request-id'], UUID, what);
@@ -41,7 +41,7 @@ function carriesHeaders(t: Test, { headers }: Answer, what: string): void {
   t.equal(words(headers.vary), 'authorization,x-tenant-id', what);
 }
 
-t.test('a refusal is a problem with exactly these members', async (t) => {
+t.test('an error is a problem with exactly these members', async (t) => {
   const task = `/api/tasks/${MISSING}`;
   const viewer = service.as('viewer', 'Viewer', north);
   isProblem(t, await service.send('GET', task), 'unauthenticated', task);
@@ -56,7 +56,7 @@ t.test('a refusal is a problem with exactly these members', async (t) => {
   isProblem(t, await anna.put('/api/tasks?a=1', {}), 'method_not_allowed', '/api/tasks');
 });
 
-t.test('every answer carries Cache-Control, Vary and an X-Request-Id of its own', async (t) => {
+t.test('every answer has Cache-Control, Vary and a unique X-Request-Id', async (t) => {
   const made = await anna.post('/api/tasks', { title: 'Mow' });
   const answers: [what: string, Answer][] = [
     ['201', made],
@@ -81,7 +81,7 @@ t.test('every answer carries Cache-Control, Vary and an X-Request-Id of its own'
   t.equal(new Set(answers.map(([, { headers }]) => headers['x-request-id'])).size, answers.length);
 });
 
-t.test('a database that cannot be reached is a 503 that says when to come back', async (t) => {
+t.test('an unreachable database is a 503 with Retry-After', async (t) => {
   const provider = await startProvider(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const headers = { authorization: `Bearer ${provider.sign({ clubs: { [north]: 'Admin' } })}` };
@@ -92,9 +92,9 @@ t.test('a database that cannot be reached is a 503 that says when to come back',
   t.match([answer.status, answer.headers['retry-after']], [503, /^[1-9]\d*$/]);
 });
 
-t.test('a failure inside is a 500 that shows nothing of the database or the code', async (t) => {
+t.test('an internal error is a 500 that shows nothing of the database or the code', async (t) => {
   t.equal((await anna.post('/api/tasks', { title: 'Mow' })).status, 201);
-  // Something in the database that the service knows nothing of.
+  // A fault in the database that the service does not expect.
   await service.db.look(
     `create function public.surprise() returns uuid language plpgsql as $$ begin raise exception 'a secret of the database'; end $$`,
   );

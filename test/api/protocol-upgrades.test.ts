@@ -13,7 +13,7 @@ const post = (lines: string, title: string) => {
   return `POST /api/tasks HTTP/1.1\r\n${lines}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 };
 
-t.test('an offer to upgrade is passed over, and nothing behind it is read as a request', async (t) => {
+t.test('an Upgrade header is ignored, and nothing after it is read as a request', async (t) => {
   const get = `GET /api/members/me HTTP/1.1\r\n${offer}\r\n\r\n`;
   const smuggled = post(headers, 'Smuggled');
   const around = `POST /api/tasks HTTP/1.1\r\n${headers}\r\nContent-Length: ${smuggled.length}\r\n\r\n`;
@@ -29,7 +29,7 @@ t.test('an offer to upgrade is passed over, and nothing behind it is read as a r
     const pieces = async function* () {
       for (const part of parts) {
         yield part;
-        // Sent apart, and still before the answer.
+        // Sent separately, and before the answer.
         await new Promise(setImmediate);
       }
     };

@@ -10,7 +10,7 @@ import { AUDIENCE, startService } from '../setup/service.js';
 import { idTokens } from './fixtures/id-tokens.js';
 
 const [NORTH, SOUTH] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-/** One instant for all: the same claims are the same token. */
+/** One time for all: equal claims give equal tokens. */
 const START_S = Math.floor(Date.now() / 1000);
 const setUps = await readIdentityBook();
 const service = await startService(t);
@@ -20,7 +20,7 @@ for (const [slug, id] of Object.entries({ north: NORTH, south: SOUTH })) {
 }
 const west = await service.db.makeClub('west');
 
-/** The service under the settings of the page, but for where the keys are. */
+/** The service with the settings of the page, except the address of the keys. */
 async function openService({ settings, token, provider: name }: SetUp) {
   const written: string[] = [];
   // The keys of Entra do not say their algorithm.
@@ -37,7 +37,7 @@ async function openService({ settings, token, provider: name }: SetUp) {
   t.teardown(() => app.close());
   return {
     written,
-    /** Sends the token of the page, as if it had been issued now, with other claims where they are given. */
+    /** Sends the token of the page, issued now, with the given claims changed. */
     ask: async (claims: Record<string, unknown>, path: string, club?: string, body?: object) => {
       const answer = await app.inject({
         method: body === undefined ? 'GET' : 'POST',
@@ -64,7 +64,7 @@ function signed({ header, payload }: SetUp['token'], claims: Record<string, unkn
   );
 }
 
-t.test('the page has each provider, with settings that production takes', async (t) => {
+t.test('the page has each provider, with settings that production accepts', async (t) => {
   t.same([...new Set(setUps.map((setUp) => setUp.provider))], Object.keys(idTokens));
   t.same(
     setUps.flatMap(({ settings }) => faultsOf({ ...production, ...settings })),
@@ -77,7 +77,7 @@ t.test('the page has each provider, with settings that production takes', async 
   );
 });
 
-t.test('the programs of the page write the claims of its tokens', async (t) => {
+t.test('the scripts of the page produce the claims of its tokens', async (t) => {
   const person = { name: 'Anna Albers', email: 'anna@example.org' };
   const clubs = { [NORTH]: 'Manager', [SOUTH]: 'Member' };
   const written: Record<string, unknown> = {};
@@ -125,7 +125,7 @@ for (const setUp of setUps) {
       body: { code: 'insufficient_role' },
     });
     t.match(await ask({}, '/api/tasks', west), { status: 403, body: { code: 'tenant_forbidden' } });
-    t.same(written, [], 'nothing in it is unfit');
+    t.same(written, [], 'nothing in it is invalid');
 
     // Refused: another token of the same provider.
     const isClient = settings.AUTH_AUDIENCE_CLAIM === 'client_id';
@@ -147,7 +147,7 @@ for (const setUp of setUps) {
       t.match(await ask(claims, '/api/clubs/me'), { status: 401, body: { code: 'invalid_token' } }, what);
     }
 
-    // Unfit: no role, and one line that says why, however often the token comes.
+    // Invalid: no role, and one log line with the reason, however often the token is sent.
     const claim = settings.AUTH_CLUBS_CLAIM ?? 'clubs';
     const top = claim.startsWith('/') ? (claim.split('/')[1] as string) : claim;
     for (const value of [
@@ -174,7 +174,7 @@ for (const setUp of setUps) {
 }
 
 t.test(
-  'under the settings of another provider, and under none, the clubs of a token are not found',
+  'the clubs of a token are not found with the settings of another provider, or with none',
   async (t) => {
     for (const setUp of setUps) {
       const { AUTH_ISSUER, AUTH_AUDIENCE, AUTH_AUDIENCE_CLAIM = '' } = setUp.settings;

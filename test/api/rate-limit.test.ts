@@ -11,7 +11,7 @@ const south = await thrice.db.makeClub('south');
 
 const left = ({ headers }: Answer) => headers['ratelimit-remaining'];
 
-/** Somebody with a role in both clubs, who names the one they mean. */
+/** A caller with a role in both clubs, who names one in each request. */
 async function inBoth(subject: string, role = 'Member') {
   const token = await thrice.token({ sub: subject, clubs: { [north]: role, [south]: role } });
   return (path: string, club?: string) =>
@@ -20,7 +20,7 @@ async function inBoth(subject: string, role = 'Member') {
     });
 }
 
-t.test('every operation counts, and beyond the limit it is a 429 that says when to come back', async (t) => {
+t.test('every operation counts, and over the limit it is a 429 with Retry-After', async (t) => {
   const club = await once.db.makeClub();
   for (const endpoint of await endpointsFor(once, club)) {
     const headers = {
@@ -42,7 +42,7 @@ t.test('every operation counts, and beyond the limit it is a 429 that says when 
   }
 });
 
-t.test('a caller has one allowance in a club, whatever they ask for, and another in each club', async (t) => {
+t.test('a caller has one limit per club, for all operations together', async (t) => {
   const ask = await inBoth('anna');
   t.equal(left(await ask('/api/tasks', north)), '2');
   t.equal(left(await ask('/api/shifts?limit=5', north)), '1');
@@ -50,13 +50,13 @@ t.test('a caller has one allowance in a club, whatever they ask for, and another
   t.equal((await ask('/api/clubs/current', north)).status, 429);
   t.equal(left(await ask('/api/tasks', south)), '2');
   t.equal(left(await ask('/api/clubs/me', north)), '2');
-  t.equal(left(await ask('/api/clubs/me')), '1', 'there the club is ignored');
+  t.equal(left(await ask('/api/clubs/me')), '1', 'this endpoint ignores the club');
   t.equal(left(await ask('/api/clubs/me', south)), '0');
   t.equal((await ask('/api/clubs/me', 'no club')).status, 429);
   t.equal((await ask('/api/tasks', south)).status, 200);
 });
 
-t.test('a caller uses up nobody else’s allowance, be the subjects ever so alike', async (t) => {
+t.test('a caller never uses another caller’s limit, also with similar subjects', async (t) => {
   const names = ['ben', 'Ben', 'ben ', ' ben', `${north} ben`, 'ben\u0301', 'constructor', '__proto__'];
   const found = new Set();
   for (const name of names) {
@@ -67,7 +67,7 @@ t.test('a caller uses up nobody else’s allowance, be the subjects ever so alik
   t.same([...found], ['2']);
 });
 
-t.test('HEAD counts as GET does', async (t) => {
+t.test('HEAD counts like GET', async (t) => {
   const headers = {
     authorization: `Bearer ${await thrice.token({ sub: 'head', clubs: { [north]: 'Member' } })}`,
     'x-tenant-id': north,
@@ -76,7 +76,7 @@ t.test('HEAD counts as GET does', async (t) => {
   t.equal(left(await thrice.send('GET', '/api/tasks', { headers })), '1');
 });
 
-t.test('a request refused for its token, club or role is counted under nobody’s name', async (t) => {
+t.test('a request that is refused for its token, club or role counts for no caller', async (t) => {
   const ask = await inBoth('cleo', 'Viewer');
   const token = await thrice.token({ sub: 'cleo', clubs: { [north]: 'Viewer' } });
   const forged = `Bearer ${token.slice(0, -4)}AAAA`;
@@ -105,7 +105,7 @@ t.test('a request refused for its token, club or role is counted under nobody’
 });
 
 t.test(
-  'what is refused later is counted, and neither the body nor the database is asked beyond the limit',
+  'a request that is refused later counts, and over the limit neither the body nor the database is read',
   async (t) => {
     const dora = thrice.as('dora', 'Manager', north);
     t.match(await dora.post('/api/tasks', '{'), { status: 400, headers: { 'ratelimit-remaining': '2' } });
@@ -119,7 +119,7 @@ t.test(
   },
 );
 
-t.test('what watches the process and reads the document is not counted', async (t) => {
+t.test('health probes and the document are not counted', async (t) => {
   const headers = { authorization: `Bearer ${await once.token({ sub: 'watch' })}` };
   const found = new Set();
   for (const path of ['/livez', '/readyz', '/openapi.json', '/docs', '/docs/page.css', '/api/nothing']) {
@@ -132,7 +132,7 @@ t.test('what watches the process and reads the document is not counted', async (
   t.equal((await once.send('GET', '/api/clubs/me', { headers })).status, 200);
 });
 
-t.test('after its minute a caller has the whole allowance again', async (t) => {
+t.test('after a minute a caller has the full limit again', async (t) => {
   const ask = await inBoth('emil');
   const statuses: number[] = [];
   for (let round = 0; round < 4; round += 1) {
@@ -147,7 +147,7 @@ t.test('after its minute a caller has the whole allowance again', async (t) => {
   t.equal(left(await ask('/api/tasks', north)), '2');
 });
 
-t.test('0 is no limit, and the document says nothing of one', async (t) => {
+t.test('0 means no limit, and the document mentions none', async (t) => {
   const free = await startService(t, { rateLimitPerMinute: 0 });
   const anna = free.as('anna', 'Admin', await free.db.makeClub());
   const answer = await anna.get('/api/tasks');
@@ -157,7 +157,7 @@ t.test('0 is no limit, and the document says nothing of one', async (t) => {
   t.same([responses[429], responses[200].headers['RateLimit-Limit']], [undefined, undefined]);
 });
 
-t.test('by default 1,000 members at one shift are let in at once, each on their own allowance', async (t) => {
+t.test('by default 1,000 members can request one shift at once, each within their own limit', async (t) => {
   const { default: perMinute } = Environment.properties.RATE_LIMIT_PER_MINUTE;
   const service = await startService(t, { rateLimitPerMinute: perMinute });
   const club = await service.db.makeClub();
@@ -176,7 +176,7 @@ t.test('by default 1,000 members at one shift are let in at once, each on their 
       const url = `${origin}/api/shifts/${shift.body.id}/signup`;
       const response = await fetch(url, { method: 'POST', headers });
       await response.text();
-      // How many of them the database serves in time is another question.
+      // How many of them the database serves in time is not tested here.
       return `${response.status === 429} ${response.headers.get('ratelimit-remaining')}`;
     }),
   );

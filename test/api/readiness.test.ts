@@ -29,7 +29,7 @@ const isWaiting = async () =>
     )
   )[0]?.count;
 
-t.test('a critical finding makes the service not ready until it is mended; a warning does not', async (t) => {
+t.test('a critical finding makes the service not ready until it is fixed; a warning does not', async (t) => {
   const { app, db } = service;
   await app.audit.run();
   const fine = await service.send('GET', '/readyz');
@@ -44,7 +44,7 @@ t.test('a critical finding makes the service not ready until it is mended; a war
   });
 
   await db.look('alter table app.tasks disable row level security');
-  t.equal((await service.send('GET', '/readyz')).status, 200, 'what was not audited yet is not known');
+  t.equal((await service.send('GET', '/readyz')).status, 200, 'before the first audit the state is unknown');
   await app.audit.run();
   const refused = await service.send('GET', '/readyz');
   t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } });
@@ -64,7 +64,7 @@ t.test('a critical finding makes the service not ready until it is mended; a war
   t.equal((await service.send('GET', '/readyz')).status, 200);
 });
 
-t.test('a finding is logged when it appears, and when it is gone, and not between', async (t) => {
+t.test('a finding is logged when it appears and when it is gone, and not in between', async (t) => {
   const { db } = service;
   const { app, lines } = await startAuditing(t, service);
   await until(
@@ -92,7 +92,7 @@ t.test('a finding is logged when it appears, and when it is gone, and not betwee
   t.equal(lines().length, 3);
 });
 
-t.test('no request waits for an audit, and no audit begins before the last one has ended', async (t) => {
+t.test('no request waits for an audit, and only one audit runs at a time', async (t) => {
   const { app, database, ready } = await startAuditing(t, service);
   await until(
     () => app.audit.latest(),
@@ -109,7 +109,7 @@ t.test('no request waits for an audit, and no audit begins before the last one h
     for (let count = 0; count < 100 && (slow.at(-1) ?? 0) <= 500; count += 1) {
       const begun = Date.now();
       const { status, body } = await ready();
-      t.same([status, body.audit], [200, known], 'what the last audit came to');
+      t.same([status, body.audit], [200, known], 'the result of the last audit');
       const { statusCode } = await app.inject({ method: 'GET', url: '/api/tasks', headers });
       t.equal(statusCode, 200);
       slow.push(Date.now() - begun);
@@ -123,7 +123,7 @@ t.test('no request waits for an audit, and no audit begins before the last one h
   });
 });
 
-t.test('a service that has not been audited yet says so at once, and is ready soon after', async (t) => {
+t.test('before its first audit a service answers not ready at once, and is ready soon after', async (t) => {
   await whileAuditsWait(async () => {
     const begun = Date.now();
     const { ready } = await startAuditing(t, service);
@@ -135,7 +135,7 @@ t.test('a service that has not been audited yet says so at once, and is ready so
 });
 
 t.test(
-  'a database that is down at the start is audited when it comes; later the last result stays',
+  'a database that is down at the start is audited when it is up; during a later outage the last result is kept',
   async (t) => {
     const proxy = await startProxy(t, service.db.url);
     await proxy.stop();
@@ -164,7 +164,7 @@ t.test(
   },
 );
 
-t.test('while a deploy is under way nothing is audited, and deploys alarm nobody', async (t) => {
+t.test('during a deploy no audit runs, and a deploy causes no finding', async (t) => {
   const { app, db } = service;
   await app.audit.run();
   const known = app.audit.latest();
@@ -190,9 +190,11 @@ t.test('while a deploy is under way nothing is audited, and deploys alarm nobody
   t.same(errors, []);
 });
 
-t.test('before the first audit it is not ready, which is a line of its request and no error', async (t) => {
+t.test('before the first audit the service is not ready, which is not logged as an error', async (t) => {
   const lines: string[] = [];
-  const unaudited = await startService(t, {}, undefined, { write: (line: string) => void lines.push(line) });
+  const unaudited = await startService(t, {}, undefined, {
+    write: (line: string) => void lines.push(line),
+  });
   const refused = await unaudited.send('GET', '/readyz');
   t.match(refused, { status: 503, body: { detail: 'The database has not been audited yet.' } });
   const logged = lines.map((line) => JSON.parse(line));

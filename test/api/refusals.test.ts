@@ -7,7 +7,7 @@ const club = await service.db.makeClub();
 const other = await service.db.makeClub();
 const ID = '99999999-9999-4999-8999-999999999999';
 
-/** Every operation below /api, as the document has them: one that is added tomorrow is held to this too. */
+/** Every operation below /api, from the document: a new one is tested automatically. */
 const { body: document } = await service.send('GET', '/openapi.json');
 interface Documented {
   requestBody?: object;
@@ -27,7 +27,7 @@ const operations = Object.entries<Record<string, Documented>>(document.paths)
   )
   .filter(({ path }) => path.startsWith('/api/'));
 
-/** What the suites know of an operation beside the document: its role, and a body that it takes. */
+/** What the document does not say of an operation: its role, and a valid body. */
 function endpointOf({ method, path }: Operation) {
   const endpoint = endpoints.find((one) => one.method === method && pathOf(one) === path);
   if (endpoint === undefined) {
@@ -68,7 +68,7 @@ async function refuse(
 }
 
 t.test(
-  'every operation wants a token: none and a wrong one are 401, and say how to authenticate',
+  'every operation needs a token: a missing or wrong one is a 401 that says how to authenticate',
   async (t) => {
     for (const operation of operations) {
       const none = await refuse(t, service, operation, { headers: {} }, 401, 'unauthenticated');
@@ -86,7 +86,7 @@ t.test(
   },
 );
 
-t.test('every operation but GET /api/clubs/me wants a club of the caller’s', async (t) => {
+t.test('every operation but GET /api/clubs/me needs a club of the caller', async (t) => {
   const authorization = await tokenOf('Admin', club);
   for (const operation of operations.filter(({ hasTenant }) => hasTenant)) {
     const lost: string[] = [];
@@ -103,11 +103,11 @@ t.test('every operation but GET /api/clubs/me wants a club of the caller’s', a
     for (const id of [other, ID]) {
       await ask({ authorization, 'x-tenant-id': id }, 403, 'tenant_forbidden');
     }
-    t.same(lost, [], 'each leads to the clubs that are the caller’s');
+    t.same(lost, [], 'each links to the caller’s clubs');
   }
 });
 
-t.test('a role that is too low is told which is needed and which it is', async (t) => {
+t.test('the error of a role that is too low names the needed role and the caller’s role', async (t) => {
   const authorization = await tokenOf('Viewer', club);
   const headers = { authorization, 'x-tenant-id': club };
   for (const operation of operations.filter(({ hasTenant }) => hasTenant)) {
@@ -119,7 +119,7 @@ t.test('a role that is too low is told which is needed and which it is', async (
   }
 });
 
-t.test('what is malformed is refused before the database: parameters, bodies, sizes and types', async (t) => {
+t.test('malformed parameters, bodies, sizes and types are refused without the database', async (t) => {
   const headers = { authorization: await tokenOf('Admin', club), 'x-tenant-id': club };
   const json = { ...headers, 'content-type': 'application/json' };
   for (const operation of operations) {
@@ -159,7 +159,7 @@ t.test('what is malformed is refused before the database: parameters, bodies, si
   }
 });
 
-/** Where a body is wanted and missing, that is the first fault; signing up wants none. */
+/** A missing required body is the first fault; signing up needs none. */
 function codeOfEmpty({ path }: Operation): string {
   return path.endsWith('/signup') ? 'invalid_parameter' : 'validation_failed';
 }
@@ -174,7 +174,7 @@ t.test('a valid body does not excuse an unknown query parameter', async (t) => {
   }
 });
 
-t.test('a cursor that no list made is refused by every list', async (t) => {
+t.test('every list refuses a forged cursor', async (t) => {
   const headers = { authorization: await tokenOf('Admin', club), 'x-tenant-id': club };
   const lists = operations.filter(({ hasPages }) => hasPages);
   t.ok(lists.length >= 3);
@@ -183,7 +183,7 @@ t.test('a cursor that no list made is refused by every list', async (t) => {
   }
 });
 
-t.test('with X-Test-UserId on, what is no UUID is 400 for every operation of a club', async (t) => {
+t.test('an X-Test-UserId that is not a UUID is a 400 for every operation of a club', async (t) => {
   const testing = await startService(t, { testUserHeader: true });
   const authorization = `Bearer ${await testing.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`;
   const headers = { authorization, 'x-tenant-id': club, 'x-test-userid': 'anna' };
@@ -193,7 +193,7 @@ t.test('with X-Test-UserId on, what is no UUID is 400 for every operation of a c
 });
 
 t.test(
-  'with the database out of reach every operation is 503 with Retry-After, and so is readiness',
+  'while the database is unreachable, every operation and readiness are a 503 with Retry-After',
   async (t) => {
     const broken = await startService(t);
     await broken.database.close();

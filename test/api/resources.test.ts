@@ -33,7 +33,7 @@ for (const [index, title] of titles.entries()) {
   }
 }
 
-/** A value of a filter, and which rows it should leave. */
+/** A value of a filter, and the rows that match it. */
 type Choice = [value: string | undefined, holds: (row: Row) => boolean];
 const any: Choice = [undefined, () => true];
 const all = (field: string, ...parts: string[]): Choice[] => [
@@ -42,13 +42,13 @@ const all = (field: string, ...parts: string[]): Choice[] => [
 ];
 const micros = (time: string | null) =>
   time?.replace(/(\.\d+)?Z$/, (_, fraction = '.') => `${fraction.padEnd(7, '0')}Z`) ?? '9';
-/** Rows before (-1) or after (1) a time, which may be written otherwise. */
+/** Rows before (-1) or after (1) a time, in several notations. */
 const bound = (sign: 1 | -1, field: string, time: string, written = time): Choice => [
   written,
   (row) => row[field] !== null && micros(row[field]).localeCompare(micros(time)) === sign,
 ];
 
-/** The combinations of filters that answer otherwise than with what they should leave of the whole list. */
+/** The combinations of filters whose answer is not the matching part of the whole list. */
 async function mistaken(person: Person, path: string, filters: Record<string, Choice[]>) {
   let combinations = [{ query: 'limit=500', rows: (await person.get(`${path}?limit=500`)).body as Row[] }];
   for (const [name, choices] of Object.entries(filters)) {
@@ -67,7 +67,7 @@ async function mistaken(person: Person, path: string, filters: Record<string, Ch
   return wrong;
 }
 
-t.test('filters of tasks hold together: state, assignee, bounds of time, title', async (t) => {
+t.test('filters of tasks combine: state, assignee, time range, title', async (t) => {
   const of = (shown: string, id: string | null): Choice => [shown, (row) => row.assigneeId === id];
   const wrong = await mistaken(ben, '/api/tasks', {
     state: [any, ['InProgress,Assigned', (row) => row.state !== 'Open'], ['Done', () => false]],
@@ -79,7 +79,7 @@ t.test('filters of tasks hold together: state, assignee, bounds of time, title',
   t.same(wrong, []);
 });
 
-t.test('filters of shifts hold together: overlap, own signups, free places, title', async (t) => {
+t.test('filters of shifts combine: overlap, own signups, free places, title', async (t) => {
   const [justBefore, justAfter] = ['2031-05-01T11:59:59.999999Z', '2031-05-01T12:00:00.000001Z'];
   const filters = {
     from: [any, bound(1, 'endsAt', noon, '2031-05-01T13:00:00+01:00'), bound(1, 'endsAt', justBefore)],
@@ -94,7 +94,7 @@ t.test('filters of shifts hold together: overlap, own signups, free places, titl
   t.match(await window('2031-05-01T12:30:00+02:00'), { status: 400, body: { code: 'invalid_parameter' } });
 });
 
-t.test('filters of members hold together; q looks at the display name alone', async (t) => {
+t.test('filters of members combine; q searches the display name only', async (t) => {
   const role = ['Viewer', 'Admin'].map((name): Choice => [name, (row) => row.role === name]);
   const q = all('displayName', 'aNNa', '50%', '0_O', 'äMI', 'example', '_');
   t.same(await mistaken(anna, '/api/members', { role: [any, ...role], q }), []);
@@ -102,8 +102,8 @@ t.test('filters of members hold together; q looks at the display name alone', as
 
 const next = ({ headers }: Answer) => /^<([^>]+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1];
 
-t.test('every list in every order, with equal keys too, is the same by pages of every size', async (t) => {
-  // As after an import: many rows of one time, which the service by itself hardly makes.
+t.test('every list in every order, also with equal keys, is the same for every page size', async (t) => {
+  // As after an import: many rows with one time, which the service itself rarely makes.
   for (const column of ['tasks set created_at', 'shifts set created_at', 'members set joined_at']) {
     await service.db.look(`update app.${column} = '2026-01-01'`);
   }
@@ -128,7 +128,7 @@ t.test('every list in every order, with equal keys too, is the same by pages of 
   }
 });
 
-t.test('a cursor serves its list, club, order and filters, and with “me” its caller', async (t) => {
+t.test('a cursor is valid for its list, club, order and filters, and with “me” for its caller', async (t) => {
   const away = service.as('anna', 'Admin', await service.db.makeClub('south'));
   const cases: [from: string, person: Person, to: string, says?: string][] = [
     ['tasks?q=o&sort=-createdAt', ben, 'tasks?q=o', '200'],
@@ -150,7 +150,7 @@ t.test('a cursor serves its list, club, order and filters, and with “me” its
   }
 });
 
-t.test('clubs come by name, as people sort names', async (t) => {
+t.test('clubs are sorted by name, in natural language order', async (t) => {
   const clubs: Record<string, string> = {};
   for (const [slug, name] of Object.entries({ z: 'Zebra', ae: 'Äpfel', b: 'Banana', a: 'apple' })) {
     clubs[await provisionClub(service.db.migrationUrl, { name, slug, timeZone: 'Asia/Tokyo' })] = 'Viewer';
@@ -160,7 +160,7 @@ t.test('clubs come by name, as people sort names', async (t) => {
   t.equal(body.map(({ name }: Row) => name).join(), 'Äpfel,apple,Banana,Zebra');
 });
 
-t.test('a refusal of the domain has exactly the members that the contract names', async (t) => {
+t.test('an error of the domain has exactly the members of the contract', async (t) => {
   const make = async (path: string, body: unknown) => `${path}/${(await anna.post(path, body)).body.id}`;
   const task = await make('/api/tasks', { title: 'Held', assigneeId: annaId });
   const full = await make('/api/shifts', shiftRequest({ capacity: 1 }));
@@ -185,7 +185,7 @@ t.test('a refusal of the domain has exactly the members that the contract names'
   t.same(members(await ben.patch(task, { title: 5 })), ['code,detail,pointer']);
 });
 
-t.test('operations answer whatever the token; a database older than the code is not ready', async (t) => {
+t.test('health ignores the token; with a database older than the code it is not ready', async (t) => {
   const headers = { authorization: 'Bearer nonsense', 'x-tenant-id': 'nonsense' };
   await service.app.audit.run();
   for (const path of ['/livez', '/readyz', '/openapi.json', '/docs']) {

@@ -54,7 +54,7 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
   }
 });
 
-t.test('GET / leads to the reference in development, and says where it is in production', async (t) => {
+t.test('GET / redirects to the reference in development, and says where it is in production', async (t) => {
   for (const method of ['GET', 'HEAD'] as const) {
     const said = await service.send(method, '/');
     t.match(said, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
@@ -64,7 +64,7 @@ t.test('GET / leads to the reference in development, and says where it is in pro
   t.match(await development.send('GET', '/'), { status: 302, headers: { location: '/docs' } });
   t.match(await service.send('POST', '/'), { status: 405, headers: { allow: 'GET, HEAD' } });
   const { body: document } = await service.send('GET', '/openapi.json');
-  t.equal(document.paths['/'], undefined, 'it is no part of the API');
+  t.equal(document.paths['/'], undefined, 'it is not part of the API');
 });
 
 t.test('a path has the same methods in every spelling', async (t) => {
@@ -72,7 +72,7 @@ t.test('a path has the same methods in every spelling', async (t) => {
   t.match(await anna.put('/api/task%73', {}), { status: 405, headers: { allow: 'GET, HEAD, POST' } });
 });
 
-t.test('HEAD is GET without the body, for what is there and what is not', async (t) => {
+t.test('HEAD is GET without the body, for existing and missing resources', async (t) => {
   const task = await anna.post('/api/tasks', { title: 'Mow' });
   const paths = endpoints.filter(({ method }) => method === 'GET').map(pathOf);
   for (const path of [
@@ -108,7 +108,7 @@ t.test('an unknown query parameter, and one given twice, is a 400 that names it'
   }
 });
 
-t.test('a path id that is no UUID is a 400 that names it', async (t) => {
+t.test('a path id that is not a UUID is a 400 that names it', async (t) => {
   for (const endpoint of endpoints.filter(({ path }) => path.includes(':id'))) {
     for (const id of [
       '1',

@@ -3,7 +3,7 @@ import { MISSING } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
 
 const service = await startService(t, { corsOrigins: ['https://app.example.org'], rateLimitPerMinute: 6 });
-// What /readyz speaks of.
+// /readyz reports the result of an audit.
 await service.app.audit.run();
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
@@ -24,7 +24,7 @@ function isGuarded(t: Test, { headers }: Answer, what: string, csp = NO_PAGE): v
   t.same([headers['x-powered-by'], headers.server], [undefined, undefined], what);
 }
 
-t.test('every answer tells browsers what not to do with it', async (t) => {
+t.test('every answer has the security headers for browsers', async (t) => {
   const made = await anna.post('/api/tasks', { title: 'Mow' });
   const answers: [what: string, Answer][] = [
     ['201', made],
@@ -55,7 +55,7 @@ t.test('every answer tells browsers what not to do with it', async (t) => {
   }
 });
 
-t.test('the pages of /docs may load their own files, and have no script inline', async (t) => {
+t.test('the pages of /docs may load their own files only, and have no inline script', async (t) => {
   for (const path of ['/docs', '/docs/', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
     const answer = await service.send('GET', path);
     t.equal(answer.status, 200, path);

@@ -29,7 +29,7 @@ async function signUpMembers(path: string) {
   }
 }
 
-t.test('PUT replaces: every field is taken over, and an optional one left out becomes null', async (t) => {
+t.test('PUT replaces every field, and a missing optional field becomes null', async (t) => {
   const { shift, path } = await makeShift();
   const request = {
     title: 'Kitchen',
@@ -46,7 +46,7 @@ t.test('PUT replaces: every field is taken over, and an optional one left out be
   t.same((await manager.get(path)).body, answer.body);
 });
 
-t.test('each field counts as a change, null among them', async (t) => {
+t.test('a change of any field, also to null, makes a new version', async (t) => {
   const { path } = await makeShift();
   let version = 1;
   for (const change of [
@@ -64,7 +64,7 @@ t.test('each field counts as a change, null among them', async (t) => {
   }
 });
 
-t.test('a PUT that says what already holds, in whatever notation, keeps the version', async (t) => {
+t.test('a PUT with equal values, in any notation, keeps the version', async (t) => {
   const { shift, path } = await makeShift();
   for (const request of [
     full,
@@ -86,7 +86,7 @@ t.test('PUT never creates a shift', async (t) => {
   t.equal((await manager.get(`/api/shifts/${missing}`)).status, 404);
 });
 
-t.test('every answer with a shift carries its version as ETag, and If-None-Match is ignored', async (t) => {
+t.test('every answer with a shift has its version as ETag, and If-None-Match is ignored', async (t) => {
   const { path } = await makeShift();
   await manager.put(path, { ...full, title: 'Kitchen' });
   for (const answer of [
@@ -103,7 +103,7 @@ t.test('a version in the body must be the current one', async (t) => {
   const { path } = await makeShift();
   t.equal((await manager.put(path, { ...full, title: 'Two', version: 1 })).status, 200);
   for (const version of [1, 3]) {
-    // A change that changes nothing is held to it as well.
+    // The check applies also when nothing would change.
     for (const title of ['Two', 'Three']) {
       const refused = await manager.put(path, { ...full, title, version });
       t.match(refused, { status: 409, body: { code: 'shift_version_conflict', currentVersion: 2 } });
@@ -135,7 +135,7 @@ for (const [ifMatch, matches] of matching) {
     const second = (await manager.put(path, { ...full, title: 'Two' })).body;
     const headers = { 'if-match': ifMatch };
     const answers = [
-      // What changes nothing, so that the version stays 2 for the second.
+      // Changes nothing, so the version is still 2 for the second request.
       await manager.put(path, { ...full, title: 'Two' }, headers),
       await admin.delete(path, headers),
     ];
@@ -149,7 +149,7 @@ for (const [ifMatch, matches] of matching) {
   });
 }
 
-t.test('the checks of a PUT come in order: body, 404, If-Match, version, signups', async (t) => {
+t.test('a PUT is checked in this order: body, 404, If-Match, version, signups', async (t) => {
   const { path } = await makeShift();
   await signUpMembers(path);
   const wrong = { ...full, capacity: 2, version: 9 };
@@ -180,7 +180,7 @@ t.test('the capacity can be lowered to the number of signups and no further', as
   t.equal(answer.body.signups.length, 3);
 });
 
-t.test('of many who change the same version at once exactly one succeeds', async (t) => {
+t.test('of many concurrent changes of one version exactly one succeeds', async (t) => {
   for (const [refusal, body, headers] of [
     ['409 shift_version_conflict', { version: 1 }, {}],
     ['412 precondition_failed', {}, { 'if-match': '"1"' }],

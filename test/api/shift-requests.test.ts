@@ -7,13 +7,13 @@ const north = await service.db.makeClub('north');
 const manager = service.as('mara', 'Manager', north);
 const { id: shiftId } = (await manager.post('/api/shifts', shiftRequest())).body;
 
-/** What is asked of a new shift is asked of a changed one. */
+/** A new and a changed shift have the same rules. */
 const writes: [name: string, write: (body: unknown) => Promise<Answer>, success: number][] = [
   ['POST', (body) => manager.post('/api/shifts', body), 201],
   ['PUT', (body) => manager.put(`/api/shifts/${shiftId}`, body), 200],
 ];
 
-/** The places of the faults, sorted; those without a code and a sentence are left out. */
+/** The sorted pointers of the faults that have a code and a detail. */
 function pointersOf({ body }: Answer): string[] {
   return (body.errors as { pointer: string; code: string; detail: string }[])
     .filter(({ code, detail }) => /^[a-z_]+$/.test(code) && detail.length > 10)
@@ -46,7 +46,7 @@ for (const [method, write, success] of writes) {
     }
     for (const endsAt of [
       startsAt,
-      // The seventh digit is cut, so this is the same moment.
+      // The seventh digit is truncated, so this is the same time.
       '2031-03-01T10:00:00.9999999Z',
       '2031-03-01T10:00:00.999998Z',
       '2031-03-01T11:00:00.999998+01:00',
@@ -122,21 +122,24 @@ for (const [method, write, success] of writes) {
     }
   });
 
-  t.test(`${method}: only descriptions take line feeds and tabs, nothing takes other controls`, async (t) => {
-    await accepts(t, { description: 'one\n\ttwo' });
-    for (const field of ['title', 'location', 'description']) {
-      await accepts(t, { [field]: `Zoë’s “bar” 🎉 & <b>;'--` });
-      for (const bad of ['\u0000', '\u0007', '\r', '\u007f', '\u0085', '\ud800', '\udc00\ud800']) {
-        await refuses(t, { [field]: `a${bad}b` }, `/${field}`);
+  t.test(
+    `${method}: only descriptions accept line feeds and tabs, and no field other controls`,
+    async (t) => {
+      await accepts(t, { description: 'one\n\ttwo' });
+      for (const field of ['title', 'location', 'description']) {
+        await accepts(t, { [field]: `Zoë’s “bar” 🎉 & <b>;'--` });
+        for (const bad of ['\u0000', '\u0007', '\r', '\u007f', '\u0085', '\ud800', '\udc00\ud800']) {
+          await refuses(t, { [field]: `a${bad}b` }, `/${field}`);
+        }
+        if (field !== 'description') {
+          await refuses(t, { [field]: 'one\ntwo' }, `/${field}`);
+          await refuses(t, { [field]: 'one\ttwo' }, `/${field}`);
+        }
       }
-      if (field !== 'description') {
-        await refuses(t, { [field]: 'one\ntwo' }, `/${field}`);
-        await refuses(t, { [field]: 'one\ttwo' }, `/${field}`);
-      }
-    }
-  });
+    },
+  );
 
-  t.test(`${method}: all faults are named at once, missing and unknown fields at themselves`, async (t) => {
+  t.test(`${method}: all faults are reported at once, each at its missing or unknown field`, async (t) => {
     const nothing = await write({});
     t.match(nothing, { status: 400, body: { code: 'validation_failed' } });
     t.same(pointersOf(nothing), ['/capacity', '/endsAt', '/startsAt', '/title']);
@@ -153,25 +156,25 @@ for (const [method, write, success] of writes) {
       '/startsAt',
       '/title',
     ]);
-    // A period that is none is reported along with the rest.
+    // An invalid period is reported together with the other faults.
     const { startsAt } = shiftRequest();
     await refuses(t, { startsAt, endsAt: startsAt, capacity: 0 }, '/capacity', '/endsAt');
   });
 
-  t.test(`${method}: what the server decides cannot be sent`, async (t) => {
+  t.test(`${method}: fields that the server decides are refused`, async (t) => {
     for (const field of ['id', 'clubId', 'tenantId', 'createdById', 'createdAt', 'signups', 'freeSlots']) {
       await refuses(t, { [field]: shiftId }, `/${field}`);
     }
   });
 
-  t.test(`${method}: a body that is no object, or none at all, is refused`, async (t) => {
+  t.test(`${method}: a body that is not an object, or is missing, is refused`, async (t) => {
     for (const body of [[], [shiftRequest()], 'null', '"shift"', '5', undefined]) {
       t.match(await write(body), { status: 400, body: { code: 'validation_failed' } }, String(body));
     }
   });
 }
 
-t.test('only PUT takes a version, and it is a whole number from 1', async (t) => {
+t.test('only PUT accepts a version, and it is a whole number from 1', async (t) => {
   const post = await manager.post('/api/shifts', { ...shiftRequest(), version: 1 });
   t.match(post, { status: 400, body: { errors: [{ pointer: '/version' }] } });
   for (const version of [0, -1, 1.5, '1']) {

@@ -22,7 +22,7 @@ async function makeShift(difference: Parameters<typeof shiftRequest>[0] = {}) {
   return (await manager.post('/api/shifts', shiftRequest(difference))).body;
 }
 
-t.test('a Manager creates a shift and is answered with the whole of it', async (t) => {
+t.test('a Manager creates a shift and gets it back complete', async (t) => {
   const request = {
     title: '  Summer party  ',
     startsAt: '2031-06-01T20:00:00.1234567+02:00',
@@ -68,7 +68,7 @@ t.test('a shift may start, and even end, in the past', async (t) => {
   }
 });
 
-t.test('the list holds the shifts of this club alone, the earliest first', async (t) => {
+t.test('the list has the shifts of this club only, the earliest first', async (t) => {
   await stranger.post('/api/shifts', shiftRequest({ title: 'Elsewhere' }));
   const club = await service.db.makeClub();
   const [owner, reader] = [service.as('olga', 'Manager', club), service.as('vera', 'Viewer', club)];
@@ -105,7 +105,7 @@ t.test('signups are shown to everybody in the club, in the order of signing up',
   );
 });
 
-t.test('freeSlots and signupCount are the same for all, isSignedUp is the caller’s own', async (t) => {
+t.test('freeSlots and signupCount are the same for all, isSignedUp is about the caller', async (t) => {
   const { id } = await makeShift({ capacity: 2 });
   await anna.post(`/api/shifts/${id}/signup`);
   for (const [reader, isSignedUp] of [
@@ -123,7 +123,7 @@ t.test('freeSlots and signupCount are the same for all, isSignedUp is the caller
   }
 });
 
-t.test('an Admin deletes a shift and its signups with it; the second time there is none', async (t) => {
+t.test('an Admin deletes a shift with its signups; a second deletion is a 404', async (t) => {
   const { id } = await makeShift();
   const kept = await makeShift();
   for (const shift of [id, kept.id]) {
@@ -153,7 +153,7 @@ const onOne: [method: 'get' | 'put' | 'delete' | 'post', path: (id: string) => s
   ['delete', (id) => `/api/shifts/${id}/signup`],
 ];
 
-t.test('a shift of another club and one that never was answer alike, and nothing is made', async (t) => {
+t.test('a shift of another club is answered like a missing one, and nothing is created', async (t) => {
   const { id } = await makeShift();
   await anna.post(`/api/shifts/${id}/signup`);
   const before = await admin.get(`/api/shifts/${id}`);
@@ -168,7 +168,7 @@ t.test('a shift of another club and one that never was answer alike, and nothing
   t.same(await service.db.look('select from app.shifts where id = $1', [missing]), []);
 });
 
-t.test('an id that is no UUID is refused before anything is looked for', async (t) => {
+t.test('an id that is not a UUID is refused before any lookup', async (t) => {
   for (const [method, path] of onOne) {
     for (const id of ['1', 'null', `${missing}0`, `urn:uuid:${missing}`]) {
       const answer = await admin[method](path(id), (method === 'put' ? shiftRequest() : undefined) as never);
@@ -177,7 +177,7 @@ t.test('an id that is no UUID is refused before anything is looked for', async (
   }
 });
 
-t.test('Viewers read, Members sign up, Managers write, Admins delete; nobody does more', async (t) => {
+t.test('Viewers read, Members sign up, Managers write, Admins delete, and no role does more', async (t) => {
   const { id } = await makeShift({ capacity: 9 });
   const path = `/api/shifts/${id}`;
   t.equal((await viewer.get(path)).status, 200);

@@ -5,7 +5,7 @@ import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
 const service = await startService(t);
 const north = await service.db.makeClub('north');
 const manager = service.as('mara', 'Manager', north);
-// Through real sockets, all open at the same time.
+// Real sockets, all open at the same time.
 const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
 const crowd = await Promise.all(Array.from({ length: 100 }, (_, index) => connect(`caller-${index}`)));
 
@@ -26,18 +26,18 @@ async function makeShift(capacity: number) {
   return { id: id as string, path, signup: `${path}/signup` };
 }
 
-/** What the shift says to count and to list, the counter, and the rows. */
+/** The count and the list in the answer, the counter, and the stored rows. */
 async function allCountsOf(id: string): Promise<number[]> {
   const { signupCount, signups } = (await manager.get(`/api/shifts/${id}`)).body;
   return [signupCount, signups.length, ...(await countsOf(service.db, id))];
 }
 
-// The callers of the first rush are new to the club: their members are made in the same moment.
+// The callers of the first run are new to the club: their members are created at the same time.
 for (const [capacity, who] of [
   [20, 'who were never seen before'],
   [1, 'who are members already'],
 ] as const) {
-  t.test(`of 100 callers at once ${who}, exactly as many as the ${capacity} places get one`, async (t) => {
+  t.test(`of 100 concurrent callers ${who}, exactly ${capacity} get a place`, async (t) => {
     const { id, signup } = await makeShift(capacity);
     const answers = await Promise.all(crowd.map((caller) => caller.post(signup)));
     t.same(tally(answers), { 201: capacity, '409 shift_full': 100 - capacity });
@@ -45,13 +45,13 @@ for (const [capacity, who] of [
   });
 }
 
-t.test('where there is room for all, none of 100 callers at once is refused', async (t) => {
+t.test('with places for all, none of 100 concurrent callers is refused', async (t) => {
   const { id, signup } = await makeShift(100);
   t.same(tally(await Promise.all(crowd.map((caller) => caller.post(signup)))), { 201: 100 });
   t.same(await allCountsOf(id), Array(4).fill(100));
 });
 
-t.test('of the same caller’s 20 attempts at once exactly one succeeds', async (t) => {
+t.test('of 20 concurrent signups of one caller exactly one succeeds', async (t) => {
   for (const [caller, capacity] of [
     [await connect('new-here'), 20],
     [await connect('caller-0'), 1],
@@ -63,7 +63,7 @@ t.test('of the same caller’s 20 attempts at once exactly one succeeds', async 
   }
 });
 
-t.test('of the same caller’s 20 cancellations at once exactly one succeeds', async (t) => {
+t.test('of 20 concurrent cancellations of one caller exactly one succeeds', async (t) => {
   const { id, signup } = await makeShift(5);
   const caller = await connect('caller-0');
   await caller.post(signup);
@@ -73,7 +73,7 @@ t.test('of the same caller’s 20 cancellations at once exactly one succeeds', a
 });
 
 t.test(
-  'signing up and cancelling at once never overbooks, and the count stays that of the rows',
+  'concurrent signups and cancellations never overbook, and the counter equals the number of rows',
   async (t) => {
     const { id, path, signup } = await makeShift(5);
     const sums = await Promise.all(
@@ -94,7 +94,7 @@ t.test(
   },
 );
 
-t.test('a capacity lowered in the rush is never below the signups', async (t) => {
+t.test('a capacity that is lowered during signups is never below the number of signups', async (t) => {
   const { id, path, signup } = await makeShift(40);
   const [answers, changes] = await Promise.all([
     Promise.all(crowd.map((caller) => caller.post(signup))),
@@ -112,7 +112,7 @@ t.test('a capacity lowered in the rush is never below the signups', async (t) =>
   t.same(await allCountsOf(id), Array(4).fill(signupCount));
 });
 
-t.test('a shift deleted in the rush leaves no signup, and whoever comes later finds none', async (t) => {
+t.test('a shift that is deleted during signups leaves no signup, and later requests are a 404', async (t) => {
   const { id, path, signup } = await makeShift(100);
   const admin = service.as('ada', 'Admin', north);
   const early = crowd.slice(0, 20).map((caller) => caller.post(signup));
@@ -128,7 +128,7 @@ t.test('a shift deleted in the rush leaves no signup, and whoever comes later fi
   t.same(await service.db.look('select from app.shift_signups where shift_id = $1', [id]), []);
 });
 
-t.test('a read is of one moment: the count and the list of signups agree while others sign up', async (t) => {
+t.test('a read is one snapshot: the count and the list of signups agree while others sign up', async (t) => {
   const { path, signup } = await makeShift(100);
   let over = false;
   const reads = crowd.slice(0, 2).map(async (reader) => {

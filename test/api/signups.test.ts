@@ -21,7 +21,7 @@ async function start({ path }: { path: string }, capacity: number) {
   await manager.put(path, shiftRequest({ ...started(), capacity }));
 }
 
-t.test('a signup is read where its Location leads, by the member whose it is', async (t) => {
+t.test('a signup can be read at its Location, by its member', async (t) => {
   const admin = service.as('reader-admin', 'Admin', north);
   const ben = service.as('reader', 'Member', north);
   const made = await admin.post('/api/shifts', shiftRequest());
@@ -31,7 +31,11 @@ t.test('a signup is read where its Location leads, by the member whose it is', a
   t.equal(signedUp.headers.location, path);
   const read = await ben.get(path);
   t.same([read.status, read.body], [200, signedUp.body]);
-  t.match(await admin.get(path), { status: 404, body: { code: 'signup_not_found' } }, 'not another member’s');
+  t.match(
+    await admin.get(path),
+    { status: 404, body: { code: 'signup_not_found' } },
+    'not visible to another member',
+  );
   await ben.delete(path);
   t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
   t.match(await ben.get(path.replace(made.body.id, missing)), {
@@ -40,7 +44,7 @@ t.test('a signup is read where its Location leads, by the member whose it is', a
   });
 });
 
-t.test('signing up answers with the signup and where it is', async (t) => {
+t.test('signing up returns the signup and its Location', async (t) => {
   const { id, path, signup } = await makeShift();
   const answer = await anna.post(signup);
   t.equal(answer.status, 201);
@@ -90,7 +94,7 @@ t.test('signing up takes no body or an empty object, with or without a type, and
   }
 });
 
-t.test('a refused signup names the first of its reasons: 404, past, signed up already, full', async (t) => {
+t.test('a refused signup has the first reason of 404, past, signed up already, full', async (t) => {
   const shift = await makeShift({ capacity: 1 });
   const foreign = await makeShift({}, service.as('sam', 'Manager', south));
   for (const id of [missing, foreign.id]) {
@@ -119,7 +123,7 @@ t.test('a member is signed up at most once, also where there is room', async (t)
   t.match((await anna.get(path)).body, { signupCount: 1, freeSlots: 4 });
 });
 
-t.test('cancelling gives the place back, and only the caller’s own', async (t) => {
+t.test('cancelling frees the caller’s place, and no other', async (t) => {
   const { path, signup } = await makeShift({ capacity: 2 });
   const first = await anna.post(signup);
   await bert.post(signup);
@@ -140,7 +144,7 @@ t.test('cancelling gives the place back, and only the caller’s own', async (t)
   t.not(second.body.id, first.body.id);
 });
 
-t.test('a refused cancellation names the first of its reasons: 404, past, not signed up', async (t) => {
+t.test('a refused cancellation has the first reason of 404, past, not signed up', async (t) => {
   const shift = await makeShift();
   const foreign = await makeShift({}, service.as('sam', 'Manager', south));
   for (const id of [missing, foreign.id]) {
@@ -156,7 +160,7 @@ t.test('a refused cancellation names the first of its reasons: 404, past, not si
   t.match((await anna.get(shift.path)).body, { isSignedUp: true, signupCount: 1 });
 });
 
-t.test('signing up and cancelling change neither version, ETag nor updatedAt of the shift', async (t) => {
+t.test('signing up and cancelling do not change version, ETag or updatedAt of the shift', async (t) => {
   const { path, signup } = await makeShift();
   const before = await manager.get(path);
   for (const act of [() => anna.post(signup), () => bert.post(signup), () => anna.delete(signup)]) {
@@ -166,13 +170,13 @@ t.test('signing up and cancelling change neither version, ETag nor updatedAt of 
     t.equal(body.updatedAt, before.body.updatedAt);
     t.equal(headers.etag, before.headers.etag);
   }
-  // So whoever read the shift before the signups may still write it.
+  // So a client that read the shift before the signups can still change it.
   t.equal((await manager.put(path, shiftRequest(), { 'if-match': '"1"' })).status, 200);
 });
 
-t.test('memberId is Member.Id, whatever the subject of the token looks like', async (t) => {
+t.test('memberId is the member’s id, also when a token’s subject looks like an id', async (t) => {
   const annasId = await anna.memberId();
-  // The identity provider calls this user what the service calls Anna.
+  // The subject of this user is Anna's member id.
   const namesake = service.as(annasId, 'Member', north, { name: 'Namesake' });
   const { path, signup } = await makeShift({ capacity: 5 });
   const answer = await namesake.post(signup);
@@ -193,7 +197,7 @@ t.test('memberId is Member.Id, whatever the subject of the token looks like', as
   );
 });
 
-t.test('the same user is another member in another club', async (t) => {
+t.test('the same user is a different member in another club', async (t) => {
   const there = service.as('anna', 'Member', south);
   const foreign = await makeShift({}, service.as('sam', 'Manager', south));
   const answer = await there.post(foreign.signup);

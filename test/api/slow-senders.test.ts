@@ -12,7 +12,7 @@ const asShipped = {
 };
 const HEADERS_MS = 500;
 const REQUEST_MS = 900;
-// The server's own settings; they hold from the moment it listens.
+// The server's own settings; they take effect when it listens.
 Object.assign(server, {
   headersTimeout: HEADERS_MS,
   requestTimeout: REQUEST_MS,
@@ -26,7 +26,7 @@ const post = (lines: string, authorization = anna) =>
 const who = `GET /api/members/me HTTP/1.1\r\n${anna}\r\n\r\n`;
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
 
-/** A sender that never comes to an end; it gives up after five times the longest time-out. */
+/** An endless sender; it gives up after five times the longest time-out. */
 async function* drip(head: string, part: string, everyMs = 20): AsyncGenerator<string> {
   yield head;
   for (const end = Date.now() + 5 * REQUEST_MS; Date.now() < end; await sleep(everyMs)) {
@@ -46,7 +46,7 @@ const slow: Record<string, [head: string, part: string]> = {
   'trailers': [`${post('Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n`, 'X-A: a\r\n'],
 }; // biome-ignore format: one a line
 
-t.test('who sends for too long is told so and cut off, while everybody else is served', async (t) => {
+t.test('a sender that is too slow gets a 408 and is cut off, while all others are served', async (t) => {
   let isOver = false;
   const others = (async () => {
     const served: string[] = [];
@@ -80,24 +80,21 @@ t.test('who sends for too long is told so and cut off, while everybody else is s
   t.same(await service.db.look('select from app.tasks'), []);
 });
 
-t.test('chunks without an end are refused at the limit of a body, however fast they come', async (t) => {
+t.test('endless chunks are refused at the body limit, at any speed', async (t) => {
   const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
   const { replies } = await raw(drip(post('Transfer-Encoding: chunked'), chunk, 1), Number.POSITIVE_INFINITY);
   t.equal(statuses(replies), '413');
 });
 
-t.test(
-  'one request has one answer: who is refused before the body is not told of its slowness',
-  async (t) => {
-    const { replies } = await raw(
-      drip(post('Content-Length: 100000', 'Host: a'), ' '),
-      Number.POSITIVE_INFINITY,
-    );
-    t.equal(statuses(replies), '401');
-  },
-);
+t.test('a request has one answer: after an early error there is no 408 for its slow body', async (t) => {
+  const { replies } = await raw(
+    drip(post('Content-Length: 100000', 'Host: a'), ' '),
+    Number.POSITIVE_INFINITY,
+  );
+  t.equal(statuses(replies), '401');
+});
 
-t.test('a connection may rest between two requests', async (t) => {
+t.test('a connection may be idle between two requests', async (t) => {
   const twice = async function* () {
     yield who;
     await sleep(2 * REQUEST_MS);
@@ -106,8 +103,11 @@ t.test('a connection may rest between two requests', async (t) => {
   t.equal(statuses((await raw(twice(), 2)).replies), '200,200');
 });
 
-t.test('as shipped a request has less than a minute', async (t) => {
+t.test('by default a request has less than a minute to arrive', async (t) => {
   t.ok(asShipped.requestMs > 0 && asShipped.checkMs > 0);
-  t.ok(asShipped.headersMs > 0 && asShipped.headersMs < asShipped.requestMs, 'Node.js would swap them');
+  t.ok(
+    asShipped.headersMs > 0 && asShipped.headersMs < asShipped.requestMs,
+    'Node.js would swap them otherwise',
+  );
   t.ok(asShipped.requestMs + asShipped.checkMs < 60_000);
 });

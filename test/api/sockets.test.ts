@@ -23,7 +23,7 @@ const post = (lines: string, body: string) =>
 const served = () => service.db.look('select from app.tasks');
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
 
-/** What Node's parser refuses, and what is said of it. */
+/** Messages that Node's parser refuses, and the expected error. */
 const broken: Record<string, [bytes: string | Buffer, status?: number]> = {
   'an unknown method': ['FOO / HTTP/1.1\r\nHost: a\r\n\r\n'],
   'a method in small letters': ['get /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
@@ -64,7 +64,7 @@ const broken: Record<string, [bytes: string | Buffer, status?: number]> = {
 
 for (const [what, [bytes, status = 400]] of Object.entries(broken)) {
   t.test(
-    `${what}: refused as a problem, the connection closed, and what follows is not served`,
+    `${what}: refused with a problem, the connection is closed, and what follows is not served`,
     async (t) => {
       const before = (await served()).length;
       const { replies, text } = await raw(bytes, Number.POSITIVE_INFINITY);
@@ -84,7 +84,7 @@ for (const [what, [bytes, status = 400]] of Object.entries(broken)) {
   );
 }
 
-/** What is a request, if a strange one, or breaks off: answered with one of these, or closed without a word. */
+/** Unusual or incomplete requests: answered with one of these statuses, or closed without an answer. */
 const strange: Record<string, [bytes: string, allowed: string[]]> = {
   'two Authorization headers': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n${otto}\r\n\r\n`, ['401']],
   'the same Authorization twice': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n${anna}\r\n\r\n`, ['401']],
@@ -112,7 +112,7 @@ const strange: Record<string, [bytes: string, allowed: string[]]> = {
   'chunks without an end': [post('Transfer-Encoding: chunked', `${BODY.length.toString(16)}\r\n${BODY}\r\n`), ['', '400']],
 }; // biome-ignore format: one a line
 
-t.test('a strange request is answered or its connection closed, and makes nothing', async (t) => {
+t.test('an unusual request is answered or its connection closed, and creates nothing', async (t) => {
   const before = (await served()).length;
   for (const [what, [bytes, allowed]] of Object.entries(strange)) {
     const { replies, text } = await raw(Buffer.from(bytes, 'latin1'), allowed.includes('') ? 0 : 1);
@@ -121,43 +121,40 @@ t.test('a strange request is answered or its connection closed, and makes nothin
   t.equal((await served()).length, before);
 });
 
-t.test(
-  'a message names one host: with none or two it is a problem, and the last of its connection',
-  async (t) => {
-    const none = asAnna.slice('Host: a\r\n'.length);
-    const before = (await served()).length;
-    const wrong: string[] = [];
-    for (const [headers, code] of [
-      [none, 'required'],
-      [`${asAnna}\r\nHost: a`, 'invalid_value'],
-      [`${asAnna}\r\nhOST: b`, 'invalid_value'],
-      [`Host: b\r\nHost:\r\n${none}`, 'invalid_value'],
-    ]) {
-      for (const line of ['GET /api/tasks', 'GET /livez', `POST /api/tasks`]) {
-        const { replies, text } = await raw(
-          `${line} HTTP/1.1\r\n${headers}\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
-          Number.POSITIVE_INFINITY,
-        );
-        const [{ headers: sent, body } = { headers: {} as Record<string, string>, body: '{}' }] = replies;
-        const problem = JSON.parse(body);
-        const [error] = problem.errors ?? [];
-        const said = [statuses(replies), sent['content-type'], sent.connection, problem.code, error?.header];
-        said.push(error?.code, String(problem.requestId === sent['x-request-id']));
-        if (said.join() !== `400,application/problem+json,close,invalid_parameter,Host,${code},true`) {
-          wrong.push(text);
-        }
+t.test('a message has one Host: with none or two it is refused and its connection closed', async (t) => {
+  const none = asAnna.slice('Host: a\r\n'.length);
+  const before = (await served()).length;
+  const wrong: string[] = [];
+  for (const [headers, code] of [
+    [none, 'required'],
+    [`${asAnna}\r\nHost: a`, 'invalid_value'],
+    [`${asAnna}\r\nhOST: b`, 'invalid_value'],
+    [`Host: b\r\nHost:\r\n${none}`, 'invalid_value'],
+  ]) {
+    for (const line of ['GET /api/tasks', 'GET /livez', `POST /api/tasks`]) {
+      const { replies, text } = await raw(
+        `${line} HTTP/1.1\r\n${headers}\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
+        Number.POSITIVE_INFINITY,
+      );
+      const [{ headers: sent, body } = { headers: {} as Record<string, string>, body: '{}' }] = replies;
+      const problem = JSON.parse(body);
+      const [error] = problem.errors ?? [];
+      const said = [statuses(replies), sent['content-type'], sent.connection, problem.code, error?.header];
+      said.push(error?.code, String(problem.requestId === sent['x-request-id']));
+      if (said.join() !== `400,application/problem+json,close,invalid_parameter,Host,${code},true`) {
+        wrong.push(text);
       }
     }
-    t.same(wrong, []);
-    t.equal((await served()).length, before);
-    const empty = await raw(`GET /api/tasks HTTP/1.1\r\nHost:\r\n${none}\r\n\r\n`, 1);
-    t.equal(statuses(empty.replies), '200', 'an empty Host is one');
-    const old = await raw(`GET /api/tasks HTTP/1.0\r\n${none}\r\n\r\n`, 1);
-    t.equal(statuses(old.replies), '200', 'HTTP/1.0 knows none');
-  },
-);
+  }
+  t.same(wrong, []);
+  t.equal((await served()).length, before);
+  const empty = await raw(`GET /api/tasks HTTP/1.1\r\nHost:\r\n${none}\r\n\r\n`, 1);
+  t.equal(statuses(empty.replies), '200', 'an empty Host counts as a host');
+  const old = await raw(`GET /api/tasks HTTP/1.0\r\n${none}\r\n\r\n`, 1);
+  t.equal(statuses(old.replies), '200', 'HTTP/1.0 needs none');
+});
 
-t.test('an expectation that is unknown is passed over', async (t) => {
+t.test('an unknown Expect header is ignored', async (t) => {
   for (const expected of ['nonsense', '100-continued', '']) {
     const { replies } = await raw(
       `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\nExpect: ${expected}\r\n\r\n`,
@@ -169,7 +166,7 @@ t.test('an expectation that is unknown is passed over', async (t) => {
   }
 });
 
-t.test('requests in one go are answered in their order, each as its own callerâ€™s', async (t) => {
+t.test('pipelined requests are answered in order, each for its own caller', async (t) => {
   const who = (headers: string) => `GET /api/members/me HTTP/1.1\r\n${headers}\r\n\r\n`;
   const nobody = who('Host: a');
   const { replies } = await raw([who(asAnna), who(asOtto), nobody, who(asOtto), who(asAnna)].join(''), 5);
@@ -179,13 +176,13 @@ t.test('requests in one go are answered in their order, each as its own callerâ€
   t.equal(new Set(replies.map(({ headers }) => headers['x-request-id'])).size, 5);
 });
 
-/** A broken message behind a complete request: a request line that is none, and a body in broken chunks. */
+/** A malformed message after a complete request: an invalid request line, or a body with invalid chunks. */
 const brokenBehind = {
   'a request line': 'FOO / HTTP/1.1\r\n\r\n',
   'a body': post('Transfer-Encoding: chunked', `zz\r\n${smuggled}`),
 };
 
-t.test('a broken message is never the answer to a complete request in front of it', async (t) => {
+t.test('a malformed message never changes the answer to the complete request before it', async (t) => {
   const good = `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\n\r\n`;
   for (const [what, bytes] of Object.entries(brokenBehind)) {
     const answered = async function* () {
@@ -207,7 +204,7 @@ t.test('a broken message is never the answer to a complete request in front of i
   }
 });
 
-t.test('a body that breaks once the answer has been sent gets no second answer', async (t) => {
+t.test('a body that becomes malformed after the answer gets no second answer', async (t) => {
   const refused = async function* () {
     yield `POST /api/tasks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     await sleep(500);
@@ -216,7 +213,7 @@ t.test('a body that breaks once the answer has been sent gets no second answer',
   t.equal(statuses((await raw(refused(), Number.POSITIVE_INFINITY)).replies), '401');
 });
 
-t.test('after all that the process serves as before', async (t) => {
+t.test('after all of these the process serves as before', async (t) => {
   const { replies } = await raw(post(`Connection: close\r\nContent-Length: ${BODY.length}`, BODY), 1);
   t.equal(statuses(replies), '201');
 });

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { freePort } from '../setup/free-port.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
-// The issuer and the database of this service serve a second one: the process as it ships.
+// The issuer and the database of this service also serve a second one: the shipped process.
 const service = await startService(t);
 const club = await service.db.makeClub();
 const PROGRAM: [string, ...string[]] = [process.execPath, 'dist/server.js'];
@@ -21,7 +21,7 @@ async function startProcess(
   log: number | 'ignore' | 'pipe' = 'ignore',
 ): Promise<ChildProcess> {
   const child = spawn(file, args, {
-    // A group of its own, so that a failed test leaves none of it behind.
+    // A process group of its own, so that a failed test leaves no process behind.
     detached: true,
     env: {
       PATH: process.env.PATH,
@@ -38,7 +38,7 @@ async function startProcess(
     try {
       process.kill(-(child.pid as number), 'SIGKILL');
     } catch {
-      // All of it has ended.
+      // Every process of the group has ended.
     }
   });
   for (let tries = 0; tries < 200; tries += 1) {
@@ -61,16 +61,16 @@ function request(port: number, path: string, agent: Agent, headers: Record<strin
 }
 
 t.test(
-  'a stop resets nobody: running requests finish, kept connections are closed with an answer',
+  'a stop resets no connection: running requests finish, and keep-alive connections are closed with an answer',
   async (t) => {
     const [port, metricsPort] = [await freePort(), await freePort()];
-    // As docs/operate.md starts it: npm and its shell hand the signal on.
+    // As docs/operate.md starts it: npm and its shell forward the signal.
     const child = await startProcess(t, port, metricsPort, ['npm', 'start']);
     const token = await service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
     const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
     let answered = 0;
 
-    // Each keeps one connection alive and stops when it is told that the connection closes.
+    // Each uses one keep-alive connection and stops at the answer with `Connection: close`.
     const clients = Array.from({ length: 20 }, async () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       for (;;) {
@@ -91,7 +91,7 @@ t.test(
     child.kill('SIGTERM');
     await sleep(200);
     const ready = await request(port, '/readyz', new Agent(), {});
-    t.equal(ready.status, 503, 'not ready any more');
+    t.equal(ready.status, 503, 'no longer ready');
     t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'but alive');
     const seen = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     t.match(await seen.text(), /route="\/api\/tasks",status="200"} \d/, 'and the last requests are counted');
@@ -101,12 +101,12 @@ t.test(
     t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
     for (const left of [port, metricsPort]) {
       const gone = request(left, '/livez', new Agent(), {});
-      await t.rejects(gone, { code: 'ECONNREFUSED' }, 'and nothing is left');
+      await t.rejects(gone, { code: 'ECONNREFUSED' }, 'and no process is left');
     }
   },
 );
 
-t.test('a second signal does not wait, of whichever kind', async (t) => {
+t.test('a second signal, SIGTERM or SIGINT, ends the process at once', async (t) => {
   for (const second of ['SIGTERM', 'SIGINT'] as const) {
     const port = await freePort();
     const child = await startProcess(t, port, await freePort(), PROGRAM);
@@ -118,7 +118,7 @@ t.test('a second signal does not wait, of whichever kind', async (t) => {
   }
 });
 
-t.test('who has connected in time is answered, however late they ask', async (t) => {
+t.test('a client that connected before the stop is answered, however late its request arrives', async (t) => {
   const own = await startService(t);
   await own.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = own.app.server.address() as AddressInfo;
@@ -133,7 +133,7 @@ t.test('who has connected in time is answered, however late they ask', async (t)
   await closed;
 });
 
-/** Makes lines for the log: more than a pipe holds. */
+/** Makes more log lines than a pipe buffers. */
 async function askOften(t: Test, port: number): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 10 });
   t.teardown(() => agent.destroy());
@@ -143,30 +143,24 @@ async function askOften(t: Test, port: number): Promise<void> {
   t.ok(answers.every(({ status }) => status === 401));
 }
 
-t.test(
-  'a full disk under the log keeps nobody from being answered, nor the process from its end',
-  async (t) => {
-    const [port, full] = [await freePort(), await open('/dev/full', 'w')];
-    t.teardown(() => full.close());
-    const child = await startProcess(t, port, await freePort(), PROGRAM, full.fd);
-    await askOften(t, port);
-    child.kill('SIGTERM');
-    const [[code], told] = await Promise.all([once(child, 'exit'), child.stderr?.toArray()]);
-    t.equal(code, 0);
-    t.match(String(told), /The log cannot be written: ENOSPC/);
-  },
-);
+t.test('a full disk under the log stops neither answers nor the shutdown', async (t) => {
+  const [port, full] = [await freePort(), await open('/dev/full', 'w')];
+  t.teardown(() => full.close());
+  const child = await startProcess(t, port, await freePort(), PROGRAM, full.fd);
+  await askOften(t, port);
+  child.kill('SIGTERM');
+  const [[code], stderr] = await Promise.all([once(child, 'exit'), child.stderr?.toArray()]);
+  t.equal(code, 0);
+  t.match(String(stderr), /The log cannot be written: ENOSPC/);
+});
 
-t.test(
-  'a log that nobody reads keeps nobody from being answered, nor the process from its end',
-  async (t) => {
-    const port = await freePort();
-    const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
-    await askOften(t, port);
-    const stopped = Date.now();
-    child.kill('SIGTERM');
-    const [, signal] = await once(child, 'exit');
-    t.equal(signal, 'SIGKILL');
-    t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
-  },
-);
+t.test('a log that is not read stops neither answers nor the shutdown', async (t) => {
+  const port = await freePort();
+  const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
+  await askOften(t, port);
+  const stopped = Date.now();
+  child.kill('SIGTERM');
+  const [, signal] = await once(child, 'exit');
+  t.equal(signal, 'SIGKILL');
+  t.ok(Date.now() - stopped < 10_000, 'within ten seconds');
+});

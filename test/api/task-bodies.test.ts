@@ -11,7 +11,7 @@ const make = async (fields: Record<string, unknown> = {}) => {
   return { task: answer.body, path: `/api/tasks/${answer.body.id}` };
 };
 
-/** The places that a refusal points at. */
+/** The pointers of an error. */
 const pointers = ({ body }: Answer): string[] =>
   body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
 
@@ -46,10 +46,10 @@ const faulty: Record<string, unknown[]> = {
   '/assigneeId': [5, '', 'me', 'urn:uuid:99999999-9999-4999-8999-999999999999'],
 };
 
-/** What nobody sends: fields of the answer, and fields of no task. */
+/** Unknown fields of a request: fields of the answer, and fields of no task. */
 const unknown = ['id', 'clubId', 'createdAt', 'completedAt', 'allowedTransitions', 'colour', '__proto__'];
 
-t.test('every fault of a field is refused and pointed at, and nothing is written', async (t) => {
+t.test('every invalid field is refused with its pointer, and nothing is written', async (t) => {
   const { task, path } = await make();
   for (const [pointer, values] of Object.entries(faulty)) {
     for (const value of values) {
@@ -69,7 +69,7 @@ t.test('every fault of a field is refused and pointed at, and nothing is written
   t.strictSame(await service.db.look(`select from app.tasks where title = 'Faulty'`), []);
 });
 
-t.test('an edit takes only known states, a whole number as the version, and null for neither', async (t) => {
+t.test('an edit accepts only known states and whole versions, and null for neither', async (t) => {
   const { task, path } = await make();
   const states = [null, 'open', 'Closed', '', 1].map((state) => ['/state', { state }] as const);
   const versions = [null, '1', 1.5, true].map((version) => ['/version', { version }] as const);
@@ -82,7 +82,7 @@ t.test('an edit takes only known states, a whole number as the version, and null
   t.strictSame((await member.get(path)).body, task);
 });
 
-t.test('an unknown field is refused where it stands, whatever its name', async (t) => {
+t.test('an unknown field with any name is refused with its pointer', async (t) => {
   const { path } = await make();
   for (const name of unknown) {
     const field = `"${name}": null`;
@@ -93,12 +93,12 @@ t.test('an unknown field is refused where it stands, whatever its name', async (
       t.strictSame(pointers(answer), [`/${name}`]);
     }
   }
-  // A new task has the state and the version that the service gives it.
+  // The service decides the state and the version of a new task.
   const born = await manager.post('/api/tasks', { title: 'Faulty', state: 'Done', version: 1, 'a/b~c': 1 });
   t.strictSame(pointers(born), ['/a~1b~0c', '/state', '/version']);
 });
 
-t.test('all faults are named at once, a missing title among them', async (t) => {
+t.test('all faults are reported at once, also a missing title', async (t) => {
   const { path } = await make();
   const body = { description: 5, dueAt: 'soon', assigneeId: 'me', colour: 'green' };
   const expected = ['/assigneeId', '/colour', '/description', '/dueAt'];
@@ -107,7 +107,7 @@ t.test('all faults are named at once, a missing title among them', async (t) => 
   t.strictSame(pointers(await manager.post('/api/tasks', {})), ['/title']);
 });
 
-t.test('a body that is no JSON object is refused', async (t) => {
+t.test('a body that is not a JSON object is refused', async (t) => {
   const { task, path } = await make();
   for (const text of ['[]', 'null', '"title"', '5', '[{"title": "x"}]']) {
     for (const answer of [await manager.post('/api/tasks', text), await member.patch(path, text)]) {
@@ -125,7 +125,7 @@ t.test('a body that is no JSON object is refused', async (t) => {
   t.strictSame((await member.get(path)).body, task);
 });
 
-t.test('an edit comes as JSON or as a JSON Merge Patch, and as nothing else', async (t) => {
+t.test('an edit is JSON or JSON Merge Patch; other types are refused', async (t) => {
   const { path } = await make();
   const send = (title: string, type: string) => member.patch(path, { title }, { 'content-type': type });
   for (const type of [
@@ -156,7 +156,7 @@ t.test('text is trimmed and counted in code points', async (t) => {
   t.equal((await make({ description: ` ${description} ` })).task.description, description);
 });
 
-t.test('a time is answered in UTC, cut to microseconds', async (t) => {
+t.test('a time is returned in UTC, truncated to microseconds', async (t) => {
   const { path } = await make();
   for (const [sent, stored] of [
     ['2026-05-01T18:00:00.1234567+02:00', '2026-05-01T16:00:00.123456Z'],
@@ -169,14 +169,14 @@ t.test('a time is answered in UTC, cut to microseconds', async (t) => {
       (await member.patch(path, { dueAt: sent })).body,
     ]) {
       t.match(dueAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/);
-      // How many zeros end a fraction is not promised.
+      // The number of trailing zeros of a fraction is not promised.
       const digits = (time: string) => time.slice(0, 19) + time.slice(20, -1).padEnd(6, '0');
       t.equal(digits(dueAt), digits(stored));
     }
   }
 });
 
-t.test('a path id that is no UUID and an unknown or repeated parameter are refused', async (t) => {
+t.test('a path id that is not a UUID and an unknown or repeated parameter are refused', async (t) => {
   const admin = service.as('ada', 'Admin', club);
   const { path } = await make();
   const refused = [

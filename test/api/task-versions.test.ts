@@ -18,7 +18,7 @@ const make = async (fields: Record<string, unknown> = {}) => {
   return { task: answer.body, path: `/api/tasks/${answer.body.id}` };
 };
 
-/** Sends the requests while somebody else holds the task, so that each has read it before any can write it. */
+/** Sends the requests while a lock holds the task, so that each reads it before any can write it. */
 const race = async (id: string, sent: number, act: string | null, send: () => Promise<Answer>[]) => {
   await session.begin(rival);
   await session.client.query('select from app.tasks where id = $1 for update', [id]);
@@ -33,7 +33,7 @@ const race = async (id: string, sent: number, act: string | null, send: () => Pr
 
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 
-t.test('every change makes a new version and a new entity tag; reading makes none', async (t) => {
+t.test('every change makes a new version and ETag; reading makes none', async (t) => {
   const { task, path } = await make();
   const changes = [{ title: 'Rake' }, { description: 'Slowly.' }, { dueAt: '2026-05-01T18:00:00Z' }];
   let before = task;
@@ -52,7 +52,7 @@ t.test('every change makes a new version and a new entity tag; reading makes non
   }
 });
 
-t.test('what is absent stays, and null clears', async (t) => {
+t.test('a missing field is unchanged, and null clears a field', async (t) => {
   const fields = {
     description: 'Twice.',
     dueAt: '2026-05-01T18:00:00Z',
@@ -93,7 +93,7 @@ t.test('an edit that changes nothing leaves the task as it was', async (t) => {
   t.strictSame((await member.get(path)).body, before);
 });
 
-t.test('a version that is not the current one is refused with the current one', async (t) => {
+t.test('an outdated version is refused, and the error has the current one', async (t) => {
   const { path } = await make();
   t.equal((await member.patch(path, { title: 'Rake', version: 1 })).body.version, 2);
   const before = (await member.get(path)).body;
@@ -107,7 +107,7 @@ t.test('a version that is not the current one is refused with the current one', 
   t.equal((await member.patch(path, { title: 'Reap' })).status, 200, 'a version is not required');
 });
 
-t.test('If-Match is held to: the tag, one of several, or any', async (t) => {
+t.test('If-Match is enforced: one tag, one of several, or any', async (t) => {
   const { path } = await make();
   let version = 1;
   for (const tags of ['"9", "%"', '*', '"%"', 'W/"%"']) {
@@ -130,7 +130,7 @@ t.test('If-Match is held to: the tag, one of several, or any', async (t) => {
   t.equal((await admin.delete(path, { 'if-match': '"5"' })).status, 204);
 });
 
-t.test('of two who edit what both have read, exactly one wins; nothing is retried', async (t) => {
+t.test('of two concurrent edits of one version exactly one succeeds, and nothing is retried', async (t) => {
   for (const named of [{}, { version: 1 }]) {
     const { task, path } = await make();
     const { blocked, answers } = await race(task.id, 2, null, () => [
@@ -147,7 +147,7 @@ t.test('of two who edit what both have read, exactly one wins; nothing is retrie
   }
 });
 
-t.test('of two who take the same task, exactly one has it', async (t) => {
+t.test('of two callers who take the same task, exactly one gets it', async (t) => {
   const { task, path } = await make();
   const { blocked, answers } = await race(task.id, 2, null, () => [
     member.patch(path, { state: 'Assigned' }),
@@ -160,7 +160,7 @@ t.test('of two who take the same task, exactly one has it', async (t) => {
   t.match(answers[1 - winner]?.body, { code: 'task_version_conflict', currentVersion: 2 });
 });
 
-t.test('whoever edits a task that is deleted meanwhile learns that it is gone', async (t) => {
+t.test('an edit of a task that is deleted meanwhile is a 404', async (t) => {
   const { task, path } = await make();
   const { answers } = await race(task.id, 1, 'delete from app.tasks where id = $1', () => [
     member.patch(path, { title: 'Mine' }),
@@ -168,14 +168,14 @@ t.test('whoever edits a task that is deleted meanwhile learns that it is gone', 
   t.match(answers, [{ status: 404, body: { code: 'task_not_found' } }]);
 });
 
-t.test('of two who delete a task, one has deleted it and the other finds it gone', async (t) => {
+t.test('of two concurrent deletions one succeeds and the other is a 404', async (t) => {
   const { task, path } = await make();
   const { blocked, answers } = await race(task.id, 2, null, () => [admin.delete(path), admin.delete(path)]);
   t.equal(blocked, 2);
   t.strictSame(statuses(answers), [204, 404]);
 });
 
-t.test('of many edits at once no two make the same version, and none is lost', async (t) => {
+t.test('of many concurrent edits no two make the same version, and none is lost', async (t) => {
   const { path } = await make();
   const titles = Array.from({ length: 30 }, (_, index) => `Edit ${index}`);
   const answers = await Promise.all(titles.map((title) => member.patch(path, { title })));

@@ -16,7 +16,7 @@ const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 const taskIn = (state: State) => bring(state, manager, assigneeId);
 const sorted = (states: string[]) => states.toSorted();
 
-t.test('a step is taken by whoever may take it, one at a time', async (t) => {
+t.test('each step can be taken by the callers who have the right to it', async (t) => {
   for (const { from, to, step } of pairs('member', 'holder')) {
     for (const caller of CALLERS.filter((name) => allowedTo(name, from).includes(to))) {
       const says = `${caller}: ${from} to ${to} (${step})`;
@@ -25,7 +25,7 @@ t.test('a step is taken by whoever may take it, one at a time', async (t) => {
       t.equal(status, 200, says);
       t.equal(body.state, to, says);
       t.equal(body.version, task.version + 1, says);
-      // The first step takes the task, the step back to Open clears its assignee, every other keeps them.
+      // The first step takes the task, the step back to Open clears its assignee, every other step keeps the assignee.
       const taker = from === 'Open' ? await people[caller].memberId() : assigneeId;
       t.equal(body.assigneeId, to === 'Open' ? null : taker, says);
       t.strictSame((await people[caller].get(path)).body, body, says);
@@ -33,7 +33,7 @@ t.test('a step is taken by whoever may take it, one at a time', async (t) => {
   }
 });
 
-t.test('a step back is the assignee’s or a Manager’s: 403 for another Member', async (t) => {
+t.test('only the assignee or a Manager takes a step back: 403 for another Member', async (t) => {
   for (const { from, to } of pairs('holder')) {
     const { task, path } = await taskIn(from);
     const answer = await other.patch(path, { state: to });
@@ -43,7 +43,7 @@ t.test('a step back is the assignee’s or a Manager’s: 403 for another Member
   }
 });
 
-t.test('a step that the workflow does not have is nobody’s, and the refusal says which are', async (t) => {
+t.test('a step outside the workflow is refused for all, and the error names the allowed steps', async (t) => {
   for (const { from, to } of pairs('nobody')) {
     const { task, path } = await taskIn(from);
     for (const caller of CALLERS) {
@@ -58,29 +58,26 @@ t.test('a step that the workflow does not have is nobody’s, and the refusal sa
   }
 });
 
-t.test(
-  'setting the state that already holds changes nothing, unless somebody else has taken the task',
-  async (t) => {
-    for (const { from } of pairs('same')) {
-      const { task, path } = await taskIn(from);
-      for (const caller of CALLERS) {
-        const { status, headers, body } = await people[caller].patch(path, { state: from });
-        const says = `${caller}: ${from}`;
-        if (from === 'Assigned' && caller !== 'the assignee') {
-          t.equal(status, 409, says);
-          t.equal(body.code, 'task_already_assigned', says);
-        } else {
-          t.equal(status, 200, says);
-          t.equal(headers.etag, `"${task.version}"`, says);
-          t.strictSame({ ...body, allowedTransitions: task.allowedTransitions }, task, says);
-        }
+t.test('setting the current state changes nothing, unless another member has taken the task', async (t) => {
+  for (const { from } of pairs('same')) {
+    const { task, path } = await taskIn(from);
+    for (const caller of CALLERS) {
+      const { status, headers, body } = await people[caller].patch(path, { state: from });
+      const says = `${caller}: ${from}`;
+      if (from === 'Assigned' && caller !== 'the assignee') {
+        t.equal(status, 409, says);
+        t.equal(body.code, 'task_already_assigned', says);
+      } else {
+        t.equal(status, 200, says);
+        t.equal(headers.etag, `"${task.version}"`, says);
+        t.strictSame({ ...body, allowedTransitions: task.allowedTransitions }, task, says);
       }
-      t.strictSame((await manager.get(path)).body, task);
     }
-  },
-);
+    t.strictSame((await manager.get(path)).body, task);
+  }
+});
 
-t.test('“I take it” comes too late for a task that is somebody else’s, whatever else it edits', async (t) => {
+t.test('taking a task that another member has is refused, also together with other edits', async (t) => {
   const { task, path } = await taskIn('Assigned');
   for (const body of [{ title: 'Mine' }, { version: 1 }, { title: task.title }]) {
     const answer = await other.patch(path, { state: 'Assigned', ...body });
@@ -89,7 +86,7 @@ t.test('“I take it” comes too late for a task that is somebody else’s, wha
   t.strictSame((await manager.get(path)).body, task);
 });
 
-t.test('every answer names the states that this caller may set now', async (t) => {
+t.test('every answer has the states that this caller may set now', async (t) => {
   for (const state of STATES) {
     const { path } = await taskIn(state);
     for (const caller of CALLERS) {
@@ -99,21 +96,21 @@ t.test('every answer names the states that this caller may set now', async (t) =
       t.strictSame(sorted(edited.body.allowedTransitions), allowedTo(caller, state));
     }
   }
-  // The one who takes a task holds it; the one who gives it back does not.
+  // The caller who takes a task is its assignee; the caller who gives it back is not.
   const { path } = await taskIn('Open');
   const taken = await other.patch(path, { state: 'Assigned' });
   t.strictSame(sorted(taken.body.allowedTransitions), ['InProgress', 'Open']);
   t.strictSame((await other.patch(path, { state: 'Open' })).body.allowedTransitions, ['Assigned']);
 });
 
-t.test('a task is completed in Done and never before', async (t) => {
+t.test('a task has completedAt in Done and never before', async (t) => {
   for (const state of STATES) {
     const { task } = await taskIn(state);
     t.match(task.completedAt, state === 'Done' ? UTC : null, state);
   }
 });
 
-t.test('every Member edits the other fields in every state', async (t) => {
+t.test('every Member can edit the other fields in every state', async (t) => {
   for (const state of STATES) {
     const { task, path } = await taskIn(state);
     const fields = { title: 'Rake', description: 'Slowly.', dueAt: null };
@@ -133,7 +130,7 @@ t.test('a step and other fields are written together or not at all', async (t) =
   t.match(body, { title: 'Rake', state: 'InProgress', version: task.version + 1 });
 });
 
-t.test('of several refusals the first in the order of the checks is given', async (t) => {
+t.test('of several errors the first in the order of the checks is returned', async (t) => {
   const { path } = await taskIn('Assigned');
   const stale = { 'if-match': '"9"' };
   const [invalid, foreign, transition] = [{ state: 'Done' }, { assigneeId: missing }, { state: 'Open' }];

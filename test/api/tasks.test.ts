@@ -6,7 +6,7 @@ const service = await startService(t);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const empty = await service.db.makeClub('empty');
-// The Admin belongs to both clubs: what hides a task is the club of the request, not who asks.
+// The Admin belongs to both clubs: the club of the request hides a task, not the caller.
 const both = { [north]: 'Admin', [south]: 'Admin' };
 const admin = service.as('ada', 'Admin', north, { clubs: both });
 const manager = service.as('mona', 'Manager', north);
@@ -26,7 +26,7 @@ const make = async (fields: Record<string, unknown> = {}) => {
 
 const idsOf = ({ body }: Answer): string[] => body.map(({ id }: { id: string }) => id);
 
-t.test('a Manager creates a task and gets it with its place and its version', async (t) => {
+t.test('a Manager creates a task and gets it with its Location and its version', async (t) => {
   const answer = await manager.post('/api/tasks', { title: '  Mow the lawn ' });
   t.equal(answer.status, 201);
   t.equal(answer.headers.location, `/api/tasks/${answer.body.id}`);
@@ -50,7 +50,7 @@ t.test('a Manager creates a task and gets it with its place and its version', as
   });
 });
 
-t.test('a task that names an assignee is born Assigned to them, otherwise it is born Open', async (t) => {
+t.test('a new task with an assignee is Assigned, otherwise Open', async (t) => {
   const assigneeId = await member.memberId();
   const { task } = await make({ assigneeId: assigneeId.toUpperCase(), description: 'Twice.\n\tAt least.' });
   t.match(task, { state: 'Assigned', assigneeId, assigneeName: 'max', version: 1 });
@@ -59,7 +59,7 @@ t.test('a task that names an assignee is born Assigned to them, otherwise it is 
   t.match(open.task, { state: 'Open', assigneeId: null, description: null, dueAt: null });
 });
 
-t.test('a Member reads a task as it was written, alone and in the list', async (t) => {
+t.test('a Member reads a task as it was written, by its id and in the list', async (t) => {
   const fields = {
     assigneeId: await member.memberId(),
     dueAt: '2026-05-01T18:00:00Z',
@@ -80,7 +80,7 @@ t.test('a Member reads a task as it was written, alone and in the list', async (
   );
 });
 
-t.test('the list holds the tasks of this club, the newest first, up to a hundred', async (t) => {
+t.test('the list has the tasks of this club, the newest first, up to a hundred', async (t) => {
   const theirs = (await southern.post('/api/tasks', { title: 'Theirs' })).body;
   const ours = [(await make()).task.id, (await make()).task.id, (await make()).task.id];
   const ids = idsOf(await member.get('/api/tasks'));
@@ -97,7 +97,7 @@ t.test('the list holds the tasks of this club, the newest first, up to a hundred
   t.equal(idsOf(await crowded.get('/api/tasks')).length, 100);
 });
 
-t.test('an Admin deletes a task once; then it is gone', async (t) => {
+t.test('an Admin deletes a task; a second deletion is a 404', async (t) => {
   const { task, path } = await make({ assigneeId: await member.memberId() });
   const answer = await admin.delete(path);
   t.equal(answer.status, 204);
@@ -109,7 +109,7 @@ t.test('an Admin deletes a task once; then it is gone', async (t) => {
   t.notOk(idsOf(await member.get('/api/tasks')).includes(task.id));
 });
 
-t.test('reading and editing need a Member, creating a Manager, deleting an Admin', async (t) => {
+t.test('reading and editing need the role Member, creating Manager, deleting Admin', async (t) => {
   const { path } = await make();
   const body = { title: 'Not mine' };
   const refused = [
@@ -121,7 +121,7 @@ t.test('reading and editing need a Member, creating a Manager, deleting an Admin
     ['Viewer', 'Admin', await viewer.delete(path)],
     ['Member', 'Admin', await member.delete(path)],
     ['Manager', 'Admin', await manager.delete(path)],
-    // The role comes before the body and before the question whether there is such a task.
+    // The role is checked before the body and before the lookup of the task.
     ['Viewer', 'Member', await viewer.patch(`/api/tasks/${missing}`, { nonsense: true })],
     ['Member', 'Manager', await member.post('/api/tasks', { nonsense: true })],
   ] as const;
@@ -134,7 +134,7 @@ t.test('reading and editing need a Member, creating a Manager, deleting an Admin
   t.equal((await admin.post('/api/tasks', body)).status, 201);
 });
 
-t.test('a task of another club and a task that never was answer alike, and nothing happens', async (t) => {
+t.test('a task of another club is answered like a missing one, and nothing changes', async (t) => {
   const theirs = (await southern.post('/api/tasks', { title: 'Theirs' })).body;
   const calls: [string, (path: string) => Promise<Answer>][] = [
     ['GET', (path) => admin.get(path)],
@@ -156,7 +156,7 @@ t.test('a task of another club and a task that never was answer alike, and nothi
   t.strictSame((await southern.get(`/api/tasks/${theirs.id}`)).body, theirs);
 });
 
-t.test('HEAD answers like GET without the body; a method that a path lacks is refused', async (t) => {
+t.test('HEAD is GET without the body; a method that a path does not have is a 405', async (t) => {
   const { task, path } = await make();
   const headers = {
     authorization: `Bearer ${await service.token({ sub: 'max', name: 'max', clubs: { [north]: 'Member' } })}`,

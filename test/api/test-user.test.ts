@@ -10,7 +10,7 @@ const southerner = await service.as('sue', 'Member', south).memberId();
 const stranger = '99999999-9999-4999-8999-999999999999';
 const acting = (as: string) => ({ 'x-test-userid': as });
 
-t.test('X-Test-UserId makes the caller act as a member of the club', async (t) => {
+t.test('with X-Test-UserId the caller acts as that member of the club', async (t) => {
   const anna = service.as('anna', 'Manager', north);
   for (const value of [ben, ben.toUpperCase()]) {
     const myself = await anna.get('/api/members/me', acting(value));
@@ -25,10 +25,10 @@ t.test('X-Test-UserId makes the caller act as a member of the club', async (t) =
   const signup = await anna.post(`/api/shifts/${shift.body.id}/signup`, undefined, acting(ben));
   t.match(signup, { status: 201, body: { memberId: ben } });
   const own = await anna.get(`/api/shifts/${shift.body.id}`);
-  t.equal(own.body.isSignedUp, false, 'the next request is the caller’s own again');
+  t.equal(own.body.isSignedUp, false, 'the next request is for the caller again');
 });
 
-t.test('the token still gives the role, and is still needed', async (t) => {
+t.test('the token is still needed, and still gives the role', async (t) => {
   const refused = await service.as('viewer', 'Viewer', north).get('/api/tasks', acting(ben));
   t.match(refused, { status: 403, body: { code: 'insufficient_role', yourRole: 'Viewer' } });
   const allowed = await service.as('admin', 'Admin', north).post('/api/tasks', { title: 'Mow' }, acting(ben));
@@ -39,7 +39,7 @@ t.test('the token still gives the role, and is still needed', async (t) => {
   t.match(anonymous, { status: 401, body: { code: 'unauthenticated' } });
 });
 
-t.test('a caller who acts as somebody else becomes no member, and changes none', async (t) => {
+t.test('a caller who acts as another member does not become a member, and changes none', async (t) => {
   const before = await service.db.look('select * from app.members order by id');
   const guest = service.as('guest', 'Admin', north, { name: 'Guest', email: 'guest@example.org' });
   t.equal((await guest.get('/api/members/me', acting(ben))).status, 200);
@@ -47,7 +47,7 @@ t.test('a caller who acts as somebody else becomes no member, and changes none',
   t.same(await service.db.look('select * from app.members order by id'), before);
 });
 
-t.test('a value that is no UUID is a 400', async (t) => {
+t.test('a value that is not a UUID is a 400', async (t) => {
   const anna = service.as('anna', 'Manager', north);
   for (const value of ['', 'ben', `{${ben}}`, `${ben},${ben}`, ben.slice(1), `urn:uuid:${ben}`]) {
     const answer = await anna.get('/api/members/me', acting(value));
@@ -55,7 +55,7 @@ t.test('a value that is no UUID is a 400', async (t) => {
   }
 });
 
-t.test('a member of another club and nobody are one 403', async (t) => {
+t.test('a member of another club and an unknown id are the same 403', async (t) => {
   const anna = service.as('anna', 'Manager', north);
   for (const value of [southerner, stranger, north]) {
     for (const answer of [
@@ -67,7 +67,7 @@ t.test('a member of another club and nobody are one 403', async (t) => {
   }
 });
 
-t.test('the header is looked at after the role and before the message', async (t) => {
+t.test('the header is checked after the role and before the message', async (t) => {
   const viewer = service.as('viewer', 'Viewer', north);
   const anna = service.as('anna', 'Manager', north);
   const code = async (answer: ReturnType<typeof anna.post>) => (await answer).body.code;
@@ -76,7 +76,7 @@ t.test('the header is looked at after the role and before the message', async (t
   t.equal(await code(anna.post('/api/tasks', {}, acting(ben))), 'validation_failed');
 });
 
-t.test('switched off, the header is ignored, whatever it holds', async (t) => {
+t.test('when disabled, the header is ignored, with any value', async (t) => {
   const plain = await startService(t);
   const club = await plain.db.makeClub('north');
   const other = await plain.as('ben', 'Member', club).memberId();
@@ -87,7 +87,7 @@ t.test('switched off, the header is ignored, whatever it holds', async (t) => {
   }
 });
 
-t.test('it is off unless it is switched on, and production refuses to start with it', async (t) => {
+t.test('the header is disabled by default, and production refuses to start with it', async (t) => {
   const environment = { DATABASE_URL: 'postgres://localhost/club', AUTH_ISSUER: 'https://id.example.org' };
   const read = (more: NodeJS.ProcessEnv) => readServerConfig({}, { ...environment, ...more });
   t.equal(read({}).testUserHeader, false);
