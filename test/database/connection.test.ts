@@ -22,7 +22,7 @@ const pidOf = async (connection: Connection): Promise<number> =>
   (await connection.query<{ pid: number }>(PID))[0]?.pid as number;
 const isAlive = async (pid: number) =>
   (await db.look('select from pg_stat_activity where pid = $1', [pid])).length > 0;
-/** How a statement ends, and after how many milliseconds. */
+/** The result of a statement, and its duration in milliseconds. */
 async function endOf(statement: Promise<unknown>): Promise<{ end: unknown; ms: number }> {
   const start = performance.now();
   const end = await statement.then(
@@ -32,53 +32,50 @@ async function endOf(statement: Promise<unknown>): Promise<{ end: unknown; ms: n
   return { end, ms: performance.now() - start };
 }
 
-t.test(
-  'a connection has one socket for life: once it is lost it fails every statement, and never reconnects',
-  async (t) => {
-    const losses = {
-      'a kill of its backend': async (pid: number) => db.look('select pg_terminate_backend($1)', [pid]),
-      'a cut': async (_: number, cut: () => void) => cut(),
-    };
-    for (const [name, lose] of Object.entries(losses)) {
-      const proxy = await startProxy(t, db.url);
-      let destroyed = 0;
-      const connection = open(t, { url: proxy.url }, () => {
-        destroyed += 1;
-      });
-      await connection.ready;
-      const pid = await pidOf(connection);
-      const inFlight = [
-        endOf(connection.query(SLEEP)),
-        endOf(connection.query(PID)),
-        endOf(connection.query(SLEEP)),
-      ];
-      await sleep(100);
-      await lose(pid, proxy.cut);
-      for (const { end, ms } of await Promise.all(inFlight)) {
-        t.type(end, ConnectionLost, name);
-        t.ok(ms < 2_000, `${name}: ${ms} ms`);
-      }
-      t.ok(connection.isDestroyed);
-      t.equal(destroyed, 1);
-      for (const statement of [PID, sql`begin`, sql`rollback`]) {
-        const { end, ms } = await endOf(connection.query(statement));
-        t.type(end, ConnectionLost, 'a later statement');
-        t.ok(ms < 50, `refused in ${ms} ms`);
-      }
-      await sleep(300);
-      t.equal(proxy.accepted, 1, `${name}: it was accepted once`);
-      t.notOk(
-        await until(
-          () => isAlive(pid),
-          (alive) => !alive,
-        ),
-        'its backend is gone',
-      );
+t.test('a connection has one socket: once lost, it fails every statement and never reconnects', async (t) => {
+  const losses = {
+    'a kill of its backend': async (pid: number) => db.look('select pg_terminate_backend($1)', [pid]),
+    'a cut': async (_: number, cut: () => void) => cut(),
+  };
+  for (const [name, lose] of Object.entries(losses)) {
+    const proxy = await startProxy(t, db.url);
+    let destroyed = 0;
+    const connection = open(t, { url: proxy.url }, () => {
+      destroyed += 1;
+    });
+    await connection.ready;
+    const pid = await pidOf(connection);
+    const inFlight = [
+      endOf(connection.query(SLEEP)),
+      endOf(connection.query(PID)),
+      endOf(connection.query(SLEEP)),
+    ];
+    await sleep(100);
+    await lose(pid, proxy.cut);
+    for (const { end, ms } of await Promise.all(inFlight)) {
+      t.type(end, ConnectionLost, name);
+      t.ok(ms < 2_000, `${name}: ${ms} ms`);
     }
-  },
-);
+    t.ok(connection.isDestroyed);
+    t.equal(destroyed, 1);
+    for (const statement of [PID, sql`begin`, sql`rollback`]) {
+      const { end, ms } = await endOf(connection.query(statement));
+      t.type(end, ConnectionLost, 'a later statement');
+      t.ok(ms < 50, `refused in ${ms} ms`);
+    }
+    await sleep(300);
+    t.equal(proxy.accepted, 1, `${name}: it was accepted once`);
+    t.notOk(
+      await until(
+        () => isAlive(pid),
+        (alive) => !alive,
+      ),
+      'its backend is gone',
+    );
+  }
+});
 
-t.test('a connection that is lost while it is idle is known to be lost', async (t) => {
+t.test('the loss of an idle connection is noticed', async (t) => {
   const proxy = await startProxy(t, db.url);
   let destroyed = 0;
   const connection = open(t, { url: proxy.url }, () => {
@@ -94,7 +91,7 @@ t.test('a connection that is lost while it is idle is known to be lost', async (
 });
 
 t.test(
-  'destroying fails what is in flight at once, whatever the network does, and is repeatable',
+  'destroying a connection fails its statements at once, also on a frozen network, and can be repeated',
   async (t) => {
     const proxy = await startProxy(t, db.url);
     let destroyed = 0;
@@ -135,7 +132,7 @@ t.test('a backend whose connection is destroyed ends, also in the middle of a st
   );
 });
 
-t.test('an error of one statement costs nothing: those beside it and behind it are answered', async (t) => {
+t.test('an error of one statement does not affect the other statements in the pipeline', async (t) => {
   const connection = open(t);
   await connection.ready;
   const pid = await pidOf(connection);
@@ -157,7 +154,7 @@ t.test('an error of one statement costs nothing: those beside it and behind it a
   t.notOk(connection.isDestroyed);
 });
 
-t.test('closing ends the session politely, and refuses what comes later', async (t) => {
+t.test('closing ends the session with Terminate, and refuses later statements', async (t) => {
   const proxy = await startProxy(t, db.url);
   let destroyed = 0;
   const connection = open(t, { url: proxy.url }, () => {
@@ -170,11 +167,11 @@ t.test('closing ends the session politely, and refuses what comes later', async 
     'Terminate was sent',
   );
   t.type((await endOf(connection.query(PID))).end, ConnectionLost);
-  t.equal(destroyed, 0, 'it was closed, not lost');
+  t.equal(destroyed, 0, 'it is closed, not lost');
   await connection.close();
 });
 
-t.test('closing answers or refuses every statement in flight, and leaves none of them waiting', async (t) => {
+t.test('closing resolves or rejects every statement in flight', async (t) => {
   for (const delay of [0, 1, 5]) {
     const connection = open(t);
     await connection.ready;
@@ -190,7 +187,7 @@ t.test('closing answers or refuses every statement in flight, and leaves none of
   }
 });
 
-t.test('a connection is open and checked within two seconds, or destroyed with the reason', async (t) => {
+t.test('a connection is opened and checked within two seconds, or destroyed with a reason', async (t) => {
   const proxy = await startProxy(t, db.url);
   const moments = {
     'when it is accepted': () => {
@@ -216,7 +213,7 @@ t.test('a connection is open and checked within two seconds, or destroyed with t
 });
 
 t.test(
-  'a warning that contradicts the transaction destroys the connection; other notices do not',
+  'a warning that contradicts the transaction state destroys the connection; other notices do not',
   async (t) => {
     const notices: [name: string, statements: Statement[], isDestroyed: boolean][] = [
       ['25001: BEGIN in a transaction', [sql`begin`, sql`begin`], true],
@@ -237,45 +234,45 @@ t.test(
   },
 );
 
-t.test('a ROLLBACK after a failed COMMIT may find no transaction; the next one may not', async (t) => {
-  const connection = open(t);
-  await connection.ready;
-  t.equal((await connection.rollbackAfterFailedCommit(sql`rollback`)).command, 'ROLLBACK');
-  t.notOk(connection.isDestroyed);
-  await connection.query(sql`rollback`).catch(() => {});
-  t.ok(connection.isDestroyed);
-});
-
 t.test(
-  'a connection that the driver can read no more is destroyed, and nothing of it ends the process',
+  'a ROLLBACK after a failed COMMIT may be outside of a transaction; the next one may not',
   async (t) => {
-    const proxy = await startProxy(t, db.url);
-    for (const bytes of [
-      message('D', '\x7f\x7f'),
-      message('2', ''),
-      Buffer.from('\xff\xff\xff\xff\xff', 'latin1'),
-    ]) {
-      const connection = open(t, { url: proxy.url });
-      await connection.ready;
-      await connection.query(PID);
-      proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes } : 'pass');
-      const end = await Promise.race([
-        endOf(connection.query(PID)),
-        sleep(1_000, { end: 'nothing' }, { ref: false }),
-      ]);
-      proxy.judge = () => 'pass';
-      t.ok(
-        end.end === 'answered' || end.end === 'nothing' || end.end instanceof ConnectionLost,
-        String(end.end),
-      );
-    }
+    const connection = open(t);
+    await connection.ready;
+    t.equal((await connection.rollbackAfterFailedCommit(sql`rollback`)).command, 'ROLLBACK');
+    t.notOk(connection.isDestroyed);
+    await connection.query(sql`rollback`).catch(() => {});
+    t.ok(connection.isDestroyed);
   },
 );
+
+t.test('a connection with unreadable data is destroyed, and the process continues', async (t) => {
+  const proxy = await startProxy(t, db.url);
+  for (const bytes of [
+    message('D', '\x7f\x7f'),
+    message('2', ''),
+    Buffer.from('\xff\xff\xff\xff\xff', 'latin1'),
+  ]) {
+    const connection = open(t, { url: proxy.url });
+    await connection.ready;
+    await connection.query(PID);
+    proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes } : 'pass');
+    const end = await Promise.race([
+      endOf(connection.query(PID)),
+      sleep(1_000, { end: 'nothing' }, { ref: false }),
+    ]);
+    proxy.judge = () => 'pass';
+    t.ok(
+      end.end === 'answered' || end.end === 'nothing' || end.end instanceof ConnectionLost,
+      String(end.end),
+    );
+  }
+});
 
 // Values.
 
 t.test(
-  'values are read by their types: texts, nothing, null, numbers, truth, JSON, lists of words',
+  'values are parsed by their types: text, empty text, null, numbers, booleans, JSON, text arrays',
   async (t) => {
     const connection = open(t);
     await connection.ready;
@@ -318,7 +315,7 @@ t.test(
   },
 );
 
-t.test('instants keep their microseconds, there and back, and infinity stays', async (t) => {
+t.test('timestamps keep their microseconds in both directions, and infinity is kept', async (t) => {
   const [{ name } = { name: '' }] = await db.look<{ name: string }>('select current_database() as name');
   await db.look(`alter database ${name} set datestyle = 'German'`);
   await db.look(`alter database ${name} set timezone = 'Europe/Berlin'`);
@@ -338,7 +335,7 @@ t.test('instants keep their microseconds, there and back, and infinity stays', a
   }
 });
 
-t.test('parameters arrive as what they are, whatever type they are for', async (t) => {
+t.test('parameters are stored unchanged, for every parameter type', async (t) => {
   const connection = open(t);
   await connection.ready;
   const odd = `'; drop table app.tasks; -- "\\ $1 ${'é🚣'.repeat(2_000)}`;
@@ -366,7 +363,7 @@ t.test('parameters arrive as what they are, whatever type they are for', async (
   }
 });
 
-t.test('rows are whole wherever the network cuts an answer', async (t) => {
+t.test('rows are complete wherever the network splits an answer', async (t) => {
   const connection = open(t);
   await connection.ready;
   const rows = await connection.query<{ number: number; text: string | null }>(sql`
@@ -379,7 +376,7 @@ t.test('rows are whole wherever the network cuts an answer', async (t) => {
   t.same(wrong, []);
 });
 
-t.test('a statement is prepared once for each connection, and not at all where that is off', async (t) => {
+t.test('a statement is parsed once per connection, or each time without prepared statements', async (t) => {
   for (const [prepare, parses] of [
     [true, 1],
     [false, 3],

@@ -10,12 +10,12 @@ const db = await makeDatabase(t);
 const anna = callerOf(await db.makeClub('north'));
 const bert = callerOf(await db.makeClub('south'), 'Admin', 'bert');
 
-/** Keeps the one connection of a database for so long. */
+/** Holds the only connection of a database for this time. */
 async function hold(database: Database, ms: number): Promise<void> {
   await writeInTenant(database, bert, 'hold', () => sleep(ms));
 }
 
-t.test('the wait in the queue is no part of the time that a read or a transaction may take', async (t) => {
+t.test('the time in the queue does not count for the deadline of a read or a transaction', async (t) => {
   const WAIT_MS = 4_500;
   for (const [name, work] of Object.entries({
     read: (at: Database) =>
@@ -40,7 +40,7 @@ t.test('the wait in the queue is no part of the time that a read or a transactio
   }
 });
 
-t.test('one connection is enough for everything, with reads that share it and without', async (t) => {
+t.test('one connection is enough for all operations, with shared reads and without', async (t) => {
   const titles = sql`select title from app.tasks`;
   for (const [prepare, readsPerConnection] of [
     [true, 1],
@@ -79,7 +79,7 @@ t.test('one connection is enough for everything, with reads that share it and wi
   }
 });
 
-t.test('closing lets the work in progress finish, and refuses new work', async (t) => {
+t.test('closing waits for running work, and refuses new work', async (t) => {
   const database = new Database({ url: db.url, size: 2, prepare: true, readsPerConnection: 8 });
   const slow = sql`select pg_sleep(0.5) is null as slept`;
   await readInTenant(database, anna, 'read', 'shared', sql`select`);

@@ -17,7 +17,7 @@ const club = await db.makeClub('north');
 const isTag = (text: string) => (message: Message) =>
   message.from === 'server' && message.type === 'C' && message.text.startsWith(text);
 
-/** A database of one connection behind a proxy of its own. */
+/** A database with one connection, through its own proxy. */
 async function makeRoute(t: Test): Promise<{ proxy: TestProxy; database: Database }> {
   const proxy = await startProxy(t, db.url);
   const database = new Database({ url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 });
@@ -27,7 +27,7 @@ async function makeRoute(t: Test): Promise<{ proxy: TestProxy; database: Databas
 
 type Outcome = 'committed' | Unavailable['committed'] | { unexpected: unknown };
 
-/** Writes a task, and answers with what the caller learns about it: committed, no or unknown. */
+/** Writes a task; returns the result for the caller: committed, no or unknown. */
 function write(
   database: Database,
   title: string,
@@ -49,12 +49,12 @@ async function isThere(title: string): Promise<boolean> {
   return row?.count === 1;
 }
 
-// The member is made before any fault, so that each write is one transaction.
+// The member is created before any fault, so that each write is one transaction.
 const healthy = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
 await write(healthy, 'warm');
 await healthy.close();
 
-// What only a deadline ends runs beside the other tests.
+// Cases that end at a deadline run concurrently with the other tests.
 const freezes = {
   'while the connection is being opened': [(message: Message) => message.type === 'R', 'no'],
   'before the login has been checked': [(message: Message) => message.type === 'P', 'no'],
@@ -71,7 +71,7 @@ const frozen = Object.entries(freezes).map(async ([when, [isMoment, expected]]) 
 });
 
 t.test(
-  'a write that is cut at any message, in either direction, is reported as what it is, and the next one succeeds',
+  'a write that is cut at any message, in either direction, gets the right result, and the next one succeeds',
   async (t) => {
     const counted = await makeRoute(t);
     t.equal(await write(counted.database, 'counted'), 'committed');
@@ -92,9 +92,9 @@ t.test(
         const outcome = await write(database, name);
         proxy.judge = () => 'pass';
         const log = proxy.log.splice(0);
-        // COMMIT may have been on its way when the connection was cut behind the last answer before it.
+        // COMMIT may already be sent when the connection is cut after the last answer before it.
         const maySend = isCommitting(log) || (verdict === 'cut after' && answers(log) === beforeCommit);
-        // A write that comes before the cut is noticed fails, and nothing of it is kept.
+        // A write before the cut is noticed fails, and commits nothing.
         const recovered = await until(
           () => write(database, `recovered from ${name}`),
           (again) => again === 'committed',
@@ -111,30 +111,27 @@ t.test(
         await proxy.stop();
       }
     }
-    t.same([...unknown].sort(), [false, true], 'a COMMIT whose answer is lost may have happened or not');
+    t.same([...unknown].sort(), [false, true], 'a COMMIT whose answer is lost has an unknown outcome');
   },
 );
 
-t.test(
-  'a connection that is lost before COMMIT is sent keeps nothing, whatever the work does then',
-  async (t) => {
-    const { proxy, database } = await makeRoute(t);
-    const lingering = await write(database, 'lingering', async () => {
-      proxy.cut();
-      await sleep(100);
-    });
-    t.equal(lingering, 'no');
-    const querying = await write(database, 'querying', async (tx) => {
-      proxy.cut();
-      await tx.query(sql`select 1`).catch(() => {});
-    });
-    t.equal(querying, 'no');
-    t.notOk((await isThere('lingering')) || (await isThere('querying')));
-    t.equal(await write(database, 'afterwards'), 'committed');
-  },
-);
+t.test('a connection that is lost before COMMIT commits nothing, also if the work continues', async (t) => {
+  const { proxy, database } = await makeRoute(t);
+  const lingering = await write(database, 'lingering', async () => {
+    proxy.cut();
+    await sleep(100);
+  });
+  t.equal(lingering, 'no');
+  const querying = await write(database, 'querying', async (tx) => {
+    proxy.cut();
+    await tx.query(sql`select 1`).catch(() => {});
+  });
+  t.equal(querying, 'no');
+  t.notOk((await isThere('lingering')) || (await isThere('querying')));
+  t.equal(await write(database, 'afterwards'), 'committed');
+});
 
-t.test('a message that the driver cannot read costs the connection, and not the process', async (t) => {
+t.test('a message that the driver cannot read ends the connection, and not the process', async (t) => {
   const { proxy, database } = await makeRoute(t);
   const GSS = '\0\0\0\x07';
   for (const bytes of [message('R', GSS), message('R', '\0\0\0\x63'), message('D', '\x7f\x7f')]) {
@@ -146,14 +143,14 @@ t.test('a message that the driver cannot read costs the connection, and not the 
   }
 });
 
-t.test('a slow network delays a write, and changes nothing else', async (t) => {
+t.test('a slow network only delays a write', async (t) => {
   const { proxy, database } = await makeRoute(t);
   proxy.judge = () => ({ delayMs: 1 });
   t.equal(await write(database, 'slow'), 'committed');
 });
 
 t.test(
-  'a server that hangs up, says nothing or refuses connections is Unavailable, and is used again when it is back',
+  'a server that closes, ignores or refuses connections is Unavailable, and is used again when it is back',
   async (t) => {
     const { proxy, database } = await makeRoute(t);
     for (const greeting of ['hang up', 'say nothing'] as const) {
@@ -172,7 +169,7 @@ t.test(
   },
 );
 
-t.test('a connection that freezes is destroyed at a deadline, and replaced', async (t) => {
+t.test('a frozen connection is destroyed at a deadline, and replaced', async (t) => {
   for (const { when, expected, outcome, after, load } of await Promise.all(frozen)) {
     t.same({ outcome, after, load }, { outcome: expected, after: 'committed', load: AT_REST }, when);
   }

@@ -18,7 +18,7 @@ const TRANSACTIONS = 10;
 const ROWS = 100;
 const TEXT = 200;
 
-t.test('nothing of what a read or a transaction has read is kept', async (t) => {
+t.test('a finished read or transaction keeps no memory of its rows', async (t) => {
   const texts = sql`select repeat('x', ${TEXT}) || each as text from generate_series(1, ${ROWS}) as each`;
   const runs = {
     'an exclusive read': async () =>

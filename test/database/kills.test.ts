@@ -9,7 +9,7 @@ const service = await startService(t, {}, async ({ url }) => ({
   ...{ prepare: true, readsPerConnection: 8 },
 }));
 
-/** One club under load: what was acknowledged, and what was seen that is not its own. */
+/** One club under load: its acknowledged writes, and the foreign rows that it saw. */
 interface Club {
   slug: string;
   id: string;
@@ -32,14 +32,14 @@ const backends = async () =>
   ).map(({ pid }) => pid);
 
 t.test(
-  'backends that are terminated under two clubs at work show no foreign row and lose no acknowledged write',
+  'terminated backends under two active clubs cause no foreign row and lose no acknowledged write',
   async (t) => {
     const statuses = new Map<string, number>();
     const foreign: unknown[] = [];
     const broken: unknown[] = [];
     let kills = 0;
     const count = (kind: string) => statuses.get(kind) ?? 0;
-    // The kills go on until enough of everything was seen.
+    // Backends are killed until every kind of result has occurred often enough.
     const goesOn = () =>
       kills < 150 || count('write 503') < 1 || count('write 201') <= 50 || count('read 200') <= 50;
 
@@ -114,9 +114,9 @@ t.test(
       t.same(
         [...acknowledged].filter(([key, title]) => there.get(key) !== title),
         [],
-        'each acknowledged write is there',
+        'each acknowledged write is stored',
       );
-      t.equal(new Set(there.values()).size, there.size, 'and nothing was written twice');
+      t.equal(new Set(there.values()).size, there.size, 'and nothing is written twice');
       t.same(
         [...there.values()].filter((title) => !title.startsWith(slug)),
         [],

@@ -10,8 +10,8 @@ import { makeDatabase } from '../setup/database.js';
 import { prepared, readStatementOf } from '../setup/read-statement.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 
-// What PostgreSQL makes of the service's own statements, as the service's own role, in one club of a million tasks. Small
-// tables are read whole whatever indexes there are, so nothing smaller shows it.
+// The plans of the service's own statements, with the service's role, in one club with a million tasks. Small
+// tables are scanned sequentially with any indexes, so the test needs a large one.
 const TASKS = 1_000_000;
 const SHIFTS = 200_000;
 const MEMBERS = 20_000;
@@ -22,10 +22,10 @@ const club = await db.makeClub('north');
 const runtime = await connectAsRuntime(t, db);
 const caller = { clubId: club, subject: 'anna', role: 'Manager' as const };
 const anna = await runtime.join(caller);
-// As the service's sessions have it.
+// The setting of the service's sessions.
 await runtime.client.query('set plan_cache_mode = force_generic_plan');
 
-/** Fills a table; its indexes are made afterwards, which is much quicker. */
+/** Fills a table; its indexes are created afterwards, which is much faster. */
 async function fill(table: string, insert: string): Promise<void> {
   const indexes = await db.look<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
@@ -80,10 +80,10 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** What was done to answer a read of the service, in its one statement, by the plan that a session keeps for any values. */
+/** The plan nodes of a read of the service, from the generic plan of its one statement. */
 async function planOf(query: Query<unknown>): Promise<Plan[]> {
   const { text, literals } = prepared(await readStatementOf(callerOf(club, 'Manager', 'anna'), query));
-  // EXPLAIN of a statement with parameters plans it for their values, which a session of the service does not.
+  // EXPLAIN of a statement with parameters makes a plan for their values; a session of the service uses a generic plan.
   await runtime.client.query(`prepare list as ${text}`);
   const { rows } = await runtime.client.query(`explain (analyze, format json) execute list ${literals}`);
   await runtime.client.query('deallocate list');
@@ -98,10 +98,10 @@ const pageOf = (order: Order, descending: boolean, after?: Page['after']): Page 
   scope: '',
 });
 
-/** Rows that were looked at and thrown away, beside those of the page. */
+/** Rows that were read and discarded, besides the rows of the page. */
 const thrownAway = (nodes: Plan[]) =>
   nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0);
-/** What must not be there: a table or a club read whole, a sort, other processes, or an index passed over for the most part. */
+/** Nodes that must not occur: a scan of a whole table or club, a sort, parallel workers, or an index mostly filtered out. */
 const faultsOf = (nodes: Plan[], most = 100) => [
   ...nodes
     .filter((node) => /Seq Scan|Sort|Bitmap|Hash|Material|Gather/.test(node['Node Type']))
@@ -118,7 +118,7 @@ interface List {
   middle: Partial<Record<KeyKind, string>>;
 }
 
-// In the middle of what was filled in, so that there is a page behind it.
+// In the middle of the rows, so that another page follows.
 const twoDaysAgo = new Date(Date.now() - 48 * 3_600_000).toISOString();
 const LISTS: Record<string, List> = {
   tasks: { orders: taskOrders, list: listTasks, middle: { instant: twoDaysAgo, text: 'Task 5' } },
@@ -135,7 +135,7 @@ const LISTS: Record<string, List> = {
 };
 
 for (const [name, { orders, list, middle }] of Object.entries(LISTS)) {
-  t.test(`${name}: a page in any order, the first or a later one, is read from an index`, async (t) => {
+  t.test(`${name}: every page in every order is read from an index`, async (t) => {
     for (const [sort, order] of Object.entries(orders)) {
       for (const descending of [false, true]) {
         for (const after of [undefined, { key: middle[order.kind] as string, id: anna }]) {
@@ -151,7 +151,7 @@ for (const [name, { orders, list, middle }] of Object.entries(LISTS)) {
   });
 }
 
-t.test('tasks of a state or of somebody, in the usual order, are read from an index', async (t) => {
+t.test('tasks of a state or an assignee, in the default order, are read from an index', async (t) => {
   for (const filter of [
     { state: ['Review'] },
     { state: ['Open'] },
@@ -164,13 +164,13 @@ t.test('tasks of a state or of somebody, in the usual order, are read from an in
   }
 });
 
-t.test('a window of shifts is read from an index, wherever it lies', async (t) => {
+t.test('a time window of shifts at any position is read from an index', async (t) => {
   const hour = 3_600_000;
   const at = (hours: number) => new Date(Date.now() + hours * hour).toISOString();
   for (const start of [-SHIFTS / 2, 0, SHIFTS / 2 - 200]) {
     const window = { from: at(start), to: at(start + 168) };
     const nodes = await planOf(listShifts(window, pageOf(shiftOrders.startsAt, false)));
-    // A shift may last 31 days, so those that began within as many before the window are looked at.
+    // A shift lasts at most 31 days, so shifts that started up to 31 days before the window are read.
     t.same(faultsOf(nodes, 31 * 24), [], `from hour ${start}`);
   }
 });

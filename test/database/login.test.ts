@@ -16,7 +16,7 @@ import { urlOf } from '../../tools/test-cluster.js';
 import { freePort } from '../setup/free-port.js';
 import { startServer } from '../setup/server.js';
 
-// Roles belong to a whole server, and dangerous ones would be findings in the databases of other tests.
+// Roles are shared by the whole server, and dangerous ones would be findings in other tests' databases.
 const server = await startServer(t);
 const name = 'club';
 await createDatabase(server, name);
@@ -46,7 +46,7 @@ const openDatabase = (url: string, prepare = true) =>
   new Database({ url, size: 2, prepare, readsPerConnection: 8 });
 
 t.test(
-  'a login that the policies do not bind, or that may become one, is refused with its reason',
+  'a login that bypasses the policies, or can become a role that does, is refused with the reason',
   async (t) => {
     for (const [reason, url] of Object.entries(refused)) {
       for (const prepare of [true, false]) {
@@ -61,49 +61,46 @@ t.test(
   },
 );
 
-t.test('a dangerous login stays refused when it calls itself by a harmless role', async (t) => {
+t.test('a dangerous login is refused also when it sets a harmless role', async (t) => {
   const database = openDatabase(`${db.adminUrl}?role=club_api`);
   await t.rejects(isDeployed(database), { message: /is a superuser/ });
   await database.close();
 });
 
-t.test('the runtime login is admitted', async (t) => {
+t.test('the runtime login is accepted', async (t) => {
   const database = openDatabase(db.url);
   t.equal(await isDeployed(database), true);
   await database.close();
 });
 
-t.test(
-  'a session has the settings of its role and of its URL, and UTC and ISO whatever the URL says',
-  async (t) => {
-    const settings = sql`
+t.test('a session has the settings of its role and URL, but always UTC and ISO dates', async (t) => {
+  const settings = sql`
     select current_setting('plan_cache_mode') as "planCacheMode", current_setting('statement_timeout') as "statementTimeout",
       current_setting('work_mem') as "workMem", current_setting('TimeZone') as "timeZone",
       current_setting('DateStyle') as "dateStyle", current_setting('application_name') as "applicationName"`;
-    for (const [query, workMem, applicationName] of [
-      ['', '4MB', 'club-management-service'],
-      ['?options=-c%20work_mem%3D8MB&TimeZone=Asia/Tokyo&DateStyle=German', '8MB', 'club-management-service'],
-      ['?application_name=second', '4MB', 'second'],
-    ] as const) {
-      const database = openDatabase(`${db.url}${query}`);
-      t.match(await readOwn(database, 'readSettings', settings), [
-        {
-          ...{ planCacheMode: 'force_generic_plan', statementTimeout: '5s' },
-          ...{ workMem, timeZone: 'UTC', dateStyle: /^ISO/, applicationName },
-        },
-      ]);
-      await database.close();
-    }
-  },
-);
+  for (const [query, workMem, applicationName] of [
+    ['', '4MB', 'club-management-service'],
+    ['?options=-c%20work_mem%3D8MB&TimeZone=Asia/Tokyo&DateStyle=German', '8MB', 'club-management-service'],
+    ['?application_name=second', '4MB', 'second'],
+  ] as const) {
+    const database = openDatabase(`${db.url}${query}`);
+    t.match(await readOwn(database, 'readSettings', settings), [
+      {
+        ...{ planCacheMode: 'force_generic_plan', statementTimeout: '5s' },
+        ...{ workMem, timeZone: 'UTC', dateStyle: /^ISO/, applicationName },
+      },
+    ]);
+    await database.close();
+  }
+});
 
-// What the process says.
+// The output of the process.
 
 interface Service {
   process: ChildProcess;
-  /** Everything that it has written. */
+  /** All its output. */
   output: () => string;
-  /** Resolves when it has written something of this form, or has ended. */
+  /** Resolves when its output matches, or the process has ended. */
   until: (form: RegExp) => Promise<void>;
 }
 
@@ -135,7 +132,7 @@ function startProcess(url: string): Service {
   };
 }
 
-/** Starts the service and ends it when it listens; answers with its warnings until then. */
+/** Starts the service and stops it when it listens; returns its warnings. */
 async function warningsOf(url: string): Promise<{ msg: string; reason?: string }[]> {
   const service = startProcess(url);
   await service.until(/Server listening/);
@@ -148,7 +145,7 @@ async function warningsOf(url: string): Promise<{ msg: string; reason?: string }
     .filter(({ level }) => level === 'warn' || level === 40);
 }
 
-t.test('the service ends with 1 and one sentence when its login is dangerous', async (t) => {
+t.test('the service exits with 1 and one sentence when its login is dangerous', async (t) => {
   const ends = [db.adminUrl, refused['may become the owner of the tables']].map(async (url) => {
     const service = startProcess(url);
     const [code] = await once(service.process, 'close');
@@ -164,7 +161,7 @@ t.test('the service ends with 1 and one sentence when its login is dangerous', a
   }
 });
 
-t.test('a start says why the database cannot be used, and what to do about it', async (t) => {
+t.test('the log of a start says why the database cannot be used, and how to fix it', async (t) => {
   const port = await freePort();
   const of = (url: string, change: (url: URL) => void) => {
     const changed = new URL(url);
@@ -225,7 +222,7 @@ t.test('a start says why the database cannot be used, and what to do about it', 
   }
 });
 
-t.test('the reason of a host name with several addresses names each of them', async (t) => {
+t.test('a failed host name with several addresses is reported with each of them', async (t) => {
   const port = await freePort();
   const addresses = [
     { address: '127.0.0.1', family: 4 },
@@ -244,23 +241,20 @@ t.test('the reason of a host name with several addresses names each of them', as
   );
 });
 
-t.test(
-  'a start without the setting plan_cache_mode of roles.sql warns of it; one with it warns of nothing',
-  async (t) => {
-    t.same(await warningsOf(db.url), []);
-    const user = 'unset';
-    const url = await login(user, 'in role club_api');
-    t.match(await warningsOf(url), [
-      {
-        login: user,
-        planCacheMode: 'auto',
-        msg: /plan_cache_mode = force_generic_plan.*run sql\/roles\.sql/,
-      },
-    ]);
-  },
-);
+t.test('a start warns when the login lacks plan_cache_mode of roles.sql, and only then', async (t) => {
+  t.same(await warningsOf(db.url), []);
+  const user = 'unset';
+  const url = await login(user, 'in role club_api');
+  t.match(await warningsOf(url), [
+    {
+      login: user,
+      planCacheMode: 'auto',
+      msg: /plan_cache_mode = force_generic_plan.*run sql\/roles\.sql/,
+    },
+  ]);
+});
 
-t.test('a start on a database that is not deployed warns of it, and of nothing else', async (t) => {
+t.test('a start on a database that is not deployed warns of that only', async (t) => {
   await createDatabase(server, 'empty');
   const said = await warningsOf(server.url('empty', 'club_api', server.password));
   t.match(said, [{ msg: /older than this release/ }]);

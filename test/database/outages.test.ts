@@ -1,14 +1,14 @@
 import t from 'tap';
 import { startService } from '../setup/service.js';
 
-// What operators do to a database, by mistake or in need, while the service runs: each answer is a 503 or a right one.
+// Operators' actions on a database, by mistake or on purpose, while the service runs: each answer is correct or a 503.
 const service = await startService(t);
 const { db } = service;
 const anna = service.as('anna', 'Manager', await db.makeClub('north'));
 const database = new URL(db.url).pathname.slice(1);
 const made = await anna.post('/api/tasks', { title: 'Before' });
 
-/** Sessions keep what they began with, so they have to begin anew. */
+/** Settings apply to new sessions only, so the sessions are terminated. */
 const END = `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'club_api' and datname = '${database}'`;
 const ofDatabase = (setting: string) => [
   `alter role club_api in database ${database} set ${setting}`,
@@ -20,7 +20,7 @@ const raising = (sqlstate: string) => [
   'drop trigger harm on app.tasks; drop function public.harm',
 ];
 
-/** What is done and how it is undone; afterwards reads, or writes, or both, are 503. */
+/** The SQL of a fault and its repair; in between reads, or writes, or both, are 503. */
 const FAULTS: [fault: string, [harm: string, cure: string], reads: number, writes: number][] = [
   ['nobody may connect any more', [`alter database ${database} connection limit 0`, `alter database ${database} connection limit -1`], 503, 503],
   ['the right to connect is gone', [`revoke connect on database ${database} from club_api`, `grant connect on database ${database} to club_api`], 503, 503],
@@ -36,7 +36,7 @@ const FAULTS: [fault: string, [harm: string, cure: string], reads: number, write
   ['transaction ids have run out', raising('54000') as [string, string], 200, 503],
   ['a publication wants to know which row it was', raising('55000') as [string, string], 200, 503],
   ['a column fills itself', ['alter table app.tasks rename title to old; alter table app.tasks alter old drop not null, add title text generated always as (old) stored', 'alter table app.tasks drop title; alter table app.tasks rename old to title; alter table app.tasks alter title set not null'], 200, 503],
-  ['a rule stands before the table', ['create rule harm as on insert to app.tasks do instead nothing', 'drop rule harm on app.tasks'], 200, 503],
+  ['a rule replaces inserts into the table', ['create rule harm as on insert to app.tasks do instead nothing', 'drop rule harm on app.tasks'], 200, 503],
   ['the data is corrupt', raising('XX001') as [string, string], 200, 503],
   ['an operator cancels statements', raising('57014') as [string, string], 200, 503],
   ['dates are written in another way', ofDatabase("datestyle = 'German, DMY'") as [string, string], 200, 201],
@@ -48,10 +48,10 @@ const FAULTS: [fault: string, [harm: string, cure: string], reads: number, write
 ]; // biome-ignore format: a fault a line
 
 for (const [fault, [harm, cure], reads, writes] of FAULTS) {
-  t.test(`when ${fault}, nobody gets a 500, and all is well when it is undone`, async (t) => {
+  t.test(`when ${fault}, no request is a 500, and all succeed after the repair`, async (t) => {
     await db.look(harm);
     await db.look(END);
-    // The first one may still meet a session that has been ended.
+    // The first request may still use a terminated session.
     await anna.get('/api/clubs/current');
     const title = 'Größe \\ 東京';
     const read = await anna.get(`/api/tasks/${made.body.id}`);

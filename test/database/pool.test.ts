@@ -20,7 +20,7 @@ const MAX_AGE_MS = 30 * 60_000;
 
 function makePool(t: Test, options: Partial<PoolOptions> = {}): Pool {
   const pool = new Pool({ url: db.url, prepare: true, size: 3, readsPerConnection: 1, ...options });
-  // Not waited for: a connection that a test has lost fails that test, not all that come after.
+  // Not awaited: a lost connection fails its own test, not the following ones.
   t.teardown(() => void pool.close());
   return pool;
 }
@@ -33,7 +33,7 @@ const backends = async (): Promise<number[]> => {
   );
   return rows.map(({ pid }) => pid);
 };
-/** Asks for a lease, and keeps what comes of it. */
+/** Requests a lease, and records the result. */
 function ask(
   pool: Pool,
   kind: LeaseKind,
@@ -50,7 +50,7 @@ function ask(
   );
   return asked;
 }
-/** Opens all connections, which takes longer than a read may, and on a busy machine longer than it may itself. */
+/** Opens all connections; on a busy machine this takes longer than the deadline of a read. */
 async function warm(pool: Pool): Promise<void> {
   const acquire = (): Promise<Lease> => pool.acquire('exclusive', NO_TENANT).catch(acquire);
   for (const lease of await Promise.all(Array.from({ length: pool.size }, acquire))) {
@@ -58,7 +58,7 @@ async function warm(pool: Pool): Promise<void> {
   }
 }
 const connectionsOf = (leases: Lease[]) => new Set(leases.map(({ connection }) => connection)).size;
-/** How many of these leases have been granted, a moment later. */
+/** The number of these leases that are granted shortly afterwards. */
 async function granted(asked: { lease?: Lease }[]): Promise<number> {
   await sleep(300);
   return asked.filter(({ lease }) => lease !== undefined).length;
@@ -67,7 +67,7 @@ const message = (error: unknown) => (error instanceof Unavailable ? error.messag
 
 // The queue.
 
-t.test('tenants take turns, and each is served in the order in which it came', async (t) => {
+t.test('tenants take turns, and the requests of each are served in order of arrival', async (t) => {
   const queue = new RoundRobinQueue<string>();
   for (const item of ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2']) {
     queue.push(item.charAt(0), item);
@@ -79,7 +79,7 @@ t.test('tenants take turns, and each is served in the order in which it came', a
   t.equal(queue.size, 0);
 });
 
-t.test('a tenant that is not served keeps its turn, and delays nobody', async (t) => {
+t.test('a tenant that cannot be served keeps its turn, and does not delay others', async (t) => {
   const queue = new RoundRobinQueue<string>();
   for (const item of ['a1', 'b1', 'b2']) {
     queue.push(item.charAt(0), item);
@@ -102,7 +102,7 @@ t.test('a tenant that is not served keeps its turn, and delays nobody', async (t
   t.same(served, ['b1', 'a1']);
 });
 
-t.test('an item is removed once, and clearing answers with all that are left', async (t) => {
+t.test('an item is removed once, and clearing returns the remaining items', async (t) => {
   const queue = new RoundRobinQueue<string>();
   for (const item of ['a1', 'a2', 'b1']) {
     queue.push(item.charAt(0), item);
@@ -117,7 +117,7 @@ t.test('an item is removed once, and clearing answers with all that are left', a
 
 // Connections.
 
-t.test('nothing connects before somebody acquires', async (t) => {
+t.test('no connection is opened before the first acquire', async (t) => {
   const pool = makePool(t);
   t.same(pool.load, AT_REST);
   t.same(pool.counts, { opened: 0, lost: 0 });
@@ -125,7 +125,7 @@ t.test('nothing connects before somebody acquires', async (t) => {
 });
 
 t.test(
-  'there are never more connections than the size, and an exclusive one has one lease at a time',
+  'there are never more connections than the pool size, and an exclusive one has one lease at a time',
   async (t) => {
     const pool = makePool(t, { size: 2 });
     const leased = new Set<unknown>();
@@ -146,7 +146,7 @@ t.test(
   },
 );
 
-t.test('a lease is released once, whoever releases it again', async (t) => {
+t.test('releasing a lease again has no effect', async (t) => {
   const pool = makePool(t, { size: 2 });
   const first = await pool.acquire('exclusive', 'north');
   pool.release(first);
@@ -157,7 +157,7 @@ t.test('a lease is released once, whoever releases it again', async (t) => {
   t.same(pool.load, AT_REST);
 });
 
-t.test('a connection that is destroyed, idle or in use, is replaced', async (t) => {
+t.test('a destroyed connection, idle or in use, is replaced', async (t) => {
   const pool = makePool(t, { size: 1 });
   const inUse = await pool.acquire('exclusive', 'north');
   const first = await backendOf(inUse);
@@ -177,7 +177,7 @@ t.test('a connection that is destroyed, idle or in use, is replaced', async (t) 
   t.same(await until(backends, (pids) => pids.length === 1), [third]);
 });
 
-t.test('an old connection is replaced when it is released, never under its lease', async (t) => {
+t.test('an old connection is replaced when it is released, never while it is leased', async (t) => {
   const pool = makePool(t, { size: 1, readsPerConnection: 2 });
   for (const kind of ['exclusive', 'shared'] as const) {
     const lease = await pool.acquire(kind, 'north');
@@ -193,7 +193,7 @@ t.test('an old connection is replaced when it is released, never under its lease
   t.equal(pool.counts.lost, 0, 'closed, not lost');
 });
 
-t.test('a connection that cannot be opened, or may not be used, gives its place back', async (t) => {
+t.test('a connection that cannot be opened, or is refused, frees its slot', async (t) => {
   const unreachable = new URL(db.url);
   unreachable.host = '127.0.0.1:1';
   for (const [url, expected] of [
@@ -208,7 +208,7 @@ t.test('a connection that cannot be opened, or may not be used, gives its place 
       )) {
         t.match(end, { status: 'rejected', reason: expected });
       }
-      t.ok(performance.now() - start < 2_000, 'refused quickly');
+      t.ok(performance.now() - start < 2_000, 'rejected quickly');
       t.same(pool.load, AT_REST);
     }
   }
@@ -225,7 +225,7 @@ t.test('a connection that cannot be opened, or may not be used, gives its place 
 
 // Waiting.
 
-t.test('a request waits for five seconds at most, and holds nothing then', async (t) => {
+t.test('a request waits for at most five seconds, and then holds no slot', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const start = performance.now();
@@ -242,7 +242,7 @@ t.test('a request waits for five seconds at most, and holds nothing then', async
   pool.release(await pool.acquire('exclusive', 'north'));
 });
 
-t.test('a full queue of a tenant refuses its next request at once, and nobody else’s', async (t) => {
+t.test('a full queue of a tenant rejects its next request at once, and no other tenant’s', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const waiting = Array.from({ length: QUEUE_PER_TENANT }, () => ask(pool, 'exclusive', 'north'));
@@ -254,14 +254,14 @@ t.test('a full queue of a tenant refuses its next request at once, and nobody el
   await waiting[0]?.done;
   pool.release(waiting[0]?.lease as Lease);
   await other.done;
-  t.ok(other.lease, 'after one of the full queue');
+  t.ok(other.lease, 'after one request of the full queue');
   const closing = pool.close();
   pool.release(other.lease as Lease);
   await closing;
   await Promise.all(waiting.map(({ done }) => done));
 });
 
-t.test('a full queue of all takes the first request of a tenant, and no second one', async (t) => {
+t.test('a full shared queue accepts the first request of a tenant, and no second one', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const tenants = Array.from({ length: QUEUE_LENGTH / 1_000 }, (_, number) => `club ${number}`);
@@ -280,7 +280,7 @@ t.test('a full queue of all takes the first request of a tenant, and no second o
   t.match(message(first.error), /stopping/);
 });
 
-t.test('closing refuses who waits and who comes, and is over once every lease is released', async (t) => {
+t.test('closing rejects waiting and new requests, and ends when every lease is released', async (t) => {
   const pool = makePool(t, { size: 3, readsPerConnection: 2 });
   const [first, second, read] = [
     await pool.acquire('exclusive', 'north'),
@@ -308,7 +308,7 @@ t.test('closing refuses who waits and who comes, and is over once every lease is
 
 // Tenants.
 
-t.test('a tenant has all connections but one while nobody else asks', async (t) => {
+t.test('a tenant can use all connections but one while no other tenant is active', async (t) => {
   for (const [size, most] of [
     [1, 1],
     [2, 1],
@@ -322,7 +322,7 @@ t.test('a tenant has all connections but one while nobody else asks', async (t) 
     t.equal(pool.load.queued, size + 1 - most);
     if (size > 1) {
       const other = await pool.acquire('exclusive', 'south');
-      t.ok(other, 'the last one is for others');
+      t.ok(other, 'the last one is for other tenants');
       pool.release(other);
     }
     for (const each of asked) {
@@ -333,29 +333,32 @@ t.test('a tenant has all connections but one while nobody else asks', async (t) 
   }
 });
 
-t.test('a tenant has half of the connections within a second of a request of another one', async (t) => {
-  const pool = makePool(t, { size: 4 });
-  await warm(pool);
-  pool.release(await pool.acquire('exclusive', 'south'));
-  const asked = Array.from({ length: 8 }, () => ask(pool, 'exclusive', 'north'));
-  t.equal(await granted(asked), 2);
-  const others = await Promise.all([pool.acquire('exclusive', 'south'), pool.acquire('exclusive', 'west')]);
-  t.equal(others.length, 2, 'others need not wait');
-  for (const lease of others) {
-    pool.release(lease);
-  }
-  t.equal(await granted(asked), 2);
-  await sleep(SHARING_WINDOW_MS);
-  pool.release(asked[0]?.lease as Lease);
-  t.equal(await granted(asked), 4, 'three at once, because the others have gone');
-  for (const each of asked.slice(1)) {
-    await each.done;
-    pool.release(each.lease as Lease);
-  }
-  t.same(pool.load, AT_REST);
-});
+t.test(
+  'a tenant can use half of the connections within a second after another tenant’s request',
+  async (t) => {
+    const pool = makePool(t, { size: 4 });
+    await warm(pool);
+    pool.release(await pool.acquire('exclusive', 'south'));
+    const asked = Array.from({ length: 8 }, () => ask(pool, 'exclusive', 'north'));
+    t.equal(await granted(asked), 2);
+    const others = await Promise.all([pool.acquire('exclusive', 'south'), pool.acquire('exclusive', 'west')]);
+    t.equal(others.length, 2, 'other tenants do not wait');
+    for (const lease of others) {
+      pool.release(lease);
+    }
+    t.equal(await granted(asked), 2);
+    await sleep(SHARING_WINDOW_MS);
+    pool.release(asked[0]?.lease as Lease);
+    t.equal(await granted(asked), 4, 'three at once, because the other tenants are no longer active');
+    for (const each of asked.slice(1)) {
+      await each.done;
+      pool.release(each.lease as Lease);
+    }
+    t.same(pool.load, AT_REST);
+  },
+);
 
-t.test('what the service does for itself has no bulkhead, and is no other tenant', async (t) => {
+t.test('the service’s own work has no bulkhead, and does not count as a tenant', async (t) => {
   const pool = makePool(t, { size: 3 });
   await warm(pool);
   const own = await Promise.all([1, 2, 3].map(() => pool.acquire('exclusive', NO_TENANT)));
@@ -371,7 +374,7 @@ t.test('what the service does for itself has no bulkhead, and is no other tenant
   }
 });
 
-t.test('a tenant that asks ten times as much as all others delays itself', async (t) => {
+t.test('a tenant with ten times the load of all others delays only itself', async (t) => {
   const pool = makePool(t, { size: 3 });
   await warm(pool);
   const done: string[] = [];
@@ -391,40 +394,43 @@ t.test('a tenant that asks ten times as much as all others delays itself', async
 
 // Shared reads.
 
-t.test('reads fill one connection before they take another, and leave two to everything else', async (t) => {
-  for (const [size, most] of [
-    [1, 1],
-    [2, 1],
-    [3, 1],
-    [4, 2],
-    [6, 4],
-  ] as const) {
-    const pool = makePool(t, { size, readsPerConnection: 4 });
-    await warm(pool);
-    const leases: Lease[] = [];
-    for (let read = 0; read < 4 * most; read += 1) {
-      leases.push(await pool.acquire('shared', `club ${read}`));
-      t.equal(connectionsOf(leases), Math.ceil(leases.length / 4), `read ${read} of ${size}`);
-    }
-    const next = ask(pool, 'shared', 'east');
-    t.equal(await granted([next]), 0, `reads have ${most} of ${size} connections`);
-    if (size > 2) {
-      const others = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
-      t.equal(connectionsOf([...leases, ...others]), most + 2);
-      for (const lease of others) {
+t.test(
+  'shared reads fill one connection before they use another, and leave two for other work',
+  async (t) => {
+    for (const [size, most] of [
+      [1, 1],
+      [2, 1],
+      [3, 1],
+      [4, 2],
+      [6, 4],
+    ] as const) {
+      const pool = makePool(t, { size, readsPerConnection: 4 });
+      await warm(pool);
+      const leases: Lease[] = [];
+      for (let read = 0; read < 4 * most; read += 1) {
+        leases.push(await pool.acquire('shared', `club ${read}`));
+        t.equal(connectionsOf(leases), Math.ceil(leases.length / 4), `read ${read} of ${size}`);
+      }
+      const next = ask(pool, 'shared', 'east');
+      t.equal(await granted([next]), 0, `reads have ${most} of ${size} connections`);
+      if (size > 2) {
+        const others = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
+        t.equal(connectionsOf([...leases, ...others]), most + 2);
+        for (const lease of others) {
+          pool.release(lease);
+        }
+      }
+      for (const lease of leases) {
         pool.release(lease);
       }
+      await next.done;
+      pool.release(next.lease as Lease);
+      t.same(pool.load, AT_REST);
     }
-    for (const lease of leases) {
-      pool.release(lease);
-    }
-    await next.done;
-    pool.release(next.lease as Lease);
-    t.same(pool.load, AT_REST);
-  }
-});
+  },
+);
 
-t.test('one read at a time is given each connection where readsPerConnection is 1', async (t) => {
+t.test('with readsPerConnection 1 each connection has one read at a time', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 1 });
   await warm(pool);
   const leases = [await pool.acquire('shared', 'north'), await pool.acquire('shared', 'south')];
@@ -438,13 +444,13 @@ t.test('one read at a time is given each connection where readsPerConnection is 
   pool.release(next.lease as Lease);
 });
 
-t.test('the reads of a tenant are on all but one of the connections that reads may have', async (t) => {
+t.test('the reads of one tenant use all but one of the connections for reads', async (t) => {
   const pool = makePool(t, { size: 6, readsPerConnection: 2 });
   await warm(pool);
   const north = Array.from({ length: 9 }, () => ask(pool, 'shared', 'north'));
   t.equal(await granted(north), 6, 'three connections of four');
   const others = [await pool.acquire('shared', 'south'), await pool.acquire('shared', 'west')];
-  t.equal(connectionsOf(others), 1, 'the fourth is for others');
+  t.equal(connectionsOf(others), 1, 'the fourth is for other tenants');
   for (const lease of others) {
     pool.release(lease);
   }
@@ -455,31 +461,28 @@ t.test('the reads of a tenant are on all but one of the connections that reads m
   t.same(pool.load, AT_REST);
 });
 
-t.test(
-  'a connection whose oldest read is slow is given no more, and the other reads are not moved',
-  async (t) => {
-    const pool = makePool(t, { size: 4, readsPerConnection: 4 });
-    await warm(pool);
-    const slow = await pool.acquire('shared', 'north');
-    const beside = await pool.acquire('shared', 'south');
-    t.equal(connectionsOf([slow, beside]), 1);
-    await sleep(SLOW_READ_MS + 20);
-    const later = await pool.acquire('shared', 'west');
-    t.equal(connectionsOf([slow, later]), 2);
-    pool.release(slow);
-    await sleep(SLOW_READ_MS + 20);
-    const waiting = ask(pool, 'shared', 'east');
-    t.equal(await granted([waiting]), 0, 'both connections of reads are slow');
-    pool.release(beside);
-    await waiting.done;
-    t.ok(waiting.lease, 'a connection without reads is not slow');
-    pool.release(later);
-    pool.release(waiting.lease as Lease);
-    t.same(pool.load, AT_REST);
-  },
-);
+t.test('a connection whose oldest read is slow gets no new reads, and keeps its other reads', async (t) => {
+  const pool = makePool(t, { size: 4, readsPerConnection: 4 });
+  await warm(pool);
+  const slow = await pool.acquire('shared', 'north');
+  const beside = await pool.acquire('shared', 'south');
+  t.equal(connectionsOf([slow, beside]), 1);
+  await sleep(SLOW_READ_MS + 20);
+  const later = await pool.acquire('shared', 'west');
+  t.equal(connectionsOf([slow, later]), 2);
+  pool.release(slow);
+  await sleep(SLOW_READ_MS + 20);
+  const waiting = ask(pool, 'shared', 'east');
+  t.equal(await granted([waiting]), 0, 'both connections of reads are slow');
+  pool.release(beside);
+  await waiting.done;
+  t.ok(waiting.lease, 'a connection without reads is not slow');
+  pool.release(later);
+  pool.release(waiting.lease as Lease);
+  t.same(pool.load, AT_REST);
+});
 
-t.test('a destroyed connection is given no more reads', async (t) => {
+t.test('a destroyed connection gets no new reads', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 4 });
   await warm(pool);
   const first = await pool.acquire('shared', 'north');
@@ -491,7 +494,7 @@ t.test('a destroyed connection is given no more reads', async (t) => {
   t.same(pool.load, AT_REST);
 });
 
-t.test('reads take another connection only while no exclusive lease waits', async (t) => {
+t.test('reads use another connection only while no exclusive lease waits', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 1 });
   await warm(pool);
   const held = await Promise.all(
@@ -515,7 +518,7 @@ t.test('reads take another connection only while no exclusive lease waits', asyn
 });
 
 for (const size of [1, 3]) {
-  t.test(`a stream of reads keeps no exclusive lease waiting, of ${size} connections`, async (t) => {
+  t.test(`a stream of reads does not starve exclusive leases, with ${size} connections`, async (t) => {
     const pool = makePool(t, { size, readsPerConnection: 8 });
     await warm(pool);
     let isOver = false;
@@ -543,12 +546,12 @@ for (const size of [1, 3]) {
     isOver = true;
     await Promise.all(stream);
     t.ok(passed <= 80, `of 40 readers, ${passed} reads ended in the meantime`);
-    t.ok(reads > before, 'and the reads go on');
+    t.ok(reads > before, 'and the reads continue');
     t.same(pool.load, AT_REST);
   });
 }
 
-t.test('a stream of exclusive leases keeps no read waiting, of one connection', async (t) => {
+t.test('a stream of exclusive leases does not starve reads, with one connection', async (t) => {
   const pool = makePool(t, { size: 1, readsPerConnection: 8 });
   await warm(pool);
   let isOver = false;

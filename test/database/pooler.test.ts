@@ -10,7 +10,7 @@ const CAPACITY = 7;
 const program = await findPgBouncer();
 
 t.test(
-  'behind PgBouncer in transaction mode, clubs that share a few connections get their own answers and rows only',
+  'behind PgBouncer in transaction mode, clubs that share connections get only their own answers and rows',
   { skip: program === undefined && 'PgBouncer is not installed' },
   async (t) => {
     const service = await startService(t, {}, async (db) => ({
@@ -34,7 +34,7 @@ t.test(
         wrong.push({ what, seen, wanted });
       }
     };
-    // The callers are new to their club, so their first requests write a member as well.
+    // The callers are new to their club, so their first requests also write a member.
     const rushes = clubs.map(({ name, id, shiftId }, index) => {
       const foreign = clubs[1 - index]?.shiftId;
       return Promise.all(
@@ -49,7 +49,7 @@ t.test(
             caller.get(`/api/tasks/${made.body?.id}`),
             caller.get('/api/tasks?limit=100'),
             caller.post(`/api/shifts/${foreign}/signup`),
-            // Fails inside its transaction, which must leave nothing to the next one on that connection.
+            // Fails inside its transaction, which must not affect the next one on that connection.
             caller.patch(`/api/tasks/${made.body?.id}`, { state: 'Done' }),
             caller.post(`/api/shifts/${shiftId}/signup`),
           ]);
@@ -87,7 +87,7 @@ t.test(
       t.same(
         kept.map(({ title }) => title).sort(),
         Array.from({ length: CALLERS }, (_, turn) => `${name} ${turn}`).sort(),
-        'each acknowledged task is there, once',
+        'each acknowledged task is stored once',
       );
     }
     const [used] = await service.db.look(

@@ -6,13 +6,13 @@ import { fit, makeLinked, makers } from '../setup/endpoints.js';
 import { prepared } from '../setup/read-statement.js';
 import { startService } from '../setup/service.js';
 
-// A read is safe only in one form of plan: the context is entered first, and the query runs inside of the CASE that the
-// context decides. A join instead would let PostgreSQL scan the tables before anybody has entered.
+// A read is safe only with one form of plan: the context is entered first, and the query runs inside the CASE that the
+// context decides. With a join PostgreSQL could scan the tables before the context is entered.
 const service = await startService(t);
 const { db } = service;
 const club = await db.makeClub('north');
 const ID = '01a21077-73e0-7e4c-b849-bbfc70a69f7b';
-/** The tables that are the same for every club have a few rows each. */
+/** Tables without a club, which have a few rows each. */
 const REFERENCE = ['task_states', 'task_transitions'];
 
 interface Plan {
@@ -27,16 +27,16 @@ interface Plan {
   Plans?: Plan[];
 }
 
-// With the settings of the service's login, of which one is to plan for any values.
+// With the settings of the service's login, such as generic plans.
 const connection = new Connection({ url: db.url, prepare: true });
 t.teardown(() => connection.close());
 await connection.ready;
 
-/** SQL without parameters, which PREPARE and EXECUTE do not take. */
+/** SQL without parameters, which PREPARE and EXECUTE do not accept. */
 const plain = (text: string): Promise<Result> =>
   connection.query({ strings: Object.assign([text], { raw: [text] }), values: [] });
 
-/** The plan that a session keeps for the statement, whatever the values. */
+/** The generic plan of the statement. */
 async function planOf(statement: Statement): Promise<Plan> {
   const { text, literals } = prepared(statement);
   await plain(`prepare statement as ${text}`);
@@ -50,18 +50,18 @@ async function planOf(statement: Statement): Promise<Plan> {
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 const isBelow = ({ 'Parent Relationship': relationship }: Plan) =>
   relationship === 'SubPlan' || relationship === 'InitPlan';
-/** What is evaluated in any case: everything that stands in no subplan. */
+/** The nodes that are always evaluated: all outside of subplans. */
 const topOf = (plan: Plan): Plan[] => [
   plan,
   ...(plan.Plans ?? []).filter((child) => !isBelow(child)).flatMap(topOf),
 ];
 
-/** Why the plan is not safe; nothing when it is. */
+/** The reasons why the plan is not safe; none when it is. */
 function faultsOf(plan: Plan): string[] {
   const nodes = nodesOf(plan);
   const top = topOf(plan);
   const faults: string[] = [];
-  // PostgreSQL leaves the join, which is never true, as a Result with a one-time filter, or no more than the context.
+  // PostgreSQL turns the join, which is never true, into a Result with a one-time filter, or into the context only.
   const scans = top.filter(
     ({ 'Node Type': type, 'One-Time Filter': filter }) => type.includes('Scan') && filter === undefined,
   );
@@ -81,7 +81,7 @@ function faultsOf(plan: Plan): string[] {
   )) {
     faults.push(type);
   }
-  // Before PostgreSQL 17 an InitPlan stands there by the parameter that it returns.
+  // Before PostgreSQL 17 an InitPlan is shown by the parameter that it returns.
   const output = (plan.Output ?? []).join(' ');
   const [, subplan, parameter] = /CASE WHEN .* THEN \(?(?:((?:Sub|Init)Plan)|(\$\d+))/s.exec(output) ?? [];
   const isReturned = nodes.some(({ 'Subplan Name': name }) => name?.endsWith(`(returns ${parameter})`));
@@ -104,7 +104,7 @@ interface Parameter {
   schema: { format?: string; enum?: string[]; examples?: unknown[] };
 }
 
-/** Every way to ask an operation: each subset of its filters in each order; an assignee is somebody, me or none. */
+/** Every query of an operation: each subset of its filters in each order; an assignee is a member, me or none. */
 function queriesOf(parameters: Parameter[]): string[] {
   const query = parameters.filter((parameter) => parameter.in === 'query');
   const filters = query
@@ -136,7 +136,7 @@ interface Read {
   isShared: boolean;
 }
 
-/** Asks all that the document offers to read, and notes each statement once. */
+/** Sends every read of the document, and records each statement once. */
 async function everyRead(): Promise<Read[]> {
   const reads = new Map<string, Read>();
   const { database } = service;
@@ -148,7 +148,7 @@ async function everyRead(): Promise<Read[]> {
     const isShared = options.lease === 'shared';
     reads.set(prepared(statement).text, { url, statement, isShared });
     const answer = await send(entry, query, options);
-    // Each page has a next one, so that the statement behind a cursor is seen too.
+    // Each page has a next one, so that the statement with a cursor is recorded too.
     page ??= answer.rows;
     return { ...answer, rows: (url.includes('limit=') ? page : answer.rows) as typeof answer.rows };
   };
@@ -183,7 +183,7 @@ for (const { path, body } of [...makers, ...makers]) {
 await service.as('ben', 'Member', club).memberId();
 const reads = await everyRead();
 
-t.test('every read that the document offers is evaluated only where the context lets it', async (t) => {
+t.test('every read of the document is evaluated only if the context allows it', async (t) => {
   const wrong: unknown[] = [];
   for (const { url, statement } of reads) {
     const faults = faultsOf(await planOf(statement));
@@ -197,7 +197,7 @@ t.test('every read that the document offers is evaluated only where the context 
   t.same(unread, [], 'each list is among them');
 });
 
-t.test('a read that shares a connection finds its rows, in their order, by an index', async (t) => {
+t.test('a shared read gets its rows, in order, from an index', async (t) => {
   for (const way of ['seqscan', 'sort', 'bitmapscan', 'hashjoin', 'mergejoin']) {
     await plain(`set enable_${way} = off`);
   }
@@ -217,7 +217,7 @@ t.test('a read that shares a connection finds its rows, in their order, by an in
   await plain('reset all');
 });
 
-t.test('the form is one that a join, a lock or a read beside the context does not have', async (t) => {
+t.test('a join, a lock or a read outside of the context does not have the safe form', async (t) => {
   const context = sql`with tenant_context as materialized (
     select entry.* from app.enter(${club}, 'anna', 'Admin', null, null, null) as entry)`;
   const faultsOfPlan = async (statement: Statement) => faultsOf(await planOf(statement));
@@ -225,7 +225,7 @@ t.test('the form is one that a join, a lock or a read beside the context does no
     await faultsOfPlan(sql`${context} select case when club_exists then (select json_agg(task) from app.tasks as task) end
       from tenant_context`),
     [],
-    'the form itself',
+    'the safe form',
   );
   for (const [name, statement] of Object.entries({
     'a join': sql`${context} select json_agg(task) from tenant_context join app.tasks as task on club_exists`,

@@ -30,7 +30,7 @@ await db.look(`
     $$ begin raise exception using errcode = code, message = 'on purpose'; end $$;
   grant execute on function app.sneak(), app.fail_with(text) to club_api`);
 
-/** A database of one connection, through a proxy. */
+/** A database with one connection, through a proxy. */
 async function openRoute(
   t: Test,
   options: Partial<DatabaseOptions> = {},
@@ -47,7 +47,7 @@ async function openRoute(
   return { proxy, database };
 }
 
-/** What the service gives to `Database.read` for a caller: the entry, and the condition to go on. */
+/** The arguments of `Database.read` for a caller: the tenant context, and the check of its result. */
 async function entryOf(caller: Caller): Promise<{ entry: Entry<unknown>; options: ReadOptions }> {
   let given: { entry: Entry<unknown>; options: ReadOptions } | undefined;
   const stub = {
@@ -71,24 +71,27 @@ const isRead = (sent: Message) => sent.type === 'B' && sent.statement?.includes(
 
 // One statement.
 
-t.test('a read is one statement: one Bind, no BEGIN and no COMMIT, and it names its operation', async (t) => {
-  const { proxy, database } = await openRoute(t);
-  for (const lease of LEASES) {
-    await readAs(database, TITLES, anna, lease);
-    const before = proxy.log.length;
-    t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
-    const sent = proxy.log.slice(before).filter(fromClient);
-    t.same(
-      sent.map(({ type }) => type),
-      ['B', 'E', 'S'],
-      lease,
-    );
-    t.match(sent[0]?.statement, /^\/\* listTasks \*\/\s+with tenant_context/);
-  }
-  t.equal(proxy.accepted, 1);
-});
+t.test(
+  'a read is one statement: one Bind, no BEGIN, no COMMIT, with the name of its operation',
+  async (t) => {
+    const { proxy, database } = await openRoute(t);
+    for (const lease of LEASES) {
+      await readAs(database, TITLES, anna, lease);
+      const before = proxy.log.length;
+      t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
+      const sent = proxy.log.slice(before).filter(fromClient);
+      t.same(
+        sent.map(({ type }) => type),
+        ['B', 'E', 'S'],
+        lease,
+      );
+      t.match(sent[0]?.statement, /^\/\* listTasks \*\/\s+with tenant_context/);
+    }
+    t.equal(proxy.accepted, 1);
+  },
+);
 
-t.test('without prepared statements a read is one statement too, on a connection of its own', async (t) => {
+t.test('without prepared statements a read is one statement too, on its own connection', async (t) => {
   const { proxy, database } = await openRoute(t, { prepare: false, size: 3 });
   await readAs(database, TITLES);
   const before = proxy.log.length;
@@ -100,15 +103,15 @@ t.test('without prepared statements a read is one statement too, on a connection
   for (const connection of [1, 2, 3]) {
     const talk = proxy.log.slice(before).filter((each) => each.connection === connection);
     const order = talk.filter((each) => isRead(each) || (each.from === 'server' && each.type === 'Z'));
-    // A new connection begins with the answers to its login and its check.
+    // A new connection starts with the answers to its login and its check.
     t.ok(
       order.slice(order.findIndex(isRead)).every((each, index) => isRead(each) === (index % 2 === 0)),
-      'the next one leaves after the answer',
+      'the next one is sent after the answer',
     );
   }
 });
 
-t.test('a read answers with (text, json), whatever its query selects', async (t) => {
+t.test('a read returns (text, json), for any selected columns', async (t) => {
   const { proxy, database } = await openRoute(t);
   for (const query of [TITLES, sql`select 1 as one, now() as at, null as none`, sql`select where false`]) {
     const before = proxy.log.length;
@@ -119,7 +122,7 @@ t.test('a read answers with (text, json), whatever its query selects', async (t)
     t.equal(described.length, 1);
     const types = ['tenant_context', 'answer'].map((name) => {
       const text = described[0]?.text ?? '';
-      // Behind the name stand the table (4 bytes), its column (2) and the type.
+      // After the name follow the table (4 bytes), its column (2 bytes) and the type.
       const at = text.indexOf(`${name}\0`) + name.length + 1 + 6;
       return [name, Buffer.from(text, 'latin1').readUInt32BE(at)];
     });
@@ -155,9 +158,9 @@ t.test('a read locks app.members before the tables of its query, as a deploy doe
   t.same(await reading, [{ title: 'mine' }]);
 });
 
-// What it leaves behind, and what it may do.
+// The state after a read, and its rights.
 
-t.test('a read leaves no context behind, and the session may write again', async (t) => {
+t.test('a read leaves no tenant context, and the session can write again', async (t) => {
   const pool = new Pool({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
   t.teardown(() => pool.close());
   const { entry, options } = await entryOf(anna);
@@ -172,7 +175,11 @@ t.test('a read leaves no context behind, and the session may write again', async
     const answer = await read(pool, entry, query, options).catch(sqlstate);
     const lease = await pool.acquire('exclusive', club);
     t.same([...(await lease.connection.query(settings))], [nothing]);
-    await t.rejects(lease.connection.query(TITLES), { code: 'TN001' }, 'a query without its entry raises');
+    await t.rejects(
+      lease.connection.query(TITLES),
+      { code: 'TN001' },
+      'a query without the tenant context raises',
+    );
     pool.release(lease);
     if (query === inside) {
       t.same((answer as Answer<unknown, unknown>).rows, [{ tenant: club, user: 'anna', readOnly: 'on' }]);
@@ -183,7 +190,7 @@ t.test('a read leaves no context behind, and the session may write again', async
   t.same(pool.counts, { opened: 1, lost: 0 });
 });
 
-t.test('a read cannot write, nor allow itself to; a write can', async (t) => {
+t.test('a read cannot write or enable writing; a write can', async (t) => {
   for (const lease of LEASES) {
     for (const [query, code] of [
       [sql`select app.sneak()`, '25006'],
@@ -200,25 +207,28 @@ t.test('a read cannot write, nor allow itself to; a write can', async (t) => {
   await write((tx) => tx.query(sql`delete from app.tasks where title = 'sneaked'`));
 });
 
-t.test('an undefined parameter is refused before the driver sees it, and costs no connection', async (t) => {
-  const { proxy, database } = await openRoute(t);
-  await readAs(database, TITLES);
-  const before = proxy.log.length;
-  const missing = undefined as unknown as Value;
-  const reads = [
-    async () => readAs(database, sql`select ${missing} as one`),
-    async () => readAs(database, TITLES, { ...anna, displayName: undefined as unknown as null }),
-  ];
-  for (const refused of reads) {
-    await t.rejects(refused(), TypeError);
-  }
-  t.equal(proxy.log.slice(before).filter(fromClient).length, 0, 'nothing was sent');
-  t.same(await readAs(database, TITLES), [{ title: 'mine' }]);
-  t.equal(database.connections.lost, 0);
-  t.same(database.load, { inUse: 0, queued: 0 });
-});
+t.test(
+  'an undefined parameter is rejected before the driver gets it, and the connection is kept',
+  async (t) => {
+    const { proxy, database } = await openRoute(t);
+    await readAs(database, TITLES);
+    const before = proxy.log.length;
+    const missing = undefined as unknown as Value;
+    const reads = [
+      async () => readAs(database, sql`select ${missing} as one`),
+      async () => readAs(database, TITLES, { ...anna, displayName: undefined as unknown as null }),
+    ];
+    for (const refused of reads) {
+      await t.rejects(refused(), TypeError);
+    }
+    t.equal(proxy.log.slice(before).filter(fromClient).length, 0, 'nothing was sent');
+    t.same(await readAs(database, TITLES), [{ title: 'mine' }]);
+    t.equal(database.connections.lost, 0);
+    t.same(database.load, { inUse: 0, queued: 0 });
+  },
+);
 
-t.test('an error of one read costs no connection, and a retried one is sent twice in all', async (t) => {
+t.test('an error of a read keeps the connection, and a retried read is sent twice in total', async (t) => {
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   for (const [code, attempts] of [
@@ -234,28 +244,25 @@ t.test('an error of one read costs no connection, and a retried one is sent twic
   t.same(database.connections, { opened: 1, lost: 0 });
 });
 
-// Entering.
+// The tenant context.
 
-t.test(
-  'an unknown club is TenantNotFound, and so is an unknown test member: the query is not evaluated',
-  async (t) => {
-    const { proxy, database } = await openRoute(t);
-    const fails = sql`select app.fail_with('22012')`;
-    const before = proxy.log.length;
-    for (const caller of [
-      { ...anna, tenantId: UNKNOWN_CLUB },
-      { ...anna, testMemberId: UNKNOWN_CLUB },
-    ]) {
-      for (const lease of LEASES) {
-        await t.rejects(readAs(database, fails, caller, lease), { name: 'TenantNotFound' });
-      }
+t.test('an unknown club or test member is TenantNotFound, and the query is not evaluated', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  const fails = sql`select app.fail_with('22012')`;
+  const before = proxy.log.length;
+  for (const caller of [
+    { ...anna, tenantId: UNKNOWN_CLUB },
+    { ...anna, testMemberId: UNKNOWN_CLUB },
+  ]) {
+    for (const lease of LEASES) {
+      await t.rejects(readAs(database, fails, caller, lease), { name: 'TenantNotFound' });
     }
-    t.equal(proxy.log.slice(before).filter(isRead).length, 4, 'asked once each');
-    t.equal(await readAs(database, fails).catch(sqlstate), '22012', 'a member’s query is');
-  },
-);
+  }
+  t.equal(proxy.log.slice(before).filter(isRead).length, 4, 'one statement each');
+  t.equal(await readAs(database, fails).catch(sqlstate), '22012', 'a member’s query is evaluated');
+});
 
-t.test('a club that was closed is TenantNotFound from the next read on', async (t) => {
+t.test('a closed club is TenantNotFound from the next read on', async (t) => {
   const closing = await db.makeClub('closing');
   const caller = callerOf(closing);
   t.same(await readAs(database, TITLES, caller), []);
@@ -263,7 +270,7 @@ t.test('a club that was closed is TenantNotFound from the next read on', async (
   await t.rejects(readAs(database, TITLES, caller), { name: 'TenantNotFound' });
 });
 
-t.test('a first visit writes the member in a short transaction, and reads again', async (t) => {
+t.test('a first request writes the member in a short transaction, and reads again', async (t) => {
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   const before = proxy.log.length;
@@ -291,27 +298,30 @@ t.test('a first visit writes the member in a short transaction, and reads again'
   ]);
 });
 
-t.test('a newer token with another name is written once; an older one changes nothing', async (t) => {
-  const { proxy, database } = await openRoute(t);
-  const named = (displayName: string, issuedAt: string) => ({
-    ...callerOf(club, 'Member', 'carl'),
-    displayName,
-    issuedAt,
-  });
-  const me = sql`select display_name as name from app.members where id = (select app.member_id())`;
-  const countOf = async (caller: Caller) => {
-    const before = proxy.log.length;
-    const [row] = await readAs<{ name: string }>(database, me, caller);
-    return [row?.name, proxy.log.slice(before).filter(isRead).length];
-  };
-  t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl', 2]);
-  t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl', 1]);
-  t.same(await countOf(named('Carl II', '2026-01-02T00:00:00Z')), ['Carl II', 2]);
-  t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl II', 1]);
-});
+t.test(
+  'a newer token with another name updates the member once; an older token changes nothing',
+  async (t) => {
+    const { proxy, database } = await openRoute(t);
+    const named = (displayName: string, issuedAt: string) => ({
+      ...callerOf(club, 'Member', 'carl'),
+      displayName,
+      issuedAt,
+    });
+    const me = sql`select display_name as name from app.members where id = (select app.member_id())`;
+    const countOf = async (caller: Caller) => {
+      const before = proxy.log.length;
+      const [row] = await readAs<{ name: string }>(database, me, caller);
+      return [row?.name, proxy.log.slice(before).filter(isRead).length];
+    };
+    t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl', 2]);
+    t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl', 1]);
+    t.same(await countOf(named('Carl II', '2026-01-02T00:00:00Z')), ['Carl II', 2]);
+    t.same(await countOf(named('Carl', '2026-01-01T00:00:00Z')), ['Carl II', 1]);
+  },
+);
 
 t.test(
-  'two tokens of one second with other names are both answered, and do not take turns for ever',
+  'two tokens of one second with different names are both answered, without an endless loop',
   async (t) => {
     const { proxy, database } = await openRoute(t, { size: 4 });
     const named = (displayName: string) => ({
@@ -323,7 +333,7 @@ t.test(
     const names = Array.from({ length: 20 }, (_, turn) => (turn % 2 === 0 ? 'Dora' : 'Dorothea'));
     const reads = await Promise.all(names.map((name) => readAs(database, TITLES, named(name))));
     t.same(reads, Array(20).fill([{ title: 'mine' }]));
-    t.ok(proxy.log.slice(before).filter(isRead).length <= 40, 'two reads each at most');
+    t.ok(proxy.log.slice(before).filter(isRead).length <= 40, 'at most two reads each');
     const writes = await Promise.all(
       names.map((name) => writeInTenant(database, named(name), 'write', (tx) => tx.query(TITLES))),
     );
@@ -331,7 +341,7 @@ t.test(
   },
 );
 
-t.test('the directory shows the clubs that are named, and leaves nothing behind', async (t) => {
+t.test('the directory shows the named clubs, and leaves no context', async (t) => {
   const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
   t.teardown(() => one.close());
   const clubs = sql`select id from app.my_clubs()`;
@@ -343,7 +353,7 @@ t.test('the directory shows the clubs that are named, and leaves nothing behind'
   t.equal(await readOwn(one, 'own', clubs).catch(sqlstate), 'TN001');
 });
 
-t.test('what the service reads for itself is in no club, and cannot write', async (t) => {
+t.test('the service’s own reads are in no club, and cannot write', async (t) => {
   t.same(await readOwn(database, 'own', sql`select 1 as one`), [{ one: 1 }]);
   t.equal(await readOwn(database, 'own', TITLES).catch(sqlstate), 'TN001');
   t.equal(await readOwn(database, 'own', sql`select app.sneak()`).catch(sqlstate), '25006');
@@ -351,7 +361,7 @@ t.test('what the service reads for itself is in no club, and cannot write', asyn
 
 // Answers.
 
-t.test('times keep their microseconds, and odd texts are unharmed', async (t) => {
+t.test('times keep their microseconds, and unusual texts are unchanged', async (t) => {
   const odd = [
     `'"\\ \\\\ \\n \\u0041 ' " --`,
     'ends in +00:00',
@@ -397,41 +407,37 @@ t.test('times keep their microseconds, and odd texts are unharmed', async (t) =>
   t.same([rows.length, rows[0], rows.at(-1)], [20_000, { n: 1 }, { n: 20_000 }]);
 });
 
-/** Puts other bytes of the same length into the rows of the server. */
+/** Replaces bytes in the server's rows by others of the same length. */
 const alterRows = (proxy: TestProxy, alter: (text: string) => string) => {
   proxy.judge = ({ from, type, text }) =>
     from === 'server' && type === 'D' ? { bytes: message('D', alter(text)) } : 'pass';
 };
 
-t.test(
-  'an answer to another question destroys the connection and is refused: of another number, club or form',
-  async (t) => {
-    const forgeries: Record<string, (text: string) => string> = {
-      'another number': (text) =>
-        text.replace(/"request":"(\d*)\d"/, (_, digits) => `"request":"${digits}x"`),
-      'another club': (text) => text.replace(`"enteredTenantId":"${club}"`, `"enteredTenantId":"${south}"`),
-      'no number': (text) => text.replace('"request"', '"another"'),
-      'no JSON': (text) => text.replace('{"request"', '["request"'),
-    };
-    for (const [name, alter] of Object.entries(forgeries)) {
-      for (const lease of LEASES) {
-        const { proxy, database } = await openRoute(t);
-        await readAs(database, TITLES, anna, lease);
-        const before = proxy.log.length;
-        alterRows(proxy, alter);
-        const error = await readAs(database, TITLES, anna, lease).catch((reason) => reason);
-        t.match(error, { name: 'Unavailable', message: /another question/ }, name);
-        t.equal(proxy.log.slice(before).filter(isRead).length, 1, 'it is not asked again');
-        t.equal(database.connections.lost, 1);
-        proxy.judge = () => 'pass';
-        t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
-        t.equal(proxy.accepted, 2, 'on another connection');
-      }
+t.test('an answer with another number, club or form is rejected and destroys the connection', async (t) => {
+  const forgeries: Record<string, (text: string) => string> = {
+    'another number': (text) => text.replace(/"request":"(\d*)\d"/, (_, digits) => `"request":"${digits}x"`),
+    'another club': (text) => text.replace(`"enteredTenantId":"${club}"`, `"enteredTenantId":"${south}"`),
+    'no number': (text) => text.replace('"request"', '"another"'),
+    'no JSON': (text) => text.replace('{"request"', '["request"'),
+  };
+  for (const [name, alter] of Object.entries(forgeries)) {
+    for (const lease of LEASES) {
+      const { proxy, database } = await openRoute(t);
+      await readAs(database, TITLES, anna, lease);
+      const before = proxy.log.length;
+      alterRows(proxy, alter);
+      const error = await readAs(database, TITLES, anna, lease).catch((reason) => reason);
+      t.match(error, { name: 'Unavailable', message: /another question/ }, name);
+      t.equal(proxy.log.slice(before).filter(isRead).length, 1, 'it is not sent again');
+      t.equal(database.connections.lost, 1);
+      proxy.judge = () => 'pass';
+      t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
+      t.equal(proxy.accepted, 2, 'on another connection');
     }
-  },
-);
+  }
+});
 
-t.test('an answer without a row, or of the directory for other clubs, is refused as well', async (t) => {
+t.test('an answer without a row, or of the directory for other clubs, is rejected as well', async (t) => {
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');
@@ -444,9 +450,9 @@ t.test('an answer without a row, or of the directory for other clubs, is refused
   t.equal(database.connections.lost, 2);
 });
 
-// Losses and limits of time.
+// Lost connections and deadlines.
 
-t.test('a read whose connection is lost is sent once more, and not a third time', async (t) => {
+t.test('a read on a lost connection is sent once more, and not a third time', async (t) => {
   for (const lease of LEASES) {
     for (const cuts of [1, 2]) {
       const { proxy, database } = await openRoute(t);
@@ -470,7 +476,7 @@ t.test('a read whose connection is lost is sent once more, and not a third time'
   }
 });
 
-t.test('a read that takes too long is refused after 3.5 seconds, and not asked again', async (t) => {
+t.test('a read that takes too long is rejected after 3.5 seconds, and not sent again', async (t) => {
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   const before = proxy.log.length;
@@ -485,7 +491,7 @@ t.test('a read that takes too long is refused after 3.5 seconds, and not asked a
   t.same(await readAs(database, TITLES), [{ title: 'mine' }]);
 });
 
-t.test('a lock costs no connection: a read behind one is refused by lock_timeout', async (t) => {
+t.test('a read that waits for a lock ends at lock_timeout, and its connection is kept', async (t) => {
   const { database } = await openRoute(t);
   await readAs(database, TITLES);
   await db.look('begin; lock table app.tasks');

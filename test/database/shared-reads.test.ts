@@ -16,7 +16,7 @@ const TASKS = 30;
 const HANGS_MS = 15_000;
 const db = await makeDatabase(t);
 
-/** A club whose every row carries its name, so that a foreign one is seen. */
+/** A club whose name is in every row, so that a foreign row is recognized. */
 interface Club {
   name: string;
   id: string;
@@ -55,11 +55,11 @@ async function openRoute(t: Test, options: Partial<DatabaseOptions> = {}): Promi
   return { proxy, database };
 }
 
-/** How reads ended, and everything about them that must not be. */
+/** The results of reads, and all their faults. */
 interface Tally {
   answered: number;
   unavailable: number;
-  /** SQLSTATEs of statements that the server refused. */
+  /** SQLSTATEs of statements that the server rejected. */
   refused: Map<string, number>;
   foreign: unknown[];
   broken: unknown[];
@@ -103,7 +103,7 @@ async function readOnce(
   }
 }
 
-/** Reads of both clubs, so many at a time, until the end of the work beside them. */
+/** Reads of both clubs, this many at a time, until the concurrent work ends. */
 async function readWhile(database: Database, work: () => Promise<unknown>, callers = 24): Promise<Tally> {
   const tally = newTally();
   let isOver = false;
@@ -125,7 +125,7 @@ const summary = ({ answered, unavailable, refused }: Tally) =>
   `${answered} answered, ${unavailable} unavailable, refused ${JSON.stringify([...refused])}`;
 
 t.test(
-  'many reads of two clubs share few connections, and each sees rows of its own club only',
+  'many reads of two clubs share few connections, and each gets rows of its own club only',
   async (t) => {
     const { proxy, database } = await openRoute(t, { size: 5 });
     let most = 0;
@@ -147,12 +147,12 @@ t.test(
     t.ok(tally.answered > 200);
     t.ok(most > 1, 'they were pipelined');
     t.ok(most <= 8);
-    t.ok(proxy.accepted > 1 && proxy.accepted <= 3, 'of five connections, two are left to everything else');
+    t.ok(proxy.accepted > 1 && proxy.accepted <= 3, 'of five connections, two are left for other work');
     t.same(database.connections.lost, 0);
   },
 );
 
-t.test('an error of one shared read leaves its neighbours their answers', async (t) => {
+t.test('an error of one shared read does not affect the other reads on the connection', async (t) => {
   const { database } = await openRoute(t);
   const tally = await readWhile(database, async () => {
     for (let turn = 0; turn < 50; turn += 1) {
@@ -173,7 +173,7 @@ t.test('an error of one shared read leaves its neighbours their answers', async 
 });
 
 t.test(
-  'kills of shared connections show no foreign row, and cost no read that is sent once more',
+  'killed shared connections cause no foreign row, and every read succeeds at its second attempt',
   async (t) => {
     const { database } = await openRoute(t);
     let kills = 0;
@@ -198,10 +198,10 @@ t.test(
 );
 
 t.test(
-  'a shared connection that is cut at any message shows no foreign row, and no read hangs',
+  'a shared connection that is cut at any message causes no foreign row, and no read hangs',
   async (t) => {
     const answered = { count: 0 };
-    /** Warm connections, then six reads at once, of which the first connection is cut at a message. */
+    /** Opens connections, then sends six reads at once and cuts the first connection at a message. */
     const round = async (verdict: Verdict, index: number): Promise<{ tally: Tally; talk: number }> => {
       const { proxy, database } = await openRoute(t);
       const warm = newTally();
@@ -235,13 +235,13 @@ t.test(
     }
     t.ok(
       answered.count >= 7 * 2 * talk,
-      'every read was answered, those of the cut connection by another one',
+      'every read is answered, those of the cut connection by another connection',
     );
   },
 );
 
 t.test(
-  'a shared connection that freezes is destroyed: the overdue read is refused, its neighbours are asked again',
+  'a frozen shared connection is destroyed: the overdue read is rejected, its neighbours are sent again',
   async (t) => {
     const { proxy, database } = await openRoute(t, { size: 6 });
     await readOnce(database, clubs[0] as Club, newTally());
@@ -256,7 +256,7 @@ t.test(
       await readOnce(database, club, tally);
       ends.push({ ms: performance.now() - start, tally });
     };
-    // Those that come later are on the same connection, and are not overdue yet when the first one is.
+    // The later reads are on the same connection, and not overdue yet when the first one is.
     await Promise.all([
       readLater(0, clubs[0] as Club),
       ...[100, 120, 140].map((delay, number) => readLater(delay, clubs[number % 2] as Club)),
@@ -278,7 +278,7 @@ t.test(
 );
 
 t.test(
-  'an answer that is swapped for its neighbour’s reaches nobody, be it of the same club or of another',
+  'an answer that is swapped with another read’s is never delivered, of the same club or another',
   async (t) => {
     for (const readers of [
       [0, 1, 0, 1],
@@ -289,7 +289,7 @@ t.test(
       await readOnce(database, clubs[1] as Club, newTally());
       let first: Buffer | undefined;
       let swaps = 0;
-      // The first row is sent in the place of the second as well.
+      // The first row is also sent in place of the second.
       proxy.judge = ({ from, type, text, connection }) => {
         if (connection !== 1 || from !== 'server' || type !== 'D' || swaps > 0) {
           return 'pass';
@@ -305,13 +305,13 @@ t.test(
       await Promise.all(readers.map((number) => readOnce(database, clubs[number] as Club, tally)));
       t.equal(swaps, 1);
       t.same([tally.foreign, tally.broken], [[], []]);
-      t.same([tally.answered, tally.unavailable], [3, 1], 'the one that it was swapped for is refused');
+      t.same([tally.answered, tally.unavailable], [3, 1], 'the read that got the wrong answer is rejected');
       t.equal(database.connections.lost, 1);
     }
   },
 );
 
-t.test('changes of the tables under shared reads fail none of them, and show no foreign row', async (t) => {
+t.test('changes of tables during shared reads fail none of them, and cause no foreign row', async (t) => {
   const { database } = await openRoute(t);
   const admin = new pg.Client(db.adminUrl);
   await admin.connect();
@@ -331,7 +331,7 @@ t.test('changes of the tables under shared reads fail none of them, and show no 
   const tally = await readWhile(database, async () => {
     for (let round = 0; round < 3; round += 1) {
       for (const change of changes) {
-        // As a deploy does: members first, and never waiting for long with readers behind it.
+        // As a deploy does: members first, and with a short lock_timeout, because readers queue behind it.
         await admin.query(`begin; lock table app.members in access exclusive mode; ${change}; commit`);
         count += 1;
         await sleep(20);
@@ -344,7 +344,7 @@ t.test('changes of the tables under shared reads fail none of them, and show no 
   t.equal(database.connections.lost, 0);
 });
 
-t.test('deploys of every policy and function under shared reads fail none of them', async (t) => {
+t.test('deploys of every policy and function during shared reads fail none of them', async (t) => {
   const { database } = await openRoute(t);
   let deploys = 0;
   const tally = await readWhile(database, async () => {
@@ -358,41 +358,44 @@ t.test('deploys of every policy and function under shared reads fail none of the
   t.ok(tally.answered > 100);
 });
 
-t.test('what a release may not do is at worst refused, and never a hang or a foreign row', async (t) => {
-  const { database } = await openRoute(t);
-  const harms = [
-    [
-      'alter table app.tasks rename column title to name',
-      'alter table app.tasks rename column name to title',
-    ],
-    ['alter table app.tasks rename to jobs', 'alter table app.jobs rename to tasks'],
-    ['revoke select on app.tasks from club_api', 'grant select on app.tasks to club_api'],
-    ['alter function app.enter rename to go_in', 'alter function app.go_in rename to enter'],
-  ] as const;
-  const tally = await readWhile(database, async () => {
-    for (const [harm, cure] of harms) {
-      await db.look(harm);
-      await sleep(100);
-      await db.look(cure);
-      await sleep(100);
-    }
-  });
-  t.comment(summary(tally));
-  t.same([tally.foreign, tally.broken], [[], []]);
-  t.same(
-    [...tally.refused.keys()].filter((code) => !['42703', '42P01', '42501', '42883'].includes(code)),
-    [],
-  );
-  t.ok(tally.refused.size > 0, 'they were harmful');
-  const after = newTally();
-  await Promise.all(
-    Array.from({ length: 16 }, (_, number) => readOnce(database, clubs[number % 2] as Club, after)),
-  );
-  t.equal(after.answered, 16, 'all is well when it is undone');
-  t.equal(database.connections.lost, 0);
-});
+t.test(
+  'forbidden changes of a release cause at worst errors, and never a hang or a foreign row',
+  async (t) => {
+    const { database } = await openRoute(t);
+    const harms = [
+      [
+        'alter table app.tasks rename column title to name',
+        'alter table app.tasks rename column name to title',
+      ],
+      ['alter table app.tasks rename to jobs', 'alter table app.jobs rename to tasks'],
+      ['revoke select on app.tasks from club_api', 'grant select on app.tasks to club_api'],
+      ['alter function app.enter rename to go_in', 'alter function app.go_in rename to enter'],
+    ] as const;
+    const tally = await readWhile(database, async () => {
+      for (const [harm, cure] of harms) {
+        await db.look(harm);
+        await sleep(100);
+        await db.look(cure);
+        await sleep(100);
+      }
+    });
+    t.comment(summary(tally));
+    t.same([tally.foreign, tally.broken], [[], []]);
+    t.same(
+      [...tally.refused.keys()].filter((code) => !['42703', '42P01', '42501', '42883'].includes(code)),
+      [],
+    );
+    t.ok(tally.refused.size > 0, 'the changes had an effect');
+    const after = newTally();
+    await Promise.all(
+      Array.from({ length: 16 }, (_, number) => readOnce(database, clubs[number % 2] as Club, after)),
+    );
+    t.equal(after.answered, 16, 'all reads succeed after the repair');
+    t.equal(database.connections.lost, 0);
+  },
+);
 
-/** How long something took, and how it ended. */
+/** The duration and the result of some work. */
 async function timed(reading: Promise<unknown>): Promise<{ end: unknown; ms: number }> {
   const start = performance.now();
   const end = await reading.then(
@@ -402,7 +405,7 @@ async function timed(reading: Promise<unknown>): Promise<{ end: unknown; ms: num
   return { end, ms: performance.now() - start };
 }
 
-/** Locks a table against everybody while the work runs. */
+/** Locks a table exclusively while the work runs. */
 async function whileLocked(table: string, work: () => Promise<void>): Promise<void> {
   const admin = new pg.Client(db.adminUrl);
   await admin.connect();
@@ -422,7 +425,7 @@ t.test(
   'while a table is locked, reads of another table and of the service itself are answered',
   async (t) => {
     for (const [size, readers, mostMs] of [
-      // Reads have one connection here: one behind the lock keeps it until lock_timeout (3 s).
+      // Reads have one connection here: a read that waits for the lock holds it until lock_timeout (3 s).
       [3, 1, 3_500],
       [6, 4, 1_000],
     ] as const) {
@@ -493,7 +496,7 @@ t.test(
     });
     const longest = Math.max(...(await Promise.all(reads)).map(({ ms }) => ms));
     t.comment(`${summary(tally)}, the longest took ${Math.round(longest)} ms`);
-    // A wait in the queue, an attempt, and another wait for the second attempt.
+    // A wait in the queue, an attempt, and a wait for the second attempt.
     t.ok(longest < 14_000, `${longest} ms`);
     t.same([tally.foreign, tally.broken], [[], []]);
     t.same(

@@ -9,13 +9,13 @@ import {
   type Value,
 } from '../../src/database/sql.js';
 
-/** A statement as PostgreSQL is sent it. */
+/** A statement as it is sent to PostgreSQL. */
 function sent({ strings, values }: Statement): [string, ...Value[]] {
   const text = strings.reduce((all, piece, index) => `${all}$${index}${piece}`);
   return [text, ...values];
 }
 
-t.test('every value becomes a parameter, in its place', (t) => {
+t.test('every value becomes a parameter, in order', (t) => {
   t.same(sent(sql`select 1`), ['select 1']);
   t.same(sent(sql`select ${1}, ${'two'}, ${true}, ${null}`), ['select $1, $2, $3, $4', 1, 'two', true, null]);
   t.same(sent(sql`${'first'}${'second'}`), ['$1$2', 'first', 'second']);
@@ -23,7 +23,7 @@ t.test('every value becomes a parameter, in its place', (t) => {
   t.end();
 });
 
-t.test('a statement inside of a statement becomes its text, and its parameters keep their order', (t) => {
+t.test('a nested statement becomes part of the text, and the parameters keep their order', (t) => {
   const inner = sql`state = ${'Open'} and due_at < ${'2026-01-01T00:00:00Z'}`;
   t.same(sent(sql`select * from ${sql`app.tasks`}`), ['select * from app.tasks']);
   t.same(sent(sql`${inner}`), ['state = $1 and due_at < $2', 'Open', '2026-01-01T00:00:00Z']);
@@ -49,13 +49,13 @@ t.test('joinValues makes each value a parameter of its own', (t) => {
   t.end();
 });
 
-t.test('a pattern takes its text literally', (t) => {
+t.test('a pattern escapes its text', (t) => {
   t.equal(containing('100% of_a\\b'), '%100\\% of\\_a\\\\b%');
   t.equal(containing(''), '%%');
   t.end();
 });
 
-t.test('an operation is a comment of an identifier, and nothing else can be put into it', (t) => {
+t.test('an operation name becomes a comment; only an identifier is accepted', (t) => {
   t.same(sent(sql`${operation('listTasks')}select ${1}`), ['/* listTasks */select $1', 1]);
   t.equal(
     operation('listTasks').strings,
@@ -68,7 +68,7 @@ t.test('an operation is a comment of an identifier, and nothing else can be put 
   t.end();
 });
 
-t.test('the same composition has the same template, so the driver prepares it once', (t) => {
+t.test('the same composition has the same template, so that the driver prepares it once', (t) => {
   const compose = (id: number, state: string) =>
     sql`select from ${sql`app.tasks where state = ${state}`} and id = ${id}`;
   t.equal(compose(1, 'Open').strings, compose(2, 'Done').strings);
@@ -76,7 +76,7 @@ t.test('the same composition has the same template, so the driver prepares it on
   t.end();
 });
 
-t.test('texts that differ only in where a dollar sign stands are not taken for each other', (t) => {
+t.test('texts that differ only in the place of a dollar sign are different statements', (t) => {
   const inner = sql`'a'`;
   t.same(sent(sql`select ${inner} ~ 'x${1}y'`), ["select 'a' ~ 'x$1y'", 1]);
   t.same(sent(sql`select ${inner} ~ 'x$y'`), ["select 'a' ~ 'x$y'"]);
@@ -85,7 +85,7 @@ t.test('texts that differ only in where a dollar sign stands are not taken for e
   t.end();
 });
 
-t.test('a missing value is refused at once: it is null or it is a mistake', (t) => {
+t.test('an undefined value is rejected at once: absence is null', (t) => {
   const missing = undefined as unknown as Value;
   t.throws(() => sql`select ${missing}`, TypeError);
   t.throws(() => sql`select ${1} from ${sql`app.tasks`} where id = ${missing}`, TypeError);

@@ -9,7 +9,7 @@ import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../campaigns/chaos/postgres.js';
 import { callerOf, until } from '../setup/caller.js';
 
-// A server of its own: what a COMMIT waits for is a setting of all its databases.
+// A server of its own: synchronous replication is a setting of the whole server.
 const victim = await startVictim(t);
 const name = await victim.makeDatabase();
 const look = <Row extends pg.QueryResultRow>(text: string) => victim.look<Row>(name, text);
@@ -21,7 +21,7 @@ const club = await provisionClub(victim.urls(name).migration, {
   timeZone: 'Europe/Berlin',
 });
 
-/** Writes a task, and answers with what its caller learns about it. */
+/** Writes a task; returns the result for its caller. */
 const write = (title: string) =>
   writeInTenant(database, callerOf(club), 'write', (tx) =>
     tx.query(sql`insert into app.tasks (title) values (${title})`),
@@ -41,7 +41,7 @@ const waiting = async (): Promise<number> => {
   return row?.pid ?? sleep(50).then(waiting);
 };
 let count = 0;
-/** Writes until a COMMIT waits: the setting takes its time. */
+/** Writes until a COMMIT waits: the setting takes effect with a delay. */
 const writeAndWait = async (): Promise<{ title: string; outcome: Promise<unknown>; pid: number }> => {
   count += 1;
   const title = `write ${count}`;
@@ -51,7 +51,7 @@ const writeAndWait = async (): Promise<{ title: string; outcome: Promise<unknown
 };
 
 t.test(
-  'a COMMIT whose wait for its standby was ended is reported as unknown, and its connection is destroyed',
+  'a COMMIT whose wait for its standby is cancelled is reported as unknown, and its connection is destroyed',
   async (t) => {
     t.equal(await write('before'), 'committed');
     await waitFor('nobody');

@@ -43,7 +43,7 @@ async function connect(t: Test, url = db.url): Promise<Connection> {
   return connection;
 }
 
-/** What enters the club as Anna. */
+/** The tenant context of Anna. */
 const entry = (change: Partial<Entry<object>> = {}): Entry<object> => ({
   tenant: club,
   columns: sql`* from app.enter(${club}, 'anna', 'Admin', 'anna', null, null)`,
@@ -57,21 +57,24 @@ const transact = <Result>(
   accept: (context: object) => void = () => {},
 ) => runTransaction(connection, 'read write', 'write', enter, accept, work);
 
-// What the caller's work may do.
+// The caller's work.
 
-t.test('work that swallows a failed query cannot commit, and later queries fail the same way', async (t) => {
-  let later: unknown;
-  const run = write(async (tx) => {
-    await tx.query(insert('swallowed'));
-    await tx.query(sql`select 1 / 0`).catch(() => {});
-    later = await tx.query(insert('swallowed')).catch(sqlstate);
-  });
-  t.equal(await run.catch(sqlstate), '22012');
-  t.equal(later, '22012');
-  t.same(await titles('swallowed'), []);
-});
+t.test(
+  'work that ignores a failed query cannot commit, and later queries fail with the same error',
+  async (t) => {
+    let later: unknown;
+    const run = write(async (tx) => {
+      await tx.query(insert('swallowed'));
+      await tx.query(sql`select 1 / 0`).catch(() => {});
+      later = await tx.query(insert('swallowed')).catch(sqlstate);
+    });
+    t.equal(await run.catch(sqlstate), '22012');
+    t.equal(later, '22012');
+    t.same(await titles('swallowed'), []);
+  },
+);
 
-t.test('a query after the end is refused, and never reaches the next transaction', async (t) => {
+t.test('a query after the end is rejected, and never reaches the next transaction', async (t) => {
   let kept: Transaction | undefined;
   await write(async (tx) => {
     kept = tx;
@@ -96,7 +99,7 @@ t.test('queries that the work does not await are part of the transaction, in ord
   t.same(await titles('unawaited%'), ['unawaited 1', 'unawaited 2']);
 });
 
-t.test('nothing is kept of work that throws, whatever it throws and whenever', async (t) => {
+t.test('work that throws commits nothing, for any value and at any time', async (t) => {
   const works: ((tx: Transaction) => Promise<unknown>)[] = [
     async () => {
       throw new Error('at once');
@@ -123,22 +126,29 @@ t.test('nothing is kept of work that throws, whatever it throws and whenever', a
   }
   t.same(await titles('thrown'), []);
   t.same(database.load, AT_REST);
-  t.equal(database.connections.lost, lost, 'ROLLBACK ends them, and each connection is used again');
+  t.equal(
+    database.connections.lost,
+    lost,
+    'ROLLBACK ends the transactions, and each connection is used again',
+  );
 });
 
-t.test('an undefined parameter is refused before the driver sees it, and costs no connection', async (t) => {
-  const { lost } = database.connections;
-  const run = write(async (tx) => {
-    await tx.query(insert('half'));
-    await tx.query(sql`insert into app.tasks (title) values (${undefined as unknown as Value})`);
-  });
-  await t.rejects(run, TypeError);
-  t.same(await titles('half'), []);
-  t.same(await write((tx) => tx.query(sql`select 1 as one`)), [{ one: 1 }]);
-  t.equal(database.connections.lost, lost);
-});
+t.test(
+  'an undefined parameter is rejected before the driver gets it, and the connection is kept',
+  async (t) => {
+    const { lost } = database.connections;
+    const run = write(async (tx) => {
+      await tx.query(insert('half'));
+      await tx.query(sql`insert into app.tasks (title) values (${undefined as unknown as Value})`);
+    });
+    await t.rejects(run, TypeError);
+    t.same(await titles('half'), []);
+    t.same(await write((tx) => tx.query(sql`select 1 as one`)), [{ one: 1 }]);
+    t.equal(database.connections.lost, lost);
+  },
+);
 
-t.test('a new member is kept also when the work is refused, and nothing else is', async (t) => {
+t.test('a new member is committed also when the work fails, and nothing else is', async (t) => {
   for (const subject of ['berta', 'carl']) {
     let memberId: string | undefined;
     const run = writeInTenant(database, callerOf(club, 'Manager', subject), 'write', async (tx) => {
@@ -153,7 +163,7 @@ t.test('a new member is kept also when the work is refused, and nothing else is'
   t.same(await titles('of %'), ['of berta']);
 });
 
-t.test('a club that does not exist is TenantNotFound, and no row of it is seen or written', async (t) => {
+t.test('a club that does not exist is TenantNotFound, and nothing is read or written', async (t) => {
   const unknown = { ...callerOf(club), tenantId: '99999999-9999-4999-8999-999999999999' };
   for (const at of [database, pooled]) {
     let seen: unknown;
@@ -168,7 +178,7 @@ t.test('a club that does not exist is TenantNotFound, and no row of it is seen o
 });
 
 t.test(
-  'a reader of several statements has one snapshot and cannot write; a writer sees what is newest',
+  'a read transaction has one snapshot and cannot write; a write transaction sees the newest rows',
   async (t) => {
     for (const [mode, seen, refused] of [
       ['read only', 0, '25006'],
@@ -202,9 +212,9 @@ t.test(
   },
 );
 
-// Attempts.
+// Retries.
 
-t.test('a serialization failure or a deadlock is tried twice in all; another failure once', async (t) => {
+t.test('a serialization failure or a deadlock is tried twice in total; another failure once', async (t) => {
   for (const [code, attempts] of [
     ['40001', 2],
     ['40P01', 2],
@@ -228,7 +238,7 @@ t.test('two transactions that deadlock both succeed', async (t) => {
     let runs = 0;
     return write(async (tx) => {
       runs += 1;
-      // The other one needs a moment to go on, or the second attempt meets it again.
+      // The other transaction needs time to continue, or the second attempt deadlocks again.
       await (runs > 1 && sleep(500));
       await tx.query(sql`update app.gates set held = held + 1 where id = ${first}`);
       met += 1;
@@ -259,35 +269,38 @@ t.test('after a change of a table’s columns no transaction fails, on any conne
   t.same(database.load, AT_REST);
 });
 
-// How it ends.
-
-t.test('an ERROR at COMMIT surfaces, nothing is kept, and the same connection is used again', async (t) => {
-  const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
-  t.teardown(() => one.close());
-  for (const at of [one, pooled]) {
-    const pid = () => writeInTenant(at, anna, 'write', (tx) => tx.query(PID));
-    const before = await pid();
-    for (const [code, attempts] of [
-      ['23514', 1],
-      ['40001', 2],
-      ['40P01', 2],
-    ] as const) {
-      let runs = 0;
-      const run = writeInTenant(at, anna, 'write', (tx) => {
-        runs += 1;
-        return tx.query(insert(`commit ${code}`));
-      });
-      t.equal(await run.catch(sqlstate), code);
-      t.equal(runs, attempts, `${attempts} attempts of ${code} at COMMIT`);
-      t.same(await pid(), before);
-    }
-    t.equal(at.connections.lost, 0);
-  }
-  t.same(await titles('commit%'), []);
-});
+// The end of a transaction.
 
 t.test(
-  'a failure that only the server knows makes COMMIT a ROLLBACK: Unavailable, and nothing is kept',
+  'an ERROR at COMMIT is reported, nothing is committed, and the connection is used again',
+  async (t) => {
+    const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
+    t.teardown(() => one.close());
+    for (const at of [one, pooled]) {
+      const pid = () => writeInTenant(at, anna, 'write', (tx) => tx.query(PID));
+      const before = await pid();
+      for (const [code, attempts] of [
+        ['23514', 1],
+        ['40001', 2],
+        ['40P01', 2],
+      ] as const) {
+        let runs = 0;
+        const run = writeInTenant(at, anna, 'write', (tx) => {
+          runs += 1;
+          return tx.query(insert(`commit ${code}`));
+        });
+        t.equal(await run.catch(sqlstate), code);
+        t.equal(runs, attempts, `${attempts} attempts of ${code} at COMMIT`);
+        t.same(await pid(), before);
+      }
+      t.equal(at.connections.lost, 0);
+    }
+    t.same(await titles('commit%'), []);
+  },
+);
+
+t.test(
+  'a COMMIT that the server turns into a ROLLBACK is Unavailable, and nothing is committed',
   async (t) => {
     const connection = await connect(t);
     const run = transact(connection, async (tx) => {
@@ -300,28 +313,38 @@ t.test(
   },
 );
 
-t.test('a COMMIT outside of a transaction is doubt: unknown, and the connection is destroyed', async (t) => {
-  const connection = await connect(t);
-  const run = transact(connection, async (tx) => {
-    await tx.query(insert('ended'));
-    await tx.query(sql`commit`);
-  });
-  await t.rejects(run, { name: 'Unavailable', committed: 'unknown', cause: { cause: { message: /25P01/ } } });
-  t.ok(connection.isDestroyed);
-});
-
-t.test('a ROLLBACK outside of a transaction is doubt, and the connection is destroyed', async (t) => {
-  const connection = await connect(t);
-  const run = transact(connection, async (tx) => {
-    await tx.query(sql`rollback`);
-    throw new Problem(shiftFull);
-  });
-  await t.rejects(run, { code: 'shift_full' });
-  t.ok(connection.isDestroyed);
-});
+t.test(
+  'a COMMIT outside of a transaction has an unknown outcome, and the connection is destroyed',
+  async (t) => {
+    const connection = await connect(t);
+    const run = transact(connection, async (tx) => {
+      await tx.query(insert('ended'));
+      await tx.query(sql`commit`);
+    });
+    await t.rejects(run, {
+      name: 'Unavailable',
+      committed: 'unknown',
+      cause: { cause: { message: /25P01/ } },
+    });
+    t.ok(connection.isDestroyed);
+  },
+);
 
 t.test(
-  'a BEGIN inside of a transaction is doubt: nothing of it is believed, and the connection is destroyed',
+  'a ROLLBACK outside of a transaction is a protocol violation: the connection is destroyed',
+  async (t) => {
+    const connection = await connect(t);
+    const run = transact(connection, async (tx) => {
+      await tx.query(sql`rollback`);
+      throw new Problem(shiftFull);
+    });
+    await t.rejects(run, { code: 'shift_full' });
+    t.ok(connection.isDestroyed);
+  },
+);
+
+t.test(
+  'a BEGIN inside a transaction is a protocol violation: its answers are rejected, and the connection is destroyed',
   async (t) => {
     const connection = await connect(t);
     await connection.query(sql`begin`);
@@ -350,7 +373,7 @@ t.test('a FATAL error destroys the connection, and the transaction is Unavailabl
   t.same(await titles('fatal'), []);
 });
 
-t.test('a tag other than the one that was asked for destroys the connection', async (t) => {
+t.test('a command tag other than the expected one destroys the connection', async (t) => {
   for (const [tag, committed] of [
     ['BEGIN', 'no'],
     ['COMMIT', 'unknown'],
@@ -374,31 +397,28 @@ t.test('a tag other than the one that was asked for destroys the connection', as
   }
 });
 
-t.test(
-  'a ROLLBACK that the server refuses destroys the connection: it may still be in the transaction',
-  async (t) => {
-    const refusal = message('E', 'SERROR\0VERROR\0C57014\0Mcanceling statement due to user request\0\0');
-    for (const [title, expected] of [
-      ['refused', { code: 'shift_full' }],
-      ['commit 23514', { code: '23514' }],
-    ] as const) {
-      const proxy = await startProxy(t, db.url);
-      proxy.judge = ({ from, type, text }) =>
-        from === 'server' && type === 'C' && text === 'ROLLBACK\0' ? { bytes: refusal } : 'pass';
-      const connection = await connect(t, proxy.url);
-      const run = transact(connection, async (tx) => {
-        await tx.query(insert(title));
-        if (title === 'refused') throw new Problem(shiftFull);
-      });
-      await t.rejects(run, expected);
-      t.ok(connection.isDestroyed, title);
-    }
-  },
-);
+t.test('a failed ROLLBACK destroys the connection: it may still be in the transaction', async (t) => {
+  const refusal = message('E', 'SERROR\0VERROR\0C57014\0Mcanceling statement due to user request\0\0');
+  for (const [title, expected] of [
+    ['refused', { code: 'shift_full' }],
+    ['commit 23514', { code: '23514' }],
+  ] as const) {
+    const proxy = await startProxy(t, db.url);
+    proxy.judge = ({ from, type, text }) =>
+      from === 'server' && type === 'C' && text === 'ROLLBACK\0' ? { bytes: refusal } : 'pass';
+    const connection = await connect(t, proxy.url);
+    const run = transact(connection, async (tx) => {
+      await tx.query(insert(title));
+      if (title === 'refused') throw new Problem(shiftFull);
+    });
+    await t.rejects(run, expected);
+    t.ok(connection.isDestroyed, title);
+  }
+});
 
-// What leaves when.
+// The order of messages.
 
-/** Statements and the answers to them, in the order in which they went through the proxy. */
+/** Statements and their answers, in the order in which they passed the proxy. */
 const talkOf = (log: Message[]) =>
   log.flatMap(({ from, type, statement }) => {
     const [word] = /^\w+/.exec(statement?.replace(/^\/\*.*?\*\/\s*/, '') ?? '') ?? [];
@@ -414,7 +434,7 @@ const talkOf = (log: Message[]) =>
   });
 
 t.test(
-  'BEGIN, the entry and the first statement leave before any answer; every later one after the answer before it',
+  'BEGIN, the tenant context and the first statement are pipelined; each later one is sent after the previous answer',
   async (t) => {
     const proxy = await startProxy(t, db.url);
     const connection = await connect(t, proxy.url);
@@ -434,7 +454,7 @@ t.test(
   },
 );
 
-t.test('without prepared statements nothing leaves behind a statement without an answer', async (t) => {
+t.test('without prepared statements each statement is sent after the previous answer', async (t) => {
   const proxy = await startProxy(t, db.url);
   const connection = new Connection({ url: proxy.url, prepare: false });
   t.teardown(() => connection.destroy(new Error('the test is over')));
@@ -447,7 +467,7 @@ t.test('without prepared statements nothing leaves behind a statement without an
   );
 });
 
-t.test('a COMMIT leaves when every statement is answered, and none when one has failed', async (t) => {
+t.test('COMMIT is sent when every statement is answered, and never after a failed one', async (t) => {
   const proxy = await startProxy(t, db.url);
   const connection = await connect(t, proxy.url);
   await transact(connection, (tx) => tx.query(insert('sent')));
@@ -461,7 +481,7 @@ t.test('a COMMIT leaves when every statement is answered, and none when one has 
   t.notOk(proxy.log.slice(before).some(asksFor('commit')));
 });
 
-/** Makes the server refuse each BEGIN, outside of a transaction, as a standby does. */
+/** Makes the server reject each BEGIN, as a standby does. */
 const refuseBegin = (proxy: TestProxy) => {
   proxy.judge = (sent) => {
     const [, name] = sent.text.split('\0', 2);
@@ -471,7 +491,7 @@ const refuseBegin = (proxy: TestProxy) => {
 };
 
 t.test(
-  'a BEGIN that the server refuses is Unavailable, its connection is destroyed, and nothing is written',
+  'a BEGIN that the server rejects is Unavailable, its connection is destroyed, and nothing is written',
   async (t) => {
     const proxy = await startProxy(t, db.url);
     const connection = await connect(t, proxy.url);
@@ -481,7 +501,7 @@ t.test(
     const before = proxy.log.length;
     refuseBegin(proxy);
     await t.rejects(once(), { name: 'Unavailable', committed: 'no', cause: { code: '08P01' } });
-    t.ok(proxy.log.slice(before).some(asksFor('insert')), 'the insert left behind it');
+    t.ok(proxy.log.slice(before).some(asksFor('insert')), 'the insert was pipelined after it');
     t.ok(connection.isDestroyed);
     t.same(await titles('without begin'), ['without begin']);
 
@@ -496,7 +516,7 @@ t.test(
   },
 );
 
-t.test('rows of the first statement are believed only when the entry is verified and accepted', async (t) => {
+t.test('rows of the first statement are used only after the tenant context is verified', async (t) => {
   const refuse = () => {
     throw new Problem(tenantForbidden);
   };
@@ -528,7 +548,7 @@ t.test('rows of the first statement are believed only when the entry is verified
   t.same(await titles('doubted'), []);
 });
 
-t.test('an error is of one statement by its severity, in whatever language the server says it', async (t) => {
+t.test('the untranslated severity decides whether an error ends one statement or the session', async (t) => {
   const proxy = await startProxy(t, db.url);
   proxy.judge = ({ from, type, text }) =>
     from === 'server' && type === 'E' ? { bytes: message('E', text.replace('SERROR', 'SFEHLER')) } : 'pass';
