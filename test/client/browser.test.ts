@@ -12,7 +12,7 @@ import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { root } from '../setup/source.js';
 
-t.test('the sign-up page signs its reader up, in a browser, from another origin', async (t) => {
+t.test('the sign-up page signs its user up, in a browser, from another origin', async (t) => {
   const browser = await startBrowser(t);
   const port = await freePort();
   const page = `http://127.0.0.1:${port}`;
@@ -62,7 +62,7 @@ t.test('the sign-up page signs its reader up, in a browser, from another origin'
   t.same(names, []);
 });
 
-/** Presses the button, as a reader would, and answers with what the page then says. */
+/** Presses the button, as a user does; returns the text of the page. */
 async function press(page: Page): Promise<string> {
   await page.until(`document.querySelector('button') !== null`, () =>
     page.complaints.some((complaint) => complaint.includes('CORS')),

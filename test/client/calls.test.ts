@@ -14,7 +14,7 @@ const mara = await clients.as('mara', 'Manager', north);
 const ben = await clients.as('ben', 'Member', north);
 const dora = await clients.as('dora', 'Admin', north);
 
-t.test('a task goes its way with the version of the one that was read', async (t) => {
+t.test('a task is changed with the version of the task that was read', async (t) => {
   const task = await mara.tasks.create({ title: 'Rake', dueAt: new Date('2031-05-01T16:00:00Z') });
   t.match(task, { state: 'Open', dueAt: '2031-05-01T16:00:00Z', version: 1 });
   const taken = await ben.tasks.take(task);
@@ -29,7 +29,7 @@ t.test('a task goes its way with the version of the one that was read', async (t
   t.match(await rejection(ben.tasks.get(task.id)), { code: 'task_not_found' });
 });
 
-t.test('a shift keeps what a change does not name', async (t) => {
+t.test('a change of a shift keeps the fields that it does not name', async (t) => {
   const shift = await mara.shifts.create(
     shiftRequest({ capacity: 1, description: 'Gloves', location: 'Hall' }),
   );
@@ -49,7 +49,7 @@ t.test('a shift keeps what a change does not name', async (t) => {
   t.match(await rejection(ben.shifts.get(shift.id)), { code: 'shift_not_found' });
 });
 
-t.test('a refusal is an error with a code, what to do, and every fault', async (t) => {
+t.test('an error response is thrown with its code, advice and every fault', async (t) => {
   const error = await rejection(mara.tasks.create({ title: '', ...{ colour: 'red' } }));
   t.type(error, ProblemError);
   t.match(error, {
@@ -69,7 +69,7 @@ t.test('a refusal is an error with a code, what to do, and every fault', async (
   t.notOk(isProblem(new Error('other')));
 });
 
-t.test('a list is walked through over its pages, and asks for no more than is walked', async (t) => {
+t.test('a list iterates over its pages, and requests only the pages that are used', async (t) => {
   const titles = Array.from({ length: 7 }, (_, number) => `Page ${number}`);
   for (const title of titles) {
     await mara.tasks.create({ title });
@@ -82,7 +82,7 @@ t.test('a list is walked through over its pages, and asks for no more than is wa
     },
   });
   const list = counting.tasks.list({ q: 'Page', state: ['Open'], sort: 'title', limit: 3 });
-  t.equal(requests, 0, 'nothing is asked before');
+  t.equal(requests, 0, 'no request before the iteration');
   const walked: string[] = [];
   for await (const { title } of list) {
     walked.push(title);
@@ -99,12 +99,12 @@ t.test('a list is walked through over its pages, and asks for no more than is wa
     t.equal(title, titles[0]);
     break;
   }
-  t.equal(requests, 1, 'who stops asks no more');
+  t.equal(requests, 1, 'no request after the loop ends');
   t.equal((await list.toArray()).length, 7);
   t.same(await counting.tasks.list({ q: 'No such' }).toArray(), []);
 });
 
-t.test('a client knows its clubs, and goes to another one', async (t) => {
+t.test('a client lists its clubs, and switches to another one', async (t) => {
   const token = await service.token({
     sub: 'cleo',
     name: 'cleo',
@@ -125,7 +125,7 @@ t.test('a client knows its clubs, and goes to another one', async (t) => {
   t.match(await rejection(cleo.health.ready()), { code: 'service_unavailable', attempts: 1 });
 });
 
-t.test('a token that is refused is replaced once, by one question for many requests', async (t) => {
+t.test('a rejected token is replaced once, with one call for many requests', async (t) => {
   let asked = 0;
   const good = await service.token({ sub: 'ben', name: 'ben', clubs: { [north]: 'Member' } });
   const renewing = await clients.as('ben', 'Member', north, {
@@ -148,7 +148,7 @@ t.test('a token that is refused is replaced once, by one question for many reque
   const error = await rejection(hopeless.members.me());
   t.match(error, { code: 'invalid_token', status: 401 });
   t.notMatch(JSON.stringify([error.message, error.stack, error]), /not\.a\.token/);
-  t.equal(given, 2, 'twice in all');
+  t.equal(given, 2, 'twice in total');
   const fixed = await clients.as('ben', 'Member', north, { token: 'not.a.token' });
   t.match(await rejection(fixed.members.me()), { code: 'invalid_token', attempts: 1 });
 
@@ -163,5 +163,5 @@ t.test('a token that is refused is replaced once, by one question for many reque
     },
   });
   t.match(await rejection(failing.members.me()), { message: 'the identity provider is away' });
-  t.match(await failing.members.me(), { displayName: 'ben' }, 'the next call asks again');
+  t.match(await failing.members.me(), { displayName: 'ben' }, 'the next call requests a token again');
 });

@@ -19,7 +19,7 @@ const seen = { id: 'id-1', version: 7 };
 const shift = { ...seen, title: 'Bar', startsAt: 'a', endsAt: 'b', capacity: 1, description: null };
 const work = { title: 'Bar', startsAt: new Date(0), endsAt: new Date(1), capacity: 1 };
 
-/** A call of every method, and the operation that it is. */
+/** A call of every method, and its operation. */
 const calls: Record<string, Record<string, [operationId: string, call: () => Promise<unknown>]>> = {
   clubs: {
     mine: ['listMyClubs', () => client.clubs.mine()],
@@ -57,72 +57,67 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
   },
 };
 
-t.test(
-  'every operation of the document has a method, and every method is one of its operations',
-  async (t) => {
-    const { club: _club, ...parts } = client;
-    // A resource that is not among the calls is held to naming its operations.
-    const methods = Object.entries(parts)
-      .filter(([part]) => part in calls)
-      .flatMap(([part, of]) => Object.keys(of).map((name) => `${part}.${name}`));
-    const tried = Object.entries(calls).flatMap(([part, of]) =>
-      Object.keys(of).map((name) => `${part}.${name}`),
-    );
-    t.same(methods.sort(), tried.sort());
+t.test('every operation of the document has a method, and every method has an operation', async (t) => {
+  const { club: _club, ...parts } = client;
+  // A resource without calls here must name its operations.
+  const methods = Object.entries(parts)
+    .filter(([part]) => part in calls)
+    .flatMap(([part, of]) => Object.keys(of).map((name) => `${part}.${name}`));
+  const tried = Object.entries(calls).flatMap(([part, of]) =>
+    Object.keys(of).map((name) => `${part}.${name}`),
+  );
+  t.same(methods.sort(), tried.sort());
 
-    const { paths } = await readDocument();
-    const documented = new Map(
-      Object.entries(paths).flatMap(([path, of]) =>
-        Object.entries(of).map(([method, operation]) => [
-          operation.operationId,
-          { request: `${method.toUpperCase()} /behind/a/proxy${path.replace('{id}', 'id-1')}`, operation },
-        ]),
-      ),
-    );
-    const others = Object.keys(parts).filter((part) => !(part in calls));
-    const fileOf = (part: string) => part.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const sources = await Promise.all(
-      others.map((part) => readFile(`client/src/${fileOf(part)}.ts`, 'utf8')),
-    );
-    const used = [
-      ...Object.values(calls).flatMap((of) => Object.values(of).map(([operationId]) => operationId)),
-      ...sources.flatMap((source) => [...documented.keys()].filter((name) => source.includes(`'${name}'`))),
-    ];
-    t.same([...new Set(used)].sort(), [...documented.keys()].sort());
+  const { paths } = await readDocument();
+  const documented = new Map(
+    Object.entries(paths).flatMap(([path, of]) =>
+      Object.entries(of).map(([method, operation]) => [
+        operation.operationId,
+        { request: `${method.toUpperCase()} /behind/a/proxy${path.replace('{id}', 'id-1')}`, operation },
+      ]),
+    ),
+  );
+  const others = Object.keys(parts).filter((part) => !(part in calls));
+  const fileOf = (part: string) => part.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const sources = await Promise.all(others.map((part) => readFile(`client/src/${fileOf(part)}.ts`, 'utf8')));
+  const used = [
+    ...Object.values(calls).flatMap((of) => Object.values(of).map(([operationId]) => operationId)),
+    ...sources.flatMap((source) => [...documented.keys()].filter((name) => source.includes(`'${name}'`))),
+  ];
+  t.same([...new Set(used)].sort(), [...documented.keys()].sort());
 
-    const wrong: unknown[] = [];
-    for (const [operationId, call] of Object.values(calls).flatMap((of) => Object.values(of))) {
-      sent.length = 0;
-      await call();
-      const [{ method, url, headers } = new Request('none:')] = sent;
-      const { request, operation } = documented.get(operationId) ?? {};
-      const body = await sent[0]?.text();
-      const reads = (name: string) =>
-        operation?.parameters?.some((parameter) => parameter.name === name) ?? false;
-      const isVersioned = reads('If-Match');
-      const expected = {
-        request,
-        tenant: reads('X-Tenant-Id'),
-        token: operation?.security === undefined,
-        key: reads('Idempotency-Key'),
-        version: isVersioned,
-      };
-      const found = {
-        request: `${method} ${new URL(url).pathname}`,
-        tenant: headers.get('x-tenant-id') === 'north',
-        token: headers.get('authorization') === 'Bearer secret-token',
-        key: /^[\da-f]{32}$/.test(headers.get('idempotency-key') ?? ''),
-        version: headers.get('if-match') === '"7"' || /"version":7/.test(body ?? ''),
-      };
-      if (JSON.stringify(found) !== JSON.stringify(expected)) {
-        wrong.push({ operationId, found, expected });
-      }
+  const wrong: unknown[] = [];
+  for (const [operationId, call] of Object.values(calls).flatMap((of) => Object.values(of))) {
+    sent.length = 0;
+    await call();
+    const [{ method, url, headers } = new Request('none:')] = sent;
+    const { request, operation } = documented.get(operationId) ?? {};
+    const body = await sent[0]?.text();
+    const reads = (name: string) =>
+      operation?.parameters?.some((parameter) => parameter.name === name) ?? false;
+    const isVersioned = reads('If-Match');
+    const expected = {
+      request,
+      tenant: reads('X-Tenant-Id'),
+      token: operation?.security === undefined,
+      key: reads('Idempotency-Key'),
+      version: isVersioned,
+    };
+    const found = {
+      request: `${method} ${new URL(url).pathname}`,
+      tenant: headers.get('x-tenant-id') === 'north',
+      token: headers.get('authorization') === 'Bearer secret-token',
+      key: /^[\da-f]{32}$/.test(headers.get('idempotency-key') ?? ''),
+      version: headers.get('if-match') === '"7"' || /"version":7/.test(body ?? ''),
+    };
+    if (JSON.stringify(found) !== JSON.stringify(expected)) {
+      wrong.push({ operationId, found, expected });
     }
-    t.same(wrong, []);
-  },
-);
+  }
+  t.same(wrong, []);
+});
 
-t.test('filters are written as the service reads them', async (t) => {
+t.test('filters are encoded as the service parses them', async (t) => {
   sent.length = 0;
   await client.tasks.list({ state: ['Open', 'Done'], dueAfter: new Date(0), q: 'a&b c', limit: 5 }).toArray();
   await client.shifts.list({ hasFreeSlots: true }).toArray();
@@ -132,7 +127,7 @@ t.test('filters are written as the service reads them', async (t) => {
   );
 });
 
-t.test('what cannot be sent is said before anything is', async (t) => {
+t.test('an invalid request is rejected before anything is sent', async (t) => {
   sent.length = 0;
   const row = { ...shift, description: undefined } as unknown as ShiftDetailDto;
   const clubless = createClient(settings);
@@ -157,17 +152,17 @@ t.test('what cannot be sent is said before anything is', async (t) => {
   t.equal(sent[0]?.headers.get('x-tenant-id'), 'south');
 });
 
-t.test('the package has no dependencies, and says what it needs', async (t) => {
+t.test('the package has no dependencies, and declares its requirements', async (t) => {
   const manifest = JSON.parse(await readFile('client/package.json', 'utf8'));
   for (const kind of ['dependencies', 'peerDependencies', 'optionalDependencies']) {
     t.notOk(manifest[kind], kind);
   }
   t.match(manifest, { type: 'module', sideEffects: false, license: 'MIT', engines: { node: />=20/ } });
   const entry = (await import('club-management-client')) as Record<string, unknown>;
-  t.equal(typeof entry.createClient, 'function', 'its exports lead to what was built');
+  t.equal(typeof entry.createClient, 'function', 'its exports point to the build');
 });
 
-t.test('a resource of two words has one file, and make snapshot says which one is missing', (t) => {
+t.test('a resource with a two-word name has one file, and make snapshot names a missing one', (t) => {
   const document = (...names: string[]) => ({
     tags: names.map((name) => ({ name })),
     paths: {},

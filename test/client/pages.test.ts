@@ -16,7 +16,7 @@ const clients = await openClients(service);
 const anna = await clients.as('anna', 'Manager', north);
 const project = await projectWithClient(t);
 
-t.test('the code of the client’s README does what it says', async (t) => {
+t.test('the code of the client’s README prints what the README says', async (t) => {
   await anna.tasks.create({ title: 'Rake', dueAt: hoursFromNow(1) });
   const blocks = await codeBlocks('client/README.md', 'js');
   t.ok(blocks.length >= 7);
@@ -43,7 +43,7 @@ t.test('the code of the client’s README does what it says', async (t) => {
 });
 
 t.test(
-  'the README of the package leads to nothing outside of it, and its manifest is complete',
+  'the README of the package links to nothing outside of the package, and its manifest is complete',
   async (t) => {
     const links = [...(await readFile('client/README.md', 'utf8')).matchAll(/\]\(([^)]+)\)/g)].map(
       ([, link]) => link,
@@ -98,7 +98,7 @@ t.test(
   },
 );
 
-/** Compiles modules as strictly as anybody may, the types of the client with them. */
+/** Compiles modules with the strictest options, together with the client's types. */
 async function compile(folder: string, modules: string[], options: object): Promise<void> {
   const names = modules.map((_, index) => `module-${index}.mts`);
   await Promise.all(modules.map((code, index) => writeFile(join(folder, names[index] as string), code)));
@@ -108,7 +108,7 @@ async function compile(folder: string, modules: string[], options: object): Prom
   await execute(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--project', folder]);
 }
 
-t.test('the nightly script exports, makes one task a night, and reminds', async (t) => {
+t.test('the nightly script exports shifts, creates one task per night, and sends reminders', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/nightly-script.md', 'js');
   const club = await service.db.makeClub('nightly');
   const mara = await clients.as('mara', 'Manager', club);
@@ -150,10 +150,10 @@ t.test('the nightly script exports, makes one task a night, and reminds', async 
   for (let run = 1; run <= 2; run += 1) {
     const printed = await runModule(project, code, environment);
     t.same(printed, [`mara: "Rake" is due at ${due.dueAt}.`]);
-    t.equal(asked, run + 2, 'one token a run, asked for again where that failed for a moment');
+    t.equal(asked, run + 2, 'one token per run, requested again after a temporary failure');
   }
   const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');
-  t.equal(head, '\uFEFFstarts,title,free', 'a mark of UTF-8, by which spreadsheets know it');
+  t.equal(head, '\uFEFFstarts,title,free', 'a UTF-8 byte order mark, for spreadsheets');
   t.match(rows, [/^\d{4}-.*Z,"The ""big"" bar",3$/, /^\d{4}-.*Z,"'=1\+1",2$/], 'and no formula');
   t.equal(rows.length, 2);
   t.equal((await mara.tasks.list({ q: 'Fill the open shifts' }).toArray()).length, 1);

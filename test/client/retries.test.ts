@@ -13,7 +13,7 @@ const clients = await openClients(service);
 const mara = await clients.as('mara', 'Manager', north);
 const count = async (table: string) => (await db.look(`select count(*)::int from app.${table}`))[0]?.count;
 
-/** Waits that are written down, and not waited. */
+/** Records waits instead of waiting. */
 function hurried(): { waits: number[]; wait: NonNullable<ClientOptions['wait']> } {
   const waits: number[] = [];
   return {
@@ -24,7 +24,7 @@ function hurried(): { waits: number[]; wait: NonNullable<ClientOptions['wait']> 
   };
 }
 
-/** Between client and service: the work is done, and these become of its first answers. */
+/** A proxy: the service does the work, and the first answers are replaced by these. */
 async function behindProxy(t: Test, verdicts: Verdict[], options: Partial<ClientOptions> = {}) {
   const proxy = await startProxy(t, clients.baseUrl, () => (chunk) => [chunk]);
   const { waits, wait } = hurried();
@@ -39,7 +39,7 @@ function answer(status: string, headers: string, body = ''): Verdict {
   return { bytes };
 }
 
-t.test('what is made is made once, however often its answer is lost', async (t) => {
+t.test('a creation happens once, also when its answers are lost', async (t) => {
   const busy = answer('503 Service Unavailable', 'retry-after: 2\r\n');
   for (const verdicts of [
     ['cut before', 'cut before'],
@@ -59,7 +59,7 @@ t.test('what is made is made once, however often its answer is lost', async (t) 
   await client.shifts.cancelSignUp(shift.id);
 });
 
-t.test('a key of one’s own makes a request the same after a restart', async (t) => {
+t.test('with the caller’s own key a request is the same after a restart', async (t) => {
   const key = { idempotencyKey: 'nightly 2031-05-01' };
   const first = await mara.tasks.create({ title: 'Nightly' }, key);
   t.same(await mara.tasks.create({ title: 'Nightly' }, key), first);
@@ -67,27 +67,30 @@ t.test('a key of one’s own makes a request the same after a restart', async (t
   t.match(error, { code: 'idempotency_key_reused' });
 });
 
-t.test('what is deleted is gone, also when the answer to it was lost', async (t) => {
+t.test('a deletion succeeds, also when its answer was lost', async (t) => {
   const { client } = await behindProxy(t, ['cut before']);
   const task = await mara.tasks.create({ title: 'Gone' });
   t.equal(await client.tasks.delete(task), undefined);
   t.match(
     await rejection(client.tasks.delete(task)),
     { code: 'task_not_found' },
-    'without doubt it is a refusal',
+    'without a lost answer it is an error',
   );
 });
 
-t.test('a change whose answer was lost is not made twice, and says that it may have been made', async (t) => {
-  const task = await mara.tasks.create({ title: 'Doubt' });
-  const { client } = await behindProxy(t, ['cut before']);
-  const error = await rejection(client.tasks.update(task, { title: 'Changed' }));
-  t.ok(isProblem(error, 'task_version_conflict'));
-  t.match(error, { isDoubtful: true, attempts: 2, problem: { currentVersion: 2 } });
-  t.match(await client.tasks.get(task.id), { title: 'Changed', version: 2 });
-});
+t.test(
+  'a change whose answer was lost is not repeated, and the error says that it may have happened',
+  async (t) => {
+    const task = await mara.tasks.create({ title: 'Doubt' });
+    const { client } = await behindProxy(t, ['cut before']);
+    const error = await rejection(client.tasks.update(task, { title: 'Changed' }));
+    t.ok(isProblem(error, 'task_version_conflict'));
+    t.match(error, { isDoubtful: true, attempts: 2, problem: { currentVersion: 2 } });
+    t.match(await client.tasks.get(task.id), { title: 'Changed', version: 2 });
+  },
+);
 
-t.test('Retry-After is honoured, in seconds and as a date; without it waits grow, at random', async (t) => {
+t.test('Retry-After is followed, in seconds and as a date; without it waits grow, with jitter', async (t) => {
   const date = new Date(Date.now() + 20_000).toUTCString();
   const { client, waits } = await behindProxy(t, [
     answer('503 Service Unavailable', 'retry-after: 7\r\n'),
@@ -120,7 +123,7 @@ t.test('Retry-After is honoured, in seconds and as a date; without it waits grow
   t.ok(Math.max(...(drawn[0] ?? [])) <= 200 && Math.max(...(drawn[1] ?? [])) <= 400);
 });
 
-t.test('who asks too often waits as long as the service says, or is told', async (t) => {
+t.test('a rate-limited call waits as long as the service says, or fails', async (t) => {
   const limited = await startService(t, { rateLimitPerMinute: 2 });
   const club = await limited.db.makeClub('limited');
   const open = await openClients(limited);
@@ -136,7 +139,7 @@ t.test('who asks too often waits as long as the service says, or is told', async
   t.match(await rejection(hasty.members.me()), { code: 'rate_limited', attempts: 1 });
 });
 
-t.test('an answer that is not the service’s is named as one', async (t) => {
+t.test('an answer that is not from the service is reported as such', async (t) => {
   const page = answer('502 Bad Gateway', 'content-type: text/html\r\n', '<h1>Bad gateway</h1>');
   const { client } = await behindProxy(t, [page, page, page]);
   t.match(await rejection(client.clubs.current()), {
@@ -154,7 +157,7 @@ t.test('an answer that is not the service’s is named as one', async (t) => {
   });
 });
 
-t.test('a call ends when its signal says so, and an attempt when it takes too long', async (t) => {
+t.test('a call ends when its signal is aborted, and an attempt at its time-out', async (t) => {
   const { client, proxy } = await behindProxy(t, ['freeze', 'freeze'], {
     timeoutMs: 100,
     retry: { attempts: 2 },

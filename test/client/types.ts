@@ -1,6 +1,6 @@
 /**
- * What the types of the client let through and what not. Nothing runs here: `make check` compiles it, and an
- * expectation of an error that does not come is an error itself.
+ * What the client's types allow and forbid. Nothing runs here: `make check` compiles it, and an
+ * expected error that does not occur is an error.
  */
 
 import {
@@ -47,7 +47,7 @@ export async function neverCalled(
   row: ShiftListDto,
 ): Promise<void> {
   const client = createClient({ baseUrl: 'http://127.0.0.1:3000', token: async () => 'token' });
-  // @ts-expect-error: nobody calls without a token
+  // @ts-expect-error: a token is required
   createClient({ baseUrl: 'http://127.0.0.1:3000' });
 
   client.tasks.list({ state: ['Open'], dueBefore: new Date(), sort: '-dueAt', limit: 10 });
@@ -57,7 +57,7 @@ export async function neverCalled(
   client.tasks.list({ sort: 'state' });
   // @ts-expect-error: there is no such filter
   client.tasks.list({ status: ['Open'] });
-  // @ts-expect-error: a list finds its own way on
+  // @ts-expect-error: a list follows its cursor itself
   client.tasks.list({ cursor: 'x' });
   client.shifts.list({ hasFreeSlots: true, signedUp: 'me', from: new Date() });
   // @ts-expect-error: there is no way to ask for full shifts
@@ -70,7 +70,7 @@ export async function neverCalled(
   await client.tasks.create({ title: 'Rake', priority: 1 });
 
   await client.tasks.update(task, { description: null });
-  // @ts-expect-error: without a version nobody knows what is overwritten
+  // @ts-expect-error: the version is required
   await client.tasks.update(task.id, { title: 'Rake' });
   // @ts-expect-error: the version is that of the task
   await client.tasks.update(task, { version: 1 });
@@ -90,7 +90,7 @@ export async function neverCalled(
 
   for await (const { title } of client.tasks.list()) {
     const text: string = title;
-    // @ts-expect-error: the description stands in the task itself
+    // @ts-expect-error: only the task itself has the description
     title.description satisfies string;
     text satisfies string;
   }

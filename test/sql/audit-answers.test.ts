@@ -2,7 +2,7 @@ import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { makeDatabase } from '../setup/database.js';
 
-t.test('whoever reads the audit, and with whatever search path, reads the same', async (t) => {
+t.test('the audit gives the same findings to every reader and with every search_path', async (t) => {
   const db = await makeDatabase(t);
   const readings: { facts: unknown[]; findings: unknown[] }[] = [];
   for (const [role, path] of [
@@ -27,7 +27,7 @@ t.test('whoever reads the audit, and with whatever search path, reads the same',
   }
 });
 
-t.test('the audit answers, whatever stands in its way, and names it so that SQL can', async (t) => {
+t.test('the audit also answers for objects with unusual names, and quotes them for SQL', async (t) => {
   const db = await makeDatabase(t);
   const strange = [
     'alter table app.shifts rename column tenant_id to "tenant id"',
@@ -52,7 +52,7 @@ t.test('the audit answers, whatever stands in its way, and names it so that SQL 
   });
 });
 
-t.test('what the documentation sets up beside the service is no finding', async (t) => {
+t.test('objects that the documentation adds beside the service cause no finding', async (t) => {
   const db = await makeDatabase(t);
   const settings = await db.look(
     `select format('alter role second_login set %s = %s', name, case name when 'search_path' then value else quote_literal(value) end) as statement
@@ -77,7 +77,7 @@ t.test('what the documentation sets up beside the service is no finding', async 
     }
     await client.query(`begin; ${beside[0]}; alter role second_login bypassrls`);
     const { rows } = await client.query('select code from audit.findings');
-    t.same(rows, [{ code: 'role_lent' }], 'a second login that policies do not bind');
+    t.same(rows, [{ code: 'role_lent' }], 'a second login that bypasses policies');
     await client.query('rollback');
   });
 });

@@ -16,7 +16,7 @@ import { directory, start } from '../tools/fixtures/postgres.js';
 
 const audit = fileURLToPath(new URL('../../dist/audit.js', import.meta.url));
 
-// Processes, and a server that starts twice.
+// The test starts processes, and a server twice.
 t.setTimeout(90_000);
 
 interface Ended {
@@ -39,14 +39,14 @@ async function run(url: string | undefined, ...args: string[]): Promise<Ended> {
   return { code, out, err };
 }
 
-/** Asserts that nothing was audited, and that one sentence says why. */
+/** Asserts that the audit did not run, and that one sentence says why. */
 function isImpossible(t: Test, { code, out, err }: Ended, sentence: RegExp) {
   t.same([code, out], [2, ''], err);
   t.match(err, sentence);
   t.match(err, /^(The configuration is unusable:\n {2})?[^\n]+\.\n$/, 'one sentence');
 }
 
-t.test('a fresh deploy has no findings, and is audited as well on a standby, by club_auditor', async (t) => {
+t.test('a fresh deploy has no findings, also on a standby as club_auditor', async (t) => {
   const dataDir = await directory(t);
   const first = await start(t, dataDir);
   await createDatabase(first, 'club');
@@ -72,11 +72,11 @@ t.test('a fresh deploy has no findings, and is audited as well on a standby, by 
   t.match(standby, { code: 0, err: '' });
   const rest = ({ out }: Ended) => out.replace(/^ +(server|audited) .*$/gm, '');
   t.match(standby.out, /^ +server +PostgreSQL .*, a standby$/m);
-  t.equal(rest(standby), rest(primary), 'everything else is the same');
+  t.equal(rest(standby), rest(primary), 'everything else is equal');
 });
 
 t.test(
-  'the report has every finding, role, right and policy, with why and the SQL that mends it',
+  'the report has every finding, role, right and policy, with the reason and the SQL that fixes it',
   async (t) => {
     const db = await makeDatabase(t);
     await db.look(`
@@ -105,7 +105,7 @@ t.test(
   },
 );
 
-t.test('warnings are printed, and do not fail the command', async (t) => {
+t.test('warnings are printed and do not fail the command', async (t) => {
   const db = await makeDatabase(t);
   await db.look('comment on policy tasks_read on app.tasks is null');
   const { code, out } = await run(db.url);
@@ -114,31 +114,28 @@ t.test('warnings are printed, and do not fail the command', async (t) => {
   t.match(out, /^ {2}WARNING policy_without_comment: app\.tasks\.tasks_read$/m);
 });
 
-t.test(
-  'what is in the names and comments of a database reaches no terminal raw, and is no markup',
-  async (t) => {
-    const db = await makeDatabase(t);
-    const evil = '\u001b]0;own\u0007\u009b31m\r\u202e`|<img src=x>_*a*_\nNo findings: all is well.';
-    await db.look(
-      `create policy "${evil.replaceAll('"', '')}" on app.tasks for select to club_api using (true)`,
-    );
-    await db.look(`comment on policy tasks_read on app.tasks is '${evil}'`);
-    const plain = await run(db.adminUrl);
-    const markdown = await run(db.adminUrl, 'markdown');
-    for (const { code, out } of [plain, markdown]) {
-      t.equal(code, 1);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-      t.notMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
-      t.match(out, '\\u{1b}]0;own\\u{7}');
-      const outsideOfSql = out.replace(/^```sql\n.*?\n```$/gms, '');
-      t.notOk(/^No findings/m.test(outsideOfSql), 'no line is forged');
-    }
-    t.match(markdown.out, /why: .*\\`\|\\<img src=x\\>\\_\\\*a\\\*\\_/);
-    t.match(markdown.out, /^- ``[^\n]*`\|<img[^\n]*``: permissive/m);
-  },
-);
+t.test('names and comments of a database are escaped for the terminal and for HTML', async (t) => {
+  const db = await makeDatabase(t);
+  const evil = '\u001b]0;own\u0007\u009b31m\r\u202e`|<img src=x>_*a*_\nNo findings: all is well.';
+  await db.look(
+    `create policy "${evil.replaceAll('"', '')}" on app.tasks for select to club_api using (true)`,
+  );
+  await db.look(`comment on policy tasks_read on app.tasks is '${evil}'`);
+  const plain = await run(db.adminUrl);
+  const markdown = await run(db.adminUrl, 'markdown');
+  for (const { code, out } of [plain, markdown]) {
+    t.equal(code, 1);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them
+    t.notMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    t.match(out, '\\u{1b}]0;own\\u{7}');
+    const outsideOfSql = out.replace(/^```sql\n.*?\n```$/gms, '');
+    t.notOk(/^No findings/m.test(outsideOfSql), 'no line is injected');
+  }
+  t.match(markdown.out, /why: .*\\`\|\\<img src=x\\>\\_\\\*a\\\*\\_/);
+  t.match(markdown.out, /^- ``[^\n]*`\|<img[^\n]*``: permissive/m);
+});
 
-t.test('an audit that cannot be run says why in one sentence, and ends with 2', async (t) => {
+t.test('an audit that cannot run says why in one sentence, and exits with 2', async (t) => {
   const db = await makeDatabase(t);
   const empty = await makeDatabase(t, { empty: true });
   const stranger = new URL(db.adminUrl);
@@ -160,12 +157,15 @@ t.test('an audit that cannot be run says why in one sentence, and ends with 2', 
   isImpossible(t, await run(db.adminUrl), /^This database has no audit or an older one/);
 });
 
-t.test('the snapshot is made with the version that the report names, and others are told so', async (t) => {
-  const db = await makeDatabase(t);
-  const { site, ours } = await readReport(db.adminUrl);
-  t.equal(site.fingerprint === ours.snapshot, site.major === SNAPSHOT_MAJOR);
-  await db.look('grant delete on app.members to club_api');
-  const out = (await run(db.adminUrl)).out.replaceAll(/\s+/g, ' ');
-  t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
-  t.match(out, `That file is made with PostgreSQL ${SNAPSHOT_MAJOR}; other versions`);
-});
+t.test(
+  'the snapshot needs the PostgreSQL version that the report names; other versions get an error',
+  async (t) => {
+    const db = await makeDatabase(t);
+    const { site, ours } = await readReport(db.adminUrl);
+    t.equal(site.fingerprint === ours.snapshot, site.major === SNAPSHOT_MAJOR);
+    await db.look('grant delete on app.members to club_api');
+    const out = (await run(db.adminUrl)).out.replaceAll(/\s+/g, ' ');
+    t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
+    t.match(out, `That file is made with PostgreSQL ${SNAPSHOT_MAJOR}; other versions`);
+  },
+);

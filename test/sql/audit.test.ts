@@ -12,7 +12,7 @@ import { tables } from './audit/mutants/tables.js';
 import { triggers } from './audit/mutants/triggers.js';
 import { findingViews, type Mutants, type Outcome, tryMutant } from './audit/mutation.js';
 
-/** Every weakening that this version of PostgreSQL knows. */
+/** Every weakening that this version of PostgreSQL supports. */
 async function allMutants(client: pg.Client): Promise<Mutants> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
   const newer = rows[0].major >= 16 ? rolesOf16 : {};
@@ -34,7 +34,7 @@ async function allMutants(client: pg.Client): Promise<Mutants> {
   };
 }
 
-t.test('every weakening is named by its check, every check names one, and its SQL mends it', async (t) => {
+t.test('every weakening is found by its check, every check finds one, and its SQL fixes it', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
     const views = await findingViews(client);
@@ -53,16 +53,16 @@ t.test('every weakening is named by its check, every check names one, and its SQ
     const killers = new Set(outcomes.filter(({ killed }) => killed).map(({ code }) => code));
     const checks = [...views.keys()].filter((code) => !unknown.has(code));
     const say = ({ code, mutant, unmended }: Outcome) => `${code}: ${mutant} => ${unmended}`;
-    t.same(outcomes.filter(({ killed }) => !killed).map(say), [], 'no weakening goes unnamed');
+    t.same(outcomes.filter(({ killed }) => !killed).map(say), [], 'every weakening is found');
     t.same(
       outcomes.filter(({ unmended }) => unmended !== undefined).map(say),
       [],
-      'every finding is mended by its SQL',
+      'every finding is fixed by its SQL',
     );
     t.same(
       checks.filter((code) => !killers.has(code)),
       [],
-      'no check is idle',
+      'every check finds something',
     );
     t.same((await client.query('table audit.findings')).rows, [], 'nothing is left behind');
     t.comment(
@@ -72,7 +72,7 @@ t.test('every weakening is named by its check, every check names one, and its SQ
   });
 });
 
-t.test('the auditor reads the findings, and no row of a club', async (t) => {
+t.test('the auditor can read the findings, and no row of a club', async (t) => {
   const db = await makeDatabase(t);
   await db.makeClub();
   await db.look('create policy open on app.tasks using (true)');
@@ -101,7 +101,7 @@ t.test('the auditor reads the findings, and no row of a club', async (t) => {
   await db.look('select audit.assert_clean()');
 });
 
-t.test('facts, intent and findings explain each of their columns', async (t) => {
+t.test('the views of facts, intent and findings have a comment on each column', async (t) => {
   const db = await makeDatabase(t);
   const silent = await db.look(`
     select format('%s.%s', attrelid::regclass, attname) as name
@@ -121,7 +121,7 @@ t.test('facts, intent and findings explain each of their columns', async (t) => 
   );
 });
 
-t.test('every SQLSTATE of the functions is in the table of codes, and no other', async (t) => {
+t.test('the table of codes has exactly the SQLSTATEs of the functions', async (t) => {
   const db = await makeDatabase(t);
   const raised = await db.look(`
     select distinct state[1] as state from audit.functions cross join lateral regexp_matches(body, 'errcode = ''(\\w{5})''', 'g') as state order by 1`);
@@ -129,7 +129,7 @@ t.test('every SQLSTATE of the functions is in the table of codes, and no other',
   t.same(known, raised);
 });
 
-t.test('the fingerprint is that of the facts as they are printed', async (t) => {
+t.test('the fingerprint is the hash of the printed facts', async (t) => {
   const db = await makeDatabase(t);
   const fingerprint = async () =>
     (await db.look('select audit.fingerprint() as fingerprint'))[0]?.fingerprint;

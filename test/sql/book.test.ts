@@ -11,14 +11,14 @@ import { prepared, readStatementOf } from '../setup/read-statement.js';
 import { type Block, blocksOf, isAsPrinted, PAGES, readPage } from './book/blocks.js';
 import { startReader } from './book/reader.js';
 
-/** The version that sql/snapshot.txt is made with: the embedded one. */
+/** The PostgreSQL version of sql/snapshot.txt: the embedded one. */
 const SNAPSHOT_MAJOR = '18';
 
 const reader = await startReader(t);
 const blocks = PAGES.flatMap(blocksOf);
 const needsPsql = ({ language, text }: Block) => language === 'sh' && /\bpsql\b/.test(text);
 
-/** Does what a block says; one that is a file of sql/ is put into the reader's checkout. */
+/** Runs a block; a block that is a file of sql/ is written to the reader's checkout. */
 async function run({ language, heading, text }: Block): Promise<string> {
   if (heading.endsWith('.sql')) {
     await writeFile(join(reader.checkout, heading), text);
@@ -27,14 +27,14 @@ async function run({ language, heading, text }: Block): Promise<string> {
   return language === 'sh' ? reader.shell(text) : reader.query(heading, text);
 }
 
-/** The one value that a query of the auditor answers with. */
+/** The single value of a query of the auditor. */
 const ask = async (query: string) => (await reader.query('club_auditor', query)).trim();
 const [major, fingerprint] = [
   await ask(`select current_setting('server_version_num')::int / 10000;`),
   await ask('select audit.fingerprint();'),
 ];
 
-// In order, because one leads to the next; a reader without psql leaves out what needs it.
+// In order, because blocks depend on earlier ones; without psql the blocks that need it are skipped.
 const surprises = new Map<Block, string>();
 const isPsqlHere = hasPsql();
 for (const block of blocks.filter((each) => isPsqlHere || !needsPsql(each))) {
@@ -46,7 +46,7 @@ for (const block of blocks.filter((each) => isPsqlHere || !needsPsql(each))) {
 const surprisesOf = (isMeant: (block: Block) => boolean) =>
   [...surprises].filter(([block]) => isMeant(block)).map(([, surprise]) => surprise);
 
-t.test('what the book says in SQL, done in order, prints what the book prints', async (t) => {
+t.test('the SQL of the book, run in order, prints what the book shows', async (t) => {
   t.same(
     surprisesOf((block) => !needsPsql(block)),
     [],
@@ -54,12 +54,16 @@ t.test('what the book says in SQL, done in order, prints what the book prints', 
   t.ok(blocks.length > 40 && blocks.every(({ heading, language }) => heading !== '' || language === 'sh'));
 });
 
-t.test('so does what it says to a shell', { skip: !isPsqlHere && 'psql is not installed' }, async (t) => {
-  t.same(surprisesOf(needsPsql), []);
-  t.ok(blocks.some(needsPsql));
-});
+t.test(
+  'the shell commands of the book print what the book shows',
+  { skip: !isPsqlHere && 'psql is not installed' },
+  async (t) => {
+    t.same(surprisesOf(needsPsql), []);
+    t.ok(blocks.some(needsPsql));
+  },
+);
 
-t.test('the read that the book prepares is the statement of GET /api/tasks', async (t) => {
+t.test('the prepared read of the book is the statement of GET /api/tasks', async (t) => {
   const [, printed = ''] = /prepare list_tasks as\n(.*?);\n/s.exec(readPage('README.md')) ?? [];
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const folded = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').trim();
@@ -68,13 +72,13 @@ t.test('the read that the book prepares is the statement of GET /api/tasks', asy
   t.equal(folded(printed), folded(text));
 });
 
-t.test('the fingerprint of a fresh deploy is that of snapshot.txt', async (t) => {
+t.test('the fingerprint of a fresh deploy equals that of snapshot.txt', async (t) => {
   const meant = createHash('sha256').update(readPage('snapshot.txt')).digest('hex');
   t.equal(fingerprint === meant, major === SNAPSHOT_MAJOR);
   t.match(readPage('README.md'), `was made with, ${SNAPSHOT_MAJOR},`);
 });
 
-t.test('a reader is not easily pleased', async (t) => {
+t.test('the comparison with the book notices differences', async (t) => {
   t.ok(isAsPrinted(' a | …\n', ' a   | 1 \n\n'));
   t.ok(isAsPrinted('a\n…\n', 'a\nb\nc\n'));
   t.notOk(isAsPrinted('', 'a\n'));
@@ -83,7 +87,7 @@ t.test('a reader is not easily pleased', async (t) => {
   t.notOk(isAsPrinted(' a.\n', ' ab\n'));
 });
 
-t.test('what the book names is there: files, objects, checks, and each of splinter’s lints', async (t) => {
+t.test('every file, object, check and splinter lint that the book names exists', async (t) => {
   const pages = PAGES.map((page) => ({ url: new URL(page, sqlDirectory), text: readPage(page) }));
   const links = pages.flatMap(({ url, text }) =>
     [...text.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => new URL(link, url)),
@@ -91,7 +95,7 @@ t.test('what the book names is there: files, objects, checks, and each of splint
   t.same(
     links.filter((link) => link.protocol === 'file:' && !existsSync(link)).map(String),
     [],
-    'every link leads to a file',
+    'every link points to a file',
   );
   t.ok(links.length > 20);
   const makefile = readPage('../Makefile');
@@ -99,7 +103,7 @@ t.test('what the book names is there: files, objects, checks, and each of splint
   t.same(
     targets.filter((target) => !makefile.includes(`\n${target}: `)),
     [],
-    'every target of make is one',
+    'every make target exists',
   );
 
   const names = pages.flatMap(({ text }) =>
@@ -131,6 +135,6 @@ t.test('what the book names is there: files, objects, checks, and each of splint
   t.same(
     lints,
     Array.from({ length: 29 }, (_, index) => String(index + 1).padStart(4, '0')),
-    'no lint is left out',
+    'no lint is missing',
   );
 });

@@ -10,12 +10,12 @@ t.jobs = 4;
 
 const release = readRelease();
 
-/** Every fact of the database that isolation rests on, a line each. */
+/** Every fact of the database on which isolation depends, one per line. */
 async function readFacts(db: TestDatabase): Promise<string[]> {
   return (await db.look<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
 }
 
-t.test('a deploy makes the database from nothing, and the same one every time', async (t) => {
+t.test('a deploy creates the database from nothing, always the same', async (t) => {
   const db = await makeDatabase(t, { empty: true });
   const names = release.migrations.map(({ name }) => name);
   t.same(await deploy(db.migrationUrl), { migrations: names, applied: true, warnings: [] });
@@ -23,7 +23,7 @@ t.test('a deploy makes the database from nothing, and the same one every time', 
     ...release.migrations.map(({ name, sha256 }) => ({ name, sha256 })),
   ]);
   const facts = await readFacts(db);
-  t.ok(facts.length > 100, 'the snapshot knows the database');
+  t.ok(facts.length > 100, 'the snapshot contains the database');
   t.same(facts, await readFacts(await makeDatabase(t)));
 });
 
@@ -36,17 +36,13 @@ t.test('a second deploy of the same release runs no migration and changes nothin
   t.match(await deploy(db.migrationUrl), { migrations: [], applied: false }, 'nothing is locked');
   t.same(await readFacts(db), facts);
   await db.look('drop policy tasks_delete on app.tasks');
-  t.match(
-    await deploy(db.migrationUrl),
-    { migrations: [], applied: true },
-    'what was changed by hand is undone',
-  );
+  t.match(await deploy(db.migrationUrl), { migrations: [], applied: true }, 'the manual change is undone');
   t.same(await readFacts(db), facts);
   t.same(await db.look('table app.clubs'), clubs);
   t.match(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
 });
 
-t.test('of deploys at the same time one applies, and the others find its work done', async (t) => {
+t.test('of concurrent deploys one applies the release, and the others have nothing to do', async (t) => {
   const db = await makeDatabase(t, { empty: true });
   const deployed = await Promise.all([1, 2, 3].map(() => deploy(db.migrationUrl)));
   t.equal(deployed.filter(({ applied }) => applied).length, 1);
@@ -56,7 +52,7 @@ t.test('of deploys at the same time one applies, and the others find its work do
   t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
 });
 
-t.test('what somebody changed by hand is as the chapters say after the next deploy', async (t) => {
+t.test('the next deploy undoes manual changes of what the chapters define', async (t) => {
   const changes = {
     'a policy more': 'create policy open on app.tasks using (true) with check (true)',
     'a policy less': 'drop policy tasks_floor on app.tasks',
@@ -99,12 +95,12 @@ t.test('what somebody changed by hand is as the chapters say after the next depl
       before = after;
     }
     await deploy(db.migrationUrl);
-    t.same(await readFacts(db), facts, `what the login of ${author} changed is undone`);
-    t.same(await db.look('table audit.findings'), [], 'and the audit is content');
+    t.same(await readFacts(db), facts, `the change by the login of ${author} is undone`);
+    t.same(await db.look('table audit.findings'), [], 'and the audit has no finding');
   }
 });
 
-t.test('a chapter that fails leaves everything as it was, and the error names it', async (t) => {
+t.test('a chapter that fails changes nothing, and the error names it', async (t) => {
   const db = await makeDatabase(t);
   const facts = await readFacts(db);
   const broken = { name: '70_broken', text: 'drop policy tasks_read on app.tasks; select 1 / 0', sha256: '' };
@@ -114,7 +110,7 @@ t.test('a chapter that fails leaves everything as it was, and the error names it
   t.same(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
 });
 
-t.test('a deploy stops at history that is not its own, with a sentence, and changes nothing', async (t) => {
+t.test('a deploy refuses an unknown migration history with one sentence, and changes nothing', async (t) => {
   const db = await makeDatabase(t);
   const [first, ...others] = release.migrations as [SqlFile, ...SqlFile[]];
   const facts = await readFacts(db);
@@ -143,7 +139,7 @@ t.test('a login that may not become the owner cannot deploy, and is told what it
   t.same(await db.look(`select to_regnamespace('deploy') as made`), [{ made: null }]);
 });
 
-t.test('every table, policy, trigger and function says in a COMMENT why it is there', async (t) => {
+t.test('every table, policy, trigger and function has a COMMENT with its purpose', async (t) => {
   const db = await makeDatabase(t);
   const silent = await db.look(`
     with ours as (select unnest(array['app', 'deploy']::regnamespace[])::oid as id),
@@ -168,7 +164,7 @@ t.test('every table, policy, trigger and function says in a COMMENT why it is th
 });
 
 t.test(
-  'every migration with a transaction begins with row_security off, so that no backfill silently skips rows',
+  'every transactional migration starts with row_security off, so that no backfill silently skips rows',
   async (t) => {
     t.ok(release.migrations.length > 0);
     for (const { name, text } of release.migrations.filter((file) => onlineStatements(file) === undefined)) {
@@ -208,7 +204,7 @@ t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores
 });
 
 t.test(
-  'a session that sits on the lock of deploys is named, with its pid and role, and nothing is changed',
+  'a session that holds the deploy lock is named, with its pid and role, and nothing is changed',
   async (t) => {
     const db = await makeDatabase(t);
     await withClient(db.adminUrl, async (holder) => {
@@ -225,7 +221,7 @@ t.test(
   },
 );
 
-t.test('a deadlock and a lock that is held are tried again, for a bounded time', async (t) => {
+t.test('a deadlock and a held lock are retried, for a bounded time', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.migrationUrl, async (client) => {
     let attempts = 0;
@@ -250,19 +246,17 @@ t.test('a deadlock and a lock that is held are tried again, for a bounded time',
     await t.rejects(
       whenLocksAreFree(client, fail('42601')),
       { message: 'in the way' },
-      'another failure is none of these',
+      'another error is not retried',
     );
     t.equal(attempts, 1);
   });
 });
 
-t.test(
-  'no object of a stranger becomes part of the service, whatever the search_path of the login',
-  async (t) => {
-    const db = await makeDatabase(t, { empty: true });
-    await db.look('create schema stranger');
-    // A shadow of every function and operator of PostgreSQL that can be made, each of them raising.
-    await db.look(`
+t.test('no foreign object becomes part of the service, with any search_path of the login', async (t) => {
+  const db = await makeDatabase(t, { empty: true });
+  await db.look('create schema stranger');
+  // Shadows every function and operator of PostgreSQL that can be shadowed, by one that raises.
+  await db.look(`
       do $make$
       declare
         thing record;
@@ -286,24 +280,23 @@ t.test(
         end loop;
       end
       $make$`);
-    const [made] = await db.look(`
+  const [made] = await db.look(`
       select (select count(*) from pg_proc where pronamespace = 'stranger'::regnamespace)::int as functions,
         (select count(*) from pg_operator where oprnamespace = 'stranger'::regnamespace)::int as operators`);
-    t.ok(made?.functions > 1_000 && made?.operators > 500, JSON.stringify(made));
-    await db.look('grant usage on schema stranger to public');
-    const url = new URL(db.migrationUrl);
-    url.searchParams.set('options', '-c search_path=stranger,pg_catalog');
-    await deploy(url.href);
-    t.same(
-      await db.look(
-        `select classid::regclass, objid from pg_depend
+  t.ok(made?.functions > 1_000 && made?.operators > 500, JSON.stringify(made));
+  await db.look('grant usage on schema stranger to public');
+  const url = new URL(db.migrationUrl);
+  url.searchParams.set('options', '-c search_path=stranger,pg_catalog');
+  await deploy(url.href);
+  t.same(
+    await db.look(
+      `select classid::regclass, objid from pg_depend
        where refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass)
          and (refobjid in (select oid from pg_proc where pronamespace = 'stranger'::regnamespace)
            or refobjid in (select oid from pg_operator where oprnamespace = 'stranger'::regnamespace))
          and classid not in ('pg_operator'::regclass)`,
-      ),
-      [],
-    );
-    t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
-  },
-);
+    ),
+    [],
+  );
+  t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
+});

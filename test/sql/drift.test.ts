@@ -8,7 +8,7 @@ const found = async (db: TestDatabase) =>
     ({ code, object }) => `${code} ${object}`,
   );
 
-/** What somebody changes by hand that no chapter makes anew. */
+/** Manual changes that no chapter undoes. */
 const byHand: Record<string, string> = {
   'schema_drift constraint app.tasks.tasks_title_length':
     'alter table app.tasks drop constraint tasks_title_length',
@@ -19,7 +19,7 @@ const byHand: Record<string, string> = {
     'alter table app.shift_signups drop constraint shift_signups_once',
 };
 
-t.test('what somebody changed by hand stays a finding through deploys, also of migrations', async (t) => {
+t.test('a manual change stays a finding after further deploys, also with migrations', async (t) => {
   const db = await makeDatabase(t);
   await db.look(Object.values(byHand).join(';'));
   const expected = Object.keys(byHand).sort();
@@ -36,10 +36,10 @@ t.test('what somebody changed by hand stays a finding through deploys, also of m
     await client.query('select audit.record_facts($1)', [before]);
     await client.query('commit');
   });
-  t.same((await found(db)).sort(), expected, 'what a migration makes is meant, and nothing else');
+  t.same((await found(db)).sort(), expected, 'what a migration creates is intended, and nothing else');
 });
 
-t.test('the owner takes over what was changed by hand, and nobody else does', async (t) => {
+t.test('only the owner can accept a manual change', async (t) => {
   const db = await makeDatabase(t);
   await db.look('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
   t.same(await found(db), ['schema_drift index app.tasks_by_completion']);

@@ -8,13 +8,13 @@ import { startProxy } from '../setup/proxy.js';
 
 t.jobs = 2;
 
-/** In short every few statements; with DEPLOYS=whole each one. */
+/** By default every few statements; with DEPLOYS=whole every one. */
 const STRIDE = process.env.DEPLOYS === 'whole' ? 1 : 4;
 
 const facts = async (db: TestDatabase) =>
   (await db.look<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
 
-/** Sessions of a deploy that was cut go on until they notice. */
+/** Waits until the sessions of an interrupted deploy have ended. */
 async function noDeploy(db: TestDatabase): Promise<void> {
   for (;;) {
     const [row] = await db.look(
@@ -30,7 +30,7 @@ async function noDeploy(db: TestDatabase): Promise<void> {
 
 for (const verdict of ['cut before', 'cut after'] as const) {
   t.test(
-    `a deploy that is ${verdict} any of its statements alarms nobody, and the next one is whole`,
+    `a deploy that is ${verdict} any of its statements causes no finding, and the next one is complete`,
     async (t) => {
       const whole = await makeDatabase(t);
       await deploy(whole.migrationUrl, nextRelease);
@@ -65,7 +65,7 @@ for (const verdict of ['cut before', 'cut after'] as const) {
   );
 }
 
-t.test('an index that an interrupted build left behind is built anew', async (t) => {
+t.test('an invalid index of an interrupted build is built again', async (t) => {
   const db = await makeDatabase(t);
   const club = await db.makeClub();
   await withClient(db.migrationUrl, async (client) => {
@@ -91,7 +91,7 @@ t.test('an index that an interrupted build left behind is built anew', async (t)
   t.same(await db.look('select code, object from audit.findings'), []);
 });
 
-t.test('of two deploys at once one does the work, and the other finds it done', async (t) => {
+t.test('of two concurrent deploys one applies the release, and the other has nothing to do', async (t) => {
   const db = await makeDatabase(t);
   const deployed = await Promise.all([1, 2].map(() => deploy(db.migrationUrl, nextRelease)));
   t.same(deployed.map(({ applied }) => applied).sort(), [false, true]);

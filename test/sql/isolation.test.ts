@@ -7,8 +7,8 @@ const testbed = await makeTestbed(t);
 const NO_RIGHT = '42501';
 
 /**
- * What an Admin of the own club may do to the rows of the own club; the rest is refused for want of a grant. A table that is
- * not named here may do what the catalog says it was granted.
+ * What an Admin may do to the rows of the own club; the rest is refused without a grant. A table that is
+ * not listed here allows what the catalog shows as granted.
  */
 const RIGHTS: Record<string, string[]> = {
   clubs: ['select', 'copy'],
@@ -19,7 +19,7 @@ const RIGHTS: Record<string, string[]> = {
   idempotency_keys: [],
 };
 
-/** Rows that an insert would make; the floor's column comes on top where it may be named. */
+/** Rows for an insert; the floor's column is added where it may be written. */
 const INSERTS: Record<string, string> = {
   tasks: `(title) values ('inserted')`,
   shifts: `(title, starts_at, ends_at, capacity) values ('inserted', now(), now() + interval '1 hour', 1)`,
@@ -45,7 +45,7 @@ function rightsOf(name: string): string[] {
   return RIGHTS[name] ?? [...grants, ...(grants.includes('select') ? ['copy'] : [])];
 }
 
-/** The rows of an insert: of a table that is not named above a copy of one, as far as its columns may be named. */
+/** The rows of an insert: for a table not listed above a copy of one row, in the columns that may be written. */
 function insertInto(name: string): string {
   const columns = granted.get(`app.${name}`)?.columns.filter(({ mayInsert }) => mayInsert) ?? [];
   const names = columns.map((column) => column.name).join(', ');
@@ -71,12 +71,12 @@ function statementsFor(
   };
 }
 
-/** Rows that nobody may add to a foreign club, named with that club's id. */
+/** Rows with a foreign club's id, which no caller may insert. */
 function intrusion(name: string, floor: string, clubId: string): string {
   return `insert into app.${name} select (jsonb_populate_record(own, jsonb_build_object('${floor}', '${clubId}', 'id', app.new_id()))).* from app.${name} as own limit 1`;
 }
 
-/** What holds for rows of another club and for who has not said which club is theirs. */
+/** Asserts the floor: for rows of another club, and for a session without a club. */
 async function holdsTheFloor(t: Test, { db, api, own, foreign }: Testbed): Promise<void> {
   const before = [await fingerprint(db, own.id), await fingerprint(db, foreign.id)];
   for (const table of await tablesOf(db)) {
@@ -104,10 +104,10 @@ async function holdsTheFloor(t: Test, { db, api, own, foreign }: Testbed): Promi
       }
     }
   }
-  t.same([await fingerprint(db, own.id), await fingerprint(db, foreign.id)], before, 'no row is different');
+  t.same([await fingerprint(db, own.id), await fingerprint(db, foreign.id)], before, 'no row has changed');
 }
 
-t.test('in one’s own club each table allows what it grants, and refuses every other verb', async (t) => {
+t.test('in the own club each table allows what it grants, and refuses every other command', async (t) => {
   const { db, api, own } = testbed;
   const tables = await tablesOf(db);
   const names = tables.map(({ name }) => name);
@@ -120,7 +120,7 @@ t.test('in one’s own club each table allows what it grants, and refuses every 
       const text = table.floor === null ? statement.replace(/where.*?'[^']*'/, '') : statement;
       const outcome = await attempt(api, asAdmin(own.id), text, 'rollback');
       if (rights.includes(verb)) {
-        // A key of another row stops a statement that had the right to its own: the row is referred to, or there is one already.
+        // An allowed statement can fail on a key: the row is referenced, or exists already.
         const isStopped = 'code' in outcome && ['23001', '23503', '23505'].includes(outcome.code);
         t.ok(
           isStopped || ('rows' in outcome && outcome.rows > 0),
@@ -133,14 +133,11 @@ t.test('in one’s own club each table allows what it grants, and refuses every 
   }
 });
 
-t.test(
-  'rows of a foreign club are invisible and untouchable, and nothing works without a club',
-  async (t) => {
-    await holdsTheFloor(t, testbed);
-  },
-);
+t.test('rows of a foreign club cannot be read or written, and nothing works without a club', async (t) => {
+  await holdsTheFloor(t, testbed);
+});
 
-t.test('a statement that forgets its WHERE sees and changes the own club alone', async (t) => {
+t.test('a statement without WHERE reads and changes the own club only', async (t) => {
   const { db, api, own } = testbed;
   for (const { name, floor } of await tablesOf(db)) {
     if (floor !== null && rightsOf(name).includes('select')) {
@@ -157,7 +154,7 @@ t.test('a statement that forgets its WHERE sees and changes the own club alone',
 });
 
 t.test(
-  'the floor holds by itself: with every grant and a policy that allows everything, no row leaks',
+  'the floor alone isolates: with every grant and a policy that allows everything, no row leaks',
   async (t) => {
     const open = await makeTestbed(t);
     await open.db.look('grant select, insert, update, delete on all tables in schema app to public');

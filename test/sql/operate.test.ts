@@ -17,7 +17,7 @@ await operator.connect();
 await operator.query('set role club_owner');
 t.teardown(() => operator.end());
 
-t.test('an operator renames a club; the members see the new name', async (t) => {
+t.test('an operator can rename a club, and the members see the new name', async (t) => {
   await operator.query('select app.rename_club($1, $2, $3)', [north, ' Rowing Club ', 'rowing']);
   t.match((await anna.get('/api/clubs/current')).body, { name: 'Rowing Club', slug: 'rowing' });
   await t.rejects(operator.query('select app.rename_club($1, $2, $3)', [north, 'North', 'south']), {
@@ -28,30 +28,27 @@ t.test('an operator renames a club; the members see the new name', async (t) => 
   });
 });
 
-t.test(
-  'a closed club answers as if it did not exist, and a reopened one as if nothing had been',
-  async (t) => {
-    const { body: task } = await anna.post('/api/tasks', { title: 'Kept' });
-    await operator.query('select app.close_club($1)', [north]);
-    const closed = await anna.get(`/api/tasks/${task.id}`);
-    t.equal(closed.status, 403);
-    t.equal(closed.body.code, 'tenant_forbidden');
-    const token = await service.token({ sub: 'anna', clubs: { [north]: 'Manager', [south]: 'Viewer' } });
-    const mine = await service.send('GET', '/api/clubs/me', {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    t.same(
-      mine.body.map((club: { id: string }) => club.id),
-      [south],
-    );
+t.test('a closed club is answered like a missing one, and a reopened club is unchanged', async (t) => {
+  const { body: task } = await anna.post('/api/tasks', { title: 'Kept' });
+  await operator.query('select app.close_club($1)', [north]);
+  const closed = await anna.get(`/api/tasks/${task.id}`);
+  t.equal(closed.status, 403);
+  t.equal(closed.body.code, 'tenant_forbidden');
+  const token = await service.token({ sub: 'anna', clubs: { [north]: 'Manager', [south]: 'Viewer' } });
+  const mine = await service.send('GET', '/api/clubs/me', {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  t.same(
+    mine.body.map((club: { id: string }) => club.id),
+    [south],
+  );
 
-    await operator.query('select app.reopen_club($1)', [north]);
-    t.equal((await anna.get(`/api/tasks/${task.id}`)).status, 200);
-  },
-);
+  await operator.query('select app.reopen_club($1)', [north]);
+  t.equal((await anna.get(`/api/tasks/${task.id}`)).status, 200);
+});
 
 t.test(
-  'an erased member is nobody, what they did stays, and the same user comes back as a new member',
+  'an erased member is anonymous, their work stays, and the same user returns as a new member',
   async (t) => {
     const before = await ben.memberId();
     const { body: task } = await anna.post('/api/tasks', { title: 'Done by Ben', assigneeId: before });
@@ -68,7 +65,7 @@ t.test(
 );
 
 t.test(
-  'an operator is told when there is no such club or member, also when it is another club’s',
+  'an operator gets an error for an unknown club or member, also for another club’s member',
   async (t) => {
     const missing = '99999999-9999-4999-8999-999999999999';
     const annaId = await anna.memberId();
@@ -79,45 +76,42 @@ t.test(
   },
 );
 
-t.test(
-  'a club that is closed twice keeps the time of the first, and an operator keeps the context',
-  async (t) => {
-    const club = await service.db.makeClub('twice');
-    const closedAt = async () =>
-      (await service.db.look('select closed_at from app.clubs where id = $1', [club]))[0]?.closed_at;
-    await operator.query('select app.close_club($1)', [club]);
-    const first = await closedAt();
-    await operator.query('select app.close_club($1)', [club]);
-    t.same(await closedAt(), first);
+t.test('closing a club again keeps the first time, and the operator’s context is unchanged', async (t) => {
+  const club = await service.db.makeClub('twice');
+  const closedAt = async () =>
+    (await service.db.look('select closed_at from app.clubs where id = $1', [club]))[0]?.closed_at;
+  await operator.query('select app.close_club($1)', [club]);
+  const first = await closedAt();
+  await operator.query('select app.close_club($1)', [club]);
+  t.same(await closedAt(), first);
 
-    const context = `select string_agg(coalesce(current_setting(setting, true), ''), ' ') as context
+  const context = `select string_agg(coalesce(current_setting(setting, true), ''), ' ') as context
     from unnest(array['app.tenant_id', 'app.member_id', 'app.role', 'app.closed_club_id']) as setting`;
-    const calls = [
-      `app.provision_club('Other', 'other')`,
-      `app.rename_club('${club}', 'Twice', 'twice')`,
-      `app.erase_member('${south}', '${await service.as('eva', 'Member', south).memberId()}')`,
-      `app.reopen_club('${club}')`,
-      `app.close_club('${club}')`,
-      `app.forget_club('${club}')`,
-    ];
-    for (const found of ['north member Viewer none', '   ']) {
-      await operator.query('begin');
-      const [tenant, member, role, closed] = found.split(' ');
-      await operator.query(
-        `select set_config('app.tenant_id', $1, true), set_config('app.member_id', $2, true),
+  const calls = [
+    `app.provision_club('Other', 'other')`,
+    `app.rename_club('${club}', 'Twice', 'twice')`,
+    `app.erase_member('${south}', '${await service.as('eva', 'Member', south).memberId()}')`,
+    `app.reopen_club('${club}')`,
+    `app.close_club('${club}')`,
+    `app.forget_club('${club}')`,
+  ];
+  for (const found of ['north member Viewer none', '   ']) {
+    await operator.query('begin');
+    const [tenant, member, role, closed] = found.split(' ');
+    await operator.query(
+      `select set_config('app.tenant_id', $1, true), set_config('app.member_id', $2, true),
          set_config('app.role', $3, true), set_config('app.closed_club_id', $4, true)`,
-        [tenant, member, role, closed],
-      );
-      for (const call of calls) {
-        await operator.query(`select ${call}`);
-        t.equal((await operator.query(context)).rows[0].context, found, call);
-      }
-      await operator.query('rollback');
+      [tenant, member, role, closed],
+    );
+    for (const call of calls) {
+      await operator.query(`select ${call}`);
+      t.equal((await operator.query(context)).rows[0].context, found, call);
     }
-  },
-);
+    await operator.query('rollback');
+  }
+});
 
-t.test('a closed club is removed with everything of it, and an open one is not', async (t) => {
+t.test('a closed club can be removed with all its rows, an open one cannot', async (t) => {
   const tables = (await relationsOf(service.db)).filter(
     ({ kind, belongsToClubs }) => kind === 'table' && belongsToClubs,
   );
@@ -149,7 +143,7 @@ t.test('a closed club is removed with everything of it, and an open one is not',
   await t.rejects(operator.query('select app.forget_club($1)', [gone]), { code: 'CL002' });
 });
 
-t.test('an answer that is being kept while a member is erased goes with them', async (t) => {
+t.test('an answer that is stored during the erasure of a member is deleted too', async (t) => {
   const finn = { clubId: south, subject: 'finn', role: 'Manager' } as const;
   const runtime = await connectAsRuntime(t, service.db);
   const memberId = await runtime.join(finn);
@@ -173,7 +167,7 @@ t.test('an answer that is being kept while a member is erased goes with them', a
   t.same(await service.db.look('select key from app.idempotency_keys where tenant_id = $1', [south]), []);
 });
 
-t.test('the service itself can do nothing of this', async (t) => {
+t.test('the service cannot call the operators’ functions', async (t) => {
   const runtime = new pg.Client(service.db.url);
   await runtime.connect();
   t.teardown(() => runtime.end());

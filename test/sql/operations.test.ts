@@ -10,11 +10,11 @@ import { startPostgres } from '../../tools/postgres.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
 import { root } from '../setup/source.js';
 
-/** Debian's server: its pg_dump is the one that is installed, and cannot dump a newer one. */
+/** Debian's server: the installed pg_dump cannot dump a newer server. */
 const BIN = '/usr/lib/postgresql/15/bin';
 const skip = !existsSync(`${BIN}/pg_dump`) && 'PostgreSQL 15 is not installed';
 
-t.test('every command of docs/operate.md works as it is printed', { skip }, async (t) => {
+t.test('every command of docs/operate.md works as printed', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'club-operate-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   for (const part of ['dist', 'sql']) {
@@ -32,11 +32,11 @@ t.test('every command of docs/operate.md works as it is printed', { skip }, asyn
   const ran = new Set<string>();
   const address = `${server.host}:${server.port}`;
   const superuserUrl = server.url('').replace(/\/$/, '');
-  /** Runs the block that has this text, with the names in capitals replaced. */
+  /** Runs the block with this text, with the placeholders in capitals replaced. */
   const run = (part: string, names: Record<string, string> = {}) => {
     const block = blocks.find((text) => text.includes(part)) ?? '';
     ran.add(block);
-    // What installs, and what serves on, is the quickstart's and the service's own tests.
+    // Other tests run the commands that install and serve.
     let text = block.replaceAll(/^(npm ci|DATABASE_URL=|AUTH_ISSUER=).*$/gm, '');
     for (const [name, value] of Object.entries({ 'db.example.org:5432': address, ...names })) {
       text = text.replaceAll(name, value);
@@ -55,7 +55,7 @@ t.test('every command of docs/operate.md works as it is printed', { skip }, asyn
     withClient(`${superuserUrl}/clubs`, async (client) => (await client.query(sql, values)).rows);
   const provision = (slug: string) =>
     look('select app.provision_club($1, $1) as id', [slug]).then(([row]) => row.id as string);
-  /** The rows of a club, by the tables that the audit knows. */
+  /** The rows of a club, in the tables that the audit lists. */
   const rowsOf = async (club: string) => {
     const tables = await look(
       `select relation, tenant_column from audit.tables where schema = 'app' and kind = 'table' and not is_reference`,
@@ -97,12 +97,12 @@ t.test('every command of docs/operate.md works as it is printed', { skip }, asyn
 
   await run('pg_dump');
   const before = await rowsOf(first);
-  await t.rejects(run('session_replication_role', { CLUB_ID: first }), /clubs_pkey/, 'the club is there');
-  t.same(await rowsOf(first), before, 'and nothing was changed');
+  await t.rejects(run('session_replication_role', { CLUB_ID: first }), /clubs_pkey/, 'the club exists');
+  t.same(await rowsOf(first), before, 'and nothing is changed');
   await run('app.forget_club', { CLUB_ID: first });
   t.same(new Set(Object.values(await rowsOf(first)).map(({ length }) => length)), new Set([0]));
   await run('session_replication_role', { CLUB_ID: first });
-  t.same(await rowsOf(first), before, 'the club is as it was in the backup');
+  t.same(await rowsOf(first), before, 'the club is restored from the backup');
   t.same(await look('select code, object from audit.findings'), []);
 
   await run('create role club_api_2');
@@ -113,6 +113,6 @@ t.test('every command of docs/operate.md works as it is printed', { skip }, asyn
   t.same(
     blocks.filter((block) => !ran.has(block)),
     [],
-    'no command is left out',
+    'no command is missing',
   );
 });

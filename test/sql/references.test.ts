@@ -7,7 +7,7 @@ import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
 const MISSING = '99999999-9999-4999-8999-999999999999';
 const testbed = await makeTestbed(t);
 
-t.test('a reference into a foreign club fails exactly like one to nothing', async (t) => {
+t.test('a reference to a foreign club’s row fails exactly like one to a missing row', async (t) => {
   const { db, api, own, foreign } = testbed;
   const same = async (
     statement: (id: string) => string,
@@ -39,7 +39,7 @@ t.test('a reference into a foreign club fails exactly like one to nothing', asyn
   await same((id) => `select app.cancel_sign_up('${id}')`, foreign.shiftId, asOwn);
   t.same(await attempt(api, asAdmin(own.id), `select app.sign_up('${foreign.shiftId}')`), { code: 'SH001' });
 
-  // The keys hold for an administrator too, whom no policy binds.
+  // The keys also apply to an administrator, who bypasses every policy.
   const keys = await db.look<{ name: string; source: string; target: string; columns: string[] }>(`
     select conname as name, conrelid::regclass::text as source, confrelid::regclass::text as target,
       array(select attname::text from unnest(conkey) with ordinality as key (number, place)
@@ -63,7 +63,7 @@ t.test('a reference into a foreign club fails exactly like one to nothing', asyn
 });
 
 t.test(
-  'who is asking is never guessed: the accessors raise when it is unset, emptied or of an earlier transaction',
+  'the accessors of the tenant context raise when it is unset, empty or of an earlier transaction',
   async (t) => {
     const { api, own } = testbed;
     const set = (name: string, value: string) => `set local app.${name} = '${value}'`;
@@ -87,14 +87,14 @@ t.test(
   },
 );
 
-t.test('a statement that enters a club sees the member that it enters as, or enters as nobody', async (t) => {
+t.test('a statement that enters a club sees its member, or enters without one', async (t) => {
   const { db, own } = testbed;
-  const gate = new pg.Client(db.adminUrl);
-  await gate.connect();
-  t.teardown(() => gate.end());
+  const holder = new pg.Client(db.adminUrl);
+  await holder.connect();
+  t.teardown(() => holder.end());
   const [reader, newcomer] = [await connectAsRuntime(t, db), await connectAsRuntime(t, db)];
   const caller = { clubId: own.id, subject: 'late', role: 'Member' as const };
-  // The statement has its snapshot when it waits at the gate, and enters after the newcomer's commit.
+  // The statement takes its snapshot before it waits for the lock, and enters after the new member's commit.
   const read = () =>
     reader.client.query(
       `with gate as materialized (select pg_advisory_xact_lock_shared(1)),
@@ -103,11 +103,11 @@ t.test('a statement that enters a club sees the member that it enters as, or ent
        from entry`,
       [caller.clubId, caller.subject, caller.role],
     );
-  await gate.query('select pg_advisory_lock(1)');
+  await holder.query('select pg_advisory_lock(1)');
   const early = read();
   t.equal(await untilWaiting(db, 1), 1);
   await newcomer.join(caller);
-  await gate.query('select pg_advisory_unlock(1)');
+  await holder.query('select pg_advisory_unlock(1)');
   t.same((await early).rows, [{ entered: false, seen: 0 }]);
   t.same((await read()).rows, [{ entered: true, seen: 1 }]);
 });

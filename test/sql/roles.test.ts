@@ -8,7 +8,7 @@ import { sqlDirectory } from '../../src/deploy/release.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
 import { startServer } from '../setup/server.js';
 
-t.test('an administrator who is no superuser makes the roles, and then the deploy works', async (t) => {
+t.test('an administrator without superuser can run roles.sql, and then the deploy works', async (t) => {
   const server = await startServer(t);
   const url = (user: string) => server.url('club', user, 'secret');
   await withClient(server.url('postgres'), async (superuser) => {
@@ -37,12 +37,12 @@ t.test('an administrator who is no superuser makes the roles, and then the deplo
     t.same(
       (await auditor.query('table audit.findings')).rows,
       [],
-      'what the administrator is by nature is no finding',
+      'the administrator’s own rights are no finding',
     );
     const notes = await auditor.query(
       `select distinct object from audit.notes where topic = 'may hand roles on'`,
     );
-    t.same(notes.rows, [{ object: 'administrator' }], 'it is a note');
+    t.same(notes.rows, [{ object: 'administrator' }], 'they are a note');
   });
-  await t.rejects(deploy(url('administrator')), { name: 'DeployError' }, 'the deploy has a login of its own');
+  await t.rejects(deploy(url('administrator')), { name: 'DeployError' }, 'the deploy needs its own login');
 });

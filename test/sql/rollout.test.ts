@@ -21,19 +21,19 @@ const nextWeek = {
 /** A deploy takes a tenth of a second. */
 const PATIENCE_MS = 30_000;
 
-/** The deploy's attempts at a table that queue right now, each by its transaction. */
+/** The deploy's waiting lock requests, by their transactions. */
 const queued = `
   select virtualtransaction as attempt from pg_locks
   where relation = 'app.tasks'::regclass and mode = 'AccessExclusiveLock' and not granted`;
 
-/** This release with a chapter more. */
+/** This release with one more chapter. */
 const withChapter = (text: string): Release => ({
   ...release,
   chapters: [...release.chapters, { name: '90_more', text, sha256: '' }],
   fingerprint: text,
 });
 
-/** What the next release might bring: a migration, a column that this code does not know, a type that it does. */
+/** A possible next release: a migration, a column that this code does not know, and a changed type. */
 const newer: Release = {
   ...release,
   migrations: [...release.migrations, { name: '9999_estimates', text: '', sha256: 'of the newer release' }],
@@ -51,7 +51,7 @@ const newer: Release = {
 };
 
 t.test(
-  'a database is deployed for this code once its release was applied, whatever came since',
+  'a database is deployed for this code once its release was applied, also after newer ones',
   async (t) => {
     const db = await makeDatabase(t, { empty: true });
     const database = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });
@@ -64,7 +64,7 @@ t.test(
     t.equal(await isDeployed(database), true, 'this release');
     await deploy(db.migrationUrl, newer);
     t.equal(await isDeployed(database), true, 'a newer release after this one');
-    await t.rejects(deploy(db.migrationUrl), { name: 'DeployError' }, 'which this one does not undo');
+    await t.rejects(deploy(db.migrationUrl), { name: 'DeployError' }, 'which this release does not undo');
     t.equal(await isDeployed(database), true);
 
     await db.look('delete from deploy.releases where fingerprint = $1', [release.fingerprint]);
@@ -72,7 +72,7 @@ t.test(
   },
 );
 
-/** A service with two clubs, and a reader of each: it throws when it sees anything but the rows of its club. */
+/** A service with two clubs, and a reader for each that throws on any wrong row. */
 async function startReaders(t: Test) {
   const service = await startService(t);
   const readers: (() => Promise<void>)[] = [];
@@ -96,7 +96,7 @@ async function startReaders(t: Test) {
       assert.deepEqual([status, body.length, body[0]?.slug], [200, 1, slug]);
     });
   }
-  /** Reads with all readers at full speed until the work is done, and answers with how often. */
+  /** Reads with all readers at full speed until the work is done; returns the number of reads. */
   const readDuring = async (work: Promise<unknown>) => {
     const deadline = Date.now() + PATIENCE_MS;
     let reads = 0;
@@ -104,7 +104,7 @@ async function startReaders(t: Test) {
     const readOn = async (read: () => Promise<void>) => {
       for (; !done; reads += 1) {
         await read();
-        assert.ok(Date.now() < deadline, 'the deploy comes through in spite of the readers');
+        assert.ok(Date.now() < deadline, 'the deploy succeeds in spite of the readers');
       }
     };
     const end = () => {
@@ -116,7 +116,7 @@ async function startReaders(t: Test) {
   return { service, readDuring };
 }
 
-t.test('readers at full speed through five deploys see exactly their rows, and no error', async (t) => {
+t.test('readers at full speed during five deploys see exactly their rows, and no error', async (t) => {
   const { service, readDuring } = await startReaders(t);
   const deploys = async () => {
     for (let count = 1; count <= 5; count += 1) {
@@ -128,7 +128,7 @@ t.test('readers at full speed through five deploys see exactly their rows, and n
   t.ok(reads > 50, `${reads} reads`);
 });
 
-t.test('this code serves on while a newer release is deployed, and after it', async (t) => {
+t.test('this code serves while a newer release is deployed, and afterwards', async (t) => {
   const { service, readDuring } = await startReaders(t);
   await readDuring(deploy(service.db.migrationUrl, newer));
   t.ok(await readDuring(sleep(100)));
@@ -136,7 +136,7 @@ t.test('this code serves on while a newer release is deployed, and after it', as
   t.match(await service.send('GET', '/readyz'), { status: 200, body: { audit: { critical: 0 } } });
 });
 
-t.test('a long transaction delays the deploy, and the deploy delays nobody', async (t) => {
+t.test('a long transaction delays the deploy, and the deploy delays no request', async (t) => {
   const { service, readDuring } = await startReaders(t);
   const { db } = service;
   let deployed = false;

@@ -9,7 +9,7 @@ const clubId = await db.makeClub('north');
 const manager: Caller = { clubId, subject: 'mara', role: 'Manager' };
 const admin: Caller = { clubId, subject: 'ada', role: 'Admin' };
 
-/** Whoever holds a shift while others wait for it. */
+/** A session that locks a shift while others wait for it. */
 const holder = await connectAsRuntime(t, db);
 await holder.join(manager);
 await holder.join(admin);
@@ -35,10 +35,10 @@ const cancel = ({ caller, session }: Someone, id: string) =>
 const makeShift = (capacity: number) => insertShift(holder, manager, capacity);
 
 /**
- * Has callers come, one after another, to a shift that somebody has locked; once all of them wait, the holder
+ * Starts the callers' statements, one after another, on a locked shift; once all of them wait, the holder
  * runs a statement on it and commits.
  *
- * @returns what each of them was told
+ * @returns the result of each caller
  */
 async function whileHeld(
   id: string,
@@ -57,18 +57,21 @@ async function whileHeld(
   return Promise.all(outcomes);
 }
 
-t.test('of 20 sessions that wait for one shift, exactly as many as it has places get one', async (t) => {
-  for (const capacity of [1, 7, 20]) {
-    const id = await makeShift(capacity);
-    const outcomes = await whileHeld(
-      id,
-      crowd.map((one) => (id) => signUp(one, id)),
-    );
-    const codes = outcomes.map(({ code }) => code).sort();
-    t.same(codes, [...Array(20 - capacity).fill('SH004'), ...Array(capacity).fill('ok')]);
-    t.same(await countsOf(db, id), [capacity, capacity]);
-  }
-});
+t.test(
+  'of 20 sessions that wait for one shift, exactly as many as it has places are signed up',
+  async (t) => {
+    for (const capacity of [1, 7, 20]) {
+      const id = await makeShift(capacity);
+      const outcomes = await whileHeld(
+        id,
+        crowd.map((one) => (id) => signUp(one, id)),
+      );
+      const codes = outcomes.map(({ code }) => code).sort();
+      t.same(codes, [...Array(20 - capacity).fill('SH004'), ...Array(capacity).fill('ok')]);
+      t.same(await countsOf(db, id), [capacity, capacity]);
+    }
+  },
+);
 
 t.test('a caller who waits in 20 sessions for one shift is signed up once', async (t) => {
   const id = await makeShift(20);
@@ -86,7 +89,7 @@ t.test('a caller who waits in 20 sessions for one shift is signed up once', asyn
 });
 
 // Their transactions began before the start, so now() would let them through.
-t.test('whoever waited for the shift until it had started is refused', async (t) => {
+t.test('a caller who waited for the lock until the shift had started is refused', async (t) => {
   const id = await makeShift(5);
   await signUp(first, id);
   const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)], {
@@ -96,20 +99,23 @@ t.test('whoever waited for the shift until it had started is refused', async (t)
   t.same(await countsOf(db, id), [1, 1]);
 });
 
-t.test('whoever waited meets the shift as it has become: smaller, or with a place given back', async (t) => {
-  const id = await makeShift(2);
-  await signUp(first, id);
-  const [refused] = await whileHeld(id, [(id) => signUp(second, id)], {
-    meanwhile: 'update app.shifts set capacity = 1 where id = $1',
-  });
-  t.match(refused, { code: 'SH004' });
-  const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)]);
-  t.match(outcomes, [{ code: 'ok' }, { code: 'ok' }]);
-  t.same(await countsOf(db, id), [1, 1]);
-});
+t.test(
+  'a caller who waited for the lock sees the changed shift: a lower capacity, or a free place',
+  async (t) => {
+    const id = await makeShift(2);
+    await signUp(first, id);
+    const [refused] = await whileHeld(id, [(id) => signUp(second, id)], {
+      meanwhile: 'update app.shifts set capacity = 1 where id = $1',
+    });
+    t.match(refused, { code: 'SH004' });
+    const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)]);
+    t.match(outcomes, [{ code: 'ok' }, { code: 'ok' }]);
+    t.same(await countsOf(db, id), [1, 1]);
+  },
+);
 
-// A cancellation that took the signup before the shift would hold what the deletion needs, and the reverse.
-t.test('a shift deleted under those who wait for it deadlocks nobody', async (t) => {
+// A cancellation that locked the signup before the shift could deadlock with the deletion.
+t.test('deleting a shift for which callers wait causes no deadlock', async (t) => {
   const id = await makeShift(2);
   await signUp(first, id);
   const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)], {
@@ -120,7 +126,7 @@ t.test('a shift deleted under those who wait for it deadlocks nobody', async (t)
   t.same(await db.look('select from app.shift_signups where shift_id = $1', [id]), []);
 });
 
-t.test('callers who sign up and off in many sessions at once meet no deadlock', async (t) => {
+t.test('signing up and cancelling in many concurrent sessions causes no deadlock', async (t) => {
   const shifts = [await makeShift(1), await makeShift(2)] as [string, string];
   const rounds = Array.from({ length: 40 }, (_, round) => round);
   const run = async ({ session }: Someone, index: number) => {

@@ -24,7 +24,7 @@ await session.join(stranger);
 const signUp = (caller: Caller, id: string) => session.run(caller, 'select * from app.sign_up($1)', [id]);
 const makeShift = (capacity: number, creator = manager) => insertShift(session, creator, capacity);
 
-t.test('the runtime role signs up and off through the functions and in no other way', async (t) => {
+t.test('the runtime role signs up and cancels through the functions only', async (t) => {
   const id = await makeShift(2);
   t.equal((await signUp(anna, id)).code, 'ok');
   for (const sql of [
@@ -56,7 +56,7 @@ t.test('the runtime role signs up and off through the functions and in no other 
   t.same(rows, await db.look('select * from app.shift_signups where id = $1', [rows[0].id]));
 });
 
-/** What a statement comes to in a context, under a role that the login may take on: rows, or a SQLSTATE. */
+/** The result of a statement in a context, under a role that the login can set: rows, or a SQLSTATE. */
 async function attempt(url: string, role: string, caller: Caller | null, sql: string, values: unknown[]) {
   const client = new pg.Client(url);
   await client.connect();
@@ -78,7 +78,7 @@ async function attempt(url: string, role: string, caller: Caller | null, sql: st
   }
 }
 
-t.test('no statement of an administrator, who bypasses every policy, overbooks a shift', async (t) => {
+t.test('even an administrator, who bypasses every policy, cannot overbook a shift', async (t) => {
   const [full, other, roomy] = [await makeShift(1), await makeShift(1), await makeShift(2)];
   await signUp(anna, full);
   await signUp(bert, other);
@@ -95,13 +95,13 @@ t.test('no statement of an administrator, who bypasses every policy, overbooks a
   ] as const) {
     t.equal(await attempt(db.adminUrl, 'none', admin, sql, [id]), overbooked, sql);
   }
-  // Without the rights to count in this club, the row is refused rather than left uncounted.
+  // Without the right to update the counter in this club, the row is refused and not left uncounted.
   for (const caller of [null, stranger, viewer]) {
     t.match(await attempt(db.adminUrl, 'none', caller, insert, [full]), /^\w{5}$/, `${caller?.role}`);
   }
 });
 
-t.test('club_signup itself writes the caller’s own signup and the counter, and nothing else', async (t) => {
+t.test('club_signup can write only the caller’s own signup and the counter', async (t) => {
   const id = await makeShift(5);
   await signUp(anna, id);
   const foreign = await makeShift(5, stranger);

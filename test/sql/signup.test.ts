@@ -49,10 +49,10 @@ t.test('app.cancel_sign_up refuses in order: SH001 none, SH002 started, SH005 no
   t.same(await countsOf(db, id), [1, 1]);
 });
 
-t.test('the functions run with the rights of club_signup and still see one club alone', async (t) => {
+t.test('the functions run with the rights of club_signup and still see one club only', async (t) => {
   const id = await makeShift(2);
   await signUp(anna, id);
-  // Anna’s own user, as an Admin of another club.
+  // Anna's user, as an Admin of another club.
   for (const act of [signUp, cancel]) {
     t.equal((await act(stranger, id)).code, 'SH001');
   }
@@ -67,7 +67,7 @@ t.test('the functions run with the rights of club_signup and still see one club 
   );
 });
 
-t.test('a Viewer, and whoever did not enter a club, signs nobody up', async (t) => {
+t.test('a Viewer, and a session that has not entered a club, cannot sign up', async (t) => {
   const id = await makeShift(2);
   for (const act of [signUp, cancel]) {
     t.not((await act(viewer, id)).code, 'ok');
@@ -78,7 +78,7 @@ t.test('a Viewer, and whoever did not enter a club, signs nobody up', async (t) 
   t.same(await countsOf(db, id), [0, 0]);
 });
 
-t.test('the counter follows the rows: signing up, cancelling, rolling back', async (t) => {
+t.test('the counter equals the rows after signing up, cancelling and rolling back', async (t) => {
   const id = await makeShift(5);
   for (const [act, caller, count] of [
     [signUp, anna, 1],
@@ -97,7 +97,7 @@ t.test('the counter follows the rows: signing up, cancelling, rolling back', asy
   t.same(await countsOf(db, id), [2, 2]);
 });
 
-t.test('a deleted shift takes its signups with it, and no other shift counts them', async (t) => {
+t.test('deleting a shift deletes its signups and changes no other shift’s counter', async (t) => {
   const [id, kept] = [await makeShift(2), await makeShift(2)];
   for (const shift of [id, kept]) {
     await signUp(anna, shift);

@@ -20,7 +20,7 @@ for (const person of [viewer, member, manager, admin, southern]) {
 const make = async (caller: typeof manager | typeof admin | typeof southern = manager) =>
   (await sql.run(caller, `insert into app.tasks (title) values ('Mow the lawn') returning *`)).rows[0];
 
-/** As it is, whoever may see it; `moved` compares to the microsecond, which a Date does not hold. */
+/** The stored task, read as administrator; `moved` compares in microseconds, which a Date does not have. */
 const look = async (id: string) =>
   (await db.look('select *, updated_at > created_at as moved from app.tasks where id = $1', [id]))[0];
 
@@ -36,47 +36,53 @@ t.test('a task gets its club, its creator, its state and its first version from 
   t.match(rows, [{ state: 'Assigned', assignee_id: ids.get('max'), version: 1, completed_at: null }]);
 });
 
-t.test('what the database keeps nobody writes, not even as it already is', async (t) => {
-  const task = await make(admin);
-  for (const column of [
-    'version',
-    'updated_at',
-    'completed_at',
-    'created_at',
-    'created_by_id',
-    'tenant_id',
-    'id',
-  ]) {
-    const update = `update app.tasks set ${column} = ${column} where id = $1`;
-    t.equal((await sql.run(admin, update, [task.id])).code, '42501', `update ${column}`);
-    const insert = `insert into app.tasks (title, ${column}) select title, ${column} from app.tasks where id = $1`;
-    t.equal((await sql.run(admin, insert, [task.id])).code, '42501', `insert ${column}`);
-  }
-  for (const state of ['Open', 'Done']) {
-    const insert = `insert into app.tasks (title, state) values ('Rake', '${state}')`;
-    t.equal((await sql.run(admin, insert)).code, '42501', `insert as ${state}`);
-  }
-  t.match(await look(task.id), task);
-});
+t.test(
+  'columns that the database maintains cannot be written, not even with their current value',
+  async (t) => {
+    const task = await make(admin);
+    for (const column of [
+      'version',
+      'updated_at',
+      'completed_at',
+      'created_at',
+      'created_by_id',
+      'tenant_id',
+      'id',
+    ]) {
+      const update = `update app.tasks set ${column} = ${column} where id = $1`;
+      t.equal((await sql.run(admin, update, [task.id])).code, '42501', `update ${column}`);
+      const insert = `insert into app.tasks (title, ${column}) select title, ${column} from app.tasks where id = $1`;
+      t.equal((await sql.run(admin, insert, [task.id])).code, '42501', `insert ${column}`);
+    }
+    for (const state of ['Open', 'Done']) {
+      const insert = `insert into app.tasks (title, state) values ('Rake', '${state}')`;
+      t.equal((await sql.run(admin, insert)).code, '42501', `insert as ${state}`);
+    }
+    t.match(await look(task.id), task);
+  },
+);
 
-t.test('every change counts one version and moves the time; what changes nothing does neither', async (t) => {
-  const task = await make();
-  const same = await sql.run(member, 'update app.tasks set title = title, state = state where id = $1', [
-    task.id,
-  ]);
-  t.strictSame([same.code, same.rowCount], ['ok', 1]);
-  t.strictSame(await look(task.id), { ...task, moved: false });
+t.test(
+  'every change increments the version and updates the time; an update without a change does neither',
+  async (t) => {
+    const task = await make();
+    const same = await sql.run(member, 'update app.tasks set title = title, state = state where id = $1', [
+      task.id,
+    ]);
+    t.strictSame([same.code, same.rowCount], ['ok', 1]);
+    t.strictSame(await look(task.id), { ...task, moved: false });
 
-  const rename = 'update app.tasks set title = $2 where id = $1';
-  await sql.inside(member, async () => {
-    await sql.client.query(rename, [task.id, 'Rake']);
-    await sql.client.query(rename, [task.id, 'Sow']);
-  });
-  const after = await look(task.id);
-  t.match(after, { title: 'Sow', version: task.version + 2, created_at: task.created_at, moved: true });
-});
+    const rename = 'update app.tasks set title = $2 where id = $1';
+    await sql.inside(member, async () => {
+      await sql.client.query(rename, [task.id, 'Rake']);
+      await sql.client.query(rename, [task.id, 'Sow']);
+    });
+    const after = await look(task.id);
+    t.match(after, { title: 'Sow', version: task.version + 2, created_at: task.created_at, moved: true });
+  },
+);
 
-t.test('a task has its completion from the moment it is Done', async (t) => {
+t.test('a task has its completion time from the change to Done', async (t) => {
   const task = await make();
   const steps = ['Assigned', 'InProgress', 'Review', 'InProgress', 'Review', 'Done'];
   for (const state of steps) {
@@ -91,39 +97,42 @@ t.test('a task has its completion from the moment it is Done', async (t) => {
   t.strictSame((await look(task.id))?.completed_at, done?.completed_at, 'a later edit does not move it');
 });
 
-t.test('each verb has its role: a Member reads and edits, a Manager creates, an Admin deletes', async (t) => {
-  const verbs = [
-    ['select', member, 'select from app.tasks where id = $1'],
-    ['update', member, `update app.tasks set description = app.new_id()::text where id = $1`],
-    ['lock', member, 'select from app.tasks where id = $1 for update'],
-    ['delete', admin, 'delete from app.tasks where id = $1'],
-  ] as const;
-  const ranked = [viewer, member, manager, admin];
-  for (const [verb, least, statement] of verbs) {
-    for (const person of ranked) {
-      const task = await make();
-      const { code, rowCount } = await sql.run(person, statement, [task.id]);
-      const may = ranked.indexOf(person) >= ranked.indexOf(least);
-      // A row that is not theirs is not there: no error, no row.
-      t.strictSame([code, rowCount], ['ok', may ? 1 : 0], `${person.role}: ${verb}`);
-      t.equal((await look(task.id)) === undefined, verb === 'delete' && may, `${person.role}: ${verb}`);
+t.test(
+  'each command needs its role: a Member reads and edits, a Manager creates, an Admin deletes',
+  async (t) => {
+    const verbs = [
+      ['select', member, 'select from app.tasks where id = $1'],
+      ['update', member, `update app.tasks set description = app.new_id()::text where id = $1`],
+      ['lock', member, 'select from app.tasks where id = $1 for update'],
+      ['delete', admin, 'delete from app.tasks where id = $1'],
+    ] as const;
+    const ranked = [viewer, member, manager, admin];
+    for (const [verb, least, statement] of verbs) {
+      for (const person of ranked) {
+        const task = await make();
+        const { code, rowCount } = await sql.run(person, statement, [task.id]);
+        const may = ranked.indexOf(person) >= ranked.indexOf(least);
+        // A row without access is invisible: no error, no row.
+        t.strictSame([code, rowCount], ['ok', may ? 1 : 0], `${person.role}: ${verb}`);
+        t.equal((await look(task.id)) === undefined, verb === 'delete' && may, `${person.role}: ${verb}`);
+      }
     }
-  }
-  // A statement that reads no column is not held to the policy of reading: the verb's own has to do.
-  for (const [person, statement] of [
-    [viewer, `update app.tasks set title = 'Rake'`],
-    [viewer, 'delete from app.tasks'],
-    [manager, 'delete from app.tasks'],
-  ] as const) {
-    const { code, rowCount } = await sql.run(person, statement);
-    t.strictSame([code, rowCount], ['ok', 0], `${person.role}: ${statement}`);
-  }
-  for (const person of ranked) {
-    const { code } = await sql.run(person, `insert into app.tasks (title) values ('Rake')`);
-    const may = ranked.indexOf(person) >= ranked.indexOf(manager);
-    t.equal(code, may ? 'ok' : '42501', `${person.role}: insert`);
-  }
-});
+    // A statement that reads no column does not use the SELECT policy: the command's own policy must suffice.
+    for (const [person, statement] of [
+      [viewer, `update app.tasks set title = 'Rake'`],
+      [viewer, 'delete from app.tasks'],
+      [manager, 'delete from app.tasks'],
+    ] as const) {
+      const { code, rowCount } = await sql.run(person, statement);
+      t.strictSame([code, rowCount], ['ok', 0], `${person.role}: ${statement}`);
+    }
+    for (const person of ranked) {
+      const { code } = await sql.run(person, `insert into app.tasks (title) values ('Rake')`);
+      const may = ranked.indexOf(person) >= ranked.indexOf(manager);
+      t.equal(code, may ? 'ok' : '42501', `${person.role}: insert`);
+    }
+  },
+);
 
 t.test('no statement reaches a task of another club', async (t) => {
   const theirs = await make(southern);
@@ -151,7 +160,7 @@ t.test('without app.enter there is no club to read or write: TN001', async (t) =
   t.match(await look(task.id), task);
 });
 
-t.test('the workflow is read by all and changed, switched off or emptied by nobody at runtime', async (t) => {
+t.test('every role reads the workflow, and no runtime role can change, disable or truncate it', async (t) => {
   t.equal((await sql.run(viewer, 'select from app.task_transitions')).rowCount, 7);
   t.equal((await sql.run(viewer, 'select from app.task_states')).rowCount, 5);
   for (const statement of [

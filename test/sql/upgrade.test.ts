@@ -10,13 +10,13 @@ import { makeDatabase } from '../setup/database.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
 const run = promisify(execFile);
-// In a clone without history, the release is its own predecessor: what is left to see is the handing over.
+// In a clone without history the release is its own predecessor: then only the switch is tested.
 const previous = await run('sh', ['-c', 'git rev-parse --verify --quiet HEAD~1 || git rev-parse HEAD']).then(
   ({ stdout }) => stdout.trim(),
   () => undefined,
 );
 
-/** Builds the commit before this one in a directory of its own. */
+/** Builds the previous commit in a separate directory. */
 async function buildPrevious(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'club-previous-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
@@ -33,7 +33,7 @@ async function buildPrevious(): Promise<string> {
 }
 
 t.test(
-  'two releases serve side by side through an upgrade and a rollback, and no request fails',
+  'two releases serve side by side during an upgrade and a rollback, and no request fails',
   { skip: previous === undefined && 'git' },
   async (t) => {
     const issuer = await startService(t);
@@ -45,7 +45,7 @@ t.test(
         env: { PATH: process.env.PATH, MIGRATION_DATABASE_URL: db.migrationUrl },
       });
 
-    // What a load balancer knows: where the ready processes are.
+    // Like a load balancer: the addresses of the ready processes.
     const ready: string[] = [];
     async function start(release: keyof typeof releases, port: number) {
       const child = spawn(process.execPath, ['dist/server.js'], {
@@ -95,7 +95,7 @@ t.test(
         const body = JSON.stringify({ title: `Task ${turn}-${count}` });
         const made = await fetch(url, { method: 'POST', headers, body }).catch((error) => error);
         const task = made.status === 201 ? await made.json() : undefined;
-        // The other release, when there is one, reads what this one has written.
+        // The other release, if there is one, reads what this one has written.
         const other = `${ready[(count + 1) % ready.length]}/api/tasks/${task?.id}`;
         const read = await fetch(other, { headers }).catch((error) => error);
         await read.text?.();
@@ -123,6 +123,6 @@ t.test(
     t.same(failures, []);
     t.ok(written.size > 50, `${written.size} tasks`);
     const [row] = await db.look<{ count: string }>('select count(*) from app.tasks');
-    t.equal(Number(row?.count), written.size, 'each acknowledged task is there, once');
+    t.equal(Number(row?.count), written.size, 'each acknowledged task is stored once');
   },
 );

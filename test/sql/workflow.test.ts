@@ -46,7 +46,7 @@ const taskIn = async (state: State) => {
 };
 
 t.test(
-  'raw SQL takes the steps of the workflow and no others: TK001 for nobody’s, TK002 for not yours',
+  'raw SQL can take the steps of the workflow only: TK001 for no such step, TK002 for a step of others',
   async (t) => {
     for (const { from, to, step } of pairs()) {
       for (const caller of CALLERS) {
@@ -70,7 +70,7 @@ t.test(
   },
 );
 
-t.test('an Admin has no steps of their own, and no state is not a state', async (t) => {
+t.test('an Admin has no additional steps, and null is not a state', async (t) => {
   const task = await taskIn('Assigned');
   t.equal((await sql.run(admin, SET, [task.id, 'Done', idOf(assignee)])).code, 'TK001');
   for (const state of [null, 'Closed', 'open', '']) {
@@ -79,7 +79,7 @@ t.test('an Admin has no steps of their own, and no state is not a state', async 
   t.strictSame(await read(task.id), task);
 });
 
-t.test('the machine holds whatever the shape of the statement', async (t) => {
+t.test('the workflow is enforced for every form of statement', async (t) => {
   const [one, two] = [await taskIn('Review'), await taskIn('Assigned')];
   const [both, done] = [[one.id, two.id], `set state = 'Done'`];
   for (const statement of [
@@ -90,10 +90,14 @@ t.test('the machine holds whatever the shape of the statement', async (t) => {
   ]) {
     t.equal((await sql.run(manager, statement, [both])).code, 'TK001', statement);
   }
-  t.strictSame([await read(one.id), await read(two.id)], [one, two], 'one bad step undoes the good one');
+  t.strictSame(
+    [await read(one.id), await read(two.id)],
+    [one, two],
+    'one refused step rolls back the allowed one',
+  );
 });
 
-t.test('allowed_transitions names to each caller the steps that the trigger lets pass', async (t) => {
+t.test('allowed_transitions returns to each caller exactly the steps that the trigger allows', async (t) => {
   for (const state of STATES) {
     for (const caller of CALLERS) {
       const holder = state === 'Open' ? null : idOf(assignee);
@@ -104,7 +108,7 @@ t.test('allowed_transitions names to each caller the steps that the trigger lets
   }
 });
 
-t.test('taking an Open task is every Member’s; naming anybody else is a Manager’s: TK003', async (t) => {
+t.test('every Member can take an Open task; only a Manager can assign another member: TK003', async (t) => {
   const cases = [
     [other, 'Open', other, 'Assigned', 'ok'],
     [other, 'Open', assignee, 'Assigned', 'TK003'],
@@ -113,7 +117,7 @@ t.test('taking an Open task is every Member’s; naming anybody else is a Manage
     [assignee, 'InProgress', other, 'InProgress', 'TK003'],
     [assignee, 'Review', other, 'Review', 'TK003'],
     [manager, 'Review', other, 'Review', 'ok'],
-    // A step does not carry a change of hands with it.
+    // A step cannot also change the assignee.
     [other, 'Assigned', other, 'InProgress', 'TK003'],
     [assignee, 'InProgress', other, 'Assigned', 'TK003'],
   ] as const;
@@ -126,7 +130,7 @@ t.test('taking an Open task is every Member’s; naming anybody else is a Manage
   }
 });
 
-t.test('a task that is Done keeps its assignee, from an Admin too', async (t) => {
+t.test('a task that is Done keeps its assignee, also for an Admin', async (t) => {
   const task = await taskIn('Done');
   for (const holder of [idOf(other), idOf(admin), null]) {
     t.equal((await sql.run(admin, SET, [task.id, 'Done', holder])).code, 'TK001');
@@ -152,7 +156,7 @@ t.test('a task is Open exactly when it has no assignee', async (t) => {
   }
 });
 
-t.test('an assignee is a member of the same club: another club’s and nobody’s id fail alike', async (t) => {
+t.test('an assignee is a member of the same club: a foreign and an unknown id fail alike', async (t) => {
   const task = await taskIn('Open');
   for (const holder of [stranger, '99999999-9999-4999-8999-999999999999']) {
     const { code, constraint } = await sql.run(manager, SET, [task.id, 'Assigned', holder]);

@@ -20,7 +20,7 @@ const commands = await prepareCommands(t);
 const first = await commands.serve();
 const anna = first.token;
 
-/** Asks the service for a list or an object, with a token and maybe a club. */
+/** Gets a list or an object from the service, with a token and optionally a club. */
 async function get<Body>(path: string, token: string, club?: string): Promise<Body> {
   const response = await fetch(`${commands.url}${path}`, {
     headers: { authorization: `Bearer ${token}`, ...(club && { 'x-tenant-id': club }) },
@@ -32,20 +32,20 @@ async function tokenOf(...args: string[]): Promise<string> {
   return (await commands.run('token.ts', args)).out.trim();
 }
 
-/** The address of the embedded server that runs now; nobody knows its password here. */
+/** The address of the running embedded server, without its password. */
 async function addressOfPostgres(): Promise<string> {
   const lines = await readFile(join(commands.directory, 'postgres/cluster/postmaster.pid'), 'utf8');
   return `postgres://postgres@127.0.0.1:${lines.split('\n')[3]}/postgres`;
 }
 
-/** Asserts that a command printed nothing but one sentence, and ended with 1. */
+/** Asserts that a command printed only one sentence, and exited with 1. */
 function isRefusal(t: Test, { code, out, err }: Ended, sentence: RegExp) {
   t.same([code, out], [1, ''], err);
   t.match(err, sentence);
   t.match(err, /^(The configuration is unusable:\n {2})?.+\n$/, 'one sentence');
 }
 
-t.test('outside of development make run refuses to work, and there is no token', async (t) => {
+t.test('outside of development make run refuses to start, and make token gives no token', async (t) => {
   const elsewhere = await prepareCommands(t);
   const [unset, production, token, early] = await Promise.all([
     elsewhere.run('run.ts', [], { NODE_ENV: '' }),
@@ -60,7 +60,7 @@ t.test('outside of development make run refuses to work, and there is no token',
   t.same(await readdir(elsewhere.directory), [], 'nothing was started');
 });
 
-t.test('make run prints a token, and lines that work when they are pasted', async (t) => {
+t.test('make run prints a token, and commands that work when pasted', async (t) => {
   const lines = first.welcome.match(/^curl .*$/gm) ?? [];
   t.equal(lines.length, 3);
   for (const line of lines) {
@@ -71,40 +71,43 @@ t.test('make run prints a token, and lines that work when they are pasted', asyn
     );
     const response = await fetch(url, { headers });
     t.equal(response.status, 200, line);
-    t.ok(((await response.json()) as unknown[]).length > 0, 'and show something');
+    t.ok(((await response.json()) as unknown[]).length > 0, 'and print rows');
   }
 });
 
-t.test('the demo has two clubs with fixed ids, shifts of every kind and a task in each state', async (t) => {
-  const dora = await tokenOf('dora');
-  t.match(await get('/api/clubs/me', dora), [
-    { id: NORTH, slug: 'north', role: 'Admin' },
-    { id: SOUTH, slug: 'south', role: 'Admin' },
-  ]);
-  const shifts = await get<Shift[]>('/api/shifts', dora, NORTH);
-  const isPast = ({ startsAt }: Shift) => Date.parse(startsAt) < Date.now();
-  t.ok(
-    shifts.some((shift) => isPast(shift) && shift.signupCount > 0),
-    'a past shift',
-  );
-  t.ok(
-    shifts.some((shift) => !isPast(shift) && shift.freeSlots === 0),
-    'a full shift',
-  );
-  t.ok(
-    shifts.some((shift) => !isPast(shift) && shift.freeSlots > 0),
-    'an open shift',
-  );
-  const tasks = await get<{ state: string }[]>('/api/tasks', dora, NORTH);
-  t.same(tasks.map(({ state }) => state).sort(), ['Assigned', 'Done', 'InProgress', 'Open', 'Review']);
-  t.equal((await get<Shift[]>('/api/shifts', dora, SOUTH)).length, 1);
-});
+t.test(
+  'the demo has two clubs with fixed ids, past, full and open shifts, and a task in each state',
+  async (t) => {
+    const dora = await tokenOf('dora');
+    t.match(await get('/api/clubs/me', dora), [
+      { id: NORTH, slug: 'north', role: 'Admin' },
+      { id: SOUTH, slug: 'south', role: 'Admin' },
+    ]);
+    const shifts = await get<Shift[]>('/api/shifts', dora, NORTH);
+    const isPast = ({ startsAt }: Shift) => Date.parse(startsAt) < Date.now();
+    t.ok(
+      shifts.some((shift) => isPast(shift) && shift.signupCount > 0),
+      'a past shift',
+    );
+    t.ok(
+      shifts.some((shift) => !isPast(shift) && shift.freeSlots === 0),
+      'a full shift',
+    );
+    t.ok(
+      shifts.some((shift) => !isPast(shift) && shift.freeSlots > 0),
+      'an open shift',
+    );
+    const tasks = await get<{ state: string }[]>('/api/tasks', dora, NORTH);
+    t.same(tasks.map(({ state }) => state).sort(), ['Assigned', 'Done', 'InProgress', 'Open', 'Review']);
+    t.equal((await get<Shift[]>('/api/shifts', dora, SOUTH)).length, 1);
+  },
+);
 
-t.test('a second make run on the port says so and touches nothing', async (t) => {
+t.test('a second make run on the same port says so and changes nothing', async (t) => {
   const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
   const issuer = await readIssuer();
   isRefusal(t, await commands.run('run.ts'), new RegExp(`^The port ${commands.port} is taken`));
-  t.equal(await readIssuer(), issuer, 'the issuer of the first goes on');
+  t.equal(await readIssuer(), issuer, 'the issuer of the first still works');
   t.match(await get('/api/clubs/me', anna), [{ id: NORTH }]);
 });
 
@@ -144,7 +147,7 @@ t.test('make club prints the id of the new club, and nothing else, while make ru
   isRefusal(t, await commands.run('club.ts', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
 });
 
-t.test('make audit looks at the database of make run, as club_auditor', async (t) => {
+t.test('make audit audits the database of make run, as club_auditor', async (t) => {
   const { code, out, err } = await commands.run('audit.ts');
   t.same([code, err], [0, '']);
   t.match(out, /^ +login +club_auditor$/m);
@@ -152,7 +155,7 @@ t.test('make audit looks at the database of make run, as club_auditor', async (t
   t.match((await commands.run('audit.ts', ['markdown'])).out, /^# Audit of the database `club`$/m);
 });
 
-t.test('make run that is killed leaves no PostgreSQL behind, and the next one serves the same', async (t) => {
+t.test('a killed make run leaves no PostgreSQL running, and the next one serves the same data', async (t) => {
   const postgres = await addressOfPostgres();
   t.equal(await isDown(postgres), false);
   await kill(first.child);
@@ -162,13 +165,13 @@ t.test('make run that is killed leaves no PostgreSQL behind, and the next one se
   t.equal((await get<unknown[]>('/api/tasks', token, NORTH)).length, 5, 'with the same data');
 
   const next = await addressOfPostgres();
-  // As browsers do: a spare connection, on which nothing is asked.
+  // As browsers do: a spare connection without requests.
   const spare = connect(commands.port, '127.0.0.1').on('error', () => {});
   await once(spare, 'connect');
   const began = performance.now();
   child.kill('SIGTERM');
-  t.same(await once(child, 'exit'), [0, null], 'asked to stop, it ends with 0');
-  t.ok(performance.now() - began < 10_000, 'and soon, though a client keeps a connection');
-  t.equal(await isDown(next), true, 'and nothing stays');
+  t.same(await once(child, 'exit'), [0, null], 'stopped by a signal, it exits with 0');
+  t.ok(performance.now() - began < 10_000, 'and soon, although a client keeps a connection open');
+  t.equal(await isDown(next), true, 'and no process stays');
   await t.rejects(get('/api/clubs/me', token), { cause: { code: 'ECONNREFUSED' } });
 });

@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { root } from '../setup/source.js';
 
-// It compiles the project, deploys it and runs some of its tests.
+// The test compiles the project, deploys it and runs some of its tests.
 t.setTimeout(240_000);
 
 const page = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
-/** What the page says of each file: all of it, or lines to add. */
+/** The blocks of the page by file: a whole file, or lines to add. */
 const files = [...page.matchAll(/^`([\w./-]+)`[^\n]*\n\n```(\w+)\n(.*?)^```$/gms)].map(
   ([, path, kind, text]) => ({
     path: path as string,
@@ -18,7 +18,7 @@ const files = [...page.matchAll(/^`([\w./-]+)`[^\n]*\n\n```(\w+)\n(.*?)^```$/gms
     text: text as string,
   }),
 );
-/** Where a line of the page goes: before the first line that begins so. */
+/** The place of an added line: before the first line with this start. */
 const places: Record<string, string> = {
   'src/resources.ts': 'export { clubs }',
   'sql/policies/30_clubs.sql': '  delete from app.members;',

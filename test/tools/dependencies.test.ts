@@ -16,12 +16,12 @@ interface Package {
 const read = async (file: string) => JSON.parse(await readFile(`${root}${file}`, 'utf8'));
 const { dependencies }: Manifest = await read('package.json');
 const { packages } = (await read('package-lock.json')) as { packages: Record<string, Package> };
-/** The packages of others, by where they are installed. */
+/** Third-party packages, by their install path. */
 const foreign = Object.entries(packages).filter(
   ([path, { link }]) => path.startsWith('node_modules/') && !link,
 );
 
-t.test('production installs exact versions, each held to the hash in the lock file', async (t) => {
+t.test('production installs exact versions, each verified by the hash in the lock file', async (t) => {
   t.same(
     Object.entries(dependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version)),
     [],
@@ -33,11 +33,11 @@ t.test('production installs exact versions, each held to the hash in the lock fi
   );
 });
 
-t.test('no package runs a script when it is installed', async (t) => {
+t.test('no package runs a script during installation', async (t) => {
   t.match(await readFile(`${root}.npmrc`, 'utf8'), /^ignore-scripts=true$/m);
   t.same(
     foreign.filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev).map(([path]) => path),
     ['node_modules/@scarf/scarf'],
-    'of what production installs one has a script: it would report that swagger-ui-dist was installed',
+    'one production package has a script, which reports the installation of swagger-ui-dist',
   );
 });

@@ -6,7 +6,7 @@ import { makeDatabase } from '../setup/database.js';
 const { migrations } = readRelease();
 const file = (text: string): SqlFile => ({ name: '9001_next', text, sha256: '' });
 
-/** What would block requests for as long as app.tasks is large. */
+/** Statements that would block requests on a large app.tasks. */
 const blocking = [
   'alter table app.tasks add column x int; create index x on app.tasks (tenant_id, x)',
   'alter table app.tasks add constraint x check (version > 0)',
@@ -40,7 +40,7 @@ t.test('a migration that would block requests is named, with its statement', asy
   }
 });
 
-t.test('a migration that blocks nobody for long passes, and so do those of this release', async (t) => {
+t.test('a migration that blocks only briefly passes, and so do those of this release', async (t) => {
   for (const text of short) {
     const db = await makeDatabase(t, { empty: true });
     t.same(await findBlocking(db.adminUrl, [...migrations, file(text)]), [], text);

@@ -5,10 +5,10 @@ import { makeDatabase, type TestDatabase } from '../setup/database.js';
 import { list, root } from '../setup/source.js';
 import { type Pattern, patternsInSql, patternsOf } from './patterns.js';
 
-/** By steps and not by the clock, so that a busy machine finds what an idle one finds. */
+/** Limits by steps and not by time, so that the results do not depend on the load of the machine. */
 const LIMITS = { timeout: 20_000, attackTimeout: null, incubationTimeout: null, randomSeed: 1 };
 
-/** What the expression does with the worst text, and that text; nothing when the time grows with the text's length. */
+/** The complexity of the expression with its worst text; undefined when the time is linear. */
 async function weaknessOf({ path, source, flags }: Pattern): Promise<{ said: string; worst: string }[]> {
   const { status, ...found } = await check(source, flags, LIMITS);
   if (status === 'safe') {
@@ -20,7 +20,7 @@ async function weaknessOf({ path, source, flags }: Pattern): Promise<{ said: str
   return [{ said: `${path}: /${source}/${flags} is ${status}: ${why}`, worst }];
 }
 
-/** The weaknesses of many, one after the other: each search uses a processor of its own. */
+/** The weaknesses of many expressions, one after another: each search uses its own processor. */
 async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
   const weaknesses: string[] = [];
   for (const pattern of patterns) {
@@ -29,12 +29,12 @@ async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
   return weaknesses;
 }
 
-/** Two counts are filled into the pattern of decimal numbers, whose parts each begin with another character. */
+/** Two counts are inserted into the pattern of decimal numbers, whose parts start with different characters. */
 const OF_DECIMALS = /^src\/validation\/schemas\.ts: `\^\(0\|/;
-/** AUTH_CLUBS_PATTERN is the operator's, and matched by RE2: test/api/clubs-pattern.test.ts. */
+/** AUTH_CLUBS_PATTERN is set by the operator, and matched by RE2: test/api/clubs-pattern.test.ts. */
 const OF_THE_OPERATOR = /^src\/auth\/(clubs-pattern|club-roles|settings)\.ts: /;
 
-t.test('no regular expression of the source can be made to take long', async (t) => {
+t.test('every regular expression of the source takes linear time', async (t) => {
   const paths = [...(await list('src')).files, ...(await list('client/src')).files];
   const read = await Promise.all(
     paths
@@ -48,24 +48,24 @@ t.test('no regular expression of the source can be made to take long', async (t)
       .flatMap(({ unreadable }) => unreadable)
       .filter((one) => !OF_THE_OPERATOR.test(one) && !OF_DECIMALS.test(one)),
     [],
-    'each is written down where it is used',
+    'each is a literal at the place of use',
   );
   t.same(await weaknessesOf(patterns), []);
 });
 
-t.test('nor one of the database that sees what a request brings', async (t) => {
+t.test('every regular expression of the database that reads request data takes linear time', async (t) => {
   const { files } = await list('sql');
   const chapters = files.filter((path) => /^sql\/(migrations|policies)\//.test(path));
   const patterns = (await Promise.all(chapters.map(patternsInSql))).flat();
   t.ok(
     patterns.some(({ source }) => source === '^[a-z0-9]+(-[a-z0-9]+)*$'),
-    'the form of a slug is among them',
+    'the pattern of a slug is among them',
   );
   t.same(await weaknessesOf(patterns), []);
 });
 
 t.test(
-  'what the audit reads the catalogue by takes PostgreSQL no time, be it written for another engine to fail',
+  'the regular expressions of the audit are fast in PostgreSQL, also those that are slow in other engines',
   async (t) => {
     const { files } = await list('sql/audit');
     const chapters = files.filter((path) => path.endsWith('.sql'));
@@ -83,13 +83,13 @@ t.test(
     }
     t.ok(tried > 0, `${tried} that another engine would be slow with`);
     t.same(slow, []);
-    // It looks back only where a pattern refers to what it has found.
+    // PostgreSQL backtracks only with back references.
     const text = `${'a'.repeat(200)}x${'a'.repeat(200)}yb`;
-    t.notOk(await isFast(db, '^(\\w*)(\\w*)(\\w*)\\1x\\2y\\3$', text), 'a slow one is noticed');
+    t.notOk(await isFast(db, '^(\\w*)(\\w*)(\\w*)\\1x\\2y\\3$', text), 'a slow one is found');
   },
 );
 
-/** Whether PostgreSQL has done with the text in a second; it has no NUL. */
+/** Whether PostgreSQL matches the text within a second; the text has no NUL. */
 async function isFast(db: TestDatabase, pattern: string, text: string): Promise<boolean> {
   await db.look("set statement_timeout = '1s'");
   const values = [text.replaceAll('\0', '\x01'), pattern];
@@ -102,7 +102,7 @@ async function isFast(db: TestDatabase, pattern: string, text: string): Promise<
   );
 }
 
-t.test('a slow one is found, wherever it stands', async (t) => {
+t.test('a slow regular expression is found in every kind of place', async (t) => {
   const planted = {
     'a literal': 'export const is = (text: string) => /^(a+)+$/.test(text);',
     'a constructor': "new RegExp('^(\\\\w|\\\\d)*!$', 'u');",

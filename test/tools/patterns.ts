@@ -2,20 +2,20 @@ import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
 import { root } from '../setup/source.js';
 
-/** A regular expression, and where it stands. */
+/** A regular expression, and its place in the source. */
 export interface Pattern {
   path: string;
   source: string;
   flags: string;
 }
 
-/** Methods of a text that make a regular expression of a text they are given. */
+/** String methods that convert a text argument to a regular expression. */
 const COMPILING = ['match', 'matchAll', 'search'];
 
 /**
  * Every regular expression of a module: literals, `RegExp`, and what a JSON schema calls `pattern`.
  *
- * @returns those whose text is not written down where it is used, too: nobody can check them
+ * @returns also those that are not literals, which cannot be checked
  */
 export function patternsOf(path: string, text: string): { patterns: Pattern[]; unreadable: string[] } {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
@@ -59,7 +59,7 @@ export function patternsOf(path: string, text: string): { patterns: Pattern[]; u
 /**
  * The regular expressions in SQL: beside the operators, and in the functions whose names begin with regexp.
  *
- * @returns as PostgreSQL has them, and as JavaScript would, whose boundaries of words have no sides
+ * @returns the patterns for PostgreSQL, and for JavaScript, whose word boundaries have no direction
  */
 export async function patternsInSql(path: string): Promise<(Pattern & { written: string })[]> {
   const text = (await readFile(`${root}${path}`, 'utf8'))

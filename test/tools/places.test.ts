@@ -5,7 +5,7 @@ import { startPostgres } from '../../tools/postgres.js';
 import { directory, isGone, query, start } from './fixtures/postgres.js';
 
 t.test(
-  'whoever removes the data directory begins anew, also where root’s checkout is closed to others',
+  'removing the data directory resets everything, also in a checkout that only root can read',
   async (t) => {
     const closed = join(await directory(t), 'closed');
     await mkdir(closed);
@@ -31,7 +31,7 @@ t.test(
   },
 );
 
-t.test('programs are taken from where they are said to be, or nothing is left', async (t) => {
+t.test('programs are found at their configured place, or not at all', async (t) => {
   const dataDir = await directory(t);
   await t.rejects(startPostgres({ dataDir, throwaway: true, bin: '/nowhere' }), {
     message: /^Cannot run \/nowhere\/initdb: ENOENT/,

@@ -44,7 +44,7 @@ t.test('data outlives the server, which listens on loopback only and speaks UTF-
   t.equal(second.password, first.password);
 });
 
-t.test('a server whose owner lives is borrowed, and stopping a borrowed server does nothing', async (t) => {
+t.test('a server with a running owner is shared, and stopping a shared server does nothing', async (t) => {
   const dataDir = await directory(t);
   const owner = await startInProcess(t, dataDir, true);
   const borrowed = await start(t, dataDir);
@@ -54,14 +54,14 @@ t.test('a server whose owner lives is borrowed, and stopping a borrowed server d
   t.same(await query(owner.url, 'SELECT 1'), [1]);
 });
 
-t.test('of several that start at once, one starts the server and the others borrow it', async (t) => {
+t.test('of several concurrent starts, one starts the server and the others share it', async (t) => {
   const dataDir = await directory(t);
   const servers = await Promise.all([1, 2, 3, 4].map(() => start(t, dataDir)));
   t.equal(servers.filter(({ owned }) => owned).length, 1);
   t.equal(new Set(servers.map((server) => server.url('postgres'))).size, 1);
 });
 
-t.test('an owner that is killed leaves neither its server nor a throwaway directory behind', async (t) => {
+t.test('a killed owner leaves neither its server nor a temporary directory behind', async (t) => {
   const dataDir = await directory(t);
   const owner = await startInProcess(t, dataDir, true);
   t.same(await query(owner.url, 'SHOW fsync'), ['off']);
@@ -70,7 +70,7 @@ t.test('an owner that is killed leaves neither its server nor a throwaway direct
   t.equal(await becomes(() => isGone(dataDir), 5), true);
 });
 
-t.test("a signal to all of the owner's process group does not keep the keeper from its work", async (t) => {
+t.test("a signal to the owner's whole process group does not stop the keeper", async (t) => {
   const ends = async (signal: NodeJS.Signals) => {
     const dataDir = await directory(t);
     const owner = await startInProcess(t, dataDir, true);
@@ -82,7 +82,7 @@ t.test("a signal to all of the owner's process group does not keep the keeper fr
   await Promise.all([ends('SIGINT'), ends('SIGHUP'), ends('SIGTERM')]);
 });
 
-t.test('a restart right after the owner was killed starts afresh', async (t) => {
+t.test('a restart right after the owner was killed starts a new server', async (t) => {
   const dataDir = await directory(t);
   const owner = await startInProcess(t, dataDir, false);
   await query(owner.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -108,7 +108,7 @@ t.test('a server left without owner and keeper is replaced', async (t) => {
   t.equal(await isDown(owner.url), true);
 });
 
-t.test('a crashed server is replaced even when its number now belongs to another process', async (t) => {
+t.test('a crashed server is replaced even when another process has its pid', async (t) => {
   const dataDir = await directory(t);
   const first = await start(t, dataDir);
   await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -123,11 +123,11 @@ t.test('a crashed server is replaced even when its number now belongs to another
   t.same(
     await query(second.url('postgres'), 'SELECT answer FROM kept'),
     [42],
-    'its predecessor stops only its own',
+    'its predecessor stops only its own server',
   );
 });
 
-t.test('a first start that was interrupted leaves nothing that a second one minds', async (t) => {
+t.test('an interrupted first start does not affect the second one', async (t) => {
   const dataDir = await directory(t);
   await mkdir(join(dataDir, 'cluster.half'));
   await writeFile(join(dataDir, 'cluster.half', 'PG_VERSION'), '18\n');
@@ -155,7 +155,7 @@ t.test('a password is required, and only the owner may read it', async (t) => {
   ]);
 });
 
-t.test('a start that fails says what the log says and leaves nothing running', async (t) => {
+t.test('a failed start reports the server’s log and leaves nothing running', async (t) => {
   const dataDir = await directory(t);
   await t.rejects(startPostgres({ dataDir, throwaway: true, settings: { no_such_setting: '1' } }), {
     message: /did not start[\s\S]*unrecognized configuration parameter "no_such_setting"/,
@@ -164,7 +164,7 @@ t.test('a start that fails says what the log says and leaves nothing running', a
 });
 
 t.test(
-  'a throwaway directory is removed when the server stops, also one that only the caller can reach',
+  'a temporary directory is removed when the server stops, also when only the caller can reach it',
   async (t) => {
     const parent = await directory(t);
     const server = await startPostgres({ dataDir: join(parent, 'data'), throwaway: true });

@@ -43,7 +43,7 @@ t.test('they show what the text beside them says', async (t) => {
 
   const { requestId: _one, instance: _here, ...answer } = unseen;
   const { requestId: _other, instance: _there, ...absent } = never;
-  t.same(answer, absent, 'the answer is that of an id that never was');
+  t.same(answer, absent, 'the answer is the same as for an unknown id');
 });
 
 t.test('the table of operations has every operation of the document', async (t) => {

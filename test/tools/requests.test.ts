@@ -14,7 +14,7 @@ const variables = [...head.matchAll(/^@(\w+) = (.*)$/gm)].map(([, name, value]) 
   value as string,
 ]);
 
-/** A request of the file, with these values in its variables; as editors read it. */
+/** A request of the file with these variables, parsed as editors do. */
 function read(section: string, values: Map<string, string>) {
   const filled = section.replace(/\{\{(\w+)\}\}/g, (_, name) => values.get(name) ?? `no ${name}`);
   const [start = '', body] = filled.trimEnd().split('\n\n');
@@ -31,7 +31,7 @@ function read(section: string, values: Map<string, string>) {
   };
 }
 
-t.test('the file has every operation, and nothing to fill in but what stands at its top', async (t) => {
+t.test('the file has every operation, and all its variables are at the top', async (t) => {
   const { paths } = await readDocument();
   const documented = Object.values(paths).flatMap((of) =>
     Object.values(of).map(({ operationId }) => operationId),
@@ -41,7 +41,7 @@ t.test('the file has every operation, and nothing to fill in but what stands at 
   t.notMatch(JSON.stringify(requests), /no \w+Id|\{\{/);
 });
 
-t.test('every request of the file is served as it stands, once its variables have values', async (t) => {
+t.test('every request of the file succeeds unchanged, once its variables have values', async (t) => {
   const club = await service.db.makeClub('north');
   const anna = service.as('anna', 'Admin', club);
   const values = new Map<string, string>([
@@ -53,7 +53,7 @@ t.test('every request of the file is served as it stands, once its variables hav
   ]);
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>
     service.send(method, url, { headers, ...(body ? { body } : {}) });
-  // The ids at the top are those of rows that the file itself makes; one that names another is made after it.
+  // The ids at the top are of rows that the file itself creates; a row with a reference is created after its target.
   let waiting = sections.filter((section) => {
     const { method, url } = read(section, values);
     return method === 'POST' && /^\/api\/[\w-]+$/.test(url);

@@ -10,7 +10,7 @@ const PAGE = 'docs/security.md';
 const COLUMNS = ['Asset', 'Attacker', 'Path', 'Defence', 'Test'];
 const page = await readFile(root + PAGE, 'utf8');
 
-/** The titles of the tests in a file; `…` stands for what is filled in. Undefined when there is no such file. */
+/** The titles of the tests in a file, with `…` for each placeholder. Undefined when there is no such file. */
 async function titlesOf(path: string): Promise<string[] | undefined> {
   const text = await readFile(root + path, 'utf8').catch(() => undefined);
   if (text === undefined) {
@@ -36,7 +36,7 @@ async function titlesOf(path: string): Promise<string[] | undefined> {
   return titles;
 }
 
-/** Where a link leads, from the root of the project. */
+/** The target of a link, from the root of the project. */
 const targetOf = (link: string) => join(dirname(PAGE), link);
 
 /** The rows of the tables of threats. */
@@ -56,7 +56,7 @@ function threatsIn(text: string): string[][] {
   return threats;
 }
 
-/** What of the tables is no threat with a defence that a test proves. */
+/** The rows without a defence that a test proves. */
 async function unproved(text: string): Promise<string[]> {
   const faults: string[] = [];
   for (const cells of threatsIn(text)) {
@@ -78,25 +78,25 @@ async function unproved(text: string): Promise<string[]> {
   return faults;
 }
 
-t.test('every threat that is said to be defended has a test that is there', async (t) => {
+t.test('every defended threat has a test that exists', async (t) => {
   t.ok(threatsIn(page).length > 40, `${threatsIn(page).length} threats`);
   t.same(await unproved(page), []);
 });
 
-t.test('a row without a test, with a test that is gone, or with a cell too few is noticed', async (t) => {
+t.test('a row without a test, with a missing test, or with a missing cell is found', async (t) => {
   const [head, row] = page.split('\n').filter((line) => /^\| (Asset|Every club) /.test(line)) as string[];
   const proof = row?.split('|').at(-2)?.trim() as string;
   const [title, file] = ['every threat that is said to be defended', '../test/tools/security-page.test.ts'];
-  const told: string[] = [];
+  const results: string[] = [];
   for (const planted of ['', 'a test', `[${title}](${file})`, `[${title}](../test/gone.test.ts)`, `${proof} and more`, `${proof} | more`]) {
     const faults = await unproved(`${head}\n|---|---|---|---|---|\n${row?.replace(proof, planted)}\n`);
-    told.push(faults.length > 0 ? 'noticed' : planted);
+    results.push(faults.length > 0 ? 'noticed' : planted);
   } // biome-ignore format: a fault each
-  t.same(told, Array(6).fill('noticed'));
-  t.same(await unproved(`${head}\n|---|---|---|---|---|\n${row}\n`), [], 'the row itself is none');
+  t.same(results, Array(6).fill('noticed'));
+  t.same(await unproved(`${head}\n|---|---|---|---|---|\n${row}\n`), [], 'the original row has no fault');
 });
 
-t.test('every suite of attacks proves a threat', async (t) => {
+t.test('every suite of attacks is named by a threat', async (t) => {
   const { files } = await list('test/campaigns/attack');
   const suites = files.filter((path) => path.endsWith('.test.ts'));
   const named = new Set(threatsIn(page).flatMap((cells) => [...(cells[4] ?? '').matchAll(/\(([^)]+)\)/g)].map(([, link]) => targetOf(link ?? '')))); // biome-ignore format: one thing
@@ -107,7 +107,7 @@ t.test('every suite of attacks proves a threat', async (t) => {
   );
 });
 
-t.test('every link of the page, and of SECURITY.md, leads to a file', async (t) => {
+t.test('every link of the page and of SECURITY.md points to a file', async (t) => {
   const lost: string[] = [];
   for (const from of [PAGE, 'SECURITY.md']) {
     for (const [, link = ''] of (await readFile(root + from, 'utf8')).matchAll(/\]\(([^)#]+)[^)]*\)/g)) {

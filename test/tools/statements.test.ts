@@ -2,14 +2,14 @@
 import t from 'tap';
 import { builtStatements } from './statements.js';
 
-/** Where a text that the compiler does not know goes to PostgreSQL, and why it may. */
+/** Places where a non-constant text is sent to PostgreSQL, and why that is safe. */
 const exceptions: { because: string; calls: string[] }[] = [
   {
-    because: 'It takes a statement apart for the driver, and only the tag sql makes statements.',
+    because: 'It splits a statement for the driver, and only the tag sql creates statements.',
     calls: ['src/database/connection.ts: #sql(strings)'],
   },
   {
-    because: 'Within readReport alone; whoever calls `read` there is looked at instead.',
+    because: 'Only within readReport; the callers of `read` are checked instead.',
     calls: ['src/audit/read.ts: query(text)'],
   },
   {
@@ -80,11 +80,11 @@ const found = builtStatements({
 });
 const of = (planted: boolean) => found.filter((line) => line.startsWith('src/planted-') === planted);
 
-t.test('no statement is put together from texts: SQL is a literal, or of the tag sql', async (t) => {
+t.test('no statement is built from strings: SQL is a literal, or made by the tag sql', async (t) => {
   t.same(of(false).sort(), exceptions.flatMap(({ calls }) => calls).sort());
 });
 
-t.test('one that is put together is found, however it is', async (t) => {
+t.test('a statement built from strings is found, in every form', async (t) => {
   const missed = bad.filter((line) => {
     const call = line.slice(line.indexOf('.') + 1);
     return !found.some((finding) => finding === `src/planted-bad.ts: ${call}`);
@@ -94,7 +94,7 @@ t.test('one that is put together is found, however it is', async (t) => {
   t.equal(found.filter((line) => line.endsWith('a statement made by hand')).length, 2);
 });
 
-t.test('nor is anything else found: constants, quoted names, parameters', async (t) => {
+t.test('constants, quoted names and parameters are not reported', async (t) => {
   t.same(
     found.filter((line) => line.startsWith('src/planted-good.ts')),
     [],

@@ -1,17 +1,17 @@
 import ts from 'typescript';
 import { root } from '../setup/source.js';
 
-/** The functions that hand a text to PostgreSQL: of the drivers, and of our own around them. */
+/** The functions that send a text to PostgreSQL: those of the drivers, and the project's wrappers. */
 const SENDING = ['query', 'read', 'sql', '#sql'];
-/** What the driver makes of a name or a value so that it stays one. */
+/** The functions that quote a name or a value. */
 const QUOTING = ['escapeIdentifier', 'escapeLiteral'];
 
 /**
- * The places where a text that is put together while the program runs is handed to PostgreSQL.
+ * The places where a text that is built at run time is sent to PostgreSQL.
  *
- * A text is safe when the compiler knows it: a literal, or a template of literals. An object of src/database is safe:
- * SQL is in it only as a statement, which only the tag sql makes, and of that every value becomes a parameter; so the
- * tag must be one, and not be called.
+ * A text is safe when it is constant: a literal, or a template of literals. An object of src/database is safe:
+ * it takes SQL only as a statement, which only the tag sql creates, with every value as a parameter; so the
+ * tag must be used as a template tag, and not be called.
  *
  * @param planted modules that exist only for the compiler, by path
  */
@@ -60,7 +60,7 @@ function findingsOf(source: ts.SourceFile, checker: ts.TypeChecker): string[] {
   return found;
 }
 
-/** Whether no request and no row can have a word in it. */
+/** Whether the text is constant, so that no request and no row is part of it. */
 function isKnown(node: ts.Expression, checker: ts.TypeChecker): boolean {
   if (ts.isTemplateExpression(node)) {
     return node.templateSpans.every(({ expression }) => isKnown(expression, checker) || isQuoted(expression));

@@ -19,12 +19,12 @@ const tools = (await list('tools')).files.filter((path) => path.endsWith('.ts'))
 const toolModules = await Promise.all(tools.map(readModule));
 const modules = await Promise.all(src.files.filter((path) => path.endsWith('.ts')).map(readModule));
 const clientModules = await Promise.all(client.map(readModule));
-/** A resource is a folder with queries of its own. */
+/** A resource is a folder with its own queries. */
 const resources = src.files
   .filter((path) => basename(path) === 'queries.ts')
   .map((path) => basename(dirname(path)));
 
-/** The modules that import what fits, but must not. */
+/** The modules with a forbidden import that matches. */
 function importersOf(
   isTarget: (imported: string) => boolean,
   isAllowed: (path: string) => boolean,
@@ -34,14 +34,14 @@ function importersOf(
     .map(({ path }) => path);
 }
 
-t.test('the source is where this test looks for it', async (t) => {
+t.test('this test finds the source', async (t) => {
   t.ok(modules.length > 40 && modules.every(({ path }) => path.startsWith('src/')));
   t.ok(['clubs', 'members', 'shifts', 'tasks'].every((resource) => resources.includes(resource)));
   const known = new Set(src.files);
   const broken = modules.flatMap(({ imports }) =>
     imports.filter((path) => /^(src|\.)/.test(path) && !known.has(path)),
   );
-  t.same(broken, [], 'every import leads to a file');
+  t.same(broken, [], 'every import resolves to a file');
 });
 
 t.test('resources never import each other', async (t) => {
@@ -56,7 +56,7 @@ t.test('resources never import each other', async (t) => {
   }
 });
 
-t.test('a query runs in the transaction that it is given: resources reach no connection', async (t) => {
+t.test('a query runs in the given transaction: resources do not use connections', async (t) => {
   const isConnection = (path: string) => path.startsWith('src/database/') && path !== 'src/database/sql.ts';
   const reaching = modules.filter(
     ({ path, imports, typeImports }) =>
@@ -77,7 +77,7 @@ t.test('only src/config.ts reads the environment', async (t) => {
 });
 
 t.test(
-  'only src/database speaks to PostgreSQL as the service, and only deploys and operators otherwise',
+  'only src/database connects to PostgreSQL as the service; deploys and operators’ commands have their own clients',
   async (t) => {
     const isService = (path: string) => path.startsWith('src/database/');
     const isOperator = (path: string) => path.startsWith('src/deploy/');
@@ -93,7 +93,7 @@ t.test(
     t.same(
       importersOf(isPart, () => false),
       [],
-      'nobody uses the inner parts of a driver',
+      'no module uses private parts of a driver',
     );
   },
 );
@@ -107,12 +107,12 @@ t.test('src/database imports nothing of src outside itself', async (t) => {
   );
 });
 
-t.test('the service imports neither the tools of development nor the bench', async (t) => {
+t.test('the service imports neither development tools nor the benchmark', async (t) => {
   const isDevelopment = (path: string) => /^(tools|bench)\//.test(path);
   t.same(importersOf(isDevelopment, isDevelopment), []);
 });
 
-/** The cycles of a graph, each as the way round. */
+/** The cycles of a graph, each as a path. */
 function cyclesOf(graph: Map<string, Set<string>>): string[] {
   const cycles = new Set<string>();
   const finished = new Set<string>();
@@ -132,9 +132,9 @@ function cyclesOf(graph: Map<string, Set<string>>): string[] {
   return [...cycles];
 }
 
-t.test('no module imports itself, and no folder, however long the way round; types count', async (t) => {
+t.test('no module or folder imports itself, directly or indirectly; types count', async (t) => {
   t.same(cyclesOf(new Map(modules.map(({ path, imports }) => [path, new Set(imports)]))), []);
-  // A file at the top, such as app.ts or roles.ts, counts for itself.
+  // A file at the top, such as app.ts or roles.ts, counts as a folder.
   const placeOf = (path: string) => (dirname(path) === 'src' ? path : dirname(path));
   const folders = new Map<string, Set<string>>();
   for (const { path, imports } of modules) {
@@ -155,11 +155,11 @@ t.test('no module imports itself, and no folder, however long the way round; typ
       ]),
     ),
     ['a → b → a'],
-    'a cycle is seen',
+    'a cycle is found',
   );
 });
 
-t.test('src/errors knows no resource', async (t) => {
+t.test('src/errors imports no resource', async (t) => {
   t.same(
     modules
       .filter(({ path }) => path.startsWith('src/errors/'))
@@ -168,7 +168,7 @@ t.test('src/errors knows no resource', async (t) => {
   );
 });
 
-t.test('names are nouns of the domain, not words for anything', async (t) => {
+t.test('file names are nouns of the domain, not generic words', async (t) => {
   const empty = /^(utils?|helpers?|common|services?|managers?)$/i;
   const paths = [src, test, sql, bench].flatMap(({ files, folders }) => [...files, ...folders]);
   const vague = paths.filter((path) =>
@@ -183,7 +183,7 @@ t.test('names are nouns of the domain, not words for anything', async (t) => {
   );
 });
 
-t.test('one noun names the folder of a resource, its chapter and its test', async (t) => {
+t.test('a resource has one name for its folder, its chapter and its test', async (t) => {
   for (const resource of resources) {
     t.ok(src.files.includes(`src/${resource}/routes.ts`), `src/${resource}/routes.ts`);
     const isChapter = (path: string) => new RegExp(`^sql/policies/\\d\\d_${resource}\\.sql$`).test(path);
@@ -193,7 +193,7 @@ t.test('one noun names the folder of a resource, its chapter and its test', asyn
   }
 });
 
-t.test('every exported function says what it is for', async (t) => {
+t.test('every exported function has a comment', async (t) => {
   t.same(
     [...modules, ...toolModules, ...benchModules, ...clientModules].flatMap(
       ({ undocumented }) => undocumented,
@@ -202,14 +202,11 @@ t.test('every exported function says what it is for', async (t) => {
   );
 });
 
-t.test(
-  'the client takes nothing from the service or a package: it runs where there is neither',
-  async (t) => {
-    const foreign = clientModules.flatMap(({ path, imports, readsEnvironment }) => [
-      ...imports.filter((imported) => !imported.startsWith('client/src/')),
-      ...(readsEnvironment ? [`${path} reads the environment`] : []),
-    ]);
-    t.same(foreign, []);
-    t.ok(clientModules.length > 10);
-  },
-);
+t.test('the client imports nothing from the service or a package', async (t) => {
+  const foreign = clientModules.flatMap(({ path, imports, readsEnvironment }) => [
+    ...imports.filter((imported) => !imported.startsWith('client/src/')),
+    ...(readsEnvironment ? [`${path} reads the environment`] : []),
+  ]);
+  t.same(foreign, []);
+  t.ok(clientModules.length > 10);
+});

@@ -1,14 +1,14 @@
 import type pg from 'pg';
 
-/** Weakenings of the database as SQL, by the code of the check that has to name each. */
+/** Weakenings of the database as SQL, by the code of the check that must find each. */
 export type Mutants = Record<string, string[]>;
 
 export interface Outcome {
   code: string;
   mutant: string;
-  /** Whether the check named it. */
+  /** Whether the check found it. */
   killed: boolean;
-  /** What is wrong with the mending SQL that the finding carries; undefined when nothing is. */
+  /** What is wrong with the fixing SQL of the finding; undefined when it works. */
   unmended: string | undefined;
 }
 
@@ -18,7 +18,7 @@ interface Finding {
   fix: string;
 }
 
-/** The view of findings that each check belongs to. */
+/** The view of findings of each check. */
 export async function findingViews(client: pg.Client): Promise<Map<string, string>> {
   const views = new Map<string, string>();
   const { rows } = await client.query(
@@ -34,8 +34,8 @@ export async function findingViews(client: pg.Client): Promise<Map<string, strin
 }
 
 /**
- * Applies a weakening in a transaction that is rolled back, and sees whether its check names it, and whether the
- * SQL of the finding then makes the finding go away.
+ * Applies a weakening in a transaction that is rolled back. Tests whether its check finds it, and whether the
+ * SQL of the finding removes the finding.
  */
 export async function tryMutant(
   client: pg.Client,
@@ -60,8 +60,8 @@ export async function tryMutant(
 }
 
 /**
- * Runs the SQL of the findings, again while it makes a difference: one may need what another brings back.
- * What is a comment asks for something that no SQL can do.
+ * Runs the SQL of the findings until nothing changes: one may depend on another.
+ * SQL that is only a comment describes a manual step.
  */
 async function mend(
   client: pg.Client,

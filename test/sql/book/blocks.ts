@@ -1,17 +1,17 @@
-/** The blocks of the DBA's book: what it tells the reader to run, and what it says will be printed. */
+/** The blocks of the DBA's book: the commands to run, and their expected output. */
 import { readFileSync } from 'node:fs';
 import { sqlDirectory } from '../../../src/deploy/release.js';
 
 export const PAGES = ['README.md', 'audit/README.md'];
 
 export interface Block {
-  /** Where it stands: the page and its first line. */
+  /** Its place: the page and its first line. */
   place: string;
   language: string;
-  /** The first line, as a comment, says who runs it, or which file of sql/ it is. */
+  /** The role that runs it, or its file of sql/, from the comment in its first line. */
   heading: string;
   text: string;
-  /** What the book says is printed; nothing, unless it says so. */
+  /** The expected output; undefined when the book shows none. */
   printed: string;
 }
 
@@ -19,7 +19,7 @@ export function readPage(page: string): string {
   return readFileSync(new URL(page, sqlDirectory), 'utf8');
 }
 
-/** The blocks of a page, in order. A block of text is what the block before it prints. */
+/** The blocks of a page, in order. A block of text is the output of the block before it. */
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = [];
   const source = readPage(page);
@@ -38,7 +38,7 @@ export function blocksOf(page: string): Block[] {
   return blocks;
 }
 
-/** Whether the output is what the book prints: … stands for anything, and nobody minds blanks and empty lines. */
+/** Whether the output matches the book: … matches anything, and white space and empty lines are ignored. */
 export function isAsPrinted(printed: string, output: string): boolean {
   const [meant, found] = [printed, output].map((text) =>
     text

@@ -1,4 +1,4 @@
-/** Runs the blocks of the DBA's book as a reader would: SQL in one session for each role, the rest in a shell. */
+/** Runs the blocks of the DBA's book like a reader: SQL in one session for each role, the rest in a shell. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,15 +16,15 @@ import { startServer } from '../../setup/server.js';
 const root = fileURLToPath(new URL('..', sqlDirectory));
 
 export interface Reader {
-  /** Runs statements in the session of a role, and answers with what `psql --quiet --tuples-only` prints. */
+  /** Runs statements in the session of a role; returns what `psql --quiet --tuples-only` prints. */
   query(role: string, text: string): Promise<string>;
-  /** Runs a script at the root of a checkout of the reader's own, and answers with what it prints. */
+  /** Runs a script at the root of the reader's own checkout; returns its output. */
   shell(script: string): Promise<string>;
   /** The folder of the reader's checkout. */
   checkout: string;
 }
 
-/** A server of the reader's own, deployed and with the data of `make run`: what it does to roles is nobody else's. */
+/** A separate server, deployed and with the data of `make run`: its roles are not shared with other tests. */
 export async function startReader(t: Test): Promise<Reader> {
   const server = await startServer(t);
   await createDatabase(server, 'clubs');
@@ -82,7 +82,7 @@ async function print(client: pg.Client, statements: string[]): Promise<string> {
       const result = await client.query({
         text,
         rowMode: 'array',
-        // As text: the book shows what the server sends.
+        // As text: the book shows the values as the server sends them.
         types: { getTypeParser: () => (value: string) => value },
       } as pg.QueryArrayConfig);
       printed += result.fields.length > 0 ? table(result) : '';

@@ -2,7 +2,7 @@ import type { Mutants } from '../mutation.js';
 
 const byId = 'alter table app.members add constraint members_id_key unique (id)';
 
-/** Weakenings of keys and other constraints, by the check that has to name them. */
+/** Weakenings of keys and other constraints, by the check that must find them. */
 export const constraints: Mutants = {
   foreign_key_without_tenant: [
     `${byId}; alter table app.tasks add foreign key (assignee_id) references app.members (id)`,
@@ -82,7 +82,7 @@ export const constraints: Mutants = {
   ],
 };
 
-/** What only newer servers have: a constraint that is written down and not enforced. */
+/** Only newer servers have constraints that are not enforced. */
 export const constraintsOf18: Mutants = {
   constraint_not_enforced: [
     'alter table app.tasks alter constraint tasks_assignee_fkey not enforced',
@@ -90,7 +90,7 @@ export const constraintsOf18: Mutants = {
   ],
 };
 
-/** MAINTAIN came with 17. */
+/** MAINTAIN exists since PostgreSQL 17. */
 export const grantsOf17: Mutants = {
   grant_maintain: ['grant maintain on app.tasks to club_api', 'grant maintain on app.clubs to club_operator'],
 };

@@ -10,7 +10,7 @@ const signUp = (body: string) =>
   `create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
    language plpgsql volatile security definer set search_path = '' as $$ ${body} $$`;
 
-/** Weakenings of functions and triggers, by the check that has to name them. */
+/** Weakenings of functions and triggers, by the check that must find them. */
 export const functions: Mutants = {
   definer_unintended: [
     make(`language sql security definer set search_path = '' return (select count(*) from app.tasks)`),

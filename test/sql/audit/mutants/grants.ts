@@ -3,7 +3,7 @@ import type { Mutants } from '../mutation.js';
 const onDatabase = (statement: string) =>
   `do $$ begin execute format('${statement}', current_database()); end $$`;
 
-/** Weakenings of grants, by the check that has to name them. */
+/** Weakenings of grants, by the check that must find them. */
 export const grants: Mutants = {
   granted_to_public: [
     'grant select on app.tasks to public',

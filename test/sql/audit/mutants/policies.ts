@@ -4,7 +4,7 @@ const floor = (table: string, rest: string) =>
   `drop policy ${table}_floor on app.${table}; create policy ${table}_floor on app.${table} ${rest}`;
 const same = '(tenant_id = (select app.tenant_id()))';
 
-/** Weakenings of policies, by the check that has to name them. */
+/** Weakenings of policies, by the check that must find them. */
 export const policies: Mutants = {
   floor_missing: [
     'drop policy tasks_floor on app.tasks',

@@ -1,6 +1,6 @@
 import type { Mutants } from '../mutation.js';
 
-/** Weakenings of roles, by the check that has to name them. */
+/** Weakenings of roles, by the check that must find them. */
 export const roles: Mutants = {
   role_missing: [
     'alter role club_auditor rename to club_reader',
@@ -128,7 +128,7 @@ export const roles: Mutants = {
   ],
 };
 
-/** Memberships have options from 16 on. */
+/** Role memberships have options since PostgreSQL 16. */
 export const rolesOf16: Mutants = {
   role_reachable: [
     'grant club_owner to club_api with inherit false, set false',

@@ -4,9 +4,9 @@ const trigger =
   'create function public.watch() returns event_trigger language plpgsql as $$ begin end $$; create event trigger watch on ddl_command_end execute function public.watch()';
 
 /**
- * Weakenings around the database, by the check that has to name them.
+ * Weakenings around the database, by the check that must find them.
  *
- * The embedded server ships no extensions but plpgsql: an extension is put into the catalog as it would be there.
+ * The embedded server has no extension but plpgsql, so an extension is inserted into the catalog directly.
  */
 const extension = (name: string) =>
   `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
@@ -53,7 +53,7 @@ export const server: Mutants = {
   ],
 };
 
-/** Changes that only the comparison with the last deploy can see. */
+/** Changes that only the comparison with the last deploy can find. */
 export const drift: Mutants = {
   isolation_drift: [
     `alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`,

@@ -3,7 +3,7 @@ import type { Mutants } from '../mutation.js';
 const copy = 'create table app.notes (like app.tasks including all)';
 const guarded = `${copy}; alter table app.notes enable row level security, force row level security`;
 
-/** Weakenings of tables and views, by the check that has to name them. */
+/** Weakenings of tables and views, by the check that must find them. */
 export const tables: Mutants = {
   rls_disabled: [
     'alter table app.tasks disable row level security',

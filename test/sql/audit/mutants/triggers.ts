@@ -1,6 +1,6 @@
 import type { Mutants } from '../mutation.js';
 
-/** Weakenings of triggers, and of what else calls functions unasked, by the check that has to name them. */
+/** Weakenings of triggers and other objects that call functions, by the check that must find them. */
 export const triggers: Mutants = {
   trigger_disabled: [
     'alter table app.tasks disable trigger tasks_guard',
