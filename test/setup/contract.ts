@@ -9,8 +9,8 @@ interface Response {
 }
 
 /**
- * Where the documented answers (`=`) and those that tests produced (`+`) are noted, a line each: at the end of
- * the whole suite, an answer that is documented and that no test produced fails it.
+ * The file of the documented answers (`=`) and of those that tests produced (`+`), one per line: at the end of
+ * the whole suite, a documented answer that no test produced is a failure.
  */
 const ANSWERS = process.env.TEST_ANSWERS;
 
@@ -24,13 +24,13 @@ function note(sign: '=' | '+', name: string): void {
   }
 }
 
-/** Refusals that belong to no operation: there is none at that path, or not with that method. */
+/** Errors of no operation: the path does not exist, or not with that method. */
 const OUTSIDE = ['route_not_found', 'method_not_allowed'];
 
-/** Documented headers that an answer carries only when there is something to say. */
+/** Documented headers that are optional in an answer. */
 const OCCASIONAL = ['Link', 'Idempotent-Replayed'];
 
-/** How answers write what the document gives a format; times are in UTC. */
+/** The exact form of each documented format in answers; times are in UTC. */
 const formats = {
   uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/,
@@ -40,8 +40,8 @@ const formats = {
 };
 
 /**
- * Holds every answer to the document: the status is documented for the operation, the body has the documented
- * form, nothing is in it that the document does not name, and the documented headers are there.
+ * Checks every answer against the document: the status is documented for the operation, the body has the documented
+ * form and no undocumented property, and the documented headers are present.
  */
 export function holdToDocument(app: App): (method: string, url: string, answer: Answer) => void {
   const document = app.swagger() as unknown as {
@@ -107,7 +107,7 @@ function pointerPart(part: string): string {
   return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** The same document, with every object closed: a property that is not documented is a fault of the service. */
+/** The same document with closed objects: an undocumented property is a fault of the service. */
 export function closed<Document extends object>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_name, part) => {
     if (part?.type === 'object' && part.properties !== undefined) {

@@ -5,21 +5,21 @@ import type { Test } from 'tap';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { type TestCluster, urlOf } from '../../tools/test-cluster.js';
 
-/** A deployed database of the test's own, gone when the test is. */
+/** A separate deployed database, dropped when the test ends. */
 export interface TestDatabase {
-  /** As the service logs in. */
+  /** The URL of the service's login. */
   url: string;
-  /** As the deploy logs in. */
+  /** The URL of the deploy's login. */
   migrationUrl: string;
-  /** As an administrator, who bypasses every policy: to look, not to act. */
+  /** The URL of an administrator, who bypasses every policy: for inspection only. */
   adminUrl: string;
   /** Runs SQL as the administrator. */
   look<Row extends pg.QueryResultRow = pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Makes a club, as an operator does, and answers with its id. */
+  /** Creates a club, as an operator does; returns its id. */
   makeClub(slug?: string): Promise<string>;
 }
 
-/** The server that `make test` has prepared. */
+/** The server that `make test` has started. */
 export function testCluster(): TestCluster {
   const cluster = process.env.TEST_CLUSTER;
   if (cluster === undefined) {
@@ -34,7 +34,7 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
   const name = `${template}_${randomBytes(4).toString('hex')}`;
   const server = await connect(adminUrl);
   await server.query(`create database ${name} template ${empty ? 'template0' : template}`);
-  // What roles.sql does once in each database; a clone does not take it along.
+  // The per-database settings of roles.sql; a clone does not copy them.
   await server.query(`revoke connect, temporary on database ${name} from public`);
   await server.query(`grant connect on database ${name} to club_api, club_migrator, club_auditor`);
   await server.query(`grant create on database ${name} to club_owner`);
@@ -56,7 +56,7 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
   };
 }
 
-/** Whether this machine has psql, which is no part of the embedded PostgreSQL. */
+/** Whether this machine has psql, which the embedded PostgreSQL does not include. */
 export function hasPsql(): boolean {
   return spawnSync('psql', ['--version']).status === 0;
 }

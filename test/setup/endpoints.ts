@@ -18,12 +18,12 @@ export interface Endpoint {
   method: Method;
   path: string;
   role: Role;
-  /** What somebody whose role suffices is told, about an id that no row has. */
+  /** The answer to a caller with a sufficient role, for an id that no row has. */
   answer: number | string;
   body?: unknown;
 }
 
-/** The endpoints of the contract, and the least role that each needs: stated here, and nowhere derived. */
+/** The endpoints of the contract, and the lowest role that each needs: written by hand, not derived. */
 export const contract: Endpoint[] = [
   { method: 'GET', path: '/api/tasks', role: 'Member', answer: 200 },
   { method: 'GET', path: '/api/tasks/:id', role: 'Member', answer: 'task_not_found' },
@@ -51,7 +51,7 @@ interface Route {
   policy: string | undefined;
 }
 
-/** Follows the routes of services that are started from now on; without those for HEAD, which follow from GET. */
+/** Records the routes of services that start later; without HEAD, which follows from GET. */
 function followRoutes(): { routes: Route[]; stop(): void } {
   const routes: Route[] = [];
   const follow = (message: unknown) => {
@@ -65,7 +65,7 @@ function followRoutes(): { routes: Route[]; stop(): void } {
   return { routes, stop: () => void unsubscribe('fastify.initialization', follow) };
 }
 
-/** The routes that services started from now on register, as Fastify announces them. */
+/** The routes that services register from now on, as Fastify reports them. */
 export const watchRoutes = (): Route[] => followRoutes().routes;
 
 const { routes, stop } = followRoutes();
@@ -73,7 +73,7 @@ const document = await readDocument();
 stop();
 const lists = listsOfIds(document);
 
-/** The endpoints that the contract does not name, such as those of a new resource, from their routes and the document. */
+/** The endpoints that the list above lacks, such as those of a new resource, from their routes and the document. */
 function furtherEndpoints(): Endpoint[] {
   const { paths, components } = document;
   const known = new Set(contract.map(({ method, path }) => `${method} ${path}`));
@@ -96,25 +96,25 @@ function furtherEndpoints(): Endpoint[] {
     });
 }
 
-/** Every endpoint under /api, and the least role it needs. */
+/** Every endpoint under /api, and the lowest role that it needs. */
 export const endpoints: Endpoint[] = [...contract, ...furtherEndpoints()];
 
-/** The endpoint's path, about an id that no row has. */
+/** The endpoint's path with an id that no row has. */
 export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);
 
-/** The endpoints that make a row of a list, each behind those whose rows its example names. */
+/** The endpoints that create a row of a list, each after those whose rows its example references. */
 export const makers = listsInOrder(document).flatMap((list) =>
   endpoints.filter(({ method, path }) => method === 'POST' && path === list),
 );
 
-/** The fields of text that whoever makes a row writes as they like. */
+/** The free text fields of a new row. */
 export function textsOf(path: string): string[] {
   const schema = document.paths[path]?.post?.requestBody?.content['application/json']?.schema;
   const { properties = {} } = document.components.schemas[schema?.$ref?.split('/').at(-1) ?? ''] ?? {};
   return Object.keys(properties).filter((name) => properties[name]?.['x-text'] !== undefined);
 }
 
-/** The body with ids of a club's rows, by the path of their list, in the place of those of the examples. */
+/** The body with the ids of a club's rows, by the path of their list, instead of those of the examples. */
 export function fit<Body>(body: Body, ids: Record<string, string>): Body {
   if (linksOf(body, lists).length === 0) {
     return body;
@@ -123,7 +123,7 @@ export function fit<Body>(body: Body, ids: Record<string, string>): Body {
 }
 
 /**
- * Makes a row of each list that a body names, of its example; each by somebody else, so that no limit is reached.
+ * Creates a row of each list that a body references, from its example; each by another caller, so that no rate limit applies.
  *
  * @returns the ids by the path of their list
  */
@@ -140,7 +140,7 @@ export async function makeLinked(service: TestService, clubId: string): Promise<
   return ids;
 }
 
-/** The endpoints with bodies that this club takes. */
+/** The endpoints with bodies that are valid in this club. */
 export async function endpointsFor(service: TestService, clubId: string): Promise<Endpoint[]> {
   const ids = await makeLinked(service, clubId);
   return endpoints.map((endpoint) => ({ ...endpoint, body: fit(endpoint.body, ids) }));

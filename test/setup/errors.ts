@@ -1,7 +1,7 @@
 import { Catalogue } from '../../src/errors/catalogue.js';
 import * as resources from '../../src/resources.js';
 
-/** Every error that the service can answer with. */
+/** Every error that the service can return. */
 export const errorTypes = new Catalogue(Object.values(resources)).types;
 
 /** The codes of all errors. */

@@ -1,12 +1,12 @@
 import { ConfigurationError, readServerConfig } from '../../src/config.js';
 
-/** What production must have, and nothing else. */
+/** The required settings of production only. */
 export const production = {
   DATABASE_URL: 'postgres://club_api@db.example.org/club',
   AUTH_ISSUER: 'https://id.example.org/',
 };
 
-/** The lines of the refusal, a fault each; none when the configuration is good. */
+/** The lines of the error, one per fault; none when the configuration is valid. */
 export function faultsOf(environment: Record<string, string>): string[] {
   try {
     readServerConfig({}, environment);
@@ -19,7 +19,7 @@ export function faultsOf(environment: Record<string, string>): string[] {
   }
 }
 
-/** The variables that are faulty when these stand over a good configuration for production. */
+/** The faulty variables when these override a valid configuration for production. */
 export function faultyIn(environment: Record<string, string>): string[] {
   return faultsOf({ ...production, ...environment }).map((fault) => fault.trim().split(' ', 1)[0] ?? '');
 }

@@ -2,14 +2,14 @@ import pg from 'pg';
 import type { TestDatabase } from './database.js';
 import type { Answer, Person } from './service.js';
 
-/** More than may wait. */
+/** More than the queue holds. */
 const FLOOD = 5_200;
 
 /**
- * Lets somebody flood their club while nothing is served, because the table is locked, so that the flood piles up.
+ * Floods a club with requests while its table is locked, so that the queue fills.
  *
- * @param meanwhile is called when the first of it was refused
- * @returns what became of the flood once the table was free
+ * @param meanwhile is called when the first request is rejected
+ * @returns the results of the flood after the lock is released
  */
 export async function inFlood(
   db: TestDatabase,

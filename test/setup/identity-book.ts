@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 
-/** A set-up of docs/identity.md: a token, the settings under which it was sent, and what comes of it. */
+/** A set-up of docs/identity.md: a token, the settings, and the result. */
 export interface SetUp {
   provider: string;
   token: { header: Record<string, unknown> & { kid: string }; payload: Record<string, unknown> };
   settings: Record<string, string>;
   gives: { roles: Record<string, string>; displayName: string; email: string | null };
-  /** The provider's own program that writes claims, where the page shows one. */
+  /** The provider's script that writes claims, where the page shows one. */
   program: string | undefined;
 }
 
 /**
- * Reads the set-ups in the order of the page: under each heading a token, settings for it, and the result of all
+ * Reads the set-ups in the order of the page: under each heading a token, its settings, and the result of all
  * settings since the last result.
  */
 export async function readIdentityBook(): Promise<SetUp[]> {

@@ -1,9 +1,9 @@
 import type { Answer } from './service.js';
 
-/** Everything of an answer that could tell the row of one id from that of another: only the request differs. */
+/** The comparable part of an answer: everything that could distinguish the rows of two ids. */
 export function likeness(answer: Answer, id: string) {
   const { 'x-request-id': requestId, date, ...others } = answer.headers;
-  // What is left of an allowance tells of the requests before, whatever they asked for.
+  // The remaining rate limit depends on earlier requests only.
   const headers = Object.fromEntries(
     Object.entries(others).filter(([name]) => !name.startsWith('ratelimit-')),
   );

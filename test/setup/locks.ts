@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestDatabase } from './database.js';
 
 /**
- * Waits until so many sessions of the database wait for a lock.
+ * Waits until this many sessions of the database wait for a lock.
  *
- * @returns how many wait: fewer after two seconds, so that a lock that is missing fails the test
+ * @returns how many wait: fewer after two seconds, so that a missing lock fails the test
  */
 export async function untilWaiting(db: TestDatabase, sessions: number): Promise<number> {
   for (const deadline = Date.now() + 2_000; ; await sleep(5)) {

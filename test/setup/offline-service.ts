@@ -8,14 +8,14 @@ import { readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { AUDIENCE } from './service.js';
 
-/** The service where a database should be, but only somebody who counts the connections and opens to none. */
+/** The service without a database: in its place a listener counts connections and closes them. */
 export interface OfflineService {
   app: App;
-  /** How many connections the service tried to open to its database. */
+  /** The number of connections that the service tried to open to its database. */
   connections(): number;
   /**
-   * Sends a token and answers with the code of the refusal. A token that is believed meets the next check, for
-   * the tenant header, so it needs no database to be told from one that is not.
+   * Sends a token; returns the code of the error. An accepted token fails at the next check, for
+   * the tenant header, so no database is needed to distinguish it from a rejected token.
    */
   code(token: string): Promise<string>;
 }

@@ -9,24 +9,24 @@ const CLIENT = { client_id: 'club-app', client_secret: 'of-no-importance-at-all-
 const REDIRECT = 'https://app.example.org/callback';
 const DAYS_S = 86_400;
 
-/** What somebody gets who has logged in. */
+/** The tokens of a login. */
 export interface Tokens {
   access_token: string;
   id_token: string;
 }
 
-/** A certified OpenID provider on a port of its own. */
+/** A certified OpenID provider on its own port. */
 export interface OpenIdProvider {
   url: string;
   /** Changes the keys: the first one signs, all are published. */
   rotate(keys: object[]): void;
-  /** Logs somebody in at the application, by the authorization code flow, and asks for a token of the API. */
+  /** Logs a user in to the application, by the authorization code flow, with a token for the API. */
   logIn(subject: string): Promise<Tokens>;
-  /** A token of the API for the application itself, by its client credentials. */
+  /** A token for the API for the application itself, by its client credentials. */
   ownToken(): Promise<string>;
 }
 
-/** @param clubsOf what stands in the claim `clubs` of a subject's access tokens */
+/** @param clubsOf the claim `clubs` of a subject's access tokens */
 export async function startOpenIdProvider(
   t: Test,
   keys: object[],
@@ -48,7 +48,7 @@ export async function startOpenIdProvider(
       if (!request.url?.startsWith('/interaction/')) {
         return serve(request, response);
       }
-      // Where a page would ask for a password: whoever is hinted at is let in, and agrees.
+      // In place of the login page: the user of login_hint is logged in and consents.
       const { params } = await provider.interactionDetails(request, response);
       const login = { accountId: String(params.login_hint) };
       return provider.interactionFinished(request, response, { login });
@@ -86,7 +86,7 @@ export async function startOpenIdProvider(
   };
 }
 
-/** Follows the redirections with cookies, as a browser, until they lead back to the application. */
+/** Follows redirects with cookies, as a browser, back to the application. */
 async function browse(start: string): Promise<string> {
   const cookies = new Map<string, string>();
   let place = new URL(start);

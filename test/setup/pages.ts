@@ -8,7 +8,7 @@ import { root } from './source.js';
 
 export const execute = promisify(execFile);
 
-/** The code blocks of a page in one language, as they are printed. */
+/** The code blocks of a page in one language, as printed. */
 export async function codeBlocks(page: string, language: string): Promise<string[]> {
   const text = await readFile(join(root, page), 'utf8');
   return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
@@ -16,14 +16,14 @@ export async function codeBlocks(page: string, language: string): Promise<string
     .map(([, , code]) => code as string);
 }
 
-/** A folder of the test's own, gone after it. */
+/** A temporary folder, removed after the test. */
 export async function emptyFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'club-page-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
-/** A project of somebody else's with the client installed: what its package holds, and nothing else. */
+/** An empty project with the client installed from its package. */
 export async function projectWithClient(t: Test): Promise<string> {
   const project = await emptyFolder(t);
   await execute('npm', ['pack', '--silent', '--workspace', 'client', '--pack-destination', project], {
@@ -38,7 +38,7 @@ export async function projectWithClient(t: Test): Promise<string> {
   return project;
 }
 
-/** Runs a module in a folder, and answers with the lines that it prints. */
+/** Runs a module in a folder; returns its output lines. */
 export async function runModule(
   folder: string,
   code: string,

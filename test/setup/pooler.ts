@@ -7,11 +7,11 @@ import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
 import { childOptions, give, serverAccount } from '../../tools/postgres.js';
 
-/** Holds the pooler by a pipe, so that it ends with the test, in whatever way that ends. */
+/** Ties the pooler to a pipe, so that it ends with the test in every case. */
 const KEEPER = '"$1" "$2" & cat >/dev/null; kill $!; wait';
 const ATTEMPTS = 3;
 
-/** Where PgBouncer is installed; Debian puts it where only root looks for programs. */
+/** Finds PgBouncer; Debian installs it in a folder that only root's PATH has. */
 export async function findPgBouncer(): Promise<string | undefined> {
   for (const directory of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
     const program = join(directory, 'pgbouncer');
@@ -28,13 +28,13 @@ export async function findPgBouncer(): Promise<string | undefined> {
 }
 
 /**
- * Starts PgBouncer as docs/operate.md configures it, for one database and its login, and answers with the
+ * Starts PgBouncer as docs/operate.md configures it, for one database and its login; returns the
  * database's URL through it.
  */
 export async function startPooler(t: Test, program: string, url: string, poolSize: number): Promise<string> {
   const { hostname, port, pathname, username, password } = new URL(url);
   const database = pathname.slice(1);
-  // PgBouncer refuses root, as PostgreSQL does, and is lent the same account.
+  // PgBouncer refuses to run as root, like PostgreSQL, and uses the same account.
   const account = await serverAccount();
   const directory = await mkdtemp(join(tmpdir(), 'club-pooler-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
@@ -65,7 +65,7 @@ default_pool_size = ${poolSize}
     );
     const child = spawn('/bin/sh', ['-c', KEEPER, 'sh', program, ini], {
       ...childOptions(account),
-      // Out of reach of the terminal's Ctrl-C, which would end the keeper before its charge.
+      // Not in the terminal's process group: Ctrl-C would end the keeper before the pooler.
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe'],
     });
@@ -86,7 +86,7 @@ default_pool_size = ${poolSize}
   }
 }
 
-/** What a stream says until it says this, or ends. It is read on, so that whoever writes to it never waits. */
+/** The output of a stream until it matches, or ends. Reading continues, so that the writer never blocks. */
 function said(stream: Socket, what: RegExp): Promise<string> {
   let text = '';
   return new Promise((resolve) => {

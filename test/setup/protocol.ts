@@ -1,12 +1,12 @@
 import type { Message } from './proxy.js';
 
-/** Whether the service runs a statement that begins with the word, behind the comment that names its operation. */
+/** Whether a message runs a statement that begins with the word, after the comment with its operation. */
 export const asksFor = (word: string) => {
   const beginning = new RegExp(`^(/\\*.*?\\*/\\s*)?${word}\\b`);
   return ({ type, statement = '' }: Message) => type === 'B' && beginning.test(statement);
 };
 
-/** A message of PostgreSQL's protocol, of its letter and its body. */
+/** A message of PostgreSQL's protocol, from its type and its body. */
 export function message(type: string, body: string): Buffer {
   const bytes = Buffer.alloc(5 + body.length);
   bytes.write(type, 'latin1');

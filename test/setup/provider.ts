@@ -5,23 +5,23 @@ import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import { AUDIENCE } from './service.js';
 
-/** The algorithms of its keys; each key's id is its algorithm's name. */
+/** The algorithms of its keys; each key's id is the name of its algorithm. */
 export const KEYS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type Algorithm = (typeof KEYS)[number];
 
-/** An identity provider that can sign what no honest one would, and that can go down. */
+/** An identity provider that can sign invalid tokens, and that can go down. */
 export interface Provider {
   url: string;
-  /** What it publishes, by path: a value is sent as JSON, a function says what it sends. */
+  /** Its responses by path: a value is sent as JSON, a function sends the response. */
   documents: Map<string, unknown>;
-  /** How often each path was fetched. */
+  /** The number of requests for each path. */
   fetches: Map<string, number>;
-  /** How often somebody connected, be it to speak HTTP, TLS or nothing. */
+  /** The number of connections, with HTTP, TLS or no data. */
   connections(): number;
   publicKeys: Record<Algorithm, KeyObject>;
-  /** A token. What is given replaces what a good one holds; undefined leaves it out. */
+  /** A token. The given values replace those of a valid token; undefined removes a claim. */
   sign(claims?: Record<string, unknown>, options?: SignOptions): string;
-  /** The signature of its key under any text, be that a token or not. */
+  /** The signature of any text by its key. */
   seal(input: string, by?: Algorithm): string;
   goDown(): Promise<void>;
   comeBack(): Promise<void>;
@@ -29,7 +29,7 @@ export interface Provider {
 
 export interface SignOptions {
   header?: Record<string, unknown>;
-  /** Which key signs, and how, whatever the header says. */
+  /** The signing key and algorithm, independent of the header. */
   by?: Algorithm;
   key?: KeyObject;
 }
@@ -37,7 +37,7 @@ export interface SignOptions {
 export const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-/** Made once, because a key of RSA takes its time. */
+/** Created once, because RSA keys are slow to generate. */
 const rsa = newKey('RS256');
 const pairs = { RS256: rsa, PS256: rsa, ES256: newKey('ES256'), EdDSA: newKey('EdDSA') };
 
@@ -112,7 +112,7 @@ export function newKey(alg: Algorithm): { publicKey: KeyObject; privateKey: KeyO
   }
 }
 
-/** A public key as a key set holds it. */
+/** A public key as in a key set. */
 export function publish(key: KeyObject, alg: Algorithm, kid: string = alg): Record<string, unknown> {
   return { ...key.export({ format: 'jwk' }), alg, kid, use: 'sig' };
 }

@@ -3,23 +3,23 @@ import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 
-/** One message of PostgreSQL's protocol, on its way through the proxy. */
+/** A message of PostgreSQL's protocol that passes the proxy. */
 export interface Message {
   from: 'client' | 'server';
-  /** Its letter, such as Q, B or Z; '' for what a client sends first, which has none. */
+  /** Its type, such as Q, B or Z; '' for a client's first message, which has none. */
   type: string;
-  /** Its body as text: enough to recognise a statement or a command tag. */
+  /** Its body as text, to recognise a statement or a command tag. */
   text: string;
-  /** Of Parse and Bind: the SQL that is prepared or run. */
+  /** For Parse and Bind: the SQL that is prepared or run. */
   statement?: string | undefined;
-  /** How many messages went through this connection before it. */
+  /** The number of earlier messages of this connection. */
   index: number;
-  /** Which connection it is of, counted from 1. */
+  /** The number of its connection, counted from 1. */
   connection: number;
 }
 
 /**
- * What becomes of a message: `freeze` keeps both sockets open and lets nothing through any more; other bytes go on
+ * What happens to a message: `freeze` keeps both sockets open and forwards nothing more; bytes are forwarded
  * in its place.
  */
 export type Verdict =
@@ -30,14 +30,14 @@ export type Verdict =
   | { delayMs: number }
   | { bytes: Buffer };
 
-/** How a stream falls into messages: made once for each direction of a connection. */
+/** Splits a stream into messages: created once for each direction of a connection. */
 export type Splitter = (from: Message['from']) => (chunk: Buffer) => Buffer[];
 
-/** Stands between the service and PostgreSQL and can fail at every message, in both directions. */
+/** A proxy between the service and PostgreSQL that can fail at every message, in both directions. */
 export interface TestProxy {
   /** The given URL, through the proxy. */
   url: string;
-  /** Every message that went through, or was cut. */
+  /** Every message that was forwarded or cut. */
   readonly log: Message[];
   /** Connections that have been accepted so far. */
   readonly accepted: number;
@@ -45,7 +45,7 @@ export interface TestProxy {
   judge: (message: Message) => Verdict;
   /** Decides about each new connection: connects it, hangs up, or accepts it and says nothing. */
   greeting: 'connect' | 'hang up' | 'say nothing';
-  /** Leads new connections to another server. */
+  /** Forwards new connections to another server. */
   setUpstream(url: string): void;
   /** Cuts every connection at once. */
   cut(): void;
@@ -85,7 +85,7 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
     };
     let queue = Promise.resolve();
     const read = split(from);
-    // What was said before the end arrives before it.
+    // Data sent before the end arrives before the end.
     source.on('close', () => queue.then(() => passage.frozen || sink.end()));
     source.on('data', (chunk) => {
       for (const bytes of read(chunk)) {
@@ -154,15 +154,15 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
 interface Passage {
   connection: number;
   count: number;
-  /** The prepared statements of the session, by their names. */
+  /** The prepared statements of the session, by name. */
   prepared: Map<string, string>;
   frozen: boolean;
   over: boolean;
 }
 
-/** Cuts a stream of PostgreSQL's protocol into whole messages. */
+/** Splits a stream of PostgreSQL's protocol into messages. */
 function splitMessages(from: Message['from']): (chunk: Buffer) => Buffer[] {
-  // Only the client's first message has no letter in front of its length.
+  // Only the client's first message has no type before its length.
   let letter = from === 'server' ? 1 : 0;
   let rest: Buffer = Buffer.alloc(0);
   return (chunk) => {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import type { App } from '../../src/app.js';
 
-/** One answer as it stood on the wire. */
+/** An answer as received. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
@@ -10,18 +10,18 @@ export interface Reply {
 }
 
 /**
- * Sends bytes, or parts as they come, over a connection of their own, which the caller ends once that many answers have come: 0 breaks it
- * off at once, Infinity leaves it to the service. Resolves when it is closed.
+ * Sends bytes, or chunks as they are produced, on a new connection, which is closed after this many answers: 0 closes it
+ * at once, with Infinity the service closes it. Resolves when it is closed.
  */
 export type Raw = (
   bytes: string | Buffer | AsyncIterable<string | Buffer>,
   answers: number,
 ) => Promise<{ replies: Reply[]; text: string }>;
 
-/** No honest answer takes longer; a connection that is open still is a hang. */
+/** Longer than any correct answer takes; a connection that is still open counts as a hang. */
 const HANG_MS = 5_000;
 
-/** Lets the service listen, unless it does. */
+/** Makes the service listen, unless it does. */
 export async function openWires(app: App): Promise<Raw> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
@@ -48,7 +48,7 @@ export async function openWires(app: App): Promise<Raw> {
         }
       });
       socket.on('error', (error: Error & { code?: string }) => {
-        // A service that closes while it is being sent to resets the connection.
+        // A service that closes while data is sent resets the connection.
         failure = ['ECONNRESET', 'EPIPE'].includes(error.code ?? '') ? undefined : error;
       });
       socket.on('close', () => {

@@ -22,7 +22,7 @@ export async function readStatementOf(
   return sent[0] as Statement;
 }
 
-/** A statement as PREPARE takes it, and its values as EXECUTE does. */
+/** A statement for PREPARE, and its values for EXECUTE. */
 export function prepared({ strings, values }: Statement): { text: string; literals: string } {
   const text = strings.reduce((all, piece, place) => `${all}$${place}${piece}`);
   const literals = values.map((value) =>

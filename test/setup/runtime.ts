@@ -10,23 +10,23 @@ export interface Caller {
   role: Role;
 }
 
-/** Raw SQL as the runtime role, by another driver than the service's. */
+/** Raw SQL as the runtime role, with another driver than the service's. */
 export interface RuntimeSession {
   client: pg.Client;
-  /** Begins a transaction and enters the club; whoever calls ends it. */
+  /** Begins a transaction and enters the club; the caller ends it. */
   begin(caller: Caller): Promise<void>;
-  /** Runs work in a transaction inside the club, after that of an earlier call. */
+  /** Runs work in a transaction inside the club, after earlier calls. */
   inside<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result>;
-  /** Runs one statement in a transaction of its own, and answers with its rows or the SQLSTATE of its refusal. */
+  /** Runs one statement in its own transaction; returns its rows or the SQLSTATE of its error. */
   run(caller: Caller, sql: string, values?: unknown[]): Promise<Outcome>;
-  /** Makes the caller a member, as their first request would, and answers with the id. */
+  /** Makes the caller a member, as their first request does; returns the id. */
   join(caller: Caller): Promise<string>;
 }
 
 export interface Outcome {
   /** The SQLSTATE, or `ok`. */
   code: string;
-  /** The constraint that refused. */
+  /** The violated constraint. */
   constraint?: string | undefined;
   rowCount: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into rows of every shape
@@ -45,7 +45,7 @@ export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<Runti
     await client.query('select app.enter($1, $2, $3, null, null, null)', [clubId, subject, role]);
   };
 
-  // One transaction after another: those of concurrent callers must not interleave on the one session.
+  // One transaction at a time: those of concurrent callers must not interleave on one session.
   let last: Promise<unknown> = Promise.resolve();
   const inside: RuntimeSession['inside'] = (caller, work) => {
     const result = last.then(() => transact(caller, work));

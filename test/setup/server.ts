@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import { type EmbeddedPostgres, startPostgres } from '../../tools/postgres.js';
 import { testCluster } from './database.js';
 
-/** A server of the test's own, for what belongs to a whole server: roles, crashes. Gone when the test is. */
+/** A separate server, for tests of server-wide state: roles, crashes. Removed when the test ends. */
 export async function startServer(t: Test): Promise<EmbeddedPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'club-server-'));
   const server = await startPostgres({ dataDir, throwaway: true, bin: testCluster().bin });

@@ -14,7 +14,7 @@ import { makeDatabase, type TestDatabase } from './database.js';
 
 export const AUDIENCE = 'club-management-service';
 
-/** The service on a database of the test's own, with a real issuer. */
+/** The service on its own database, with a real issuer. */
 export interface TestService {
   app: App;
   db: TestDatabase;
@@ -23,7 +23,7 @@ export interface TestService {
   issuer: Issuer;
   /** Sends any request. */
   send(method: Method, path: string, options?: SendOptions): Promise<Answer>;
-  /** Somebody with a role in a club: every call carries their token and the club. */
+  /** A caller with a role in a club: every request has their token and the club. */
   as(subject: string, role: Role, clubId: string, claims?: Record<string, unknown>): Person;
   token(claims: Record<string, unknown>): Promise<string>;
 }
@@ -32,7 +32,7 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPT
 
 export interface SendOptions {
   headers?: Record<string, string | string[]>;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   body?: unknown;
 }
 
@@ -78,7 +78,7 @@ export async function startService(
     host: '127.0.0.1',
     port: 0,
     maxConnections: 1_000,
-    // More than any test sends, so that every answer is counted and none refused.
+    // More than any test sends, so that every answer has the rate limit headers and none is a 429.
     rateLimitPerMinute: 1_000_000,
     logLevel: 'silent',
     database: connection,
@@ -98,7 +98,7 @@ export async function startService(
   };
   const database = new Database(config.database);
   const logger = log ? pino({ level: 'trace' }, log) : pino({ level: config.logLevel });
-  // An audit is work for the database, and most tests have no use for it: those who do call app.audit.run().
+  // Most tests need no audit, which is slow: those that do call app.audit.run().
   const app = await buildApp(config, database, logger, null);
   t.teardown(async () => {
     await app.close();

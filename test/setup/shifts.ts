@@ -2,7 +2,7 @@ import type { TestDatabase } from './database.js';
 import type { Caller, RuntimeSession } from './runtime.js';
 import type { Answer } from './service.js';
 
-/** What a shift holds that its creator decides. */
+/** The fields of a shift that its creator decides. */
 export interface ShiftRequest {
   title: string;
   startsAt: string;
@@ -12,12 +12,12 @@ export interface ShiftRequest {
   description?: string | null;
 }
 
-/** A time so many hours from now; before now when negative. */
+/** A time this many hours from now; in the past when negative. */
 export function hoursFromNow(hours: number): string {
   return new Date(Date.now() + hours * 3_600_000).toISOString();
 }
 
-/** The body of a good request: a shift of two hours, a day from now, unless told otherwise. */
+/** The body of a valid request: by default a shift of two hours, a day from now. */
 export function shiftRequest(difference: Partial<ShiftRequest> = {}): ShiftRequest {
   return {
     title: 'Bar',
@@ -33,7 +33,7 @@ export function started(): Pick<ShiftRequest, 'startsAt' | 'endsAt'> {
   return { startsAt: hoursFromNow(-1), endsAt: hoursFromNow(1) };
 }
 
-/** What many answers said, counted: by the code of a refusal, by the status of a success. */
+/** Counts answers: errors by code, successes by status. */
 export function tally(answers: Pick<Answer, 'status' | 'body'>[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
@@ -43,12 +43,12 @@ export function tally(answers: Pick<Answer, 'status' | 'body'>[]): Record<string
   return counts;
 }
 
-/** A refusal without what differs from request to request. */
+/** An error without the parts that differ for each request. */
 export function withoutRequest({ status, body }: Answer): unknown {
   return { status, body: { ...body, requestId: '', instance: '' } };
 }
 
-/** Makes a shift of tomorrow in raw SQL. */
+/** Inserts a shift of tomorrow in raw SQL. */
 export async function insertShift(
   session: RuntimeSession,
   creator: Caller,
@@ -63,7 +63,7 @@ export async function insertShift(
   return rows[0].id;
 }
 
-/** The counter of a shift and the number of its rows: two ways to say the same. None when there is no shift. */
+/** The counter of a shift and the number of its signup rows, which must be equal. Empty when there is no shift. */
 export async function countsOf(db: TestDatabase, id: string): Promise<number[]> {
   const shifts = await db.look<{ counter: number; rows: number }>(
     `select signup_count as counter,

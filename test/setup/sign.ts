@@ -1,7 +1,7 @@
 import { importJWK, SignJWT } from 'jose';
 import { AUDIENCE, type TestService } from './service.js';
 
-/** An Authorization header whose token was issued at that second: the service’s own issuer says now. */
+/** An Authorization header with a token that was issued at that second: service.token() uses the current time. */
 export async function bearerIssuedAt(
   service: TestService,
   iat: number,

@@ -8,19 +8,19 @@ const { dirname, join, relative } = posix;
 /** The root of the project. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A module of the source: what it takes from others, and what it gives without saying what for. */
+/** A module of the source: its imports, and its exports without a comment. */
 export interface Module {
   path: string;
-  /** Files of the project, and packages, by name. */
+  /** Imported project files, and packages, by name. */
   imports: string[];
-  /** Those of its imports that exist only for the compiler. */
+  /** Its type-only imports. */
   typeImports: string[];
   readsEnvironment: boolean;
-  /** The exported functions without a comment of their own. */
+  /** The exported functions without a comment. */
   undocumented: string[];
 }
 
-/** All files and folders under the folder, as paths from the root of the project. */
+/** All files and folders under a folder, as paths from the root of the project. */
 export async function list(folder: string): Promise<{ files: string[]; folders: string[] }> {
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
   const paths = (wanted: typeof entries) =>
@@ -31,7 +31,7 @@ export async function list(folder: string): Promise<{ files: string[]; folders: 
   };
 }
 
-/** Reads a module with the compiler's eyes, so that comments and texts are not taken for code. */
+/** Parses a module with the compiler, so that comments and strings are not taken for code. */
 export async function readModule(path: string): Promise<Module> {
   const text = await readFile(join(root, path), 'utf8');
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
@@ -60,7 +60,7 @@ export async function readModule(path: string): Promise<Module> {
   return module;
 }
 
-/** What `import … from`, `export … from` and `import()` name. */
+/** The target of `import … from`, `export … from` and `import()`. */
 function targetOf(node: ts.Node, path: string): string | undefined {
   let target: ts.Expression | undefined;
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {

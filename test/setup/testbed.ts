@@ -44,7 +44,7 @@ export async function makeTestbed(t: Test): Promise<Testbed> {
   return { db, api, own: await seedClub('own'), foreign: await seedClub('foreign') };
 }
 
-/** Runs work as an Admin of the club, whose member is made first, and keeps what it wrote. */
+/** Runs work as an Admin of the club, whose member is created first, and commits it. */
 export async function within<Result>(
   api: pg.Client,
   clubId: string,
@@ -64,7 +64,7 @@ export async function within<Result>(
 
 export type Outcome = { rows: number } | { code: string };
 
-/** Runs one statement in a transaction of its own; `context` says first who is asking. */
+/** Runs one statement in its own transaction, after the statements that set the context. */
 export async function attempt(
   api: pg.Client,
   context: string[],
@@ -89,7 +89,7 @@ export const asAdmin = (clubId: string) => [
   `select * from app.enter('${clubId}', 'anna', 'Admin', 'Anna', null, null)`,
 ];
 
-/** Tables of the service with their floor's column, from the catalog: a new table is tested by itself. */
+/** Tables of the service with their floor's column, from the catalog: a new table is tested automatically. */
 export async function tablesOf(
   db: TestDatabase,
 ): Promise<{ name: string; floor: string | null; column: string }[]> {
@@ -103,7 +103,7 @@ export async function tablesOf(
     where class.relnamespace = 'app'::regnamespace and class.relkind in ('r', 'p') order by 1`);
 }
 
-/** Every row of a club as the administrator sees it. */
+/** Counts and hashes of all rows of a club, read as administrator. */
 export async function fingerprint(db: TestDatabase, clubId: string): Promise<unknown> {
   const sums: Record<string, unknown> = {};
   for (const { name, floor } of await tablesOf(db)) {

@@ -8,7 +8,7 @@ export const statusOf = (operation: string) =>
 export const element = (selector: string) => `document.querySelector(${JSON.stringify(selector)})`;
 export const isThere = (selector: string) => `${element(selector)} !== null`;
 
-/** Opens an operation and presses what is to be pressed, nothing else; answers with the status. */
+/** Opens an operation and sends it with its defaults; returns the status. */
 export async function tryOut(page: Page, operation: string): Promise<string> {
   await page.click(`${operation} .opblock-summary-control`);
   await page.click(`${operation} .try-out__btn`);
@@ -16,7 +16,7 @@ export async function tryOut(page: Page, operation: string): Promise<string> {
   return shownStatus(page, operation);
 }
 
-/** Sends what is open again; answers with the status. */
+/** Sends the open operation again; returns the status. */
 export async function tryAgain(page: Page, operation: string): Promise<string> {
   await page.click(`${operation} .btn-clear`);
   await page.until(`${element(statusOf(operation))} === null`);
@@ -24,7 +24,7 @@ export async function tryAgain(page: Page, operation: string): Promise<string> {
   return shownStatus(page, operation);
 }
 
-/** The status of the answer, once there is one. */
+/** Waits for an answer; returns its status. */
 export async function shownStatus(page: Page, operation: string): Promise<string> {
   await page.until(isThere(statusOf(operation)));
   return page.evaluate(`${element(statusOf(operation))}.innerText.trim()`);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { App } from '../../src/app.js';
 import type { Answer } from './service.js';
 
-/** Sends a request over a socket, header line by header line: a line can stand twice, a method can be any. */
+/** Sends a request over a socket with these header lines: lines can be repeated, and any method is possible. */
 export type Wire = (
   method: string,
   path: string,
@@ -11,7 +11,7 @@ export type Wire = (
   body?: string | Buffer,
 ) => Promise<Answer>;
 
-/** Lets the service listen; it stops when it is closed. */
+/** Makes the service listen; it stops when it is closed. */
 export async function openWire(app: App): Promise<Wire> {
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;

@@ -11,20 +11,20 @@ import {
 import { callerOf } from './caller.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 
-/** A club, a database to run transactions on, and an Admin at work. */
+/** A club, a database for transactions, and an Admin. */
 export interface Work {
   db: TestDatabase;
   club: string;
   database: Database;
   size: number;
   anna: Caller;
-  /** Runs work in a transaction that may write. */
+  /** Runs work in a write transaction. */
   write<Result>(work: (tx: TenantTransaction) => Promise<Result>): Promise<Result>;
   /** Reads with one statement. */
   read<Row>(query: Query<Row>): Promise<Row[]>;
-  /** Makes a task of this title. */
+  /** A statement that inserts a task with this title. */
   insert(title: string): Statement;
-  /** The titles of tasks that were kept. */
+  /** The titles of committed tasks. */
   titles(like: string): Promise<string[]>;
 }
 
@@ -36,7 +36,7 @@ export async function makeWork(t: Test): Promise<Work> {
   t.teardown(() => database.close());
   const anna = callerOf(club);
   const write: Work['write'] = (work) => writeInTenant(database, anna, 'write', work);
-  // Her member is made here, so that each transaction of the tests is one.
+  // Her member is created here, so that each call in the tests is one transaction.
   await write((tx) => tx.query(sql`select`));
   return {
     db,
@@ -57,7 +57,7 @@ export async function makeWork(t: Test): Promise<Work> {
   };
 }
 
-/** The SQLSTATE of a statement's failure; any other error as it is. */
+/** The SQLSTATE of a failed statement; any other error unchanged. */
 export function sqlstate(error: unknown): unknown {
   return isStatementError(error) ? error.code : error;
 }

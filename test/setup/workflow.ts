@@ -1,17 +1,17 @@
-/** The workflow of a task as the contract draws it, to hold both HTTP and raw SQL to. */
+/** The workflow of a task from the contract, to test both HTTP and raw SQL. */
 import type { Person } from './service.js';
 
 export const STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;
 export type State = (typeof STATES)[number];
 
-/** The three that a step can make a difference to. An Open task has no assignee; there the first is any Member. */
+/** The callers whose rights differ. An Open task has no assignee; there the first is any Member. */
 export const CALLERS = ['the assignee', 'another Member', 'a Manager'] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** Whose a step is: any Member's, the holder's (the assignee or a Manager), nobody's; `same` is no step. */
+/** Who may take a step: any Member, the holder (the assignee or a Manager), nobody; `same` is no step. */
 export type Step = 'same' | 'member' | 'holder' | 'nobody';
 
-/** From each state (the row) to each state (the column, in the order of STATES). */
+/** The step from each state (row) to each state (column, in the order of STATES). */
 const steps: Record<State, readonly Step[]> = {
   Open: ['same', 'member', 'nobody', 'nobody', 'nobody'],
   Assigned: ['holder', 'same', 'member', 'nobody', 'nobody'],
@@ -26,7 +26,7 @@ export interface Pair {
   step: Step;
 }
 
-/** The 25 pairs of states, or those whose step is one of these. */
+/** The 25 pairs of states, or those with one of these steps. */
 export function pairs(...wanted: Step[]): Pair[] {
   return STATES.flatMap((from) =>
     STATES.map((to, column) => ({ from, to, step: steps[from][column] as Step })),
@@ -42,7 +42,7 @@ export function allowedTo(caller: CallerName, from: State): State[] {
     .sort();
 }
 
-/** Makes a task and brings it to a state over HTTP; the assignee holds it unless it is Open. */
+/** Creates a task and moves it to a state over HTTP; it has the assignee unless it is Open. */
 export async function taskIn(state: State, manager: Person, assigneeId: string) {
   const start = { title: 'Mow the lawn', assigneeId: state === 'Open' ? null : assigneeId };
   let { body: task } = await manager.post('/api/tasks', start);
