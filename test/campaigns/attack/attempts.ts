@@ -1,4 +1,4 @@
-/** What is tried at each endpoint, by everybody, under every tenant; and what the contract says of it. */
+/** The attempts at each endpoint, for every identity and tenant header, with the answer that the contract requires. */
 import { fit, MISSING } from '../../setup/endpoints.js';
 import { statusOf } from '../../setup/errors.js';
 import type { Method } from '../../setup/service.js';
@@ -12,9 +12,9 @@ export interface Attempt {
   identity: Identity;
   tenant: Tenant;
   method: Method;
-  /** Requests that differ in what they name, and whose answers must not tell what there is of it. */
+  /** Requests for different ids, whose answers must not reveal which of them exist. */
   variants: Variant[];
-  /** The code of a refusal, or the status of a success. */
+  /** The code of an error, or the status of a success. */
   expected: (number | string)[];
 }
 
@@ -25,7 +25,7 @@ export interface Variant {
 }
 
 const MALFORMED = ['x', '1', `${MISSING}0`, `{${MISSING}}`, `urn:uuid:${MISSING}`, `${MISSING}%00`, "1'or'1"];
-/** What a request could try to say of itself, if anybody listened. */
+/** Fields and headers with which a request may try to set its own identity. */
 const CLAIMS = ['tenantId', 'tenant_id', 'clubId', 'id', 'memberId', 'createdById', 'role'];
 const HEADERS = [
   'x-test-userid',
@@ -36,7 +36,7 @@ const HEADERS = [
   'x-user',
 ];
 
-/** Everything that one identity tries at one operation under one tenant. */
+/** All attempts of one identity at one operation with one tenant header. */
 export function attemptsAt(
   operation: Operation,
   identity: Identity,
@@ -62,7 +62,7 @@ export function attemptsAt(
       ...all,
     });
 
-  // Rows of the other club, of every kind; and of the own club those of another kind.
+  // Ids of the other club, of every kind; and ids of the own club of another kind.
   const kind = kindOf(path);
   const strangers = [MISSING, other.id, ...Object.values(other.ids), other.ids.task.toUpperCase()];
   if (hasId) {
@@ -76,7 +76,7 @@ export function attemptsAt(
     for (const id of MALFORMED) {
       tryOut('a malformed id', [{ path: at(id) }], ['invalid_parameter']);
     }
-    // What the role suffices for would change the rows, so only reading is tried then. A row may be its member's alone.
+    // With a sufficient role a write would change the rows, so only reads are tried. A row may be visible to its member only.
     if (accessError !== undefined || method === 'GET') {
       tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200, answer]);
     }
@@ -110,7 +110,7 @@ export function attemptsAt(
     }
   }
 
-  // Words that nobody listens to.
+  // Fields and headers that must be ignored.
   const ids = [MISSING, other.id];
   for (const claim of CLAIMS) {
     if (operation.query[claim] === undefined) {
@@ -153,12 +153,12 @@ export function attemptsAt(
   return attempts;
 }
 
-/** The clubs that a request is about: the one it is in, or north where it is in none. */
+/** The clubs of a request: the one of its header, or north when it has none. */
 export function clubsOf(tenant: Tenant, north: CanaryClub, south: CanaryClub) {
   return tenant.value === south.id ? { own: south, other: north } : { own: north, other: south };
 }
 
-/** Whether the caller may see a word: what is in the club they were let into, or on the front of theirs. */
+/** Whether the caller may see a canary: one of the club they entered, or a name of one of their clubs. */
 export function mayShow(attempt: Attempt, club: CanaryClub, word: string): boolean {
   const { operation, identity, tenant } = attempt;
   if (accessErrorOf(operation, identity, tenant) !== undefined) {

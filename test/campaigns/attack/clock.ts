@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import type { Method, TestService } from '../../setup/service.js';
 import { Random } from '../model/random.js';
 
-/** One request of a pair: `id` is of `ids`, mostly rows of south, or of nobody. */
+/** A request to measure: `id` is one of `ids`, mostly rows of south, or an id that does not exist. */
 export interface Probe {
   title: string;
   method: Method;
@@ -15,34 +15,34 @@ export interface Probe {
   code: string;
 }
 
-/** Times of ids that there are, and of ids that nobody has. */
+/** Times for existing ids, and for ids that do not exist. */
 export interface Times {
   there: number[];
   missing: number[];
 }
 
-/** Measures a probe so often with either, after some times that are not counted; tells of each answer. */
+/** Measures a probe with both kinds of ids, after warm-up requests; calls `judge` for each answer. */
 export type Clock = (
   probe: Probe,
   samples: number,
   judge: (code: string, status: number) => void,
 ) => Promise<Times>;
 
-/** Lets the service listen, and asks it as one person over one connection. */
+/** Makes the service listen, and sends requests as one caller over one connection. */
 export async function startClock(
   t: Test,
   service: TestService,
   { authorization, club, warm }: { authorization: string; club: string; warm: number },
 ): Promise<Clock> {
   const random = new Random(Date.now());
-  /** As time-ordered as an id that there is, and nobody's. */
+  /** An id with the same time prefix, which does not exist. */
   const beside = (id: string) => id.slice(0, -12) + random.hex(12);
   await service.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = service.app.server.address() as AddressInfo;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
 
-  /** Sends a request over the one connection; answers with the time until its answer was whole, and its code. */
+  /** Sends a request over the connection; returns the time until the complete answer, and its code. */
   function time(
     { method, path, body, tenant }: Probe,
     id: string,
@@ -86,8 +86,8 @@ export async function startClock(
       [probe.ids.map(beside), missing],
     ] as const;
     for (let turn = -warm; turn < samples; turn += 1) {
-      // Both in turn, so that whatever changes meanwhile changes for both; and in random order, so that neither is
-      // always the one behind the other.
+      // Alternating, so that changes of the machine affect both; and in random order, so that neither is
+      // always the second one.
       for (const [ids, times] of random.isTrue(0.5) ? pairs : [...pairs].reverse()) {
         await measure(ids, turn < 0 ? [] : times);
       }

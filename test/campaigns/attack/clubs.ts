@@ -1,4 +1,4 @@
-/** Clubs whose every text is a canary: wherever one of its words is seen, it is known whose it is. */
+/** Clubs in which every text is a canary: a canary in an answer identifies its club. */
 import type { TestDatabase } from '../../setup/database.js';
 import { fit, makers, SHIFT, textsOf } from '../../setup/endpoints.js';
 import type { TestService } from '../../setup/service.js';
@@ -6,23 +6,23 @@ import { tablesOf } from '../../setup/testbed.js';
 
 export interface CanaryClub {
   id: string;
-  /** In the club's own name, which `GET /api/clubs/me` shows. */
+  /** In the club's name, which `GET /api/clubs/me` shows. */
   front: string;
   /** In every text that its Viewers or Members see. */
   inside: string;
   /** In the e-mail address of its member, which Managers see. */
   mail: string;
-  /** The identity provider's name of its member, which Admins see. */
+  /** The subject of its member, which Admins see. */
   subject: string;
-  /** The key of a request that made something. */
+  /** The Idempotency-Key of a request that created a row. */
   key: string;
-  /** A row of each kind, by what its path calls one. */
+  /** A row id of each kind, by its path parameter. */
   ids: Record<string, string> & { task: string; open: string; shift: string; member: string; signup: string };
   /** A row of each list, by its path. */
   rows: Record<string, string>;
 }
 
-/** What the path of a list, or of what is below it, calls one of its rows. */
+/** The path parameter of a row of a list. */
 export function kindOf(path: string): string {
   return /^\/api\/([\w-]+)s(\/|$)/.exec(path)?.[1] ?? '';
 }
@@ -65,10 +65,10 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
   return { id, front: canary('front'), inside, mail, subject, key, ids, rows };
 }
 
-/** What an operator or the service itself writes, is nobody's word. */
+/** Columns that an operator or the service writes, without a canary. */
 const NO_WORDS = ['clubs.time_zone', 'idempotency_keys.location', 'idempotency_keys.etag'];
 
-/** The columns of text in which the club has no canary, from the catalog; those that a check or a key fixes aside. */
+/** The text columns without a canary of the club, from the catalog; except those fixed by a check or a key. */
 export async function silentColumns(db: TestDatabase, club: CanaryClub): Promise<string[]> {
   const silent: string[] = [];
   for (const { name, floor } of await tablesOf(db)) {
@@ -93,7 +93,7 @@ export async function silentColumns(db: TestDatabase, club: CanaryClub): Promise
   return silent.filter((column) => !NO_WORDS.includes(column));
 }
 
-/** Every row of the club, as the administrator sees it. */
+/** Every row of the club, read as administrator. */
 export async function rowsOf(db: TestDatabase, clubId: string): Promise<string[]> {
   const rows: string[] = [];
   for (const { name, floor } of await tablesOf(db)) {
@@ -104,7 +104,7 @@ export async function rowsOf(db: TestDatabase, clubId: string): Promise<string[]
   return rows.sort();
 }
 
-/** What of the club shows in a text, but for what the request said itself. */
+/** The canaries of the club in a text, except those that the request contained. */
 export function shownOf(
   { id, front, inside, mail, subject, key, ids }: CanaryClub,
   text: string,

@@ -8,11 +8,11 @@ import { isWhole, type Tally } from './tally.js';
 interface Listing {
   path: string;
   sort: string;
-  /** The way to the second page. */
+  /** The link to the second page. */
   cursor: string;
 }
 
-/** Alters, carries and forges the cursors of every list. */
+/** Attacks every list with altered, transferred and forged cursors. */
 export async function attackCursors(
   service: TestService,
   operations: Operation[],
@@ -50,7 +50,7 @@ export async function attackCursors(
     }
   }
 
-  // Each byte altered, left out and doubled.
+  // Each byte changed, removed and doubled.
   const altered = lists.flatMap(({ path }) => listings.find((listing) => listing.path === path) as Listing);
   const edits = altered.flatMap((listing) =>
     [...listing.cursor].flatMap((sign, at) =>
@@ -66,7 +66,7 @@ export async function attackCursors(
     async ({ listing, cursor }) => void (await go('an altered cursor', listing, cursor, either)),
   );
 
-  // To every other list and order, and to the other club.
+  // For every other list and order, and for the other club.
   const pairs = listings.flatMap((from) => listings.filter((to) => to !== from).map((to) => ({ from, to })));
   await eachOf(isWhole ? pairs : pairs.filter((_, turn) => turn % 7 === 0), async ({ from, to }) => {
     await go('a cursor of another list', to, from.cursor, ['invalid_cursor']);
@@ -78,7 +78,7 @@ export async function attackCursors(
     ]);
   }
 
-  // Forged by somebody who knows how they are made.
+  // Forged with knowledge of the format.
   for (const listing of isWhole ? listings : altered) {
     const [binding, key, id] = JSON.parse(Buffer.from(listing.cursor, 'base64url').toString());
     for (const parts of forgeries(binding, key, id, south)) {
@@ -100,7 +100,7 @@ export async function attackCursors(
     }
   }
 
-  // With `me` a cursor is its caller's.
+  // With `me` a cursor is valid for its caller only.
   const filters = [['assigneeId', 'me']];
   const own = (caller: string | null) =>
     encodeCursor(
@@ -122,7 +122,7 @@ function cursorOf(answer: Answer): string {
   return cursor;
 }
 
-/** What can stand in the place of a binding, a sort key and an id. */
+/** Forged values for a binding, a sort key and an id. */
 function forgeries(binding: string, key: string, id: string, other: CanaryClub): unknown[] {
   const values: unknown[] = [
     null, 0, -1, 1e308, true, {}, [], '', 'infinity', '-infinity', 'now', 'NaN', '2026-01-01', '2026-01-01T00:00:00Z',

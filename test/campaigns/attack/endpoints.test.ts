@@ -20,7 +20,7 @@ const before = { north: await rowsOf(service.db, north.id), south: await rowsOf(
 
 const codeOf = ({ status, body }: Answer) => (status < 400 ? status : (body?.code ?? status));
 
-/** Makes an attempt, and notes what it got that it must not get. */
+/** Makes an attempt, and records a wrong answer. */
 async function make(attempt: Attempt, tally: Tally): Promise<void> {
   const { name, operation, identity, tenant, method, variants, expected } = attempt;
   const title = `${identity.name} in ${tenant.name}, ${method} ${operation.path}, ${name}`;
@@ -47,14 +47,14 @@ async function make(attempt: Attempt, tally: Tally): Promise<void> {
       tally.leaks.push(...shown.map((word) => `${title}, ${path}: ${word}`));
     }
   }
-  // A list that is not empty is the own club's, and grows meanwhile.
+  // A non-empty list is the own club's, and grows during the test.
   if (answers.some(({ answer }) => answer.status >= 400 || answer.text === '[]')) {
     const instanceOf = ({ path }: Variant) => path.split('?', 1)[0] as string;
     const kinds = new Set(
       answers.map(({ variant, answer }) => JSON.stringify(likeness(answer, instanceOf(variant)))),
     );
     if (kinds.size > 1) {
-      tally.through.push(`${title}: ids are told apart: ${[...kinds].join(' and ')}`);
+      tally.through.push(`${title}: ids are distinguishable: ${[...kinds].join(' and ')}`);
     }
   }
 }
@@ -64,7 +64,7 @@ t.test('every text of a club is a canary', async (t) => {
   t.same(await silentColumns(service.db, south), []);
 });
 
-t.test('whoever asks, wherever, for whatever gets what the contract says, and nothing of another club', (t) =>
+t.test('every caller gets at every endpoint what the contract says, and nothing of another club', (t) =>
   attack(t, 'endpoints', isWhole ? 5_000 : 400, async (tally) => {
     const all = operations.flatMap((operation) =>
       identities.flatMap((identity) =>
@@ -78,21 +78,21 @@ t.test('whoever asks, wherever, for whatever gets what the contract says, and no
   }),
 );
 
-t.test('a club is chosen by its plain id, once, and by nothing else', (t) =>
+t.test('only a single X-Tenant-Id with a plain UUID selects a club', (t) =>
   attack(t, 'the tenant header', isWhole ? 1_000 : 100, (tally) =>
     attackSpellings(service, operations, { north, south }, tally),
   ),
 );
 
-t.test('a cursor, altered, carried elsewhere or forged, is refused or shows the own club’s rows', (t) =>
+t.test('an altered, transferred or forged cursor is refused or shows the own club’s rows', (t) =>
   attack(t, 'cursors', isWhole ? 1_500 : 200, (tally) =>
     attackCursors(service, operations, { north, south }, tally),
   ),
 );
 
-t.test('after all of it the other club is byte for byte what it was', async (t) => {
+t.test('after all attacks the other club is unchanged, byte for byte', async (t) => {
   t.same(await rowsOf(service.db, south.id), before.south);
   const after = new Set(await rowsOf(service.db, north.id));
   const changed = before.north.filter((row) => !after.has(row));
-  t.same(changed, [], 'nor has anything changed in the own club that was there before');
+  t.same(changed, [], 'and no earlier row of the own club is changed');
 });

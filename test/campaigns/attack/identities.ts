@@ -1,4 +1,4 @@
-/** Who knocks, and what the contract says to them before it looks at what they want. */
+/** The callers, and the errors of authentication and authorization that the contract requires for them. */
 import { ROLES, type Role } from '../../../src/roles.js';
 import { MISSING } from '../../setup/endpoints.js';
 import type { TestService } from '../../setup/service.js';
@@ -8,7 +8,7 @@ import type { Operation } from './operations.js';
 export interface Identity {
   name: string;
   authorization: string | undefined;
-  /** Why it is nobody; undefined for who is believed. */
+  /** The code that rejects the identity; undefined for a valid one. */
   refusal?: 'unauthenticated' | 'invalid_token';
   roles: Map<string, Role>;
 }
@@ -19,7 +19,7 @@ export interface Tenant {
   value: string | undefined;
 }
 
-/** Everybody: north's people of each role, south's, somebody of both, somebody of neither, and nobodies. */
+/** Callers with each role in north, a Member of south, one of both, one of neither, and two without a valid token. */
 export async function makeIdentities(
   service: TestService,
   north: CanaryClub,
@@ -36,7 +36,7 @@ export async function makeIdentities(
     known('a Member of south', { [south.id]: 'Member' }),
     known('a Viewer of south and Admin of north', { [south.id]: 'Viewer', [north.id]: 'Admin' }),
   ]);
-  // They come in once, so that what they try later makes no member.
+  // Each sends one request first, so that later attempts create no member.
   for (const { authorization = '', roles } of people) {
     for (const id of roles.keys()) {
       await service.send('GET', '/api/members/me', { headers: { authorization, 'x-tenant-id': id } });
@@ -58,10 +58,10 @@ export const tenantsOf = (north: CanaryClub, south: CanaryClub): Tenant[] => [
   { name: 'malformed', value: `${north.id.slice(0, -1)}g` },
 ];
 
-/** Whether the operation belongs to a club: all but the one that lists the clubs. */
+/** Whether the operation belongs to a club: all except the list of clubs. */
 export const isInClub = ({ headers }: Operation): boolean => headers.includes('X-Tenant-Id');
 
-/** The code of the refusal at the door; undefined for who is let in. */
+/** The code of the authentication, tenant or role error; undefined when access is granted. */
 export function accessErrorOf(
   operation: Operation,
   { refusal, roles }: Identity,
@@ -80,7 +80,7 @@ export function accessErrorOf(
   return ROLES.indexOf(role) < ROLES.indexOf(operation.role) ? 'insufficient_role' : undefined;
 }
 
-/** The headers of a request of theirs. */
+/** The headers of a request of the identity. */
 export function headersOf({ authorization }: Identity, { value }: Tenant): Record<string, string> {
   return {
     ...(authorization === undefined ? {} : { authorization }),

@@ -10,7 +10,7 @@ import { attackSecrets, isRecord } from './secrets.js';
 import { attack, isWhole, someOf, type Tally } from './tally.js';
 
 t.setTimeout(900_000);
-/** In the short form one of so many is tried, each time another. */
+/** In the short run one of this many is tried, chosen at random. */
 const SHARE = 12;
 const lines: string[] = [];
 const service = await startService(t, {}, undefined, { write: (line: string) => void lines.push(line) });
@@ -19,7 +19,7 @@ const south = await seedClub(service, 'south');
 const before = await rowsOf(service.db, south.id);
 const anna = service.as('anna', 'Admin', north.id);
 const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [north.id]: 'Admin' } });
-/** Rows for one operation alone, so that none waits for another's lock. */
+/** Rows for one operation only, so that none waits for another's lock. */
 const makeRows = async (): Promise<Record<string, string>> => {
   const rows: Record<string, string> = { '/api/members': await anna.memberId() };
   for (const { path, body } of makers) {
@@ -32,7 +32,7 @@ const asked = await Promise.all(
 );
 lines.length = 0;
 
-/** What must stand in no line of the log and in no answer. */
+/** Secrets that must not be in the log or in an answer. */
 const secrets = [
   new URL(service.db.url).password,
   new URL(service.db.migrationUrl).password,
@@ -52,13 +52,13 @@ async function ask({ method, path, body, headers }: Pick<Injection, 'method' | '
   if (answer.status !== 503) {
     return answer;
   }
-  // On a busy machine there may be no answer in time. It is asked for again, as Retry-After says; a payload that is
-  // the cause is it again.
+  // On a busy machine an answer can be late. The request is repeated, as Retry-After says; a payload that is
+  // the cause fails again.
   sent += 1;
   return send();
 }
 
-/** Puts a payload in its place, and notes what came of it that must not. */
+/** Sends a payload at its place, and records a wrong result. */
 async function inject(injection: Injection, tally: Tally): Promise<void> {
   const { place, method, path, body, headers, expected, stored, sought } = injection;
   const title = `${method} ${path}, ${place}, ${JSON.stringify(headers ?? body)}`;
@@ -87,7 +87,7 @@ async function inject(injection: Injection, tally: Tally): Promise<void> {
     ([name, value]) =>
       /evil|cookie/.test(name) || /[\r\n]/.test(String(value)) || String(value).includes(MARK),
   );
-  // Only a Link repeats what was asked for, percent-encoded.
+  // Only a Link repeats the request, percent-encoded.
   const links = names.filter(([name]) => name !== 'link');
   if (links.length > 0 || !/^[\da-f-]{36}$/.test(String(answer.headers['x-request-id']))) {
     fault(`headers of the answer: ${JSON.stringify(answer.headers)}`);
@@ -111,7 +111,7 @@ async function inject(injection: Injection, tally: Tally): Promise<void> {
   }
 }
 
-t.test('a text is data wherever it is put: it comes back as it was sent, or is refused', (t) =>
+t.test('a text is data in every place: it is returned as sent, or refused', (t) =>
   attack(t, 'injection', isWhole ? 10_000 : 600, async (tally) => {
     await eachOf(asked, async ({ operation, rows }) => {
       const all = injectionsAt(operation, rows);
@@ -122,7 +122,7 @@ t.test('a text is data wherever it is put: it comes back as it was sent, or is r
   }),
 );
 
-t.test('each request is one line of the log, and no line holds what was sent, or a secret', (t) =>
+t.test('each request is one log line, and no line contains the payload or a secret', (t) =>
   attack(t, 'the log', 1, async (tally) => {
     await wait(100);
     tally.tried += sent;
@@ -138,11 +138,11 @@ t.test('each request is one line of the log, and no line holds what was sent, or
   }),
 );
 
-t.test('whatever fails, no secret is in the log or in an answer', (t) =>
+t.test('no failure puts a secret into the log or an answer', (t) =>
   attack(t, 'secrets', 30, (tally) => attackSecrets(service, north.id, tally)),
 );
 
-t.test('after all of it the tables are there, and the other club is byte for byte what it was', async (t) => {
+t.test('after all injections the tables exist, and the other club is unchanged, byte for byte', async (t) => {
   t.same(await rowsOf(service.db, south.id), before);
   t.equal((await anna.get('/api/tasks?limit=1')).status, 200);
 });

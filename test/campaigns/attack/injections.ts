@@ -1,4 +1,4 @@
-/** The places of a request, from the document: what is put there, and what the contract says to it. */
+/** The injection points of a request, from the document: the payloads, and the answers that the contract requires. */
 import { fit, MISSING } from '../../setup/endpoints.js';
 import type { Method } from '../../setup/service.js';
 import type { Operation } from './operations.js';
@@ -11,24 +11,24 @@ export interface Injection {
   body?: unknown;
   headers?: Record<string, string>;
   expected: (number | string)[];
-  /** The field that must come back as it was sent, when it was taken. */
+  /** The field that must be returned as sent, when accepted. */
   stored?: { name: string; text: string };
-  /** The text that every row of the answer must hold. */
+  /** The text that every row of the answer must contain. */
   sought?: string;
 }
 
 /** A row of each list of the own club, by its path. */
 export type Rows = Record<string, string>;
 
-/** Headers that no operation listens to, and that logs and proxies like. */
+/** Headers that no operation uses, and that logs and proxies often use. */
 const UNHEARD = [
   'user-agent', 'referer', 'cookie', 'x-request-id', 'x-correlation-id', 'traceparent', 'x-forwarded-for', 'x-forwarded-host', 'forwarded',
   'x-real-ip', 'x-test-userid', 'accept', 'accept-language', 'origin', 'if-none-match', 'range', 'x-http-method-override',
 ]; // biome-ignore format: a list
-/** As the service takes an Idempotency-Key: visible ASCII, with blanks inside. */
+/** The form of an Idempotency-Key: visible ASCII, with inner spaces. */
 const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
-/** Every payload at every place of the operation. */
+/** Every payload at every injection point of the operation. */
 export function injectionsAt(operation: Operation, rows: Rows): Injection[] {
   return payloads.flatMap((payload) => injectionsOf(operation, rows, payload));
 }
@@ -37,7 +37,7 @@ function injectionsOf(operation: Operation, rows: Rows, payload: string): Inject
   const { method, path, fields, headers } = operation;
   const body = fit(operation.body, rows);
   const own = path.replace('{id}', rows[/^\/api\/[\w-]+/.exec(path)?.[0] ?? ''] ?? MISSING);
-  // A lone surrogate has no UTF-8; its bytes are sent as they would be, and refused.
+  // A lone surrogate has no UTF-8; its would-be bytes are sent, and refused.
   const encoded = /\p{Cs}/u.test(payload) ? '%ED%A0%80' : encodeURIComponent(payload);
   const success = method === 'POST' ? 201 : 200;
   const made: Injection[] = [];
@@ -72,7 +72,7 @@ function injectionsOf(operation: Operation, rows: Rows, payload: string): Inject
     put('a text for a body', ['validation_failed'], { body: JSON.stringify(payload) });
   }
 
-  // A key is for one request; another with it would be told so.
+  // A key is for one request; another request with it would be an error.
   const key = `${payload} ${method} ${path}`;
   for (const header of headers) {
     const expected: Record<string, Injection['expected']> = {

@@ -13,27 +13,27 @@ export interface Schema {
   properties?: Record<string, Schema>;
 }
 
-/** An operation of the document: all that it takes, and by whom. */
+/** An operation of the document: its inputs, and its role. */
 export interface Operation {
   method: Method;
   path: string;
   query: Record<string, Schema>;
   headers: string[];
-  /** The fields of its body; none when it takes no body. */
+  /** The fields of its body; none without a body. */
   fields: Record<string, Schema> | undefined;
   role: Role;
-  /** A good body. */
+  /** A valid body. */
   body: Record<string, unknown> | undefined;
-  /** What somebody whose role suffices is told, about an id that no row has. */
+  /** The answer to a caller with a sufficient role, for an id that no row has. */
   answer: number | string;
-  /** The codes of what it forbids for what a thing is: 422. */
+  /** The codes of its domain errors: 422. */
   forbidden: string[];
 }
 
 /**
- * The operations under /api as the document has them, so that a new one, a new parameter and a new field are
- * attacked without a word here. Only who may is read elsewhere: in the table that test/api/authorization.test.ts
- * holds to the routes.
+ * The operations under /api from the document, so that a new operation, parameter or field is
+ * attacked without a change here. Only the roles come from elsewhere: the table that test/api/authorization.test.ts
+ * compares with the routes.
  */
 export function operationsOf(app: App): Operation[] {
   const document = app.swagger() as unknown as {
@@ -81,7 +81,7 @@ interface DocumentedOperation {
   responses: Record<string, { content?: Record<string, { examples?: object }> }>;
 }
 
-/** Does something with each of the items, some at a time. */
+/** Runs work with each of the items, some concurrently. */
 export async function eachOf<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<void>,

@@ -1,9 +1,9 @@
-/** Texts that mean something to somebody on the way, unless each of them takes text for text. */
+/** Texts with a meaning for some interpreter on the way, if it does not treat them as data. */
 
-/** Ends every payload, so that it is known wherever it turns up. */
+/** The end of every payload, which identifies it wherever it appears. */
 export const MARK = 'q7zmark';
 
-/** How long the database would sleep, if it did; an honest answer takes a fraction of it. */
+/** The sleep of an injected query, in seconds; a correct answer takes a fraction of it. */
 export const SLEEP_MS = 4_000;
 const SLEEP = `pg_sleep(${SLEEP_MS / 1_000})`;
 
@@ -37,10 +37,10 @@ const sheet = [
 
 export const payloads = [...sql, ...log, ...header, ...sheet].map((text) => `${text} ${MARK}`);
 
-/** Whether a field takes the text, in the contract's words: control characters, lone surrogates, and the length. */
+/** Whether a field accepts the text, by the contract's rules: control characters, lone surrogates, and the length. */
 export function fits(text: string, maxLength: number): boolean {
   const trimmed = text.trim();
-  // Only the long fields are blocks, with line feeds and tabs.
+  // Only the long fields accept line feeds and tabs.
   const refused = maxLength > 1_000 ? /[^\P{Cc}\n\t]|\p{Cs}/u : /[\p{Cc}\p{Cs}]/u;
   return !refused.test(trimmed) && [...trimmed].length <= maxLength;
 }

@@ -1,11 +1,11 @@
-/** What a rank test says of two samples. */
+/** The result of a rank test of two samples. */
 export interface Ranks {
   /**
-   * How often a value of the first sample is above one of the second, ties counted half: 0.5 when nothing tells
-   * them apart. It is the area under the ROC curve (AUC) of whoever guesses the sample from the value.
+   * How often a value of the first sample is above one of the second, ties counted half: 0.5 when the samples
+   * cannot be distinguished. It is the area under the ROC curve (AUC) of guessing the sample from the value.
    */
   auc: number;
-  /** The standard deviation of that figure where nothing but chance is at work. */
+  /** The standard deviation of that figure under the null hypothesis. */
   deviation: number;
 }
 
@@ -46,16 +46,16 @@ export function rank(first: readonly number[], second: readonly number[]): Ranks
 }
 
 /**
- * What is judged is how well the two are told apart by time: of two answers, one of each kind, the slower one must be
- * the foreign one in 47 to 53 of 100 cases, where 50 is chance. It is no p value, because that says how sure one may
- * be that there is any difference at all: among enough samples the least drift of a shared machine is "significant",
+ * The criterion is how well the two kinds can be distinguished by time: of two answers, one of each kind, the slower one must be
+ * the foreign one in 47 to 53 of 100 cases, where 50 is chance. A p value is not used, because it says how certain it
+ * is that there is any difference: with enough samples the smallest drift of a shared machine is "significant",
  * and one run in twenty is so by chance alone.
  */
 const EFFECT = 0.03;
-/** Few samples scatter more than that by themselves. Chance goes beyond five deviations once in a million times. */
+/** Few samples scatter more than that. Chance exceeds five deviations once in a million times. */
 const CHANCE = 5;
 
-/** How far the two are told apart by time, and in words; 0 when it is not beyond the bound. */
+/** How far the two can be distinguished by time, with a sentence; 0 within the bound. */
 export function apart(first: readonly number[], second: readonly number[]): { by: number; said: string } {
   const { auc, deviation } = rank(first, second);
   const bound = Math.max(EFFECT, CHANCE * deviation);

@@ -14,9 +14,9 @@ const MESSAGES = isWhole ? 20_000 : 3_000;
 const IN_FLIGHT = 16;
 t.setTimeout(600_000);
 
-/** Another one every time; SEED=… draws again what a run drew that said it. */
+/** Random for each run; SEED=… repeats the run that printed it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
-/** A kept message, to be sent again instead: CHECK=.data/wild/raw-….json. */
+/** A saved message to send instead: CHECK=.data/wild/raw-….json. */
 const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? process.env.CHECK : undefined;
 const lines = { count: 0, broken: [] as string[], leaking: [] as string[] };
 const service = await startService(t, {}, undefined, {
@@ -48,7 +48,7 @@ const jsonOf = ({ body }: Reply): { externalUserId?: string; code?: string } => 
   }
 };
 
-/** What is wrong with the answers to a broken message; undefined when nothing is. */
+/** What is wrong with the answers to a malformed message; undefined when nothing is. */
 function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
   const before = is === 'strange' ? who.length : who.length + 1;
   if (replies.length > before) {
@@ -68,7 +68,7 @@ function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
   return refusals.every(isRefusal) ? undefined : `answered with ${refusals.map(({ status }) => status)}`;
 }
 
-/** Sends a message and judges what comes back. */
+/** Sends a message and checks the answers. */
 async function attempt(message: Bytes): Promise<Complaint | undefined> {
   try {
     const { replies, text } = await raw(
@@ -87,48 +87,51 @@ async function attempt(message: Bytes): Promise<Complaint | undefined> {
   }
 }
 
-/** As a line of a report. */
+/** A line of the report. */
 const shown = ({ bytes }: Bytes) =>
   JSON.stringify(bytes.toString('latin1'))
     .replaceAll(/Bearer [\w.-]{50,}/g, 'Bearer …')
     .slice(0, 1_500);
 
-t.test('a broken message is refused or cut off, and nobody behind it is read as part of it', async (t) => {
-  if (kept !== undefined) {
-    const message = keptMessage(senders, await readFile(kept, 'utf8'));
-    t.same(await attempt(message), undefined, kept);
-    return;
-  }
-  await attack(t, 'raw sockets', MESSAGES, async (tally) => {
-    t.comment(`raw sockets seed: ${seed}`);
-    const judged = (message: Bytes) => {
-      tally.tried += 1;
-      return attempt(message);
-    };
-    const counterexamples = await fuzz(messages(senders), judged, MESSAGES, seed, { inFlight: IN_FLIGHT });
-    for (const { count, what, item, ...where } of counterexamples) {
-      const file = keepMessage(senders, item, { what, ...where });
-      tally[count].push(`${what}, ${shown(item)}, kept in ${file}`);
+t.test(
+  'a malformed message is refused or cut off, and the next request is not read as part of it',
+  async (t) => {
+    if (kept !== undefined) {
+      const message = keptMessage(senders, await readFile(kept, 'utf8'));
+      t.same(await attempt(message), undefined, kept);
+      return;
     }
-    for (const { title } of await service.db.look<{ title: string }>('select title from app.tasks')) {
-      tally.through.push(`made: ${title}`);
-    }
-    tally.through.push(...lines.broken);
-    tally.leaks.push(...lines.leaking);
-    t.ok(lines.count >= MESSAGES / 2, `${lines.count} lines of the log, each one JSON object`);
-  });
-  const { replies } = await raw(good, 1);
-  t.match(jsonOf(replies[0] as Reply), { externalUserId: 'own' }, 'a good request is answered as before');
-});
+    await attack(t, 'raw sockets', MESSAGES, async (tally) => {
+      t.comment(`raw sockets seed: ${seed}`);
+      const judged = (message: Bytes) => {
+        tally.tried += 1;
+        return attempt(message);
+      };
+      const counterexamples = await fuzz(messages(senders), judged, MESSAGES, seed, { inFlight: IN_FLIGHT });
+      for (const { count, what, item, ...where } of counterexamples) {
+        const file = keepMessage(senders, item, { what, ...where });
+        tally[count].push(`${what}, ${shown(item)}, kept in ${file}`);
+      }
+      for (const { title } of await service.db.look<{ title: string }>('select title from app.tasks')) {
+        tally.through.push(`made: ${title}`);
+      }
+      tally.through.push(...lines.broken);
+      tally.leaks.push(...lines.leaking);
+      t.ok(lines.count >= MESSAGES / 2, `${lines.count} lines of the log, each one JSON object`);
+    });
+    const { replies } = await raw(good, 1);
+    t.match(jsonOf(replies[0] as Reply), { externalUserId: 'own' }, 'a valid request is answered as before');
+  },
+);
 
-t.test('what is reported is small, and can be sent again', async (t) => {
+t.test('a reported message is minimal, and can be sent again', async (t) => {
   const isPlanted = ({ bytes }: Bytes) => bytes.includes('xchunked');
   const judged = async (message: Bytes): Promise<Complaint | undefined> =>
     isPlanted(message) ? { count: 'through', what: 'planted' } : undefined;
   const [counterexample] = await fuzz(messages(senders), judged, 4_000, 5, { most: 1 });
   const message = counterexample?.item as Bytes;
   t.ok(isPlanted(message));
-  t.same([message.cuts, message.who], [[], []], 'in one piece, and nothing before it');
+  t.same([message.cuts, message.who], [[], []], 'in one chunk, with nothing before it');
   const file = keepMessage(senders, message, { seed: 5 });
   const text = await readFile(file, 'utf8');
   t.notMatch(text, /Bearer/);
@@ -136,7 +139,7 @@ t.test('what is reported is small, and can be sent again', async (t) => {
   await rm(file);
 });
 
-t.test('what gets through is noticed', async (t) => {
+t.test('a message that gets through is found', async (t) => {
   const drawn = fc.sample(messages(senders), { numRuns: 600, seed: 3 });
   const reply = (status: number, who?: string): Reply => ({
     status,

@@ -1,4 +1,4 @@
-/** Whatever fails, and however: what is secret is in no line of the log and in no refusal. */
+/** Secrets are in no log line and in no error, for every kind of failure. */
 import { pino } from 'pino';
 import { buildApp } from '../../../src/app.js';
 import { ConfigurationError, readServerConfig } from '../../../src/config.js';
@@ -10,7 +10,7 @@ import type { Tally } from './tally.js';
 
 const SECRET = 'quite-a-secret-q7z';
 
-/** Sends requests to services that cannot work, each for another reason, and looks for what they were told. */
+/** Sends requests to services that fail for different reasons, and searches their output for secrets. */
 export async function attackSecrets(service: TestService, clubId: string, tally: Tally): Promise<void> {
   const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [clubId]: 'Admin' } });
   const url = new URL(service.db.url);
@@ -71,7 +71,7 @@ const configurationOf = (service: TestService): Record<string, string> => ({
   AUTH_AUDIENCE: AUDIENCE,
 });
 
-/** All that a service says that is configured like this: as it starts, and to requests. */
+/** All output of a service with this configuration: at its start, and to requests. */
 async function runBroken(
   environment: Record<string, string>,
   lines: string[],
@@ -112,7 +112,7 @@ async function runBroken(
   return said.join('\n');
 }
 
-/** Whether a line is one JSON object, and nothing else. */
+/** Whether a line is exactly one JSON object. */
 export function isRecord(line: string): boolean {
   try {
     return (

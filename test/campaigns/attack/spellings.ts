@@ -12,7 +12,7 @@ const arabic = (id: string) => id.replace(/\d/g, (digit) => String.fromCodePoint
 const mixed = (id: string) => id.replace(/[a-f]/g, (digit, at) => (at % 2 ? digit : digit.toUpperCase()));
 const line = (value: string) => `X-Tenant-Id: ${value}\r\n`;
 
-/** The header as bytes, and whether they say the club: in any letter case, with blanks around a header's value. */
+/** The header as bytes, and whether it is valid: in any letter case, with spaces around the value. */
 const spellings: [name: string, lines: (id: string, other: CanaryClub) => string, isPlain?: 'plain'][] = [
   ['as it is', (id) => line(id), 'plain'],
   ['upper case', (id) => line(id.toUpperCase()), 'plain'],
@@ -55,7 +55,7 @@ const spellings: [name: string, lines: (id: string, other: CanaryClub) => string
   ['in a cookie', (id) => `Cookie: X-Tenant-Id=${id}\r\n`],
 ];
 
-/** Paths that look like the one without a tenant, and are not. */
+/** Paths similar to the one without a tenant. */
 const DISGUISES = [
   '/api/clubs/me/../../tasks', '/api/clubs/me/../../members', '/api/clubs/me/../current', '/api/clubs/me/%2e%2e/current',
   '/api/clubs/me%2f..%2fcurrent', '/api/clubs/me;/../current', '/api/clubs/me%00', '/api/clubs/me%20', '/api/clubs/me/',
@@ -64,7 +64,7 @@ const DISGUISES = [
   'http://localhost/api/clubs/me/../current', '/api/clubs/%6de/../current', '/api\\clubs\\current', '/api/clubs/me\\..\\current',
 ]; // biome-ignore format: a list
 
-/** Names north as its Admin, and south as somebody who has no role there, in every spelling at every operation. */
+/** Sends every form of the tenant header to every operation: for north as its Admin, and for south without a role. */
 export async function attackSpellings(
   service: TestService,
   operations: Operation[],

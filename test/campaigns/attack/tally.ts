@@ -1,26 +1,26 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import tap, { type Test } from 'tap';
 
-/** In `make test` a suite of attacks is short; `make attack` runs the whole of it. */
+/** In `make test` a suite of attacks is short; `make attack` runs all of it. */
 export const isWhole = process.env.ATTACK === 'whole';
 
-// A suite as a whole takes what it takes; without this a slow machine would cut it off after three minutes.
+// No time-out for the whole suite: a slow machine would exceed three minutes.
 if (isWhole) {
   tap.setTimeout(1_800_000);
 }
 
-/** What a suite of attacks tried, and what it found. */
+/** The attempts of a suite of attacks, and its findings. */
 export class Tally {
   tried = 0;
-  /** Attempts that got what they must not get. */
+  /** Attempts with a forbidden success. */
   readonly through: string[] = [];
-  /** Attempts that were answered with a 5xx, or with nothing. */
+  /** Attempts with a 5xx or without an answer. */
   readonly serverErrors: string[] = [];
-  /** Secrets, or another club's data, where they must not be. */
+  /** Secrets or another club's data in an answer or the log. */
   readonly leaks: string[] = [];
 }
 
-/** In the short form one of so many is tried, each time others. */
+/** In the short run one of this many is tried, chosen at random. */
 export function someOf<Item>(items: readonly Item[], share: number): Item[] {
   const turn = Math.floor(Math.random() * share);
   return isWhole ? [...items] : items.filter((_, index) => index % share === turn);
@@ -29,7 +29,7 @@ export function someOf<Item>(items: readonly Item[], share: number): Item[] {
 const MOST_SHOWN = 10;
 
 /**
- * Runs a suite of attacks and judges it: at least so many attempts, and none of them got anything.
+ * Runs a suite of attacks and asserts at least this many attempts, none of them successful.
  *
  * @param suite words that complete "attacks on", such as `tokens`
  */
@@ -45,7 +45,7 @@ export async function attack(
   const sums = `${tried} tried, ${through.length} through, ${serverErrors.length} server errors, ${leaks.length} leaks`;
   t.comment(`attacks on ${suite}: ${sums}`);
   mkdirSync('.tap', { recursive: true });
-  // For `make attack`, which sums them up.
+  // `make attack` adds these up.
   appendFileSync('.tap/attacks.txt', `${sums}\n`);
   t.same(through.slice(0, MOST_SHOWN), [], 'nothing got through');
   t.same(serverErrors.slice(0, MOST_SHOWN), [], 'no server error');

@@ -5,9 +5,9 @@ import { type Probe, startClock } from './clock.js';
 import { apart, rank } from './rank.js';
 import { attack, isWhole } from './tally.js';
 
-// Only relative times count, so a busy machine may take long.
+// Only relative times count, so a busy machine is allowed to be slow.
 t.setTimeout(1_800_000);
-/** Of each of the two, and as many more before, which nobody times. */
+/** Of each kind, after as many warm-up requests. */
 const SAMPLES = isWhole ? 5_000 : 100;
 const WARM = isWhole ? 300 : 30;
 const service = await startService(t);
@@ -67,8 +67,8 @@ const probes: Probe[] = [
   },
 ]; // biome-ignore format: a probe each
 
-t.test('the rank test says 0.5 of what is alike, and how far apart the rest is', async (t) => {
-  // The race of Mann and Whitney's test as textbooks tell it: of 36 pairs a hare is behind in 11.
+t.test('the rank test gives 0.5 for equal samples, and the known values for others', async (t) => {
+  // The textbook example of the Mann–Whitney test, a race: in 11 of 36 pairs the hare is behind.
   const race = [...'THHHHHTTTTTH'].map((runner, place) => ({ runner, place }));
   const places = (wanted: string) => race.filter(({ runner }) => runner === wanted).map(({ place }) => place);
   t.equal(rank(places('H'), places('T')).auc, 11 / 36);
@@ -81,7 +81,7 @@ t.test('the rank test says 0.5 of what is alike, and how far apart the rest is',
   t.ok(Math.abs(rank(odd ?? [], even ?? []).deviation - 0.005774) < 1e-6);
 });
 
-t.test('another club’s ids are not told from nobody’s by the time it takes to refuse them', (t) =>
+t.test('the time of an error does not reveal whether an id of another club exists', (t) =>
   attack(t, 'timing', 2 * SAMPLES * probes.length, async (tally) => {
     for (const probe of probes) {
       const look = async () => {
@@ -96,7 +96,7 @@ t.test('another club’s ids are not told from nobody’s by the time it takes t
         return found;
       };
       const { by, said } = await look();
-      // What is in the code is there again, in the same direction; what only this machine did at that moment is not.
+      // A difference in the code repeats in the same direction; noise of the machine does not.
       if (by !== 0 && (await look()).by * by > 0) {
         tally.leaks.push(`${probe.title}: ${said}`);
       }
@@ -104,26 +104,29 @@ t.test('another club’s ids are not told from nobody’s by the time it takes t
   }),
 );
 
-t.test('what takes longer is told apart: rows that may be read, and a twentieth of the time', async (t) => {
-  // As many as fit into a page: reading a few takes less than what a busy machine adds.
-  for (let count = 0; count < 200; count += 1) {
-    await admin.north.post('/api/tasks', { title: 'Mow', assigneeId: anna });
-  }
-  const path = (id: string) => `/api/tasks?limit=200&assigneeId=${id}`;
-  const probe: Probe = { title: '', method: 'GET', ids: [anna], path, code: '' };
-  // A hundred samples are too few for so little.
-  const samples = Math.max(SAMPLES, 500);
-  const { there, missing } = await measure(probe, samples, () => {});
-  const read = apart(there, missing);
-  t.comment(`own tasks: ${read.said}`);
-  t.ok(read.by > 0, `own tasks and nobody’s: ${read.said}`);
-  const median = [...missing].sort((one, other) => one - other)[samples / 2] as number;
-  const delay = isWhole ? median / 20 : median;
-  const [even, odd] = [0, 1].map((rest) => missing.filter((_, at) => at % 2 === rest)) as [
-    number[],
-    number[],
-  ];
-  t.equal(apart(even, odd).by, 0, 'of the same times one half is not told from the other');
-  const late = apart(even.map((ns) => ns + delay), odd); // biome-ignore format: one thing
-  t.ok(late.by > 0, `${Math.round(delay / 1_000)} µs of ${Math.round(median / 1_000)}: ${late.said}`);
-});
+t.test(
+  'the measurement finds real differences: readable rows, and a delay of a twentieth of the time',
+  async (t) => {
+    // As many as fit on a page: the time of a few is below the noise of a busy machine.
+    for (let count = 0; count < 200; count += 1) {
+      await admin.north.post('/api/tasks', { title: 'Mow', assigneeId: anna });
+    }
+    const path = (id: string) => `/api/tasks?limit=200&assigneeId=${id}`;
+    const probe: Probe = { title: '', method: 'GET', ids: [anna], path, code: '' };
+    // A hundred samples are too few for such a small difference.
+    const samples = Math.max(SAMPLES, 500);
+    const { there, missing } = await measure(probe, samples, () => {});
+    const read = apart(there, missing);
+    t.comment(`own tasks: ${read.said}`);
+    t.ok(read.by > 0, `own tasks and nobody’s: ${read.said}`);
+    const median = [...missing].sort((one, other) => one - other)[samples / 2] as number;
+    const delay = isWhole ? median / 20 : median;
+    const [even, odd] = [0, 1].map((rest) => missing.filter((_, at) => at % 2 === rest)) as [
+      number[],
+      number[],
+    ];
+    t.equal(apart(even, odd).by, 0, 'two halves of the same times are not distinguishable');
+    const late = apart(even.map((ns) => ns + delay), odd); // biome-ignore format: one thing
+    t.ok(late.by > 0, `${Math.round(delay / 1_000)} µs of ${Math.round(median / 1_000)}: ${late.said}`);
+  },
+);

@@ -9,7 +9,7 @@ t.setTimeout(180_000);
 const site = await openSite(t);
 const planned = plan(site);
 
-/** The same in every run, so that each fault is seen always or never. */
+/** The same in every run, so that the result is deterministic. */
 const SEED = 7;
 const RUNS = 1_600;
 
@@ -23,7 +23,7 @@ const problem = (answer: Answer, status: number, code: string): Answer => ({
   headers: { ...answer.headers, 'content-type': 'application/problem+json' },
 }); // biome-ignore format: a problem
 
-/** What an answer could have wrong, planted into those of a service that has none of it, and what is said of it. */
+/** Faults planted into correct answers, and the expected report. */
 const faults: Record<string, [plant: Fault, count: string, said: RegExp]> = {
   'a server error for a NUL': [(answer, { url }) => (url.includes('%00') ? { ...answer, status: 500 } : answer), 'serverErrors', /^500/],
   'a service that has no time': [(answer) => (answer.status === 404 ? problem(answer, 503, 'service_unavailable') : answer), 'serverErrors', /^503/],
@@ -47,12 +47,12 @@ const faults: Record<string, [plant: Fault, count: string, said: RegExp]> = {
   'a word of the database': [(answer) => (answer.status === 409 ? withBody(answer, { ...answer.body, detail: 'violates "app.shifts"' }) : answer), 'leaks', /app\.shifts/],
 }; // biome-ignore format: a fault a line
 
-t.test('wild requests find nothing where nothing is planted', async (t) => {
+t.test('fuzzing finds nothing without a planted fault', async (t) => {
   const { failures, tried } = await campaign(planned, RUNS, SEED);
   t.same([failures, tried], [[], RUNS]);
 });
 
-t.test('a fault in the answers is reported, with what draws it again', async (t) => {
+t.test('a fault in the answers is reported, with the seed that repeats it', async (t) => {
   const missed: string[] = [];
   for (const [name, [plant, count, said]] of Object.entries(faults)) {
     const send = async (request: WildRequest) => plant(await site.send(request), request);
@@ -68,12 +68,12 @@ t.test('a fault in the answers is reported, with what draws it again', async (t)
   t.comment(`planted faults: ${Object.keys(faults).length} planted, ${missed.length} missed`);
 });
 
-t.test('what is reported is small', async (t) => {
+t.test('a reported request is minimal', async (t) => {
   const send = async (request: WildRequest) => {
     const answer = await site.send(request);
     return request.url.includes('limit=') ? { ...answer, status: 500 } : answer;
   };
   const { failures } = await campaign(planned, RUNS, SEED, { send, most: 1 });
   const [{ request } = { request: undefined }] = failures;
-  t.match(request?.url, /^\/[\w/{}-]*\?(limit=[^&]*&?)+$/, 'of many parameters it is the one');
+  t.match(request?.url, /^\/[\w/{}-]*\?(limit=[^&]*&?)+$/, 'only the faulty one of many parameters is left');
 });

@@ -4,18 +4,18 @@ import { attack } from './tally.js';
 import { campaign, type Failure, plan } from './wild/campaign.js';
 import { openSite } from './wild/site.js';
 
-// make passes a variable on that nobody has set as an empty text.
-/** Another one every time; SEED=… draws again what a run drew that said it. */
+// make passes an unset variable as an empty string.
+/** Random for each run; SEED=… repeats the run that printed it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
 const runs = Number(process.env.RUNS || 50_000);
-/** A kept failure, to be sent again instead: CHECK=.data/wild/….json. */
+/** A saved failure to send instead: CHECK=.data/wild/….json. */
 const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? undefined : process.env.CHECK || undefined;
 t.setTimeout(120_000 + runs * 10);
 
 const site = await openSite(t);
 const planned = plan(site);
 
-t.test('no request gets an answer that the document does not promise for it', async (t) => {
+t.test('no random request gets an answer that the document does not allow', async (t) => {
   if (kept !== undefined) {
     const { request } = JSON.parse(readFileSync(kept, 'utf8')) as Failure;
     t.same(await planned.judged(request, site.send), undefined, kept);

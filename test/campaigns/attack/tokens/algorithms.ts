@@ -2,7 +2,7 @@ import { createHmac, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { type Algorithm, encode, KEYS, type Provider, publish } from '../../../setup/provider.js';
 import type { Attempt, Target } from './target.js';
 
-/** Words that are no algorithm, or not one of ours, or one of ours in another spelling. */
+/** Values that are no algorithm, an unsupported one, or a supported one in another spelling. */
 const NAMES: unknown[] = [
   'none', 'None', 'NONE', 'nOnE', 'noné', ' none', 'none ', 'none\0', 'null', 'undefined', '', ' ', '*',
   'HS256', 'HS384', 'HS512', 'hs256', 'Hs256', 'HS256 ', 'HS1', 'HS224', 'HMAC', 'hmac-sha256',
@@ -16,7 +16,7 @@ const NAMES: unknown[] = [
 
 const HASHES = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' };
 
-/** Every algorithm's name under the signature of every key that is not of that algorithm, and under none. */
+/** Every algorithm's name with the signature of every other key, and with none. */
 export function algorithms({ provider, admin }: Target): Attempt[] {
   const payload = admin().split('.')[1] as string;
   return NAMES.flatMap((alg) => {
@@ -35,7 +35,7 @@ export function algorithms({ provider, admin }: Target): Attempt[] {
   });
 }
 
-/** CVE-2015-9235 and its like: what everybody may read of a key, used as a secret that only two may know. */
+/** CVE-2015-9235 and similar: a public key used as a shared secret. */
 export function confusions({ provider, admin }: Target): Attempt[] {
   const payload = admin().split('.')[1] as string;
   return (['RS256', 'ES256', 'EdDSA'] as const).flatMap((name) =>
@@ -51,7 +51,7 @@ export function confusions({ provider, admin }: Target): Attempt[] {
   );
 }
 
-/** A public key in every spelling that a verifier might have it in. */
+/** A public key in every encoding that a verifier might use. */
 function secretsOf(provider: Provider, name: Algorithm): [spelling: string, secret: string | Buffer][] {
   const key = provider.publicKeys[name];
   const jwk = key.export({ format: 'jwk' });
@@ -82,7 +82,7 @@ function secretsOf(provider: Provider, name: Algorithm): [spelling: string, secr
   ];
 }
 
-/** The point of a curve, as ANSI X9.62 has it. */
+/** The point of a curve, encoded by ANSI X9.62. */
 function pointsOf({ x, y }: JsonWebKey): [string, Buffer][] {
   const [first, second] = [x, y].map((number) => Buffer.from(number ?? '', 'base64url')) as [Buffer, Buffer];
   return second.length === 0
@@ -93,7 +93,7 @@ function pointsOf({ x, y }: JsonWebKey): [string, Buffer][] {
       ];
 }
 
-/** As in authorized_keys; a number that could be taken for a negative one has a zero before it. */
+/** As in authorized_keys; a zero precedes a number that would be negative. */
 function openSsh({ n, e, x, y }: JsonWebKey): string {
   const part = (bytes: Buffer | string) => {
     const length = Buffer.alloc(4);

@@ -41,7 +41,7 @@ const BEHIND = [
   '%00',
 ];
 
-/** A good token, brought in every way but the one of RFC 6750, section 2.1. */
+/** A valid token, sent in every way except that of RFC 6750, section 2.1. */
 export function authorization({ admin, north }: Target, isWhole: boolean): Attempt[] {
   const token = admin();
   const ben = admin({ sub: 'ben' });
@@ -49,7 +49,7 @@ export function authorization({ admin, north }: Target, isWhole: boolean): Attem
     BETWEEN.flatMap((between) => BEHIND.map((behind) => ({ scheme, between, behind }))),
   )
     .filter(({ scheme, between, behind }) => !isBearer(scheme, between, behind))
-    // They are thousands, and each differs from its neighbours in one word only.
+    // There are thousands, and each differs from the next in one word only.
     .filter((_, index) => isWhole || index % 5 === 0)
     .map(({ scheme, between, behind }) => [`${scheme}${between}${token}${behind}`]);
   const good = `Bearer ${token}`;
@@ -112,12 +112,12 @@ export function authorization({ admin, north }: Target, isWhole: boolean): Attem
   ];
 }
 
-/** One scheme in any letter case, blanks, the token: the ways that are right. */
+/** The correct form: the scheme in any letter case, spaces, the token. */
 function isBearer(scheme: string, between: string, behind: string): boolean {
   return /^bearer$/i.test(scheme) && /^ +$/.test(between) && /^ *$/.test(behind);
 }
 
-/** More than a request may hold is a 431; what fits is looked at, and refused. */
+/** Headers over the size limit are a 431; smaller ones are parsed and refused. */
 export function huge({ admin }: Target): Attempt[] {
   const token = admin();
   const sizes = [4_000, 8_000, 12_000, 15_000, 17_000, 32_000, 64_000, 200_000];
@@ -134,7 +134,7 @@ export function huge({ admin }: Target): Attempt[] {
   return sizes.flatMap((size) =>
     fillings.map((fill, index) => {
       const filled = fill(size);
-      // All headers together may be 16 KiB, so just below it depends on the others.
+      // The limit of 16 KiB is for all headers together, so the largest value depends on the others.
       const expect = filled.length > 16_384 ? [431] : filled.length > 15_000 ? [401, 431] : [401];
       return { fault: `${size} characters, filling ${index}`, token: filled, expect };
     }),

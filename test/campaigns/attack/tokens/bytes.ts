@@ -1,6 +1,6 @@
 import type { Attempt } from './target.js';
 
-/** A token with one bit of it changed, for every character, and for every one of its bits when it is the whole. */
+/** A token with one bit changed, for every character; in the full run for every bit of it. */
 export function oneBitOff(token: string, isWhole: boolean): { changed: Attempt[]; same: string[] } {
   const start = token.lastIndexOf('.') + 1;
   const signature = Buffer.from(token.slice(start), 'base64url');
@@ -10,8 +10,8 @@ export function oneBitOff(token: string, isWhole: boolean): { changed: Attempt[]
     for (const bit of isWhole ? [0, 1, 2, 3, 4, 5, 6, 7] : [place % 7]) {
       const character = String.fromCharCode(token.charCodeAt(place) ^ (1 << bit));
       const other = token.slice(0, place) + character + token.slice(place + 1);
-      // The last character of base64url has bits that mean nothing: two spellings, one signature. Header and
-      // payload are signed as they are spelled.
+      // The last base64url character has unused bits: two encodings, one signature. Header and
+      // payload are signed in their encoded form.
       const isSame =
         /[\w-]/.test(character) &&
         place >= start &&

@@ -2,7 +2,7 @@ import { encode } from '../../../setup/provider.js';
 import { AUDIENCE } from '../../../setup/service.js';
 import type { Attempt, Target } from './target.js';
 
-/** One of every type that JSON has, and some that are nearly another. */
+/** A value of every JSON type, and some that resemble another type. */
 export const ANYTHING: unknown[] = [
   null, true, false, 0, 1, -1, 5, 1.5, -0.5, 1e308, -1e308, '', ' ', '0', '1', '-1', '1e99', 'NaN', 'Infinity', 'null',
   'true', 'undefined', '[object Object]', 'anna', '\0', '__proto__', 'constructor', 'toString', [], [[]], [null], [0],
@@ -10,13 +10,13 @@ export const ANYTHING: unknown[] = [
 ]; // biome-ignore format: families side by side
 
 const REQUIRED = ['iss', 'aud', 'exp', 'sub'] as const;
-/** Names that every object of JavaScript has before anybody gives it one. */
+/** Property names that every JavaScript object inherits. */
 export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
 
 const isNumber = (value: unknown) => typeof value === 'number';
 const isSubject = (value: unknown) => typeof value === 'string' && value !== '' && value !== '\0';
 
-/** Claims of the wrong type, the wrong value or none, each under the issuer's own signature. */
+/** Claims of a wrong type, a wrong value or none, each signed by the issuer. */
 export function claims({ provider, admin }: Target): Attempt[] {
   const now = Math.floor(Date.now() / 1000);
   const { url } = provider;
@@ -62,7 +62,7 @@ export function claims({ provider, admin }: Target): Attempt[] {
   ];
 }
 
-/** What is required, where an object of JavaScript might inherit it from; and payloads that are no object of claims. */
+/** Required claims as inherited properties; and payloads that are not an object of claims. */
 function inherited(good: string): [fault: string, payload: string][] {
   const whole = Buffer.from(good.split('.')[1] as string, 'base64url').toString();
   const claims = JSON.parse(whole) as Record<string, unknown>;

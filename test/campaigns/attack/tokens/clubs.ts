@@ -6,12 +6,12 @@ import type { Attempt, Target } from './target.js';
 const FORBIDDEN = [403];
 const MALFORMED = [400];
 
-/** Good tokens that give no role in the club they are used on: 403, and 400 for what is no club's id. */
+/** Valid tokens without a role in the requested club: 403, and 400 for an invalid club id. */
 export function clubs(target: Target): Attempt[] {
   return [...otherClub(target), ...otherShapes(target), ...otherIds(target)];
 }
 
-/** Admin of north, in south and in a club that does not exist, at every endpoint. */
+/** An Admin of north in south and in a missing club, at every endpoint. */
 function otherClub({ admin, south }: Target): Attempt[] {
   const token = admin();
   return endpoints
@@ -33,7 +33,7 @@ function otherClub({ admin, south }: Target): Attempt[] {
     );
 }
 
-/** Claims that mention the club and give no role in it. */
+/** Claims that contain the club and give no role in it. */
 function otherShapes({ provider, admin, north }: Target): Attempt[] {
   const roles: unknown[] = [
     'admin', 'ADMIN', ' Admin', 'Admin ', 'Admin\0', 'Admin,Viewer', 'Owner', '', '*', 'constructor', '__proto__', 3, 4,
@@ -63,14 +63,14 @@ function otherShapes({ provider, admin, north }: Target): Attempt[] {
       `[["${north}","Admin"]]`,
     ],
     ...[`[{"${north}":"Admin"}]`, `"{\\"${north}\\":\\"Admin\\"}"`, `{"clubs":{"${north}":"Admin"}}`],
-    // Twice, in two letter cases: the lower role counts, and no role is lower than any.
+    // Twice, in two letter cases: the lower role counts, and no role is the lowest.
     `{"${north}":"nobody","${north.toUpperCase()}":5}`,
   ];
   const good = JSON.parse(Buffer.from(admin().split('.')[1] as string, 'base64url').toString());
   const { clubs: _, ...rest } = good;
   const claims = [
     ...shapes.map((shape) => `"clubs":${shape}`),
-    // The claim itself, where it would be inherited from, and under other names.
+    // The claim as an inherited property, and under other names.
     ...INHERITED.map((name) => `"${name}":{"clubs":{"${north}":"Admin"}}`),
     ...['Clubs', 'clubs ', 'roles', 'role', 'scope', 'club', 'tenant'].map(
       (name) => `"${name}":{"${north}":"Admin"}`,
@@ -88,7 +88,7 @@ function otherShapes({ provider, admin, north }: Target): Attempt[] {
   });
 }
 
-/** Things for X-Tenant-Id that are no UUID, be they in the token or not. */
+/** Values of X-Tenant-Id that are not a UUID, with and without a role in the token. */
 function otherIds({ admin, north, south }: Target): Attempt[] {
   const ids = [
     ...INHERITED, '', ' ', '*', '%', '0', 'null', 'undefined', 'true', `{${north}}`, `urn:uuid:${north}`, `"${north}"`,
@@ -99,7 +99,7 @@ function otherIds({ admin, north, south }: Target): Attempt[] {
   const bearer: [string, string] = ['authorization', `Bearer ${token}`];
   const attempt = (fault: string, lines: [string, string][]): Attempt => ({
     fault: `X-Tenant-Id ${fault}`,
-    // The ids are words of the claims; that the answer may name the header is no leak of the token.
+    // The ids are part of the claims; an answer that names the header is no leak of the token.
     token,
     method: 'GET',
     path: '/api/tasks',

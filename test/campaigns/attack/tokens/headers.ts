@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { encode, newKey, publish } from '../../../setup/provider.js';
 import type { Attempt, Target } from './target.js';
 
-/** Key ids that mean something to files, databases, objects, addresses and shells. */
+/** Key ids with a meaning for file systems, databases, objects, URLs and shells. */
 const kids = (attacker: string): unknown[] => [
   'unknown', '', ' ', 'es256', 'ES256 ', ' ES256', 'ES256\0', 'ES256\n', 'ES256,RS256', 'ES25', 'ES2566',
   '/dev/null', '../../../../dev/null', '../../../../proc/sys/kernel/randomize_va_space', '..\\..\\windows\\win.ini',
@@ -14,7 +14,7 @@ const kids = (attacker: string): unknown[] => [
   [], ['ES256'], [['ES256']], {}, { kid: 'ES256' }, { toString: 'ES256' }, { length: 0 },
 ]; // biome-ignore format: families side by side
 
-/** Other types than those of an access token, under the issuer's own signature. */
+/** Types other than those of an access token, signed by the issuer. */
 const TYPES: unknown[] = [
   'logout+jwt', 'application/logout+jwt', 'LOGOUT+JWT', 'secevent+jwt', 'dpop+jwt', 'id_token+jwt', 'refresh+jwt',
   'token-introspection+jwt', 'oauth-authz-req+jwt', 'entity-statement+jwt', 'kb+jwt', 'vc+sd-jwt', 'at+jwt+jwt',
@@ -29,7 +29,7 @@ const CRITICAL: unknown[] = [
   '', {}, { 0: 'b64', length: 1 }, null, true, false, 0, 5,
 ]; // biome-ignore format: families side by side
 
-/** Parameters of the header that lead somewhere, signed by the issuer where that is possible, and by a stranger. */
+/** Header parameters with a key or its URL, signed by the issuer where possible, and by a foreign key. */
 export function headers({ provider, admin }: Target, attacker: string): Attempt[] {
   const stranger = newKey('ES256');
   const rsa = newKey('RS256');
@@ -84,7 +84,7 @@ export function headers({ provider, admin }: Target, attacker: string): Attempt[
   ];
 }
 
-/** Keys that are not the issuer's, on the curve of its own and on others. */
+/** Foreign keys, on the issuer's curve and on others. */
 function strangers(rsa: ReturnType<typeof newKey>['privateKey']) {
   const curves = ['P-384', 'P-521', 'secp256k1', 'P-256'].map((namedCurve) => {
     const key = generateKeyPairSync('ec', { namedCurve }).privateKey;

@@ -5,8 +5,8 @@ import type { Attempt, Target } from './target.js';
 const SECRET = 'what only two may know';
 
 /**
- * Tokens by keys that the issuer does publish, and not for this: for encryption, for key agreement, shared secrets,
- * and one whose curve is not that of the algorithm. The key set is changed, so this comes before the first token.
+ * Tokens signed by published keys for another use: for encryption, for key agreement, shared secrets,
+ * and one whose curve is not the algorithm's. The key set is changed, so this runs before the first token.
  */
 export function misusedKeys({ provider, admin }: Target): Attempt[] {
   const rsa = newKey('RS256');

@@ -1,7 +1,7 @@
 import { KEYS } from '../../../setup/provider.js';
 import type { Attempt, Target } from './target.js';
 
-/** The order of the group of P-256, and that of Ed25519. */
+/** The group orders of P-256 and of Ed25519. */
 const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const L = 2n ** 252n + 27742317777372353535851937790883648493n;
 
@@ -16,7 +16,7 @@ const write = (value: bigint, length = 32): Buffer =>
   );
 const reversed = (bytes: Buffer): Buffer => Buffer.from(bytes).reverse();
 
-/** Numbers that are no signature of anything, or one in another form. */
+/** Invalid signatures, or valid ones in another format. */
 export function signatures({ provider, admin }: Target): Attempt[] {
   const claims = JSON.parse(Buffer.from(admin().split('.')[1] as string, 'base64url').toString());
   return KEYS.flatMap((by) => {
@@ -47,7 +47,7 @@ export function signatures({ provider, admin }: Target): Attempt[] {
   });
 }
 
-/** ECDSA: as DER, out of range (CVE-2022-21449), the parts exchanged. */
+/** ECDSA: as DER, out of range (CVE-2022-21449), the parts swapped. */
 function ofCurve(signature: Buffer): Buffer[] {
   const [r, s] = [read(signature.subarray(0, 32)), read(signature.subarray(32))];
   const edges = [0n, 1n, 2n, N - 1n, N, N + 1n, 2n ** 256n - 1n, r, s];
@@ -85,7 +85,7 @@ function ofEdwards(signature: Buffer): Buffer[] {
   );
 }
 
-/** RSA: numbers whose power is themselves, and the signature of another form of padding. */
+/** RSA: numbers that are their own power, and a signature with another padding. */
 function ofRsa(signature: Buffer, provider: Target['provider']): Buffer[] {
   const n = read(Buffer.from(String(provider.publicKeys.RS256.export({ format: 'jwk' }).n), 'base64url'));
   const s = read(signature);
@@ -94,7 +94,7 @@ function ofRsa(signature: Buffer, provider: Target['provider']): Buffer[] {
     .concat([write(s + n, 257), write(s, 512)]);
 }
 
-/** The twin (r, n − s) of a signature of ECDSA, which anybody can compute and which is as good. */
+/** The second form (r, n − s) of an ECDSA signature, which anybody can compute and which is valid too. */
 export function twinOf(token: string): string {
   const end = token.lastIndexOf('.') + 1;
   const signature = Buffer.from(token.slice(end), 'base64url');

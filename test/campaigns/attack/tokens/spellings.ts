@@ -6,7 +6,7 @@ import type { Attempt, Target } from './target.js';
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
 
-/** A good token written otherwise: cut, longer, in another encoding, another serialization, wrapped. */
+/** A valid token in another form: truncated, extended, re-encoded, in another serialization, wrapped. */
 export async function spellings(target: Target): Promise<Attempt[]> {
   const token = target.admin();
   const parts = token.split('.') as [string, string, string];
@@ -43,11 +43,11 @@ export async function spellings(target: Target): Promise<Attempt[]> {
     ...plain.map((other, index) => ({ fault: `spelling ${index}: ${other.slice(-60)}`, token: other })),
     ...(await encrypted(target, token)),
     ...otherPayloads(target, token),
-    // Blanks around a token are no part of it, and other characters than these cannot be in a header.
+    // Spaces around a token are not part of it, and a header cannot contain other characters.
   ].filter((attempt) => attempt.token.trim() !== token && /^[\x20-\x7e]*$/.test(attempt.token));
 }
 
-/** A part as other decoders would take it. */
+/** A part in forms that other decoders accept. */
 function respellings(part: string): string[] {
   const bytes = Buffer.from(part, 'base64url');
   const middle = part.length >> 1;
@@ -61,7 +61,7 @@ function respellings(part: string): string[] {
   ]; // biome-ignore format: families side by side
 }
 
-/** Encrypted for the issuer's own keys: anybody can do that, so it says nothing of who did (CVE-2026-29000). */
+/** Encrypted for the issuer's keys: anybody can do that, so it does not prove the sender (CVE-2026-29000). */
 async function encrypted({ provider }: Target, token: string): Promise<Attempt[]> {
   const payload = Buffer.from(token.split('.')[1] as string, 'base64url');
   const claims = `${encode({ alg: 'none' })}.${payload.toString('base64url')}.`;
@@ -91,7 +91,7 @@ async function encrypted({ provider }: Target, token: string): Promise<Attempt[]
   return Promise.all(made);
 }
 
-/** Payloads that need unpacking first, under the issuer's own signature. */
+/** Payloads that must be decoded first, signed by the issuer. */
 function otherPayloads({ provider }: Target, token: string): Attempt[] {
   const payload = Buffer.from(token.split('.')[1] as string, 'base64url');
   const sealed = (header: object, text: string) => {

@@ -14,41 +14,41 @@ import type { Tally } from '../tally.js';
 /** One request that must be refused, in exactly one of these ways. */
 export interface Attempt {
   fault: string;
-  /** Sent as `Bearer …`, unless there are header lines. Nothing of it may come back. */
+  /** Sent as `Bearer …`, unless there are header lines. No part of it may be in the answer. */
   token: string;
   lines?: [name: string, value: string][];
   method?: string;
   path?: string;
   body?: string;
-  /** 401 when it is not said. */
+  /** 401 by default. */
   expect?: number[];
 }
 
-/** The service on a real database, over real sockets, with an issuer that signs whatever it is asked to. */
+/** The service on a real database, over real sockets, with an issuer that signs anything. */
 export interface Target {
   provider: Provider;
   wire: Wire;
   database: Database;
-  /** Two clubs; the attackers would like to be Admin of both. */
+  /** Two clubs; the attacker's goal is Admin in both. */
   north: string;
   south: string;
-  /** A good token of somebody who is Admin of north. */
+  /** A valid token of an Admin of north. */
   admin(claims?: Record<string, unknown>): string;
-  /** The code of the refusal that a token alone gets; `BELIEVED` when it is a good one. */
+  /** The error code for a token without a tenant header; `BELIEVED` for a valid token. */
   code(token: string): Promise<string>;
   strike(tally: Tally, attempts: Attempt[]): Promise<void>;
-  /** Members that exist: a request that got through would have made one. */
+  /** The number of members: a successful attack would create one. */
   countMembers(): Promise<number>;
 }
 
-/** In the claims of every token here, so that it shows where a claim does. */
+/** A canary in the claims of every token. */
 export const CANARY = 'kanarienvogel';
-/** How many characters of a token in a row are a part of it, and no coincidence. */
+/** The number of consecutive characters that identify a part of a token. */
 const PART = 12;
 const AT_ONCE = 16;
 const HANG_MS = 10_000;
 
-/** What tries a token out: what reads, what writes, and what would make a member. */
+/** The requests that test a token: reads, writes, and one that would create a member. */
 const DOORS: [method: string, path: string][] = [
   ['GET', '/api/clubs/me'],
   ['GET', '/api/tasks'],
@@ -65,7 +65,7 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
     DATABASE_URL: db.url,
     AUTH_ISSUER: provider.url,
     AUTH_AUDIENCE: AUDIENCE,
-    // More come from one person than are answered in a minute.
+    // One caller sends more requests than the rate limit allows.
     RATE_LIMIT_PER_MINUTE: '0',
   };
   const config = readServerConfig({ NODE_ENV: 'test', ...environment, ...settings }, {});
@@ -146,7 +146,7 @@ function judge(tally: Tally, { fault, token, expect = [401] }: Attempt, answer: 
   }
 }
 
-/** Whether a text holds some characters of the token in a row, or of what its claims say. */
+/** Whether a text contains a part of the token or of its claims. */
 export function holdsPartOf(text: string, token: string): boolean {
   if (text.includes(CANARY)) {
     return true;

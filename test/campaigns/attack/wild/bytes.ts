@@ -1,30 +1,30 @@
 import fc, { type Arbitrary } from 'fast-check';
 import { keep } from './fuzz.js';
 
-/** What a message is made of: who sends it, and who sends what comes behind it on the same connection. */
+/** The senders of a message and of the next message on the same connection. */
 export interface Senders {
-  /** Host, token and club of whoever sends the broken message. */
+  /** Host, token and club of the sender of the malformed message. */
   own: string;
-  /** The same of somebody of another club. */
+  /** The same of a caller of another club. */
   other: string;
 }
 
-/** A message that is broken or strange, with others around it on one connection. */
+/** A malformed or unusual message, between others on one connection. */
 export interface Bytes {
   bytes: Buffer;
   /**
-   * `refused`: nobody can say where the message ends, so nothing behind it may be read; `cut`: it breaks off, and
-   * the sender too; `strange`: it can be read, so whoever stands behind it is answered as themselves.
+   * `refused`: the end of the message is undefined, so nothing after it may be read; `cut`: it breaks off, and
+   * the sender closes; `strange`: it is readable, so the next request is answered for its own caller.
    */
   is: 'refused' | 'cut' | 'strange';
-  /** Who is asking in each message, in their order. */
+  /** The caller of each message, in order. */
   who: ('own' | 'other')[];
-  /** Where the bytes are cut into pieces that are sent apart. */
+  /** The offsets at which the bytes are split into chunks. */
   cuts: number[];
 }
 
 const BODY = '{"title":"Smuggled"}';
-/** What stands for the senders in a file. */
+/** Placeholders for the senders in a file. */
 const [OWN, OTHER] = ['{own}', '{other}'];
 const me = (lines: string, close = '') => `GET /api/members/me HTTP/1.1\r\n${lines}\r\n${close}\r\n`;
 const spelt = (name: string) =>
@@ -35,7 +35,7 @@ const noise = fc
 const control = fc.integer({ min: 0, max: 0x1f }).filter((code) => code !== 9).map((code) => String.fromCharCode(code)); // biome-ignore format: one thing
 const lengthy = fc.integer({ min: 16_500, max: 40_000 });
 
-/** Lines that say in two ways, or in none, where a body ends. */
+/** Header lines with an ambiguous or missing body length. */
 function unclear(size: number): Arbitrary<string> {
   const length = spelt('Content-Length');
   const coding = spelt('Transfer-Encoding');
@@ -63,7 +63,7 @@ function unclear(size: number): Arbitrary<string> {
   ); // biome-ignore format: a case a line
 }
 
-/** Bodies in chunks of which one is none; what follows is somebody else's request. */
+/** Chunked bodies with an invalid chunk; another caller's request follows. */
 const chunks: Arbitrary<string> = fc.oneof(
   fc.constantFrom('zz', '-1', '+2', '0x2', '2 2', '', ' ', '٢', '2_', 'g', '2.', '2,').map((size) => `${size}\r\n{}\r\n0\r\n\r\n`),
   fc.tuple(fc.constantFrom('f', '1', '8'), fc.integer({ min: 17, max: 60 })).map(([digit, count]) => `${digit.repeat(count)}\r\n{}\r\n0\r\n\r\n`),
@@ -72,7 +72,7 @@ const chunks: Arbitrary<string> = fc.oneof(
   lengthy.map((count) => `2\r\n{}\r\n0\r\nX-A: ${'a'.repeat(count)}\r\n\r\n`),
 ); // biome-ignore format: a case a line
 
-/** First lines that are none of HTTP/1.1. */
+/** Invalid request lines. */
 const lines: Arbitrary<string> = fc.oneof(
   fc.tuple(fc.constantFrom('FOO', 'get', 'G\0T', 'GET,', '', 'PRI'), fc.constantFrom('/livez', '*')).map(([method, target]) => `${method} ${target} HTTP/1.1`),
   fc.constantFrom('2.0', '1.2', '0.9', '1.10', '01.1', '1,1', '9.9', '1.1x').map((version) => `GET /livez HTTP/${version}`),
@@ -81,7 +81,7 @@ const lines: Arbitrary<string> = fc.oneof(
   lengthy.map((count) => `GET /${'a'.repeat(count)} HTTP/1.1`),
 ); // biome-ignore format: a case a line
 
-/** What can be read. An offer to upgrade is passed over, and its answer is the last of the connection. */
+/** Readable messages. An Upgrade is ignored, and its answer is the last of the connection. */
 const strange: Arbitrary<(own: string) => string> = fc.oneof(
   fc.constantFrom('http://a', 'http://a:1', 'http://evil@a', 'HTTP://A').map((origin) => (own: string) => me(own).replace(' /', ` ${origin}/`)),
   fc.tuple(fc.constantFrom('h2c', 'websocket', 'TLS/1.0', 'h2c, websocket'), fc.constantFrom('Upgrade', 'upgrade, HTTP2-Settings')).map(([to, connection]) => (own: string) => me(`${own}\r\nConnection: ${connection}\r\nUpgrade: ${to}`)),
@@ -90,7 +90,7 @@ const strange: Arbitrary<(own: string) => string> = fc.oneof(
   fc.constantFrom('TRACE /api/members/me', 'OPTIONS *', 'QUERY /api/members/me', 'GET /api/members/%00', 'GET //api/members/me').map((line) => (own: string) => `${line} HTTP/1.1\r\n${own}\r\n\r\n`),
 ); // biome-ignore format: a case a line
 
-/** Broken messages, of somebody whose connection somebody of another club shares. */
+/** Malformed messages on a connection that a caller of another club shares. */
 export function messages({ own, other }: Senders): Arbitrary<Bytes> {
   const smuggled = `POST /api/tasks HTTP/1.1\r\n${other}\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
   const post = `POST /api/tasks HTTP/1.1\r\n${own}\r\nContent-Type: application/json\r\n`;
@@ -105,12 +105,12 @@ export function messages({ own, other }: Senders): Arbitrary<Bytes> {
   ); // biome-ignore format: a case a line
   const full = `${post}Content-Length: ${BODY.length + 1}\r\n\r\n${BODY}`;
   const cut = fc.oneof(fc.nat(full.length).map((end) => full.slice(0, end)), fc.constant(`${post}Transfer-Encoding: chunked\r\n\r\n14\r\n${BODY}\r\n`)); // biome-ignore format: one thing
-  const told = fc.oneof(
+  const message = fc.oneof(
     { weight: 8, arbitrary: whole.map((text) => ({ text: text + smuggled, is: 'refused' as const, who: [] })) },
     { weight: 1, arbitrary: cut.map((text) => ({ text, is: 'cut' as const, who: [] })) },
     { weight: 4, arbitrary: strange.map((written) => ({ text: written(own) + me(other, 'Connection: close\r\n'), is: 'strange' as const, who: ['own', 'other'] as const })) },
   ); // biome-ignore format: a case a line
-  return fc.tuple(told, fc.integer({ min: 0, max: 3 }), fc.array(fc.nat(600), { maxLength: 3 })).map(([{ text, is, who }, before, cuts]) => ({
+  return fc.tuple(message, fc.integer({ min: 0, max: 3 }), fc.array(fc.nat(600), { maxLength: 3 })).map(([{ text, is, who }, before, cuts]) => ({
     bytes: Buffer.from((before === 3 ? me(own) : '') + text, 'latin1'),
     is,
     who: before === 3 ? ['own', ...who] : [...who],
@@ -118,7 +118,7 @@ export function messages({ own, other }: Senders): Arbitrary<Bytes> {
   })); // biome-ignore format: one thing
 }
 
-/** Keeps a message in a file, without the tokens and clubs of this run. */
+/** Saves a message to a file, without the tokens and clubs of this run. */
 export function keepMessage(
   { own, other }: Senders,
   message: Bytes,
@@ -128,7 +128,7 @@ export function keepMessage(
   return keep(`raw-${found.seed}`, { ...found, message: { ...message, bytes: text } });
 }
 
-/** A kept message, of the senders of this run. */
+/** A saved message, with the senders of this run. */
 export function keptMessage({ own, other }: Senders, kept: string): Bytes {
   const { message } = JSON.parse(kept);
   const text = message.bytes.replaceAll(OWN, own).replaceAll(OTHER, other);

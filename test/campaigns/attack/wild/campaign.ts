@@ -10,35 +10,35 @@ import { oracle } from './oracle.js';
 import type { WildRequest } from './request.js';
 import type { Send, Site } from './site.js';
 
-/** A request, shrunk, whose answer must not be. */
+/** A minimal request with a wrong answer. */
 export interface Failure extends Complaint {
   seed: number;
   path: string;
   request: WildRequest;
-  /** The file it is kept in; undefined when it is not to be kept. */
+  /** The file in which it is saved; undefined when it is not saved. */
   file?: string;
 }
 
 export interface Campaign {
   tried: number;
   failures: Failure[];
-  /** How many requests were of each kind, and were answered with each class of status. */
+  /** The numbers of requests of each kind, and of answers of each status class. */
   counts: Record<string, number>;
 }
 
 const TIDY_EVERY = 200;
 
-/** Judges the answer to one request. */
+/** Checks the answer to one request. */
 export type Judge = (request: WildRequest, send: Send) => Promise<Complaint | undefined>;
 
-/** What a campaign needs of a site; made once, because the document takes its time to be understood. */
+/** The parsed document of a site, created once because parsing is slow. */
 export interface Plan {
   site: Site;
   arbitrary: Arbitrary<WildRequest>;
   judged: Judge;
 }
 
-/** Reads the document of a site. */
+/** Parses the document of a site. */
 export function plan(site: Site): Plan {
   const described = describe(site.service.app);
   const verdictOf = oracle(described);
@@ -60,7 +60,7 @@ export function plan(site: Site): Plan {
   };
 }
 
-/** Sends so many requests, some at once, and shrinks those whose answers must not be. */
+/** Sends this many requests, some concurrently, and shrinks those with a wrong answer. */
 export async function campaign(
   { site, arbitrary, judged }: Plan,
   runs: number,

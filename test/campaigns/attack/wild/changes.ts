@@ -16,7 +16,7 @@ const TIMES = [
 const row = standIn('task', 0);
 const UUIDS = [`urn:uuid:${row}`, `{${row}}`, row.replaceAll('-', ''), row.slice(1), `${row}0`, row.toUpperCase(), row.replace('f', 'g'), `${row}\n`, ` ${row}`, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 'me', 'null', '1']; // biome-ignore format: a list
 
-/** Values at the edges of a schema, on both sides of each, and values of another type. */
+/** Values at both sides of each limit of a schema, and values of another type. */
 function edges(schema: Schema): unknown[] {
   const { type, minLength, maxLength, minimum, maximum, format } = schema;
   const words = schema.enum ?? schema.items?.enum ?? [];
@@ -60,7 +60,7 @@ function edges(schema: Schema): unknown[] {
 
 type Change = (noise: Noise, drawn: Draft) => void;
 
-/** What a change takes what it needs from: numbers choose, texts are put in. */
+/** The random input of a change: numbers choose, texts are inserted. */
 interface Noise {
   one: number;
   other: number;
@@ -79,7 +79,7 @@ function bodyOf(
   const schema = Object.values(drawn.operation.bodies)[0];
   drawn.body ??= {};
   const members = schema === undefined ? [] : Object.entries(described.follow(schema).properties ?? {});
-  // An operation without members gets one that it does not know.
+  // An operation without members gets an unknown one.
   return {
     body: drawn.body as Record<string, unknown>,
     members: members.length > 0 ? members : [['title', {}]],
@@ -177,7 +177,7 @@ const elsewhere: Record<string, Change> = {
   },
 }; // biome-ignore format: changes
 
-/** Requests of an operation with one thing changed; whether that makes them wrong is not said here. */
+/** Requests of an operation with one change, which may or may not be a fault. */
 export function changed(described: Described, operation: Operation): Arbitrary<WildRequest> {
   const changes = { ...(Object.keys(operation.bodies).length > 0 ? inBody : {}), ...elsewhere };
   const names = Object.keys(changes).flatMap((name) =>

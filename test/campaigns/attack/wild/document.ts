@@ -13,7 +13,7 @@ export type Schema = {
   properties?: Record<string, Schema>;
   required?: string[];
   $ref?: string;
-  /** The document shows the project's own keywords too. */
+  /** The document also has the project's own keywords. */
   'x-text'?: 'line' | 'block';
   'x-period'?: boolean;
 };
@@ -33,7 +33,7 @@ export interface Operation {
   /** The schema of the body by media type. */
   bodies: Record<string, Schema>;
   bodyIsRequired: boolean;
-  /** Whether a token is asked for. */
+  /** Whether a token is required. */
   isSecured: boolean;
 }
 
@@ -53,17 +53,17 @@ interface Source {
   components: { schemas: Record<string, Schema> };
 }
 
-/** What the document of the service says about requests. */
+/** The requests that the service's document describes. */
 export interface Described {
   operations: Operation[];
   schemas: Record<string, Schema>;
-  /** The schema itself, where it is only named. */
+  /** Resolves a schema reference. */
   follow(schema: Schema): Schema;
-  /** The operations at a path, by its decoded segments; an operation of a longer fixed path wins. */
+  /** The operations at a path, by its decoded segments; the longer fixed path wins. */
   at(segments: string[]): Operation[];
 }
 
-/** Reads the document that the service shows. */
+/** Parses the service's document. */
 export function describe(app: App): Described {
   const source = app.swagger() as unknown as Source;
   const operations = Object.entries(source.paths).flatMap(([path, methods]) =>
@@ -80,7 +80,7 @@ export function describe(app: App): Described {
     })),
   );
   const { schemas } = source.components;
-  // The fixed before the open: /api/members/me is no id.
+  // Fixed segments before parameters: in /api/members/me, me is not an id.
   const paths = Object.keys(source.paths).sort((one, other) => one.indexOf('{') - other.indexOf('{'));
   return {
     operations,

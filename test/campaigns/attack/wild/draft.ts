@@ -3,7 +3,7 @@ import type { Described, Operation } from './document.js';
 import { ROLES, standIn, tokenOf, type WildRequest } from './request.js';
 import { id, value } from './values.js';
 
-/** A request in its parts, before it is written down. */
+/** The parts of a request, before it is serialized. */
 export interface Draft {
   operation: Operation;
   method: string;
@@ -20,12 +20,12 @@ const NOUN: Record<string, 'task' | 'shift' | 'member'> = {
   members: 'member',
 };
 
-/** Undefined so many times for each time that it is drawn. */
+/** Undefined this many times for each generated value. */
 export function rarely<Value>(arbitrary: Arbitrary<Value>, times: number): Arbitrary<Value | undefined> {
   return fc.oneof({ weight: times, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 }
 
-/** Valid requests of an operation, as the document describes them. */
+/** Valid requests of an operation, by the document. */
 export function draft(described: Described, operation: Operation): Arbitrary<Draft> {
   const { parameters, bodies, bodyIsRequired, isSecured, path } = operation;
   const noun = NOUN[path.split('/')[2] ?? ''] ?? 'task';
@@ -49,7 +49,7 @@ export function draft(described: Described, operation: Operation): Arbitrary<Dra
       id: path.includes('{id}') ? id(noun) : fc.constant(undefined),
       query: fc.tuple(
         ...queries.map(({ name, schema }) =>
-          // A cursor that is made up belongs to no list.
+          // A generated cursor belongs to no list.
           (name === 'cursor'
             ? rarely(fc.constantFrom('W10', 'bm8'), 12)
             : rarely(value(described, schema), 3)
@@ -91,7 +91,7 @@ export function draft(described: Described, operation: Operation): Arbitrary<Dra
     });
 }
 
-/** Writes a draft down. */
+/** Serializes a draft. */
 export function written(kind: WildRequest['kind'], change: string, drawn: Draft): WildRequest {
   const { operation, method, query, headers, body } = drawn;
   const search = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
@@ -107,7 +107,7 @@ export function written(kind: WildRequest['kind'], change: string, drawn: Draft)
   };
 }
 
-/** Percent-encodes what it can; half of a surrogate pair becomes what UTF-8 would make of it. */
+/** Percent-encodes a text; a lone surrogate is encoded as UTF-8 would encode it. */
 function encode(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }

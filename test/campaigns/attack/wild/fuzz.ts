@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import fc, { type Arbitrary } from 'fast-check';
 import type { Complaint } from './judge.js';
 
-/** What was drawn and shrunk, and answered as it must not be; its seed and path draw it again. */
+/** A minimal input with a wrong answer; its seed and path reproduce it. */
 export interface Counterexample<Item> extends Complaint {
   seed: number;
   path: string;
@@ -10,7 +10,7 @@ export interface Counterexample<Item> extends Complaint {
 }
 
 const IN_FLIGHT = 8;
-/** More than these say nothing new. */
+/** More counterexamples give no new information. */
 const MOST_COUNTEREXAMPLES = 5;
 const FOLDER = '.data/wild';
 
@@ -21,8 +21,8 @@ class Refuted extends Error {
 }
 
 /**
- * Draws so many items, some at once, and shrinks those that are complained of. Each of those at once draws with a
- * seed of its own, so that one counterexample says by its seed and path how to draw it again.
+ * Generates this many items, some concurrently, and shrinks those with a complaint. Each concurrent lane has its
+ * own seed, so that seed and path reproduce one counterexample.
  */
 export async function fuzz<Item>(
   arbitrary: Arbitrary<Item>,
@@ -36,7 +36,7 @@ export async function fuzz<Item>(
   const draw = async (lane: number): Promise<void> => {
     let isFailing = false;
     const property = fc.asyncProperty(arbitrary, async (item) => {
-      // Enough was found: what is under way is only shrunk.
+      // Enough counterexamples: only shrinking continues.
       if (!isFailing && failing >= most) {
         return;
       }
@@ -67,7 +67,7 @@ export async function fuzz<Item>(
   return counterexamples;
 }
 
-/** Keeps a counterexample in a file, so that it can be sent again: CHECK=<file>. */
+/** Saves a counterexample to a file, to send it again with CHECK=<file>. */
 export function keep(name: string, counterexample: object): string {
   mkdirSync(FOLDER, { recursive: true });
   const file = `${FOLDER}/${name}.json`;

@@ -3,15 +3,15 @@ import type { Verdict } from './oracle.js';
 import type { WildRequest } from './request.js';
 import { CANARY } from './site.js';
 
-/** What of an answer must not be, and where a tally counts it. */
+/** A fault of an answer, and its counter in the tally. */
 export interface Complaint {
   count: 'through' | 'serverErrors' | 'leaks';
   what: string;
 }
 
-/** What a message is refused with that is not as the document has it. */
+/** The codes for a request that the document does not allow. */
 const ABOUT_THE_MESSAGE = [400, 413, 415];
-/** Codes of 400 that are about something else than the form of the message, which the document shows as it is. */
+/** Codes of 400 that do not concern the form of the message. */
 const ABOUT_SOMETHING_ELSE = [
   'tenant_header_missing',
   'tenant_header_invalid',
@@ -19,11 +19,11 @@ const ABOUT_SOMETHING_ELSE = [
   'invalid_cursor',
 ];
 
-/** Words that only the inside of the service knows. */
+/** Words that reveal the implementation. */
 const INSIDE =
   /\bat .*\(.*:\d+:\d+\)|node_modules|PostgresError|SQLSTATE|\bpg_\w+|app\.(tasks|shifts|members)\b|ECONN|fastify/i;
 
-/** What every answer of the service carries. */
+/** Headers of every answer. */
 const ALWAYS: Record<string, RegExp> = {
   'x-request-id': /^[\da-f-]{36}$/,
   'cache-control': /^(private, no-cache|public, max-age=\d+)$/,
@@ -31,7 +31,7 @@ const ALWAYS: Record<string, RegExp> = {
 };
 
 /**
- * Holds an answer to what the request is.
+ * Checks an answer against its request.
  *
  * @param hold throws when the answer is not in the document
  */
@@ -45,9 +45,9 @@ export function judge(
   if (status >= 500) {
     return { count: 'serverErrors', what: `${status} ${body?.code ?? text.slice(0, 200)}` };
   }
-  // What a request says itself may come back: only what it does not say tells of the inside.
-  const told = status >= 400 ? (INSIDE.exec(withoutErrors(body, text))?.[0] ?? '') : '';
-  const leak = text.includes(CANARY) ? CANARY : told;
+  // A text of the request may be repeated: only other texts reveal the implementation.
+  const leaked = status >= 400 ? (INSIDE.exec(withoutErrors(body, text))?.[0] ?? '') : '';
+  const leak = text.includes(CANARY) ? CANARY : leaked;
   if (leak !== '') {
     return { count: 'leaks', what: `${status} with ${leak}` };
   }
@@ -63,14 +63,14 @@ function withoutErrors(body: unknown, text: string): string {
     : text;
 }
 
-/** Whether what is valid was refused, or what is broken was taken. */
+/** Whether a valid request was refused, or an invalid one accepted. */
 function misfit({ method }: WildRequest, verdict: Verdict, { status, body }: Answer): string | undefined {
   const { operation, faults, unsaid, isAdmin } = verdict;
   if (operation === undefined || unsaid !== undefined) {
     return undefined;
   }
   const isRefused = ABOUT_THE_MESSAGE.includes(status) && !ABOUT_SOMETHING_ELSE.includes(body?.code);
-  // The body of a HEAD, which would say which 400 it is, is not sent.
+  // The body of a HEAD answer, with the code of the 400, is not sent.
   if (faults.length === 0 && isRefused && method !== 'HEAD') {
     return `the document calls this valid: ${JSON.stringify(body)}`;
   }
@@ -102,7 +102,7 @@ function outsideOf(
   if (methods.length > 0) {
     return status === 405 && headers.allow === methods.join(', ') ? undefined : `Allow is ${headers.allow}`;
   }
-  // Nothing else is at a path that the document does not name, but the root, the document itself and its pages.
+  // Paths outside of the document: only the root, the document itself and its pages exist.
   if (/^\/($|docs(\/|$)|openapi\.json)/.test(decode(url.split('?')[0] ?? '')) && status < 400) {
     return undefined;
   }

@@ -3,12 +3,12 @@ import fc, { type Arbitrary } from 'fast-check';
 import type { Described } from './document.js';
 import { ROLES, standIn, tokenOf, type WildRequest } from './request.js';
 
-/** Names that every object has, or that an object must not take from a stranger. */
+/** Inherited property names, and names that an object must not take from a request. */
 export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__']; // biome-ignore format: a list
 
 const HALF = '\ud83d';
 
-/** Texts that have broken something somewhere. */
+/** Texts that are known to break software. */
 export const nasty: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '', ' ', '\0', 'a\0b', HALF, `a${HALF}`, '\udc00', '\u0085', '\u2028', '\ufeff', '\ufffe', '\u202e', '\r\n', '\t', '\x7f', '\x1b[0m',
@@ -22,13 +22,13 @@ export const nasty: Arbitrary<string> = fc.oneof(
 
 const number = fc.constantFrom('0', '-0', '1.5', '1e2', '1E400', '-1', '2147483648', '9007199254740993', '1e-400', '1'.repeat(400)); // biome-ignore format: a list
 
-/** Written once: each of these takes longer to write than a request to answer. */
+/** Created once: each takes longer to create than a request to answer. */
 const FIELDS = Array.from({ length: 3_000 }, (_, index) => `"f${index}":0`);
 const HUGE = [131_071, 131_072, 131_073, 200_000].map((size) => ({
   text: JSON.stringify('a'.repeat(size - 2)),
 }));
 
-/** JSON that nobody asked for, as text: numbers that JavaScript cannot write, members twice, depths. */
+/** Unusual JSON as text: numbers that JavaScript cannot write, duplicate members, deep nesting. */
 export const json: Arbitrary<string> = fc.oneof(
   fc.jsonValue({ depthSize: 'small' }).map((value) => JSON.stringify(value)),
   number,
@@ -44,13 +44,13 @@ const bytes = fc
   .uint8Array({ maxLength: 200 })
   .map((drawn) => ({ base64: Buffer.from(drawn).toString('base64') }));
 
-/** What Node lets through in a header: the rest is refused by its parser, which other tests speak to. */
+/** Header values that Node accepts: its parser refuses others, which other tests cover. */
 export const header: Arbitrary<string> = fc.oneof(
   nasty.map((text) => text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').trim()),
   fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).filter((code) => code < 0x7f || code > 0x9f).map((code) => String.fromCharCode(code)), maxLength: 20 }).map((text) => text.trim()),
 ); // biome-ignore format: a case a line
 
-/** Types of a body, and what are none. */
+/** Valid and invalid content types. */
 export const mediaType = fc.constantFrom(
   'application/merge-patch+json', 'APPLICATION/JSON', 'application/json;charset=utf-16', 'application/json; charset=utf-8', 'text/plain', 'text/json', '*/*',
   'application/x-www-form-urlencoded', 'multipart/form-data; boundary=a', 'application/problem+json', 'application/jsonx', 'json', '', ';', 'application/json,text/plain',
@@ -60,7 +60,7 @@ const names = ['x-tenant-id', 'authorization', 'x-test-userid', 'if-match', 'ide
 
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
-/** Any request at all, with a good token and club more often than not: so that it comes further. */
+/** Any request, mostly with a valid token and club, so that it passes the first checks. */
 export function noise(described: Described): Arbitrary<WildRequest> {
   const paths = [...new Set(described.operations.map(({ path }) => path))];
   const parts = ['api', 'tasks', 'shifts', 'members', 'clubs', 'me', 'signup', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*', ':id', 't%61sks', 'TASKS', standIn('task', 0), standIn('shift', 1), ...INHERITED]; // biome-ignore format: a list
@@ -124,7 +124,7 @@ export function noise(described: Described): Arbitrary<WildRequest> {
   });
 }
 
-/** As it is written after light-my-request has read it: what it cannot read becomes the root. */
+/** The URL as light-my-request parses it: an unreadable one becomes the root. */
 function normal(url: string): string {
   const full = `http://localhost${url}`;
   if (!URL.canParse(full)) {

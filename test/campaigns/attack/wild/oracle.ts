@@ -3,23 +3,23 @@ import type { Described, Operation, Parameter, Schema } from './document.js';
 import { bytesOf, standIn, tokenOf, type WildRequest } from './request.js';
 import { formats, instant, isKey, periodFault, textFault } from './rules.js';
 
-/** What the document, and the rules that it cannot express, make of a request. */
+/** The result of a request by the document and by the rules that it cannot express. */
 export interface Verdict {
-  /** Undefined where there is no such path, or not with that method. */
+  /** Undefined when the path does not exist, or not with that method. */
   operation: Operation | undefined;
-  /** The methods at the path, whatever the method. */
+  /** All methods at the path. */
   methods: string[];
-  /** What is wrong with it; none when it is valid. */
+  /** Its faults; none when it is valid. */
   faults: string[];
-  /** Why nobody can say whether the message is valid: then only its answer is held to the document. */
+  /** Why the validity is undefined: then only the answer is checked against the document. */
   unsaid: string | undefined;
-  /** Whether an Admin of the club asks, so that nothing but the message can be the reason of a 400. */
+  /** Whether the caller is an Admin of the club, so that only the message can cause a 400. */
   isAdmin: boolean;
 }
 
 const LIMIT_BYTES = 128 * 1024;
 
-/** Builds the judgement on requests from the document. */
+/** Builds the oracle from the document. */
 export function oracle(described: Described): (request: WildRequest) => Verdict {
   const ajv = new Ajv2020({ strict: false, formats });
   ajv.addKeyword({ keyword: 'x-text', validate: (kind: 'line' | 'block', text: unknown) => typeof text !== 'string' || textFault(text, kind) === null }); // biome-ignore format: a keyword
@@ -82,7 +82,7 @@ function asksAsAdmin({ isSecured, parameters }: Operation, headers: Record<strin
   );
 }
 
-/** An unknown parameter, and one given twice, is refused: OpenAPI has no word for it. */
+/** Unknown and repeated parameters are refused: OpenAPI cannot express that. */
 function queryFaults(
   parameters: Parameter[],
   query: string | undefined,
@@ -110,7 +110,7 @@ function queryFaults(
     }
     given[name] = value;
   }
-  // The document compares no two parameters.
+  // The document cannot compare two parameters.
   const [from, to] = [given.from, given.to].map((time) => instant(time ?? ''));
   if (typeof from === 'bigint' && typeof to === 'bigint' && from > to) {
     faults.push('query to is before from');
@@ -125,7 +125,7 @@ function read(schema: Schema, value: string): unknown {
   return schema.type === 'array' ? value.split(',') : trimmed(schema, value);
 }
 
-/** As a text is counted: without blanks around it. */
+/** Trims a text before it is counted. */
 function trimmed(schema: Schema, value: unknown): unknown {
   if (typeof value === 'string') {
     return schema['x-text'] === undefined ? value : value.trim();
@@ -164,7 +164,7 @@ function bodyFaults(
   if (bytes.length === 0) {
     return bodyIsRequired ? ['no body'] : [];
   }
-  // An empty Content-Type is no header.
+  // An empty Content-Type counts as none.
   const type = request.headers['content-type']?.trim() || (bodyIsRequired ? '' : 'application/json');
   const schema = bodies[type.split(';')[0]?.trim().toLowerCase() ?? ''];
   const coding = request.headers['content-encoding'] ?? 'identity';

@@ -1,12 +1,12 @@
-/** A request as plain data, so that it can be printed, kept in a file and sent again. */
+/** A request as plain data, so that it can be printed, saved and sent again. */
 
 export interface WildRequest {
-  /** What was meant: a request that the document allows, one with something changed, or anything at all. */
+  /** Its kind: a request that the document allows, one with a change, or random data. */
   kind: 'valid' | 'near' | 'wild';
   /** What was changed. */
   change: string;
   method: string;
-  /** Path and query, as they are sent. */
+  /** Path and query, as sent. */
   url: string;
   headers: Record<string, string>;
   body?: { text: string } | { base64: string };
@@ -16,18 +16,18 @@ export type Noun = 'task' | 'shift' | 'member' | 'club';
 
 const NOUNS: Noun[] = ['task', 'shift', 'member', 'club'];
 
-/** How many rows of each noun requests speak of; the last of each is the other club's. */
+/** The number of rows of each noun that requests name; the last of each is the other club's. */
 export const ROWS = { task: 8, shift: 8, member: 4, club: 2 } as const;
 
 /**
- * Stands in a request for the id of a row, which is another one in every run. It has the form of a UUID, so whether
- * the request is valid does not depend on what it stands for.
+ * A placeholder for the id of a row, which differs in every run. It has the form of a UUID, so whether
+ * the request is valid does not depend on the id.
  */
 export function standIn(noun: Noun, index: number): string {
   return `facade00-0000-7000-8000-000000000${NOUNS.indexOf(noun)}0${index}`;
 }
 
-/** Stands in a request for a token that gives this role. */
+/** A placeholder for a token with this role. */
 export function tokenOf(role: string): string {
   return `facade-${role}`;
 }
@@ -37,13 +37,13 @@ export const ROLES = ['Admin', 'Manager', 'Member', 'Viewer'] as const;
 const STAND_IN = /facade00-0000-7000-8000-0{9}([0-3])0(\d)/gi;
 const TOKEN = /\bfacade-(Admin|Manager|Member|Viewer)\b/g;
 
-/** What the stand-ins stand for in this run. */
+/** The values of the placeholders in this run. */
 export interface Meaning {
   id(noun: Noun, index: number): string;
   token(role: string): string;
 }
 
-/** The text with every stand-in replaced, in its letter case. */
+/** Replaces every placeholder in a text, in its letter case. */
 export function resolve(text: string, meaning: Meaning): string {
   return text
     .replace(STAND_IN, (found, noun, index) => {
@@ -53,7 +53,7 @@ export function resolve(text: string, meaning: Meaning): string {
     .replace(TOKEN, (_found, role) => meaning.token(role));
 }
 
-/** The bytes of the body; none when there is no body. */
+/** The bytes of the body; undefined without a body. */
 export function bytesOf({ body }: WildRequest): Buffer {
   if (body === undefined) {
     return Buffer.alloc(0);

@@ -5,20 +5,20 @@ import { type Answer, startService, type TestService } from '../../../setup/serv
 import { shiftRequest } from '../../../setup/shifts.js';
 import { type Meaning, type Noun, ROLES, ROWS, resolve, type WildRequest } from './request.js';
 
-/** A text that only the other club holds. */
+/** A text that only the other club has. */
 export const CANARY = 'canary-of-the-other-club';
 
-/** Sends a wild request and answers with what came. */
+/** Sends a wild request; returns the answer. */
 export type Send = (request: WildRequest) => Promise<Answer>;
 
 export interface Site {
   service: TestService;
   send: Send;
-  /** Deletes the rows that were made and that no request can speak of any more. */
+  /** Deletes created rows that no placeholder refers to any more. */
   tidy(): Promise<void>;
 }
 
-/** The service with two clubs and a few rows, which every row that is made takes turns to replace. */
+/** The service with two clubs and a few rows; new rows replace these in turn. */
 export async function openSite(t: Test): Promise<Site> {
   const service = await startService(t, { testUserHeader: true });
   await service.app.audit.run();
@@ -59,8 +59,8 @@ export async function openSite(t: Test): Promise<Site> {
 
   const send: Send = async (request) => {
     let response = await inject(request);
-    // On a busy machine there may be no answer in time. It is asked for again, as Retry-After says; a request that is
-    // the cause is it again.
+    // On a busy machine an answer can be late. The request is repeated, as Retry-After says; a request that is
+    // the cause fails again.
     for (let again = 0; again < 5 && response.statusCode === 503; again += 1) {
       await sleep(1_000);
       response = await inject(request);

@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 const FIRST_MS = Date.parse('1970-01-02T00:00:00Z');
 const LAST_MS = Date.parse('2199-12-30T00:00:00Z');
 
-/** A moment with an offset and any number of digits, mostly of these years. */
+/** A time with an offset and any number of digits, mostly of recent years. */
 export const time: Arbitrary<string> = fc
   .tuple(
     fc.oneof(
@@ -34,7 +34,7 @@ const WORDS = [
   'İ',
 ];
 
-/** Text that may be stored, as long as it may be at most. */
+/** A valid text of at most the maximum length. */
 export function text(schema: Schema): Arbitrary<string> {
   const { minLength = 0, maxLength = 50 } = schema;
   const clean = (drawn: string) =>
@@ -46,7 +46,7 @@ export function text(schema: Schema): Arbitrary<string> {
   ); // biome-ignore format: a case a line
 }
 
-/** The id of a row: of this club mostly, else of the other one or of none. */
+/** The id of a row: mostly of this club, else of the other one or unknown. */
 export function id(noun: 'task' | 'shift' | 'member'): Arbitrary<string> {
   return fc.oneof(
     { weight: 12, arbitrary: fc.nat(ROWS[noun] - 1).map((index) => standIn(noun, index)) },
@@ -84,7 +84,7 @@ export function value(described: Described, schema: Schema): Arbitrary<unknown> 
     return fc.subarray(items.enum ?? [], { minLength: 1 });
   }
   if (type === 'integer') {
-    // Small ones mostly: a version is small, and so is what is left of a shift.
+    // Mostly small: versions and free places are small.
     const small = fc.integer({ min: minimum, max: Math.min(maximum, minimum + 5) });
     return fc.oneof({ weight: 3, arbitrary: small }, { weight: 1, arbitrary: fc.integer({ min: minimum, max: maximum }) });
   } // biome-ignore format: two cases
@@ -111,7 +111,7 @@ function object(described: Described, schema: Schema): Arbitrary<object> {
   return fc.tuple(drawn, fc.integer({ min: 1, max: 31 * DAY_MS })).map(([body, ms]) => {
     const { startsAt } = body as { startsAt: string };
     const start = Date.parse(`${startsAt.slice(0, 19)}Z`);
-    // The same offset, and no digits of a second, so that it is later for sure.
+    // The same offset and whole seconds, so that it is certainly later.
     const zone = /(z|[+-]\d\d:\d\d)$/i.exec(startsAt)?.[0];
     const written = (at: number, digits: string) =>
       `${new Date(at).toISOString().slice(0, 19)}${digits}${zone}`;
