@@ -52,7 +52,10 @@ for (const [what, answer] of troubles) {
       t.equal(await offline.code(unknown()), 'invalid_token');
     }
     clock.aheadMs = HOUR_MS;
-    t.same([await offline.code(fresh()), await offline.code(unknown())], Array(2).fill('service_unavailable'));
+    t.same(
+      [await offline.code(fresh()), await offline.code(unknown())],
+      Array(2).fill('service_unavailable'),
+    );
     provider.documents.set('/jwks', keys);
     clock.aheadMs += HOUR_MS;
     t.equal(await offline.code(fresh()), BELIEVED);
