@@ -45,7 +45,7 @@ load: build ## find out how much the service bears, ask for ten times that, and 
 attack: build ## try to get in: tokens, other clubs, injection, wild requests; RUNS=200000 for more of these, FILES=test/campaigns/attack/tokens.test.ts for some
 	@rm -f .tap/attacks.txt
 	@status=0; \
-	ATTACK=whole $(NODE) tools/test.ts $(or $(FILES),test/campaigns/attack/*.test.ts) || status=1; \
+	ATTACK=whole $(NODE) tools/test.ts $(or $(FILES),test/campaigns/attack/*.test.ts test/api/attacks.test.ts) || status=1; \
 	touch .tap/attacks.txt; awk '{ tried += $$1; through += $$3; errors += $$5; leaks += $$8 } \
 	  END { print "attacks: " tried + 0 " tried, " through + 0 " through, " errors + 0 " server errors, " leaks + 0 " leaks"; \
 	  exit tried == 0 || through + errors + leaks > 0 }' .tap/attacks.txt || status=1; exit $$status

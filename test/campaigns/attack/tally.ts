@@ -42,8 +42,7 @@ export async function attack(
   const tally = new Tally();
   await run(tally);
   const { tried, through, serverErrors, leaks } = tally;
-  const sums = `${tried} tried, ${through.length} through, ${serverErrors.length} server errors, ${leaks.length} leaks`;
-  t.comment(`attacks on ${suite}: ${sums}`);
+  t.comment(`attacks on ${suite}: ${sumsOf(tally)}`);
   mkdirSync('.tap', { recursive: true });
   // `make attack` adds these up.
   appendFileSync('.tap/attacks.txt', `${sums}\n`);
@@ -51,4 +50,14 @@ export async function attack(
   t.same(serverErrors.slice(0, MOST_SHOWN), [], 'no server error');
   t.same(leaks.slice(0, MOST_SHOWN), [], 'no leak');
   t.ok(tried >= atLeast, `${tried} attempts, and at least ${atLeast}`);
+}
+
+/** Adds the counts to those that `make attack` sums up. */
+export function noteSums(tally: Tally): void {
+  mkdirSync('.tap', { recursive: true });
+  appendFileSync('.tap/attacks.txt', `${sumsOf(tally)}\n`);
+}
+
+function sumsOf({ tried, through, serverErrors, leaks }: Tally): string {
+  return `${tried} tried, ${through.length} through, ${serverErrors.length} server errors, ${leaks.length} leaks`;
 }
