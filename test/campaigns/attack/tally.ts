@@ -43,9 +43,7 @@ export async function attack(
   await run(tally);
   const { tried, through, serverErrors, leaks } = tally;
   t.comment(`attacks on ${suite}: ${sumsOf(tally)}`);
-  mkdirSync('.tap', { recursive: true });
-  // `make attack` adds these up.
-  appendFileSync('.tap/attacks.txt', `${sums}\n`);
+  noteSums(tally);
   t.same(through.slice(0, MOST_SHOWN), [], 'nothing got through');
   t.same(serverErrors.slice(0, MOST_SHOWN), [], 'no server error');
   t.same(leaks.slice(0, MOST_SHOWN), [], 'no leak');
