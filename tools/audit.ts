@@ -1,7 +1,7 @@
 /**
- * `make audit [FORMAT=markdown]`: the audit of the database that AUDIT_DATABASE_URL or DATABASE_URL names, and
- * otherwise of the embedded one, as club_auditor. It ends with 1 when a finding is critical, and with 2 when it
- * cannot be run; make itself then ends with 2 in both cases.
+ * `make audit [FORMAT=markdown]`: audits the database of AUDIT_DATABASE_URL or DATABASE_URL, or else the embedded one as
+ * club_auditor. The exit code is 1 when a finding is critical and 2 when the audit cannot run; that of make is 2 in both
+ * cases.
  */
 import { printAudit, runAudit } from '../src/audit/run.js';
 import { readDevelopmentConfig } from '../src/config.js';
@@ -12,7 +12,7 @@ const format = process.argv[2] || 'text';
 
 await printAudit(async () => {
   const config = readDevelopmentConfig();
-  // What a database is like is seen before anything is deployed there.
+  // A given database is audited as it is, without a deploy.
   const given = config.AUDIT_DATABASE_URL ?? config.DATABASE_URL;
   if (given !== undefined) {
     return runAudit(given, format);

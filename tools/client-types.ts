@@ -8,18 +8,18 @@ const HEAD = `// Generated from the OpenAPI document by make snapshot; make veri
 const EXAMPLES = ['example', 'examples'];
 const WANTED = ['components', 'operations'];
 
-/** client/src/generated/document.ts: the types of everything that the document describes. */
+/** Writes client/src/generated/document.ts: the types of the OpenAPI document. */
 export async function describeTypes(document: Document): Promise<string> {
   const copy = structuredClone(document);
   for (const operation of operationsOf(copy)) {
-    // Every refusal is a Problem, and its codes stand there; headers are the client's own business.
+    // Every error has the type Problem, with all codes; the client handles headers itself.
     const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300);
     operation.responses = Object.fromEntries(
       successes.map(([status, response]) => [status, { ...(response as object), headers: undefined }]),
     );
     operation.parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
   }
-  // Examples make it thrice as long, and paths say nothing that the operations do not.
+  // Examples would triple the length, and paths repeat the operations.
   const bare = JSON.parse(
     JSON.stringify(copy, (name, value) => (EXAMPLES.includes(name) ? undefined : value)),
   );
@@ -27,7 +27,7 @@ export async function describeTypes(document: Document): Promise<string> {
   return HEAD + astToString(nodes.filter((node) => WANTED.includes(nameOf(node))));
 }
 
-/** client/src/generated/operations.ts: how each operation is called, all that is left of the document at run time. */
+/** Writes client/src/generated/operations.ts: method and path of each operation, for run time. */
 export function describeOperations({ paths }: Document): string {
   const lines = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
@@ -38,13 +38,13 @@ export function describeOperations({ paths }: Document): string {
 }
 
 /**
- * client/src/generated/resources.ts: the methods of each resource of the document, from the file that has its name.
+ * Writes client/src/generated/resources.ts: the exports of each resource, from the file with its name.
  *
  * @param files the files of client/src
  * @throws Error when the client has no file for a resource
  */
 export function describeResources({ tags }: Document, files: string[]): string {
-  // Health is no resource of a club.
+  // The tag Operations (health checks) is not a resource.
   const names = tags.map(({ name }) => name).filter((name) => name !== 'Operations');
   const lines = names.map((name) => {
     // `Boat repairs` are BoatRepairs, client.boatRepairs and boat-repairs.ts.
@@ -53,7 +53,7 @@ export function describeResources({ tags }: Document, files: string[]): string {
     const file = name.toLowerCase().replaceAll(' ', '-');
     if (!files.includes(`${file}.ts`)) {
       throw new Error(
-        `The client lacks client/src/${file}.ts, with ${type} and ${property}Of: see members.ts beside it.`,
+        `The client needs the file client/src/${file}.ts with ${type} and ${property}Of. Write it like members.ts.`,
       );
     }
     return `export { type ${type}, ${property}Of as ${property} } from '../${file}.js';\n`;
@@ -61,7 +61,7 @@ export function describeResources({ tags }: Document, files: string[]): string {
   return HEAD + lines.join('');
 }
 
-/** What a declaration declares. */
+/** The name of a declaration. */
 function nameOf(node: object): string {
   return String((node as { name?: { text?: string } }).name?.text);
 }

@@ -1,7 +1,7 @@
 /**
- * `make club NAME="Chess Club" SLUG=chess [TZ=Europe/Berlin]`: makes a club and prints its id.
+ * `make club NAME="Chess Club" SLUG=chess [TZ=Europe/Berlin]`: creates a club and prints its id.
  *
- * In the database of MIGRATION_DATABASE_URL, or in the embedded one, whether `make run` is running or not.
+ * It uses the database of MIGRATION_DATABASE_URL or the embedded one; `make run` need not be running.
  */
 
 import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';
@@ -13,7 +13,7 @@ const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);
 
 async function makeClub(): Promise<string> {
   if (name === '' || slug === '') {
-    throw new ClubRefused('Say its name and slug: make club NAME="Chess Club" SLUG=chess TZ=Europe/Berlin');
+    throw new ClubRefused('Give a name and a slug: make club NAME="Chess Club" SLUG=chess TZ=Europe/Berlin');
   }
   const config = readDevelopmentConfig();
   const club = { name, slug, timeZone: timeZone || 'UTC' };
@@ -22,7 +22,7 @@ async function makeClub(): Promise<string> {
   }
   if (config.DATABASE_URL !== undefined) {
     throw new ConfigurationError([
-      'MIGRATION_DATABASE_URL must be set: DATABASE_URL is the service, which makes no clubs.',
+      'MIGRATION_DATABASE_URL must be set: the login of DATABASE_URL may not create clubs.',
     ]);
   }
   const database = await openDatabase(config);

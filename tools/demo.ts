@@ -15,7 +15,7 @@ import { type DemoClub, demoCaller, demoClubs, demoPeople, demoRoles } from './p
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The demo shifts of club north, by title: how many days from now they start. */
+/** The demo shifts of club north, by title; `inDays` is their start in days from now. */
 const demoShifts = {
   'Boathouse cleaning': { inDays: 7, capacity: 8 },
   'Regatta catering': { inDays: 14, capacity: 2 },
@@ -24,15 +24,15 @@ const demoShifts = {
 type DemoShift = keyof typeof demoShifts;
 
 /**
- * Loads the demo data, once: the clubs as an operator, all else as the people of the clubs, through the same
- * queries as requests, so the demo data is what the policies allow.
+ * Loads the demo data once: the clubs as an operator, all other rows as the people of the clubs, with the queries of
+ * requests, so that the policies apply to the demo data too.
  *
- * When it is there already, only the shifts that lie ahead are moved on, so that they still do.
+ * If the data exists already, it only moves the upcoming shifts, so that they are still in the future.
  */
 export async function loadDemo(urls: {
   url: string;
   migrationUrl: string;
-  /** The superuser, where there is one: then the rows of the examples get the ids of the document. */
+  /** The URL of the superuser, if there is one: the rows of the examples then get the ids of the OpenAPI document. */
   adminUrl?: string | undefined;
 }): Promise<void> {
   const isNew = await provisionClubs(urls.migrationUrl);
@@ -78,8 +78,9 @@ async function provisionClubs(migrationUrl: string): Promise<boolean> {
 }
 
 /**
- * Gives the rows that the examples of the document speak of their ids, and makes those that the demo does not have, so that
- * “Try it out” on /docs works as it is filled in. No request chooses an id, and no policy lets the owner change one.
+ * Gives rows the ids of the examples in the OpenAPI document, and creates the missing rows, so that “Try it out” on /docs
+ * works with the example values. It needs a superuser, because no request chooses an id and no policy lets the owner
+ * change one.
  */
 async function giveExampleIds(adminUrl: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
@@ -94,7 +95,7 @@ async function giveExampleIds(adminUrl: string): Promise<void> {
   });
 }
 
-/** Gives a row of club north another id, with every key that names it. */
+/** Changes the id of a row of club north, and every foreign key that refers to it. */
 async function replaceId(client: Client, table: string, column: string, value: string, id: string) {
   const { rows: keys } = await client.query<{ update: string }>(
     `select format('update %1$s set %2$I = $1 where tenant_id = $2 and %2$I = (select id from app.%3$I where tenant_id = $2 and %4$I = $3)',
@@ -110,7 +111,7 @@ async function replaceId(client: Client, table: string, column: string, value: s
   }
 }
 
-/** Makes the row of each example that the demo does not have, as it is when it was just made. */
+/** Creates the row of each example of a POST that the demo data does not have. */
 async function makeExamples(client: Client): Promise<void> {
   await client.query(
     `select set_config('app.tenant_id', $1, true), set_config('app.member_id', $2, true),
@@ -141,7 +142,7 @@ async function makeExamples(client: Client): Promise<void> {
   }
 }
 
-/** The fields of a DTO by the names of their columns. */
+/** The fields of a DTO by column name. */
 function inSnakeCase(dto: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(dto).map(([name, value]) => [
@@ -151,7 +152,7 @@ function inSnakeCase(dto: object): Record<string, unknown> {
   );
 }
 
-/** A member comes into being with the first transaction in a club. */
+/** Creates the members: the first transaction in a club creates the row. */
 async function joinClubs(as: As): Promise<void> {
   for (const [subject, { roles }] of Object.entries(demoPeople)) {
     for (const club of Object.keys(roles) as DemoClub[]) {
@@ -163,7 +164,7 @@ async function joinClubs(as: As): Promise<void> {
 async function makeShifts(as: As): Promise<void> {
   const ids = new Map<DemoShift, string>();
   for (const title of Object.keys(demoShifts) as DemoShift[]) {
-    // Made ahead of now, because nobody signs up for the past.
+    // Created in the future first, because signups for past shifts are rejected.
     const shift = await as('anna', 'north', (tx) => insertShift(tx, shiftOf(title, 7)));
     ids.set(title, shift.id);
   }
@@ -208,7 +209,7 @@ async function moveShiftsOn(as: As): Promise<void> {
   });
 }
 
-/** One task in each state, walked there step by step. */
+/** Creates one task in each state, moved there step by step. */
 async function makeTasks(as: As): Promise<void> {
   const titles = [
     'Order new oars',

@@ -11,11 +11,11 @@ const DATABASE = 'club';
 /** The database of the development commands, with its logins. */
 export interface DevelopmentDatabase {
   url: string;
-  /** Undefined when only DATABASE_URL is set: then nothing is deployed and no club can be made. */
+  /** Undefined when only DATABASE_URL is set: then there is no deploy, and no club can be created. */
   migrationUrl: string | undefined;
-  /** The superuser, of the embedded server only. */
+  /** The URL of the superuser; only for the embedded server. */
   adminUrl?: string;
-  /** Reads the schema audit; the service's own login where no other is known. */
+  /** The URL to read the schema audit; that of the service when no other is known. */
   auditUrl: string;
   /** Whether it is the embedded one. */
   embedded: boolean;
@@ -23,8 +23,8 @@ export interface DevelopmentDatabase {
 }
 
 /**
- * The server that DATABASE_URL names, and no other; without it the embedded one, started and deployed, or
- * borrowed from the command that runs it already.
+ * Opens the database of DATABASE_URL. Without that variable it starts and deploys the embedded one, or uses the one that
+ * another command has started.
  */
 export async function openDatabase(config: DevelopmentConfig): Promise<DevelopmentDatabase> {
   if (config.DATABASE_URL !== undefined) {
@@ -56,7 +56,7 @@ export async function openDatabase(config: DevelopmentConfig): Promise<Developme
   };
 }
 
-/** What an administrator does once on a real server: the database, the roles, the passwords of the logins. */
+/** Creates the database, the roles and the passwords of the logins, as an administrator does once on a server. */
 export async function createDatabase(server: EmbeddedPostgres, name: string): Promise<void> {
   await withClient(server.url('postgres'), async (client) => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);

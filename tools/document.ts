@@ -27,7 +27,7 @@ export interface Operation {
   security?: unknown[];
 }
 
-/** The parts of the OpenAPI document that something is generated from. */
+/** The parts of the OpenAPI document that files are generated from. */
 export interface Document {
   tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
@@ -36,7 +36,7 @@ export interface Document {
   };
 }
 
-/** The path of the list that shows each id of the examples, such as `/api/members` for that of a member. */
+/** Maps each example id to the path of the list that contains it, such as `/api/members` for the id of a member. */
 export function listsOfIds({ paths }: Document): Map<string, string> {
   return new Map(
     Object.entries(paths).flatMap(([path, { get }]) => {
@@ -46,17 +46,17 @@ export function listsOfIds({ paths }: Document): Map<string, string> {
   );
 }
 
-/** The paths of the lists whose rows a body names by ids of the examples. */
+/** The paths of the lists whose example ids a body contains. */
 export function linksOf(body: unknown, lists: Map<string, string>): string[] {
   const ids = JSON.stringify(body ?? null).match(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g) ?? [];
   return ids.flatMap((id) => lists.get(id) ?? []);
 }
 
 /**
- * The paths of the lists that a POST adds a row to, each behind those whose rows its example names; members first, whom
- * nobody makes.
+ * The paths of the lists that a POST adds a row to, each after the lists that its example refers to. Members come first,
+ * because no POST creates them.
  *
- * @throws Error when an example names a row that no POST makes before it
+ * @throws Error when an example refers to a row that no earlier POST creates
  */
 export function listsInOrder(document: Document): string[] {
   const lists = listsOfIds(document);
@@ -70,7 +70,7 @@ export function listsInOrder(document: Document): string[] {
     );
     if (ready.length === 0) {
       const paths = waiting.map(({ path }) => path).join(', ');
-      throw new Error(`The examples of ${paths} name rows that nothing makes before.`);
+      throw new Error(`The examples of ${paths} refer to rows that no earlier POST creates.`);
     }
     order.push(...ready.map(({ path }) => path));
     waiting = waiting.filter((one) => !ready.includes(one));
@@ -78,16 +78,16 @@ export function listsInOrder(document: Document): string[] {
   return order;
 }
 
-/** The first example of the body that an operation takes; undefined when it has none. */
+/** The first example of the body of an operation; undefined when it has none. */
 export function exampleOfBody({ requestBody }: Operation, { components }: Document): unknown {
   const { $ref } = requestBody?.content['application/json']?.schema ?? {};
   return components.schemas[$ref?.replace('#/components/schemas/', '') ?? '']?.examples?.[0];
 }
 
-/** Nobody listens there, and nobody has to: the document is made of the routes. */
+/** Placeholder addresses: the document is generated from the routes, without a connection. */
 const NOWHERE = { DATABASE_URL: 'postgres://club_api@127.0.0.1/none', AUTH_ISSUER: 'http://127.0.0.1' };
 
-/** The OpenAPI document of the service as it stands in production; no server listens, and no database is asked. */
+/** The OpenAPI document of the service in production. No server is started, and no database connection is opened. */
 export async function readDocument(): Promise<Document> {
   const config = readServerConfig(NOWHERE, {});
   const database = new Database(config.database);

@@ -3,15 +3,15 @@ import * as resources from '../src/resources.js';
 
 const HEAD = `# Problems
 
-Every refusal is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)) and has one of these
-codes, which never change their meaning: switch on \`code\`, show \`detail\`. Its \`type\` leads to a page of the service
-that says what stands here. \`make snapshot\` writes this file from [the catalogue](../src/errors/catalogue.ts).
+Every error is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)) and has one of these
+codes, which never change their meaning. Programs use \`code\`, people read \`detail\`. The \`type\` links to a page of the
+service with the same text as here. \`make snapshot\` writes this file from [the catalogue](../src/errors/catalogue.ts).
 
 | Status | Code | |
 |---|---|---|
 `;
 
-/** docs/errors.md: every code with its meaning, how to fix it and an example. */
+/** Writes docs/errors.md: every code with its meaning, how to fix it and an example. */
 export function describeCodes(): string {
   const { types } = new Catalogue(Object.values(resources));
   const rows = types.map(({ code, status, title }) => `| ${status} | [\`${code}\`](#${code}) | ${title} |\n`);

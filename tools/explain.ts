@@ -3,7 +3,7 @@ import { DeployError } from '../src/deploy/deploy.js';
 import { ClubRefused } from '../src/deploy/provision-club.js';
 import { explain as explainStart } from '../src/start.js';
 
-/** What a command says of a failure: one sentence where the user can do something, the whole error where not. */
+/** Explains a failure of a command: one sentence if the user can act on it, otherwise the error. */
 export function explain(error: unknown): unknown {
   if (error instanceof TenantNotFound) {
     return 'There is no such club in this database. make run loads the demo clubs.';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
 
 /**
- * A token issuer for development: an OpenID Connect discovery document, a key set and nothing else, on loopback.
- * The service meets it as it meets any identity provider, by AUTH_ISSUER.
+ * A token issuer for development on loopback: an OpenID Connect discovery document and a key set. The service uses it
+ * through AUTH_ISSUER, like any identity provider.
  */
 export interface Issuer {
-  /** The `iss` of its tokens, and where it listens. */
+  /** Its address, which is also the `iss` of its tokens. */
   url: string;
   privateKey: JWK;
 }
@@ -17,7 +17,7 @@ export interface Issuer {
 const ALGORITHM = 'ES256';
 const TOKEN_LIFETIME = '24h';
 
-/** Reads the issuer that `make run` has made in the directory; undefined when there is none yet. */
+/** Reads the issuer that `make run` has created in the directory; undefined when there is none. */
 export async function readIssuer(directory: string): Promise<Issuer | undefined> {
   try {
     return JSON.parse(await readFile(join(directory, 'issuer.json'), 'utf8')) as Issuer;
@@ -30,8 +30,8 @@ export async function readIssuer(directory: string): Promise<Issuer | undefined>
 }
 
 /**
- * Starts the issuer of the directory, with the same key and on the same port as last time when the port is free,
- * so that tokens outlive a restart.
+ * Starts the issuer of the directory with its stored key, and on its last port if that is free, so that tokens remain
+ * valid after a restart.
  */
 export async function startIssuer(directory: string): Promise<{ issuer: Issuer; stop: () => Promise<void> }> {
   const before = await readIssuer(directory);
@@ -61,7 +61,7 @@ export async function startIssuer(directory: string): Promise<{ issuer: Issuer; 
   };
 }
 
-/** Signs a token with these claims, for the audience. */
+/** Signs a token with the claims for the audience. */
 export async function signToken(
   issuer: Issuer,
   audience: string | string[],

@@ -1,4 +1,4 @@
-/** A part of `make verify`: fails when a migration would block requests, and names the statement. */
+/** A part of `make verify`: fails when a migration would block requests, and prints the statement. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

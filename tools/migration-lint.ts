@@ -3,15 +3,15 @@ import { withClient } from '../src/deploy/client.js';
 import { type OnlineStatement, onlineStatements, statementsOf } from '../src/deploy/migrations.js';
 import type { SqlFile } from '../src/deploy/release.js';
 
-/** Files of indexes from before there was a rule for them; the deploy adds CONCURRENTLY to each of their statements. */
+/** Index files that are older than this rule; the deploy adds CONCURRENTLY to their statements. */
 const BEFORE_THE_RULE = ['0007_orders', '0008_names'];
 
 /**
- * The statements of migrations that would block requests for as long as a table of the clubs is large, a sentence each.
+ * Finds the statements of migrations that would block requests for a time that grows with the table, one sentence each.
  *
- * It runs each migration in an empty database, as a superuser, and asks PostgreSQL after each statement of a transaction
- * which of the tables that were there before were read: an index build, a rewrite, the check of a constraint and a change of
- * rows all read the whole table, and a short statement reads none.
+ * It runs each migration in an empty database, as a superuser. After each statement in a transaction it reads from
+ * PostgreSQL which existing tables were scanned: an index build, a rewrite, the check of a constraint and a change of rows
+ * scan the whole table, and a short statement scans none.
  */
 export async function findBlocking(url: string, migrations: SqlFile[]): Promise<string[]> {
   return withClient(url, async (client) => {
@@ -33,13 +33,13 @@ async function lintOnline(client: pg.Client, file: SqlFile, online: OnlineStatem
   const saysSo = !/^\s*(create( unique)?|drop) index (?!concurrently)/im.test(file.text);
   return (online.length === 1 && saysSo) || BEFORE_THE_RULE.includes(file.name)
     ? []
-    : ['a file of indexes has one statement, with the word CONCURRENTLY.'];
+    : ['a file with an index statement must have only this statement, with CONCURRENTLY.'];
 }
 
 async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
   const faults: string[] = [];
   await client.query('begin');
-  // The counts go on from earlier transactions of the session. A table that the file makes is empty.
+  // The counts continue from earlier transactions of the session. A table that this file creates is empty.
   let counts = await readCounts(client);
   const large = [...counts.keys()];
   for (const statement of statementsOf(file.text)) {
@@ -47,8 +47,8 @@ async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
     const now = await readCounts(client);
     for (const table of large.filter((name) => now.get(name) !== counts.get(name))) {
       faults.push(
-        `this reads all of ${table} while requests wait. An index is built CONCURRENTLY in a file of its own; ` +
-          `a constraint is added NOT VALID, and validated in a file of its own.\n${statement}`,
+        `this statement reads all of ${table} while requests wait. Build an index CONCURRENTLY in a separate file; ` +
+          `add a constraint NOT VALID, and validate it in a separate file.\n${statement}`,
       );
     }
     counts = now;
@@ -57,7 +57,7 @@ async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
   return faults;
 }
 
-/** How often each table with rows of clubs was read, in this session. */
+/** The number of scans of each tenant table in this session. */
 async function readCounts(client: pg.Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; count: string }>(
     `select attrelid::regclass::text as name, pg_stat_get_xact_numscans(attrelid) as count

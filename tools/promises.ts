@@ -1,4 +1,4 @@
-/** Members of a schema that say something to people and nothing to programs. */
+/** Members of a schema that are for people only. */
 const ANNOTATIONS = new Set(['description', 'example', 'examples', 'title']);
 type Schema = {
   $ref?: string;
@@ -24,7 +24,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** What the OpenAPI document tells programs, one line a fact, so that a review sees what a change does to clients. */
+/** The facts of the OpenAPI document that programs depend on, one per line, so that a review shows changes for clients. */
 export function describePromises(document: object): string {
   const { paths, components } = document as Document;
   const lines = [
@@ -57,7 +57,7 @@ function factsOfOperation(name: string, { parameters = [], requestBody, response
   ];
 }
 
-/** A refusal is one fact for each of its codes. */
+/** An error response is one fact for each of its codes. */
 function factsOfAnswer(name: string, schema: Schema): string[] {
   const codes = schema.allOf?.[1]?.properties?.code?.enum as string[] | undefined;
   return codes?.map((code) => `${name} ${code}`) ?? [`${name} ${print(schema)}`];
@@ -73,13 +73,13 @@ function presence(required: boolean | undefined): string {
   return required ? 'required' : 'optional';
 }
 
-/** The schema as JSON, its members in the order of their names, without annotations and the service's own keywords. */
+/** The schema as JSON, with members ordered by name, without annotations and the service's own keywords. */
 function print(schema: Schema): string {
   return JSON.stringify(schema, (_name, value) =>
     isObject(value)
       ? Object.fromEntries(
           Object.entries(value)
-            // A property may be called `description`: then it is a schema, and no text.
+            // A property named `description` has a schema, not a text.
             .filter(
               ([member, held]) => isObject(held) || !(ANNOTATIONS.has(member) || member.startsWith('x-')),
             )

@@ -1,6 +1,6 @@
 /**
- * `make psql [CLUB=north] [SUB=anna] [ROLE=Viewer]`: a psql session as the runtime role inside a demo club, to see
- * what requests see. The settings of the context hold for the session; `\c` or a new session takes others.
+ * `make psql [CLUB=north] [SUB=anna] [ROLE=Viewer]`: a psql session as the runtime role inside a demo club. It sees the
+ * rows that a request sees. The tenant context is set for the whole session.
  */
 import { spawn } from 'node:child_process';
 import { readDevelopmentConfig } from '../src/config.js';
@@ -20,12 +20,12 @@ const role = ROLES.find((name) => name === word) ?? (club && demoRoles(person)[c
 
 if (club === undefined || role === undefined) {
   console.error(
-    'Name a demo club, and a person with a role in it: make psql CLUB=north SUB=anna ROLE=Manager',
+    'Give a demo club and a person with a role in it: make psql CLUB=north SUB=anna ROLE=Manager',
   );
   process.exit(1);
 }
 
-/** Runs psql inside the club and answers with its exit code. */
+/** Runs psql inside the club and returns its exit code. */
 async function runPsql(url: string, memberId: string): Promise<number> {
   const settings = { tenant_id: club.id, user_id: person, role, member_id: memberId };
   const options = Object.entries(settings).map(([name, value]) => `-c app.${name}=${value}`);
@@ -33,7 +33,7 @@ async function runPsql(url: string, memberId: string): Promise<number> {
   target.search = `options=${encodeURIComponent(options.join(' '))}`;
 
   console.error(`You are ${person}, ${role} of ${club.name}, as the service's own role. Try: table shifts;`);
-  // Ctrl-C interrupts a statement of psql, not this.
+  // Ctrl-C interrupts a statement of psql, not this process.
   process.on('SIGINT', () => {});
   const psql = spawn('psql', [target.href], { stdio: 'inherit' });
   return new Promise((resolve) => {
@@ -52,7 +52,7 @@ try {
   if (database.embedded && database.migrationUrl !== undefined) {
     await loadDemo({ url: database.url, migrationUrl: database.migrationUrl });
   }
-  // Entering once gives the person a member row, whose id the session needs.
+  // A first read creates the person's member row, whose id the session needs.
   const caller = demoCaller(person, club.id, role);
   const pool = new Database({ url: database.url, size: 1, prepare: true, readsPerConnection: 1 });
   let memberId: string;

@@ -7,20 +7,20 @@ import {
   type Parameter,
 } from './document.js';
 
-const HEAD = `# Every operation of the service, to be sent from an editor: the REST Client of Visual Studio Code, JetBrains IDEs and
-# others read this file. \`make run\` starts a service for it, \`make token SUB=anna\` prints a token; ids come from the
-# answers. \`make snapshot\` writes the file from the OpenAPI document, so copy what you want to keep.
+const HEAD = `# Every operation of the service, to send from an editor: the REST Client of Visual Studio Code, JetBrains IDEs and
+# others read this file. \`make run\` starts a service for it, and \`make token SUB=anna\` prints a token. Take ids from the
+# responses. \`make snapshot\` overwrites this file from the OpenAPI document, so keep your changes in a copy.
 
 @baseUrl = http://127.0.0.1:3000
 @token = paste-a-token-here
 `;
 
-/** What has no value before there is a page, and what says the same as the version in the body. */
+/** Parameters to leave out: a cursor exists only after a first page, and If-Match repeats the version in the body. */
 const LEFT_OUT = ['cursor', 'If-Match'];
 
 /**
- * docs/requests.http: every operation of the document with the values of its examples, the ids in variables at the
- * top. Deletes come last, those of what is below another resource or names a row of it before it.
+ * Writes docs/requests.http: every operation of the document with its example values, and ids as variables at the top.
+ * DELETE operations come last; a row is deleted before the rows that it refers to.
  */
 export function describeRequests(document: Document): string {
   const { paths } = document;
@@ -28,7 +28,7 @@ export function describeRequests(document: Document): string {
   const lists = listsOfIds(document);
   const order = listsInOrder(document);
   const placeOf = (path: string) => order.indexOf(path.replace(/\/\{.*/, '')) - 1 / path.length;
-  // An id in a body is that of a row of another list.
+  // An id in a body belongs to a row of another list.
   const link = (line: string) =>
     line.replace(/"([\da-f-]{36})"/, (text, id) => {
       const list = lists.get(id);
@@ -69,7 +69,7 @@ function fill(path: string, { parameters = [] }: Operation, variables: Map<strin
     return path;
   }
   const name = variableOf(path);
-  // One row for all of them: what a request makes, those behind it find.
+  // One variable for all requests with this id.
   variables.set(name, variables.get(name) ?? String(id.example));
   return path.replace('{id}', `{{${name}}}`);
 }
@@ -84,7 +84,7 @@ function queryOf({ parameters = [] }: Operation): string {
   const pairs = parameters
     .filter((parameter) => parameter.in === 'query' && !LEFT_OUT.includes(parameter.name))
     .map((parameter) => `${parameter.name}=${encodeURIComponent(String(exampleOf(parameter)))}`);
-  // A line each, so that a line can be taken out.
+  // One line per parameter, so that a line can be removed.
   return pairs
     .map((pair, index) => `\n    ${index === 0 ? '?' : '&'}${pair.replaceAll('%2C', ',')}`)
     .join('');
@@ -99,7 +99,7 @@ function headersOf({ operationId, parameters = [] }: Operation, variables: Map<s
           variables.set('clubId', String(parameter.example));
           return 'X-Tenant-Id: {{clubId}}';
         case 'Idempotency-Key':
-          // One of its own for each operation: a key that comes with another request is refused.
+          // A separate key for each operation: a key with another request is rejected.
           return `Idempotency-Key: ${operationId}-1`;
         default:
           return `${parameter.name}: ${exampleOf(parameter)}`;

@@ -1,8 +1,8 @@
 /**
- * `make run`: everything the service needs on a developer's machine, and the service.
+ * `make run`: starts the service on a developer's machine, with everything that it needs.
  *
- * What production gets from its operator — a database, a deploy, an issuer — is brought here and handed over
- * by the same settings. It runs only with NODE_ENV=development; the service itself never imports this folder.
+ * In production the operator provides the database, the deploy and the token issuer; this command provides them through
+ * the same settings. It runs only with NODE_ENV=development. The service never imports this folder.
  */
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
 
 type Stop = () => Promise<void>;
 
-/** A browser keeps a spare connection, on which it may never ask; for that nobody waits longer than this. */
+/** Browsers keep an unused connection open; stopping waits at most this long for it. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
@@ -51,7 +51,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   console.log(await welcome(config, issuer));
 }
 
-/** Before anything else starts: a second `make run` says so and touches nothing. */
+/** Runs before anything else starts, so that a second `make run` fails without a change. */
 function requireFreePort({ HOST, PORT }: DevelopmentConfig): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -63,7 +63,7 @@ function requireFreePort({ HOST, PORT }: DevelopmentConfig): Promise<void> {
 async function welcome(config: DevelopmentConfig, issuer: Issuer | undefined): Promise<string> {
   const url = `http://${config.HOST}:${config.PORT}`;
   if (issuer === undefined) {
-    return `\nServing on ${url} with tokens of ${config.AUTH_ISSUER}. make club NAME=… SLUG=… makes a club.\n`;
+    return `\nServing on ${url} with tokens of ${config.AUTH_ISSUER}. make club NAME=… SLUG=… creates a club.\n`;
   }
   const token = await signToken(issuer, config.AUTH_AUDIENCE.split(','), claimsOf('anna', demoRoles('anna')));
   return `
@@ -74,9 +74,9 @@ curl -s ${url}/api/clubs/me -H "Authorization: Bearer $TOKEN"
 curl -s ${url}/api/shifts -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${demoClubs.north.id}"
 curl -s ${url}/api/tasks -H "Authorization: Bearer $TOKEN" -H "X-Tenant-Id: ${demoClubs.north.id}"
 
-Or try everything as any of the demo people: ${url}/docs
+Or try every operation as one of the demo people: ${url}/docs
 
-Somebody else's token: make token SUB=ben. Another club: make club NAME=… SLUG=… Stop with Ctrl-C.
+A token of another person: make token SUB=ben. Another club: make club NAME=… SLUG=… Stop with Ctrl-C.
 `;
 }
 

@@ -1,11 +1,11 @@
 /**
- * `make snapshot` writes what is generated, `make verify` fails when it is stale: sql/snapshot.txt from a fresh
- * deploy, docs/errors.md from the table of codes, docs/promises.txt, docs/requests.http and the types of the client from
- * the OpenAPI document.
+ * `make snapshot` writes the generated files, and `make verify` fails when one is stale: sql/snapshot.txt from a new
+ * deploy, docs/errors.md from the catalogue of errors, and docs/promises.txt, docs/requests.http and the types of the
+ * client from the OpenAPI document.
  *
- * Of the database one line a fact, so that the review of a change shows what it does to it: a grant more, a policy
- * less. Always from the embedded server, because versions of PostgreSQL print some facts differently. Of the document
- * one line a fact too: a line that goes is a promise to clients that is broken.
+ * sql/snapshot.txt has one fact about the database per line, so that a review shows each added grant or removed policy. It
+ * is always from the embedded server, because PostgreSQL versions print some facts differently. docs/promises.txt has one
+ * fact about the API per line: a removed line breaks a promise to clients.
  */
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,7 +75,7 @@ async function readFacts(): Promise<string> {
   }
 }
 
-/** The lines that one text has and the other has not. */
+/** The lines of a text that another text does not have. */
 function without(text: string, other: string): string[] {
   const known = new Set(other.split('\n'));
   return text.split('\n').filter((line) => !known.has(line));
@@ -93,7 +93,7 @@ for (const { name, file, make } of generated) {
       ...without(stored, text).map((line) => `- ${line}`),
       ...without(text, stored).map((line) => `+ ${line}`),
     ];
-    console.error(`${name} is stale. Look at what changed, then run make snapshot.\n${changes.join('\n')}`);
+    console.error(`${name} is stale. Review these changes, then run make snapshot.\n${changes.join('\n')}`);
     process.exitCode = 1;
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * What `npm start` gives to node before the program. Whoever measures the service starts it in the same way.
+ * The flags of `npm start` for Node.js, so that tests and benchmarks start the service in the same way.
  *
  * @param root the folder of package.json
  */

@@ -9,16 +9,16 @@ import { deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
 import { startPostgres } from './postgres.js';
 
-/** What a test file needs to make a database of its own; it gets this as JSON in TEST_CLUSTER. */
+/** The server on which a test file creates its databases; passed as JSON in TEST_CLUSTER. */
 export interface TestCluster {
-  /** An administrator, in the maintenance database. */
+  /** The URL of an administrator, in the maintenance database. */
   adminUrl: string;
-  /** A deployed database without a row, to be cloned. */
+  /** The name of a deployed database without rows, to be cloned. */
   template: string;
-  /** Logins that are club_api and club_migrator, or have exactly their rights. */
+  /** The logins club_api and club_migrator, or logins with exactly their rights. */
   api: Login;
   migrator: Login;
-  /** The programs of the PostgreSQL that the tests are to run on, where it is not the embedded one. */
+  /** The directory with the programs of PostgreSQL; undefined for the embedded one. */
   bin: string | undefined;
 }
 
@@ -40,11 +40,11 @@ const ROLES = [
 ];
 
 /**
- * Prepares the server that the tests run on: a throw-away one of the embedded PostgreSQL or of the programs in
- * TEST_POSTGRES_BIN, or the running one of TEST_DATABASE_URL.
+ * Prepares the server for the tests: a temporary one of the embedded PostgreSQL or of the programs in TEST_POSTGRES_BIN,
+ * or the running one of TEST_DATABASE_URL.
  *
- * Roles that exist on a given server are not altered: the tests get logins of their own that are members of
- * club_api and club_migrator, and everything made here is dropped at the end.
+ * Existing roles of a given server are not altered: the tests get separate logins that are members of club_api and
+ * club_migrator. Everything that is created here is dropped at the end.
  */
 export async function openTestCluster({
   TEST_DATABASE_URL: givenUrl,
@@ -54,7 +54,7 @@ export async function openTestCluster({
     return prepare(givenUrl, bin, async () => {});
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'club-test-'));
-  // Autovacuum would now and then hold a lock that a test asks for without waiting.
+  // Autovacuum sometimes holds a lock that a test requests without waiting.
   const server = await startPostgres({ dataDir, throwaway: true, bin, settings: { autovacuum: 'off' } });
   return prepare(server.url('postgres'), bin, () => server.stop());
 }
@@ -63,7 +63,7 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   const suffix = randomBytes(4).toString('hex');
   const template = `club_test_${suffix}`;
   const admin = new pg.Client(adminUrl);
-  // Tests that crash the server they are given must not crash with it.
+  // Some tests crash the server; this process must continue.
   admin.on('error', () => {});
   await admin.connect();
   const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ROLES]);
@@ -97,7 +97,7 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   return { cluster: { adminUrl, template, api, migrator, bin }, close };
 }
 
-/** The role itself where it is ours, with a password; otherwise a login with its rights and its settings. */
+/** Sets a password for the role if this process created it; otherwise creates a login with its rights and settings. */
 async function makeLogin(admin: pg.Client, role: string, own: boolean, suffix: string): Promise<Login> {
   const password = randomBytes(16).toString('hex');
   if (own) {
@@ -112,7 +112,7 @@ async function makeLogin(admin: pg.Client, role: string, own: boolean, suffix: s
   );
   for (const { setting } of rows) {
     const [name = '', value = ''] = setting.split(/=(.*)/s);
-    // A list, such as a search path, comes as one text and goes back as one.
+    // The value of search_path is a list, which must not be quoted as one text.
     await admin.query(
       `alter role ${user} set ${name} = ${name === 'search_path' ? value : admin.escapeLiteral(value)}`,
     );
@@ -120,7 +120,7 @@ async function makeLogin(admin: pg.Client, role: string, own: boolean, suffix: s
   return { user, password };
 }
 
-/** The same server, another database and login. */
+/** The URL of the same server with another database and login. */
 export function urlOf(adminUrl: string, database: string, login?: Login): string {
   const url = new URL(adminUrl);
   url.pathname = `/${database}`;

@@ -1,6 +1,6 @@
 /**
- * `make test` and `make campaigns`: tests against a real PostgreSQL. It prints a line for each file when it has ended, each failure when it
- * happens, and a plain line at the end.
+ * `make test` and `make campaigns`: runs tests against a real PostgreSQL. It prints each failure at once, a line for each
+ * finished file, and the totals at the end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,13 +14,13 @@ import { openTestCluster } from './test-cluster.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const answers = fileURLToPath(new URL('../.tap/answers.txt', import.meta.url));
-/** A comment of a test that is printed: a sum, such as `model: 4925 operations`. */
+/** A TAP comment that is printed: a total, such as `model: 4925 operations`. */
 const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 
-/** The rules, which are the tests at the top of each file. */
+/** The totals of the top-level tests of all files. */
 const counts = { passed: 0, failed: 0, skipped: [] as string[] };
 
-/** Runs the files, as many at once as is quickest. */
+/** Runs the files in parallel. */
 async function runFiles(files: string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const waiting = files.values();
   const work = async () => {
@@ -28,13 +28,13 @@ async function runFiles(files: string[], environment: NodeJS.ProcessEnv): Promis
       await runFile(file, environment);
     }
   };
-  // One more than there are cores: much of a test is waiting for PostgreSQL, for a clock or for a process.
+  // One more than the number of cores: tests often wait for PostgreSQL, a timer or a process.
   await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
 }
 
 async function runFile(file: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const began = performance.now();
-  // A test is a program that prints TAP.
+  // A test file is a program that prints TAP.
   const child = spawn(process.execPath, ['--import=tsx', '--enable-source-maps', file], {
     cwd: root,
     env: environment,
@@ -79,19 +79,19 @@ function printFailure(of: string, { ok, skip, todo, name, diag }: Result): void 
   if (ok || skip || todo) {
     return;
   }
-  // A test within which something failed has no stack of its own, and what failed was printed before it.
+  // A failed test without a stack has a failed assertion inside it, which was printed before.
   const { diff, source, stack } = diag ?? {};
   const details = stack === undefined ? [] : [diff, source, stack].filter(Boolean);
   console.log([`not ok: ${of}: ${name}`, ...details].join('\n'));
 }
 
-/** The answers of the OpenAPI document that no test produced: they may be wrong without anybody noticing. */
+/** The documented responses that no test has produced, so nothing has checked them. */
 async function unproduced(): Promise<string[]> {
   const lines = new Set((await readFile(answers, 'utf8')).split('\n'));
   return [...lines].filter((line) => line.startsWith('= ') && !lines.has(`+ ${line.slice(2)}`));
 }
 
-/** Every test but the campaigns. */
+/** All test files except the campaigns. */
 async function findFiles(): Promise<string[]> {
   const names = await readdir(join(root, 'test'), { recursive: true });
   return names
@@ -108,7 +108,7 @@ try {
     TEST_CLUSTER: JSON.stringify(cluster),
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
-    // In seconds, for a file; some set their own.
+    // In seconds, for each file; some files set another value.
     TAP_TIMEOUT: '300',
   });
   await runFiles(given.length > 0 ? given : await findFiles(), environment);
@@ -119,7 +119,7 @@ if (given.length === 0) {
   const missing = await unproduced();
   counts.failed += missing.length;
   for (const answer of missing) {
-    console.log(`documented, and produced by no test: ${answer.slice(2)}`);
+    console.log(`documented, but no test produces it: ${answer.slice(2)}`);
   }
 }
 for (const reason of counts.skipped) {

@@ -1,8 +1,8 @@
 /**
  * `make token SUB=anna [CLUB=north] [ROLE=Manager]`: prints a token of the development issuer.
  *
- * CLUB is the slug of a demo club or the id of any club, or several with a comma between; without it, a demo
- * person's own roles.
+ * CLUB is the slug of a demo club or the id of any club, or several separated by commas. Without CLUB the token has the
+ * roles of the demo person.
  */
 
 import { readDevelopmentConfig } from '../src/config.js';
@@ -15,7 +15,7 @@ const [subject = '', clubs = '', role = ''] = process.argv.slice(2);
 
 function rolesOf(): Record<string, Role> | string {
   if (subject === '') {
-    return `Say whose token: make token SUB=anna. The demo people are ${Object.keys(demoPeople).join(', ')}.`;
+    return `Give the person: make token SUB=anna. The demo people are ${Object.keys(demoPeople).join(', ')}.`;
   }
   if (clubs === '') {
     return role === ''

@@ -177,7 +177,7 @@ t.test('a resource with a two-word name has one file, and make snapshot names a 
   t.notMatch(lines, 'perations.js');
   t.throws(
     () => describeResources(document('Boat repairs'), ['tasks.ts']),
-    /lacks client\/src\/boat-repairs\.ts, with BoatRepairs and boatRepairsOf/,
+    /needs the file client\/src\/boat-repairs\.ts with BoatRepairs and boatRepairsOf/,
   );
   t.end();
 });

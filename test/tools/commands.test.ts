@@ -121,7 +121,7 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
   const stranger = await tokenOf('somebody new', `south,${NORTH}`, 'Manager');
   t.match(await get('/api/clubs/me', stranger), [{ role: 'Manager' }, { role: 'Manager' }]);
 
-  isRefusal(t, await commands.run('token.ts'), /^Say whose token/);
+  isRefusal(t, await commands.run('token.ts'), /^Give the person/);
   isRefusal(t, await commands.run('token.ts', ['anna', 'east']), /^east is neither a demo club/);
 });
 
@@ -138,7 +138,7 @@ t.test('make club prints the id of the new club, and nothing else, while make ru
     role: 'Member',
   });
 
-  isRefusal(t, await commands.run('club.ts', ['', 'go']), /^Say its name and slug/);
+  isRefusal(t, await commands.run('club.ts', ['', 'go']), /^Give a name and a slug/);
   isRefusal(
     t,
     await commands.run('club.ts', ['Chess Again', 'chess']),

@@ -36,7 +36,7 @@ t.test('a migration that would block requests is named, with its statement', asy
     const db = await makeDatabase(t, { empty: true });
     const found = await findBlocking(db.adminUrl, [...migrations, file(text)]);
     t.equal(found.length, 1, text);
-    t.match(found, [/^9001_next: this reads all of app.tasks/], text);
+    t.match(found, [/^9001_next: this statement reads all of app.tasks/], text);
   }
 });
 

@@ -5,30 +5,30 @@ import { NoQuery } from '../../src/validation/schemas.js';
 import { type Issuer, signToken } from '../issuer.js';
 import { claimsOf, type DemoClub, demoClubs, demoPeople, demoRoles } from '../people.js';
 
-/** A demo person in a club of theirs, as the page offers them. */
+/** A demo person in one of their clubs, as an option on the page. */
 export interface Offer {
   label: string;
   clubId: string;
   token: string;
 }
 
-/** Written for browsers, so no compiler passes it on: it is read where it stands. */
+/** A script for browsers, which is not compiled and is served from this folder. */
 const SCRIPT = new URL('./choose.js', import.meta.url);
 const TAG = '<script src="/docs/demo-people.js"></script>';
 
 /**
- * A control on /docs to act as one of the demo people: their token and their club are filled in. Only `make run`
- * registers it, because only there somebody holds a key to sign with; what it gives opens the demo clubs.
+ * A control on /docs to act as one of the demo people: it fills in their token and club. Only `make run` registers it,
+ * because only the development issuer has a key to sign tokens.
  */
 export function demoDocs(issuer: Issuer, audiences: string[]): FastifyPluginAsync {
   return plugin(
     async (app) => {
       const script = await readFile(SCRIPT, 'utf8');
-      // A page elsewhere could let its name lead to this machine, and read the tokens.
+      // Against DNS rebinding: a foreign page could resolve its host name to this machine and read the tokens.
       app.addHook('onRequest', async (request, reply) => {
         const isOurs = ['/docs/demo-people', '/docs/demo-people.js'].includes(request.routeOptions.url ?? '');
         if (isOurs && !/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(request.headers.host ?? '')) {
-          return reply.code(403).type('text/plain').send('Only by the name of this machine: localhost.\n');
+          return reply.code(403).type('text/plain').send('Open this page as localhost or 127.0.0.1.\n');
         }
       });
       const schema = { hide: true, querystring: NoQuery };
@@ -36,7 +36,7 @@ export function demoDocs(issuer: Issuer, audiences: string[]): FastifyPluginAsyn
       app.get('/docs/demo-people.js', { schema }, async (_request, reply) =>
         reply.type('text/javascript; charset=utf-8').send(script),
       );
-      // Signed anew each time, so that a page that is opened today works today.
+      // Signed for each request, so that the tokens have not expired when the page is opened.
       app.get('/docs/demo-people', { schema }, async () => offersOf(issuer, audiences));
 
       app.addHook('onSend', async ({ routeOptions }, _reply, payload) =>
