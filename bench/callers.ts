@@ -4,15 +4,15 @@ import { clubId, markOf } from './filling.js';
 import { plan } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';
 
-/** Somebody with a token of their own, and what they ask for. */
+/** A caller with a separate token, and the rows that they request. */
 export interface Caller {
   clubId: string;
-  /** Stands in the title of everything that is of their club. */
+  /** A text in the title of every row of their club. */
   mark: string;
-  /** The lines of a request that say who asks, and the empty one behind them. */
+  /** The request headers with the token and the club, and the empty line after them. */
   head: string;
   taskIds: string[];
-  /** Where deep pages begin. */
+  /** The start positions of deep pages. */
   positions: { key: string; id: string }[];
   shiftId: string;
 }
@@ -20,7 +20,7 @@ export interface Caller {
 const AUDIENCE = 'club-management-service';
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Signs tokens as the issuer of the development commands does, many in a second. */
+/** Signs tokens as the development issuer does, many per second. */
 export class Signer {
   readonly #key: KeyObject;
   readonly #header: string;
@@ -32,7 +32,7 @@ export class Signer {
     this.#issuer = url;
   }
 
-  /** A token of a Member of the club; what is given replaces what a good one holds. */
+  /** Signs a token of a Member of the club; the given claims replace those of a valid token. */
   token(subject: string, club: string, claims: Record<string, unknown> = {}): string {
     const now = Math.floor(Date.now() / 1000);
     const input = `${this.#header}.${encode({
@@ -50,18 +50,18 @@ export class Signer {
     return `${input}.${signature.toString('base64url')}`;
   }
 
-  /** The lines of a request that say who asks. */
+  /** The request headers with the token and the club. */
   head(subject: string, club: string): string {
     return headOf(this.token(subject, club), club);
   }
 }
 
-/** The lines of a request with this token for this club. */
+/** The request headers with this token and this club. */
 export function headOf(token: string, club: string): string {
   return `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${club}\r\n`;
 }
 
-/** Makes the callers of a database: spread over its clubs, each with tasks, deep positions and a shift ahead. */
+/** Creates the callers of a database, spread over its clubs, each with tasks, deep positions and an upcoming shift. */
 export async function makeCallers(
   { look }: Pick<Stage, 'look'>,
   signer: Signer,
@@ -69,7 +69,7 @@ export async function makeCallers(
 ): Promise<Caller[]> {
   const clubs = database === 'many' ? plan.clubs : 1;
   const perClub = plan.callers / clubs;
-  // A few rows of each caller, from all depths.
+  // A few positions for each caller, from all depths.
   const tasks = await look<{ number: number; id: string; key: string; depth: number }>(
     database,
     `select right(tenant_id::text, 12)::integer as number, id, depth::float8,

@@ -11,7 +11,7 @@ const CAPTION = [
   'Rivals have the same database, role settings and SELECTs as the service.',
 ];
 
-/** The ratios to the rivals as a picture: a bar each with its spread, and a line where both would be alike. */
+/** Draws the ratios to the rivals: a bar with its spread for each, and a line at 1. */
 export function chartOf(ratios: Ratio[]): string {
   const shown = ratios.filter(({ against }) => against in COLORS);
   const most = Math.max(1.5, ...shown.map(({ max }) => max));

@@ -10,19 +10,19 @@ import { root } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';
 import { Wire } from './wire.js';
 
-/** Something that answers HTTP, in a process of its own. */
+/** An HTTP server in a separate process. */
 export interface Contender {
   name: string;
   port: number;
   pid: number;
-  /** Connections to the database; for the report. */
+  /** The number of database connections, for the report. */
   pool: string;
-  /** From the start of the process until it said that it is ready. */
+  /** The time from the start of the process until it is ready. */
   readyMs: number;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** What can be started: the service as it ships, a rival, or a limit that has no database. */
+/** A program to start: the service as released, a rival, or a limit without a database. */
 export interface Program {
   name: string;
   file: string;
@@ -66,8 +66,8 @@ function rival(name: string, pool: number, variant?: string): Program {
 }
 
 /**
- * Starts a program on a free port and waits until it answers. Its log goes nowhere, its complaints are shown. What
- * `npm start` tells V8 of the memory is told to all, so that it makes no difference between them.
+ * Starts a program on a free port and waits until it answers. Its stdout is discarded, its stderr is shown. All programs
+ * get the V8 memory flags of `npm start`, so that these make no difference.
  */
 export async function startContender(
   { name, file, settings, pool = '-', flags = [] }: Program,
@@ -118,7 +118,7 @@ async function untilReady(port: number, child: ChildProcess, path: string): Prom
 async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const closed = once(child, 'exit');
-    // SIGTERM lets the service drain for seconds; a profile is written only by a process that ends by itself.
+    // After SIGTERM the service drains for seconds; only a process that exits by itself writes a profile.
     child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), 12_000);
     await closed;

@@ -2,7 +2,7 @@ import type { Caller } from './callers.js';
 import type { Contender } from './contenders.js';
 import { Wire } from './wire.js';
 
-/** Follows the first page of each club's tasks to its Link: the cursor as this contender writes it. */
+/** Reads the first page of each club's tasks and takes the cursor from its Link header. */
 export async function readCursors(
   { name, port }: Contender,
   callers: Caller[],

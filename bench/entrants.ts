@@ -6,32 +6,32 @@ import { runQuietSlice, runSlice, type Slice } from './slice.js';
 import type { Stage } from './stage.js';
 import { makeWorkloads, type Workload } from './workloads.js';
 
-/** A contender with the workloads that it can be asked. */
+/** A contender with its workloads. */
 export interface Asked {
   contender: Contender;
   cursors: Map<string, string>;
   workloads: Workload[];
 }
 
-/** What was measured of a workload, by round. */
+/** The measurements of a workload, by round. */
 export interface Result {
   workload: string;
   rounds: Map<string, Slice[]>;
 }
 
-/** More than any contender answers in a millisecond, for what must be made beforehand. */
+/** More requests than any contender answers in a millisecond: rows for these are created before. */
 const MOST_PER_MS = 6;
 
-/** Requests that were answered wrongly, in words. None may be. */
+/** Descriptions of wrong answers; must stay empty. */
 export const faults: string[] = [];
 
-/** Gets a contender ready to be asked. */
+/** Prepares the workloads of a contender. */
 export async function prepare(contender: Contender, callers: Caller[], signer: Signer): Promise<Asked> {
   const cursors = await readCursors(contender, callers);
   return { contender, cursors, workloads: makeWorkloads(callers, cursors, signer) };
 }
 
-/** A contender under one of its workloads. */
+/** A contender with one of its workloads. */
 export function entrantOf(
   { contender, workloads }: Pick<Asked, 'contender' | 'workloads'>,
   workloadName: string,
@@ -52,7 +52,7 @@ export function entrantOf(
   };
 }
 
-/** Measures some entrants under a workload, and says how each fared. */
+/** Measures entrants under a workload and reports the result of each. */
 export async function contest(workload: string, entrants: Entrant[]): Promise<Result> {
   return { workload, rounds: await runRounds(entrants, runQuietSlice) };
 }

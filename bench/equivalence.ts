@@ -5,7 +5,7 @@ import { clubId } from './filling.js';
 import { Wire } from './wire.js';
 import { moveCursor, windowQuery } from './workloads.js';
 
-/** What must be answered alike: the status, and the body but for what each request makes anew. */
+/** The parts of an answer that must be equal: the status and the body without generated values. */
 interface Question {
   says: string;
   request: string;
@@ -17,10 +17,10 @@ interface Question {
 const PASSING = ['updatedAt', 'version', 'requestId', 'instance'];
 
 /**
- * Asks every contender what it asks the service, so that the comparison is between equals: the same rows in the
- * same shape, and the same refusals.
+ * Sends the same requests to every contender and the service, to check that the comparison is fair: the same rows in the
+ * same format, and the same errors.
  *
- * @returns what differs, in words; nothing when all answer alike
+ * @returns descriptions of the differences; empty when all answers are equal
  */
 export async function findDifferences(
   contenders: { contender: Contender; cursors: Map<string, string> }[],
@@ -110,7 +110,7 @@ function questionsOf(
   ];
 }
 
-/** The same window for all contenders, whenever each is asked. */
+/** A fixed time window, the same for all contenders. */
 const DAY = Math.floor(Date.now() / 86_400_000) * 86_400_000;
 
 const swapClub = (head: string, { clubId: id }: Caller): string =>

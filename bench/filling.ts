@@ -1,6 +1,6 @@
 import { withClient } from '../src/deploy/client.js';
 
-/** How much a database holds; every club gets the same share. */
+/** The numbers of rows of a database, spread equally over its clubs. */
 export interface Size {
   clubs: number;
   members: number;
@@ -8,17 +8,17 @@ export interface Size {
   shifts: number;
 }
 
-/** The id of a club by its number. Its last digits stand in every title, so an answer shows whose it is. */
+/** The id of a club by its number. Its last digits are in every title, so an answer shows the club of its rows. */
 export const clubId = (number: number): string => `00000000-0000-4000-8000-${markOf(number)}`;
 export const markOf = (number: number): string => String(number).padStart(12, '0');
 
-/** The id of a row by its number and its club's, as SQL: in the order of the numbers, as ids of version 7 are. */
+/** The id of a row by its number and that of its club, as SQL: in ascending order, as UUIDs of version 7 are. */
 export const rowId = (kind: 'task' | 'shift', number: string, club: string): string =>
   `(lpad(to_hex(${number}::integer), 8, '0') || '-0000-7000-800${kind === 'task' ? 0 : 1}-' || lpad(${club}::text, 12, '0'))::uuid`;
 
-/** One club more than are loaded has no rows but members: the one where a thousand callers rush. */
+/** An additional club has only members: the club of the signup rush with a thousand callers. */
 const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
-  // An administrator's bulk load: triggers and foreign keys hold of what is written here, so they are not asked.
+  // A bulk load as administrator without triggers and foreign keys: the rows satisfy them by construction.
   `set session_replication_role = replica`,
   `set synchronous_commit = off`,
   `insert into app.clubs (id, name, slug, time_zone)
@@ -29,7 +29,7 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
      'caller-' || number, 'Caller ' || number, 'caller-' || number || '@example.org', 'Member'
    from generate_series(1, ${clubs} + 1) as club,
      generate_series(1, case when club > ${clubs} then 1000 else ${members} end) as number`,
-  // Spread over two years, the clubs' rows side by side in time as they would come in.
+  // Spread over two years, with the rows of all clubs interleaved in time.
   `with people as materialized (
      select tenant_id, array_agg(id) as ids from app.members group by tenant_id
    )
@@ -45,7 +45,7 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
      join people on people.tenant_id = ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid,
      lateral (select (array['Open', 'Open', 'Assigned', 'InProgress', 'Review', 'Done', 'Done'])[1 + number % 7] as state) as draw,
      lateral (select now() - interval '730 days' * (1 - number::float8 / ${tasks / clubs}) - club * interval '1 millisecond' as at) as made`,
-  // From a hundred days ago to a hundred days ahead.
+  // From a hundred days before to a hundred days after now.
   `insert into app.shifts (tenant_id, id, title, location, description, starts_at, ends_at, capacity, created_by_id)
    select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, ${rowId('shift', 'number', 'club')},
      'Shift ' || number || ' of ' || lpad(club::text, 12, '0'), 'Club house', 'Bring gloves.',
@@ -55,10 +55,10 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
   'set session_replication_role = origin',
 ];
 
-/** Fills a deployed database as an administrator, and leaves it as autovacuum would some time later. */
+/** Fills a deployed database as an administrator, and vacuums it as autovacuum would later. */
 export async function fill(adminUrl: string, size: Size): Promise<void> {
   await withClient(adminUrl, async (client) => {
-    // Indexes are made from rows that are there, which is several times faster.
+    // Indexes are created after the rows, which is several times faster.
     const { rows: indexes } = await client.query<{ name: string; definition: string }>(
       `select index.indexrelid::regclass::text as name, pg_get_indexdef(index.indexrelid) as definition
        from pg_index as index

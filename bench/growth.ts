@@ -8,7 +8,7 @@ import type { DatabaseName, Stage } from './stage.js';
 
 const p99 = ({ p99Ms }: Slice): number => p99Ms;
 
-/** What becomes of the service when there is more: p99 over the p99 it is held to. */
+/** The effect of more data or callers: p99 divided by the target for p99. */
 export async function measureGrowth(
   stage: Stage,
   signer: Signer,
@@ -40,7 +40,7 @@ export async function measureGrowth(
   }
 }
 
-/** From the start of the process to its being ready, on a database that exists, over the two seconds allowed. */
+/** The time from the start of the process until it is ready, on an existing database, divided by the target of two seconds. */
 export async function measureStart(stage: Stage): Promise<Ratio> {
   const shares: number[] = [];
   for (let round = 0; round < plan.rounds; round += 1) {

@@ -6,7 +6,7 @@ import type { Stage } from './stage.js';
 
 const STEP_MS = 10_000;
 
-/** Resident memory under ten minutes of mixed work: its last third over its first. */
+/** Resident memory during ten minutes of a mixed workload: the last third divided by the first. */
 export async function measureMemory(stage: Stage, service: Asked): Promise<Ratio> {
   const entrant = entrantOf(service, 'mix', stage);
   const sizes: number[] = [];

@@ -8,10 +8,10 @@ import { readUse } from './processors.js';
 import type { Slice } from './slice.js';
 import type { DatabaseName, Stage } from './stage.js';
 
-/** As many sessions as the service has. */
+/** The number of sessions, the same as that of the service. */
 const CLIENTS = 5;
 
-/** The pgbench of an installed PostgreSQL, the newest first, or of the path; undefined where there is none. */
+/** The pgbench of the newest installed PostgreSQL, or in PATH; undefined when there is none. */
 export function findPgbench(): string | undefined {
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian)
@@ -26,14 +26,14 @@ export function findPgbench(): string | undefined {
 
 export interface Order {
   script: string;
-  /** How many requests of HTTP one run through the script stands for. */
+  /** The number of HTTP requests that one run of the script corresponds to. */
   requests: number;
   database?: DatabaseName;
-  /** Seconds, or runs of each client. */
+  /** The duration in seconds, or the number of runs of each client. */
   length: { seconds: number } | { runs: number };
 }
 
-/** Runs a script as the runtime role, prepared; throws when a statement is refused. */
+/** Runs a script as the runtime role with prepared statements; throws when a statement fails. */
 export async function runPgbench(
   pgbench: string,
   { server, postmaster }: Pick<Stage, 'server' | 'postmaster'>,

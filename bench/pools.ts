@@ -5,10 +5,10 @@ import { plan } from './plan.js';
 import { runQuietSlice } from './slice.js';
 import type { Stage } from './stage.js';
 
-/** Ways to run a rival that are tried beside its pools. */
+/** The variants of a rival that are tried in addition to its pool sizes. */
 const variants: Record<string, string[]> = { express: ['PIPELINE=off', 'PIPELINE=on'] };
 
-/** Tries each rival with pools of several sizes, and takes the best of each. */
+/** Tries each rival with several pool sizes, and selects the best. */
 export async function chooseRivals(
   stage: Stage,
   callers: Caller[],

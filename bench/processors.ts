@@ -4,21 +4,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** A tick of the kernel's clock, in microseconds. */
 const TICK_US = 1e6 / Number(execFileSync('getconf', ['CLK_TCK']).toString());
 
-/** What processes have used of the processors so far, in microseconds. */
+/** Processor time that was used so far, in microseconds. */
 export interface Use {
   contender: number;
   postgres: number;
   generator: number;
-  /** All of the machine: used, stolen by the host, and had. */
+  /** The whole machine: used, stolen by the host, and in total. */
   busy: number;
   stolen: number;
   atMs: number;
 }
 
 /**
- * Reads what the contender, all of PostgreSQL and this process have used.
+ * Reads the processor time of the contender, of all PostgreSQL processes and of this process.
  *
- * @param contender its process; this one for children that have ended
+ * @param contender the id of its process; that of this process for children that have ended
  */
 export function readUse(contender: number, postmaster: number): Use {
   const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
@@ -38,13 +38,13 @@ export function readUse(contender: number, postmaster: number): Use {
   };
 }
 
-/** The process and its children: those that PostgreSQL has forked. */
+/** The process and its children, such as the backends of PostgreSQL. */
 function familyOf(postmaster: number): number[] {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'latin1');
   return [postmaster, ...children.trim().split(' ').filter(Boolean).map(Number)];
 }
 
-/** User and system time; with that of children that ended, where asked. */
+/** User and system time of a process; on request with that of its ended children. */
 function ticksOf(pid: number, withChildren: boolean): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -55,7 +55,7 @@ function ticksOf(pid: number, withChildren: boolean): number {
     const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15);
     return user + system + (withChildren ? childUser + childSystem : 0);
   } catch {
-    // It has ended, and its parent has its time.
+    // The process has ended; its time counts for its parent.
     return 0;
   }
 }
@@ -65,13 +65,13 @@ export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024;
 }
 
-/** The processors of this machine, in words. */
+/** A description of the processors of this machine. */
 export function processorName(): string {
   const info = readFileSync('/proc/cpuinfo', 'latin1');
   return /model name\s*:\s*(.*)/.exec(info)?.[1] ?? 'unknown';
 }
 
-/** How many processors there are. */
+/** The number of processors. */
 export function processorCount(): number {
   return readdirSync('/sys/devices/system/cpu').filter((name) => /^cpu\d+$/.test(name)).length;
 }

@@ -7,7 +7,7 @@ import { root } from './plan.js';
 import type { Stage } from './stage.js';
 
 const DIRECTORY = join(root, '.tap/profile');
-/** Before the profile says what it says of a process that has run for a while. */
+/** The warm-up before the profile. */
 const WARM_UP_MS = 2_000;
 const WARM_REQUESTS = 10_000;
 const WARM_UPS = 15;
@@ -20,7 +20,7 @@ interface Profile {
   timeDeltas: number[];
 }
 
-/** Where the service's time goes under tasks-page, by Node's own profile: the functions with most time of their own. */
+/** Profiles the service under tasks-page with Node.js: the functions with the most self time. */
 export async function profileService(stage: Stage, callers: Caller[], signer: Signer): Promise<string[]> {
   await mkdir(DIRECTORY, { recursive: true });
   const before = new Set(await readdir(DIRECTORY));

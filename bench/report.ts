@@ -8,11 +8,11 @@ import { type Figures, figuresOf, lineOf, median, type Ratio } from './rounds.js
 import { disturbances, type Slice } from './slice.js';
 import { SETTINGS } from './stage.js';
 
-/** What a report is made of. */
+/** The input of a report. */
 export interface Findings {
   postgresVersion: string;
   pgbench: string | undefined;
-  /** What each contender is, with its pool. */
+  /** The description of each contender, with its pool size. */
   contenders: { name: string; pool: string }[];
   results: Result[];
   ratios: Ratio[];
@@ -54,7 +54,7 @@ Connections to the database: ${contenders.map(({ name, pool }) => `${name} ${poo
 `;
 }
 
-/** Where and how it was measured, a line each. */
+/** The environment and method of the measurement, one per line. */
 export function conditions({ postgresVersion, pgbench, minutes }: Findings): string[] {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'bench/rivals/package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
@@ -78,7 +78,7 @@ const listOf = (settings: Record<string, string>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
 
-/** Names the code that was measured; commits to the bench alone do not change it. */
+/** Identifies the measured code; commits that change only the benchmark do not change it. */
 function serviceCommit(): string {
   try {
     return execFileSync('git', ['log', '-1', '--format=%h', '--', 'src', 'sql'], {
@@ -119,7 +119,7 @@ function costsOf({ workload, rounds }: Result): string[] {
   });
 }
 
-/** A result in few words, while the run goes on. */
+/** A short result for the output during the run. */
 export function linesOf({ workload, rounds }: Result): string[] {
   return [...rounds].map(([name, slices]) => {
     const { perSecond, p50Ms, p95Ms, p99Ms } = figuresOf(slices);

@@ -1,14 +1,14 @@
 import { plan } from './plan.js';
 import type { Slice } from './slice.js';
 
-/** Who has answered so many requests has been compiled. */
+/** The number of warm-up requests, after which V8 has optimized the code. */
 const WARM_REQUESTS = 4_000;
 const WARM_UPS = 6;
 
-/** Something whose slices are compared: a contender with a workload, or a limit. */
+/** A participant whose slices are compared: a contender with a workload, or a limit. */
 export interface Entrant {
   name: string;
-  /** Runs for so long and says how it went. */
+  /** Runs for the given time and returns the measurements. */
   run(durationMs: number): Promise<Slice>;
 }
 
@@ -18,25 +18,25 @@ export type Rounds = Map<string, Slice[]>;
 /** Absolute figures of one side of a ratio: medians of its rounds. */
 export type Figures = Pick<Slice, 'perSecond' | 'p50Ms' | 'p95Ms' | 'p99Ms'>;
 
-/** A ratio over the rounds: each round's slices stood side by side, so each round has one. */
+/** A ratio over the rounds: each round has one, because its slices were measured one after another. */
 export interface Ratio {
   workload: string;
   against: string;
   median: number;
   min: number;
   max: number;
-  /** Of the dividend and of the divisor, where requests were measured. */
+  /** The figures of the dividend and the divisor, if requests were measured. */
   figures?: [Figures, Figures];
 }
 
-/** Warms everybody up, then measures all in each round, the next round in the opposite order. */
+/** Warms up all entrants, then measures all of them in each round, in alternating order. */
 export async function runRounds(
   entrants: Entrant[],
   measure: (run: () => Promise<Slice>) => Promise<Slice>,
 ): Promise<Rounds> {
   const rounds: Rounds = new Map(entrants.map(({ name }) => [name, []]));
   for (const entrant of entrants) {
-    // By requests too: on a busy machine little is compiled in a second.
+    // Also by number of requests: on a busy machine a second is too short for V8 to optimize.
     let asked = 0;
     for (let time = 0; time < WARM_UPS && (time === 0 || asked < WARM_REQUESTS); time += 1) {
       asked += (await entrant.run(plan.warmUpMs)).requests;
@@ -75,12 +75,12 @@ export function figuresOf(slices: Slice[]): Figures {
   };
 }
 
-/** The middle and the ends of some figures. */
+/** The median, minimum and maximum of some figures. */
 export function spreadOf(figures: number[]): { median: number; min: number; max: number } {
   return { median: median(figures), min: Math.min(...figures), max: Math.max(...figures) };
 }
 
-/** The middle one; of an even number, the mean of the middle two. */
+/** The median. */
 export function median(figures: number[]): number {
   const sorted = [...figures].sort((one, other) => one - other);
   const middle = Math.floor(sorted.length / 2);
@@ -89,7 +89,7 @@ export function median(figures: number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** The plain line that a run ends with, one for each ratio. */
+/** The line for a ratio at the end of a run. */
 export function lineOf({ workload, against, median: middle, min, max }: Ratio): string {
   return `ratio ${workload} ${against} ${middle.toFixed(2)} ${min.toFixed(2)}-${max.toFixed(2)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * `make bench`: starts PostgreSQL, the service, its rivals and the limits, sees that all answer alike, alternates them
- * in one run, and reports. It fails when an answer was wrong.
+ * `make bench`: starts PostgreSQL, the service, its rivals and the limits, checks that all give the same answers, measures
+ * them alternately in one run, and writes a report. It fails when an answer was wrong.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const WORKLOADS = [
   ...['task-patch', 'signup-cancel', 'mix', 'first-visit'],
 ];
 
-/** pgbench with the service's own statements, where it is installed. */
+/** pgbench with the service's own statements, if it is installed. */
 async function pgbenchEntrants(stage: Stage, pgbench: string | undefined): Promise<Map<string, Entrant[]>> {
   const entrants = new Map<string, Entrant[]>();
   for (const [name, isPipelined] of [
@@ -63,7 +63,7 @@ async function bench(stage: Stage, running: Contender[]): Promise<Findings | und
   }
   const differences = await findDifferences(asked, callers, signer);
   if (differences.length > 0) {
-    throw new Error(`The contenders do not answer alike:\n${differences.join('\n')}`);
+    throw new Error(`The contenders give different answers:\n${differences.join('\n')}`);
   }
   say('all contenders answer alike');
 
@@ -128,7 +128,7 @@ try {
   await stage.close();
 }
 if (findings !== undefined) {
-  // Only a whole run may replace the one that is kept.
+  // Only a complete run may replace the stored report.
   const folder = join(root, plan.isWhole ? 'bench' : '.tap/bench');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'RESULTS.md'), reportOf(findings));
@@ -137,6 +137,6 @@ if (findings !== undefined) {
   console.log(findings.ratios.map(lineOf).join('\n'));
 }
 if (faults.length > 0) {
-  console.error(`Wrong answers, so the figures mean nothing:\n${faults.slice(0, 20).join('\n')}`);
+  console.error(`Some answers were wrong, so the figures are invalid:\n${faults.slice(0, 20).join('\n')}`);
   process.exitCode = 1;
 }

@@ -11,10 +11,10 @@ import { Wire } from './wire.js';
 
 const CALLERS = 1_000;
 const PLACES = 100;
-/** The club that was loaded with nothing but members. */
+/** The club that has only members. */
 const CLUB = clubId(plan.clubs + 1);
 
-/** pgbench gives up at a refusal, which nine in ten of these are: this one tells it as a row. */
+/** Returns errors as rows: pgbench stops at an error, and nine in ten of these signups fail. */
 const TRY_SIGN_UP = `
   create schema if not exists bench;
   create or replace function bench.try_sign_up(shift uuid) returns text language plpgsql as $$
@@ -28,8 +28,8 @@ const TRY_SIGN_UP = `
   grant execute on function bench.try_sign_up(uuid) to club_api`;
 
 /**
- * A thousand members want a hundred places at the same moment: exactly a hundred get one. The time of a signup over
- * that of pgbench calling the same function, each in a transaction of its own.
+ * A thousand members sign up for a hundred places at the same time; exactly a hundred get one. The result is the time of a
+ * signup divided by that of pgbench calling the same function, one transaction per call.
  */
 export async function measureRush(
   stage: Stage,
@@ -50,7 +50,7 @@ export async function measureRush(
         length: { runs: CALLERS / 5 },
       });
       await requireFull(stage, shift, 'pgbench');
-      // The first round warms both up.
+      // The first round is the warm-up of both.
       if (round > 0) {
         rounds.push({ ours, theirs: 1_000 / perSecond });
       }
@@ -72,7 +72,7 @@ export async function measureRush(
       };
 }
 
-/** Milliseconds per signup, from the first request to the last answer, refusals among them. */
+/** Milliseconds per signup, from the first request to the last answer, including rejected signups. */
 async function rushService(stage: Stage, port: number, heads: string[]): Promise<number> {
   const shift = await makeShift(stage);
   const wires = await Promise.all(heads.map(() => Wire.connect(port)));

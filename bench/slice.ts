@@ -4,7 +4,7 @@ import { readUse } from './processors.js';
 import { Wire } from './wire.js';
 import type { Ask, Workload } from './workloads.js';
 
-/** What a slice of a workload came to. */
+/** The measurements of a slice of a workload. */
 export interface Slice {
   perSecond: number;
   /** Microseconds of the processors per request: of the contender's process, and of all of PostgreSQL. */
@@ -16,9 +16,9 @@ export interface Slice {
   p99Ms: number;
   requests: number;
   errors: number;
-  /** What went wrong first. */
+  /** The first fault. */
   firstError: string | undefined;
-  /** What others had of the processors, and what the host took away, as a share of all. */
+  /** The share of the processors that other processes used or the host took away (steal time). */
   foreignShare: number;
 }
 
@@ -28,7 +28,7 @@ export interface Target {
   postmaster: number;
 }
 
-/** Asks on all connections for the given time, each anew when it was answered. */
+/** Sends requests on all connections for the given time, the next on each connection after its answer. */
 export async function runSlice(target: Target, workload: Workload, durationMs: number): Promise<Slice> {
   const wires = await Promise.all(Array.from({ length: plan.connections }, () => Wire.connect(target.port)));
   const times: number[] = [];
@@ -101,7 +101,7 @@ export async function runSlice(target: Target, workload: Workload, durationMs: n
   };
 }
 
-/** A slice that nobody disturbed; after some tries the least disturbed one. */
+/** Measures a slice until other processes do not disturb it; after some attempts it returns the least disturbed one. */
 export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
   let best = await run();
   const isDisturbed = () => best.foreignShare > plan.disturbedShare && performance.now() < plan.repeatsEndMs;
@@ -115,7 +115,7 @@ export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
   return best;
 }
 
-/** How quiet the machine was. */
+/** The load of other processes on the machine. */
 export const disturbances = { slices: 0, repeated: 0, kept: 0 };
 
 function quantile(sorted: number[], share: number): number {

@@ -10,7 +10,7 @@ import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
 import { fill, type Size } from './filling.js';
 import { plan, root } from './plan.js';
 
-/** What a server for such a database would be given; durable, whatever the disk then costs. */
+/** Settings that fit a server for such a database, with full durability. */
 export const SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -26,7 +26,7 @@ export const SETTINGS = {
   max_connections: '200',
 };
 
-/** The databases: many clubs, one club with as many rows, and one club with a hundredth of them. */
+/** The databases: many clubs, one club with the same number of rows, and one club with a hundredth of them. */
 const sizes: Record<DatabaseName, Size> = {
   many: plan,
   one: { ...plan, clubs: 1, members: 20_000 },
@@ -34,14 +34,14 @@ const sizes: Record<DatabaseName, Size> = {
 };
 export type DatabaseName = 'many' | 'one' | 'few';
 
-/** Everything that contenders stand on. */
+/** The environment of the contenders. */
 export interface Stage {
   server: EmbeddedPostgres;
-  /** The process that all backends descend from. */
+  /** The process id of the postmaster. */
   postmaster: number;
   postgresVersion: string;
   issuer: Issuer;
-  /** As the service logs in. */
+  /** The URL of a database with the login of the service. */
   apiUrl(database: DatabaseName): string;
   adminUrl(database: DatabaseName): string;
   look<Row extends pg.QueryResultRow>(
@@ -96,7 +96,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
   }
 }
 
-/** What an administrator and a deploy do: the database, the roles, the schema. */
+/** Creates the database, the roles and the schema, as an administrator and a deploy do. */
 async function deploy(server: EmbeddedPostgres, database: string): Promise<void> {
   await withClient(server.url('postgres'), (client) => client.query(`create database ${database}`));
   await withClient(server.url(database), async (client) => {

@@ -12,7 +12,7 @@ import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
 import { rowId } from './filling.js';
 import { plan } from './plan.js';
 
-/** What stands in a script of pgbench in place of a value: words that no value of the service holds. */
+/** Placeholders for values in a pgbench script; no value of the service contains them. */
 const CLUB = '00000000-0000-4000-8000-cccccccccccc';
 const SUBJECT = 'the subject';
 const TASK = '00000000-0000-4000-8000-aaaaaaaaaaaa';
@@ -41,7 +41,7 @@ const caller: Caller = {
 
 const ENTERED = { enteredTenantId: CLUB, clubExists: true, memberId: TASK, memberIsCurrent: true };
 
-/** A read of the service as pgbench can send it: its one statement. */
+/** A read of the service as a pgbench script: its one statement. */
 async function read(query: Query<unknown>): Promise<string[]> {
   const lines: string[] = [];
   const database = {
@@ -54,7 +54,7 @@ async function read(query: Query<unknown>): Promise<string[]> {
   return lines;
 }
 
-/** A write of the service: the entry and its statements between BEGIN and COMMIT. */
+/** A write of the service as a pgbench script: the entry and its statements between BEGIN and COMMIT. */
 async function write(work: (tx: TenantTransaction) => Promise<unknown>): Promise<string[]> {
   const lines = ['begin isolation level read committed, read write;'];
   const database = {
@@ -78,7 +78,7 @@ async function write(work: (tx: TenantTransaction) => Promise<unknown>): Promise
   return [...lines, 'commit;'];
 }
 
-/** A statement with its values in it: those that vary by a variable of pgbench. */
+/** A statement with its values inlined; values that vary become variables of pgbench. */
 function textOf({ strings, values }: Statement): string {
   const text = strings.reduce((text, string, index) => {
     const value = values[index - 1] ?? null;
@@ -88,7 +88,7 @@ function textOf({ strings, values }: Statement): string {
   return `${text.replaceAll(/\s+/g, ' ').trim()};`;
 }
 
-/** The variables that the statements are made with. */
+/** The pgbench variables that the statements use. */
 const VARIABLES = [
   `\\set club random(1, ${plan.clubs})`,
   '\\set caller random(1, 20)',
@@ -97,9 +97,9 @@ const VARIABLES = [
 ];
 
 /**
- * Scripts of the service's own statements, by workload: taken from its queries, so they are never those of yesterday.
+ * Scripts of the service's own statements, by workload. They are generated from its queries, so they are never outdated.
  *
- * @param isPipelined whether the statements of a transaction leave in one flush, or each waits for the one before
+ * @param isPipelined whether the statements of a transaction are sent together, or each after the result of the one before
  */
 export async function serviceScripts(isPipelined: boolean): Promise<Record<string, string>> {
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };

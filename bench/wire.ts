@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 
-/** What is answered, as it came: Latin-1, which costs nothing to read. */
+/** A raw answer, decoded as Latin-1, which is cheapest. */
 export interface Answer {
   status: number;
   head: string;
@@ -12,8 +12,8 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * One keep-alive connection of HTTP/1.1 that sends a request when the one before has been answered. It knows only
- * what the contenders send, so that the generator takes little from the processors it shares with them.
+ * A keep-alive connection of HTTP/1.1 that sends a request after the answer to the one before. It supports only the format
+ * of the contenders' answers, so that the load generator uses little of the processors that it shares with them.
  */
 export class Wire {
   readonly #socket: net.Socket;
@@ -37,7 +37,7 @@ export class Wire {
     return new Wire(socket);
   }
 
-  /** Sends a whole request; the callbacks are for its answer. */
+  /** Sends a complete request; the callbacks get its answer. */
   send(request: string, onAnswer: (answer: Answer) => void, onFailure: (error: Error) => void): void {
     if (this.#failure !== undefined) {
       onFailure(this.#failure);
@@ -48,7 +48,7 @@ export class Wire {
     this.#socket.write(request, 'latin1');
   }
 
-  /** The same as a promise, for what is not measured. */
+  /** The same as a promise, for requests that are not measured. */
   ask(request: string): Promise<Answer> {
     return new Promise((resolve, reject) => this.send(request, resolve, reject));
   }
@@ -74,7 +74,7 @@ export class Wire {
     const head = this.#unread.toString('latin1', 0, end);
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
     if (/\r\ntransfer-encoding:/i.test(head)) {
-      this.#fail(new Error('an answer in chunks, which the generator does not read'));
+      this.#fail(new Error('the answer is chunked, which the load generator does not support'));
       return;
     }
     const whole = end + HEAD_END.length + length;

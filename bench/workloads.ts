@@ -1,7 +1,7 @@
 import type { Caller, Signer } from './callers.js';
 import type { Answer } from './wire.js';
 
-/** A request, what its answer must be, and what is asked next on the same connection, come what may. */
+/** A request, the check of its answer, and the request that always follows on the same connection. */
 export interface Ask {
   request: string;
   status: number;
@@ -9,18 +9,18 @@ export interface Ask {
   next?: Ask;
 }
 
-/** One way to ask, over and over, each time as another caller. */
+/** A kind of load: the same request, each time as another caller. */
 export interface Workload {
   name: string;
   next(): Ask;
-  /** Makes what must be made beforehand for so many asks. */
+  /** Creates the rows that this number of requests needs. */
   prepare?(count: number): void;
 }
 
 const always = () => true;
 const get = (path: string, { head }: Pick<Caller, 'head'>) => `GET ${path} HTTP/1.1\r\n${head}\r\n`;
 
-/** A list answers with rows, and every title in it names the club; each is looked at in one answer of many. */
+/** Checks that a list has rows and that every title contains the mark of the club; titles only in a sample of answers. */
 function isPageOf(mark: string): (answer: Answer) => boolean {
   return ({ body }) => {
     checked += 1;
@@ -75,9 +75,9 @@ function taskPatch(caller: Caller, turn: number): Ask {
     },
   };
 }
-/** One counter for all contenders: the title that a task already has would change nothing, and might not be written. */
+/** One counter for all contenders, so that each patch has a new title: an unchanged title might not be written. */
 let titles = 0;
-/** The last version of each task, by which a patch that changed nothing is found. */
+/** The last version of each task, to detect a patch that changed nothing. */
 const versions = new Map<string, number>();
 
 const signupCancel = (caller: Caller): Ask => ({
@@ -91,13 +91,13 @@ const signupCancel = (caller: Caller): Ask => ({
   },
 });
 
-/** The thirty days ahead. */
+/** The next thirty days. */
 export function windowQuery(now = Date.now()): string {
   const [from, to] = [now, now + 30 * 86_400_000].map((ms) => new Date(ms).toISOString().slice(0, 19));
   return `from=${from}Z&to=${to}Z&limit=50`;
 }
 
-/** The cursor of a page of the contender, moved to another position of the same list. */
+/** The cursor of a contender, changed to another position in the same list. */
 export function moveCursor(cursor: string, { key, id }: { key: string; id: string }): string {
   const parts = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
   return Buffer.from(JSON.stringify([...parts.slice(0, -2), key, id])).toString('base64url');
@@ -106,7 +106,7 @@ export function moveCursor(cursor: string, { key, id }: { key: string; id: strin
 /**
  * The workloads of one contender.
  *
- * @param cursors a cursor of each club's list of tasks, by the club's id, as this contender writes it
+ * @param cursors a cursor of this contender for each club's list of tasks, by the id of the club
  */
 export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, signer: Signer): Workload[] {
   const window = windowQuery();
@@ -120,7 +120,7 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
   const shifts = each((caller) => shiftsWindow(caller, window));
   const patch = each(taskPatch);
   const signup = each(signupCancel);
-  // Twenty requests: sixteen reads, two patches, and a signup that is cancelled.
+  // Twenty requests: sixteen reads, two patches, a signup and its cancellation.
   const mixed = [
     page,
     one,
@@ -183,5 +183,5 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
     },
   ];
 }
-/** Counted for all contenders together: nobody visits twice. */
+/** One counter for all contenders, so that no visitor occurs twice. */
 let visited = 0;

@@ -1,7 +1,7 @@
 /**
- * Fastify over postgres.js, the best version of it that we know without a database layer of one's own: plain
- * `sql.begin`, each statement awaited, prepared statements, answers serialized by schema, times as text. It differs
- * from the service in how it speaks to PostgreSQL and in keeping no log, counting no caller and measuring nothing.
+ * Fastify with postgres.js, the best version that we know without a custom database layer: plain `sql.begin`, each
+ * statement awaited, prepared statements, answers serialized by schema, times as text. Unlike the service it sends each
+ * statement separately, and has no log, no rate limit and no metrics.
  */
 import Fastify, { type FastifyRequest } from 'fastify';
 import postgres from 'postgres';

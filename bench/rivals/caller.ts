@@ -3,7 +3,7 @@ import { createRemoteJWKSet, exportSPKI, type JWTHeaderParameters } from 'jose';
 import { isUuid } from './input.js';
 import { Refusal } from './refusal.js';
 
-/** Who is asking, and for which club. */
+/** The caller and the club of a request. */
 export interface Caller {
   tenantId: string;
   subject: string;
@@ -23,7 +23,7 @@ interface Claims {
 
 const keys = createRemoteJWKSet(new URL(`${process.env.AUTH_ISSUER}/jwks`));
 
-/** Verified as the service verifies: the issuer's keys are kept, and a token that was verified is for a minute. */
+/** Verifies tokens as the service does: the issuer's keys are cached, and a verified token is cached for a minute. */
 const verify = createVerifier({
   key: async ({ header }: { header: object }) => exportSPKI(await keys(header as JWTHeaderParameters)),
   algorithms: ['ES256', 'RS256'],
@@ -36,7 +36,7 @@ const verify = createVerifier({
 }) as (token: string) => Promise<Claims>;
 
 /**
- * The caller of a request: from the bearer token and the header X-Tenant-Id. Every rival begins with it.
+ * The caller of a request, from the bearer token and the header X-Tenant-Id. Every rival calls it first.
  *
  * @throws Refusal 401, 400 or 403
  */

@@ -6,10 +6,10 @@ import * as statements from './statements.js';
 
 class MemberOutdated extends Error {}
 
-/** Asks the database inside of a transaction. */
+/** Runs a query inside a transaction. */
 export type Ask = <Row>(statement: statements.Statement) => Promise<Row[]>;
 
-/** The caller's club by TypeORM: work runs in one transaction that has entered it. */
+/** Runs work through TypeORM, in one transaction with the tenant context of the caller's club. */
 @Injectable()
 export class Club implements OnModuleInit {
   readonly #source = new DataSource({

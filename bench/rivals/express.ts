@@ -1,8 +1,8 @@
 /**
- * Express 5 over pg, the best version of it that we know: no ETag or header that nobody asked for, named prepared
- * statements, times as text, one transaction a request that sets the club and looks the member up. With PIPELINE=on,
- * an option of pg, BEGIN, the entry and the first statement leave in one flush; it is tried both ways.
- * It keeps no log, counts no caller and measures nothing, which the service does.
+ * Express 5 with pg, the best version that we know: no unneeded ETag or header, named prepared statements, times as text,
+ * one transaction per request that sets the club and finds the member. With PIPELINE=on, an option of pg, BEGIN, the entry
+ * and the first statement are sent together; both variants are tried. Unlike the service it has no log, no rate limit and
+ * no metrics.
  */
 import express, { type NextFunction, type Request, type Response } from 'express';
 import pg from 'pg';
@@ -42,7 +42,7 @@ async function inClub<Row extends pg.QueryResultRow, Result = Row[]>(
     }
     const entered = client.query<statements.Entered>(statements.enter(caller));
     const early = pipeline ? client.query<Row>(first) : undefined;
-    // Awaited below, unless the entry fails before.
+    // Awaited below, unless the entry fails first.
     for (const promise of [begun, entered, early]) {
       promise?.catch(() => {});
     }
@@ -188,7 +188,7 @@ app.delete(
   }),
 );
 
-// Four parameters make it Express's handler of errors.
+// Express recognizes an error handler by its four parameters.
 app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
   const refusal = refusalOf(error);
   response.status(refusal.status).type('application/problem+json').json(refusal.toBody(request.originalUrl));

@@ -3,7 +3,7 @@ import { Refusal } from './refusal.js';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|\+00)$/;
 
-/** Where a page ended. */
+/** The end of a page. */
 export interface Position {
   key: string;
   id: string;
@@ -19,7 +19,7 @@ export interface Window extends PageQuery {
   to: string;
 }
 
-/** A change of a task. The steps of the workflow are left out of the rivals, which spares them work. */
+/** A change of a task. The rivals do not implement the steps of the workflow, which is less work for them. */
 export interface TaskPatch {
   title?: string;
   description?: string | null;
@@ -75,7 +75,7 @@ export function readPatch(body: unknown): TaskPatch {
   return patch;
 }
 
-/** The header that leads to the next page; undefined on the last one. One row more than asked for was read. */
+/** The Link header with the next page; undefined on the last page. `rows` has one row more than the limit. */
 export function nextLink(
   url: string,
   { limit }: PageQuery,
@@ -97,7 +97,7 @@ function readCursor(cursor: unknown): Position {
       return { key, id };
     }
   } catch {
-    // Answered below.
+    // The error is thrown below.
   }
   throw new Refusal(400, 'invalid_cursor');
 }

@@ -1,4 +1,4 @@
-/** A refusal, answered as `application/problem+json`. */
+/** An error that is answered as `application/problem+json`. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -22,7 +22,7 @@ const SQLSTATES: Record<string, [number, string]> = {
   SH005: [404, 'signup_not_found'],
 };
 
-/** What a failure is to the caller: a refusal that was thrown or that PostgreSQL named, else a fault. */
+/** The answer to an error: a thrown Refusal, one by its SQLSTATE, or else a 500. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) {
     return error;

@@ -1,4 +1,4 @@
-/** What answers look like, for the serializers of Fastify. */
+/** The response schemas, for the serializers of Fastify. */
 const text = { type: 'string' };
 const orNull = { type: 'string', nullable: true };
 const integer = { type: 'integer' };

@@ -1,6 +1,6 @@
 /**
- * The SQL of the rivals: the statements of src/tasks/queries.ts and src/shifts/queries.ts, with the names that JSON has
- * as aliases, so that no row has to be renamed. Each is prepared under its name.
+ * The SQL of the rivals: the statements of src/tasks/queries.ts and src/shifts/queries.ts, with the JSON names as column
+ * aliases, so that no field must be renamed. Each statement is prepared under its name.
  */
 import type { Caller } from './caller.js';
 import type { PageQuery, TaskPatch, Window } from './input.js';
@@ -36,7 +36,7 @@ const listedTask = `task.id, task.title, task.state, task.assignee_id as "assign
 const detailedTask = `${listedTask}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
   task.completed_at as "completedAt", app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"`;
 
-/** Sets app.tenant_id, app.user_id, app.role and app.member_id in the transaction, and looks the member up. */
+/** Sets app.tenant_id, app.user_id, app.role and app.member_id in the transaction, and finds the member. */
 export function enter({ tenantId, subject, role, displayName, email, issuedAt }: Caller): Statement {
   return {
     name: 'enter',
@@ -46,7 +46,7 @@ export function enter({ tenantId, subject, role, displayName, email, issuedAt }:
   };
 }
 
-/** Makes or refreshes the caller's row in app.members. */
+/** Inserts or updates the caller's row in app.members. */
 export function syncMember({ displayName, email, issuedAt }: Caller): Statement {
   return {
     name: 'sync',
@@ -68,7 +68,7 @@ export function tasksPage({ limit, after }: PageQuery): Statement {
   };
 }
 
-/** A task in full. */
+/** A task with all its columns. */
 export function task(id: string): Statement {
   return {
     name: 'task',
@@ -77,7 +77,7 @@ export function task(id: string): Statement {
   };
 }
 
-/** Writes where the version is the one that was read. */
+/** Updates the task if its version is the one that was read. */
 export function updateTask(read: TaskRow, { title, description, dueAt }: TaskPatch): Statement {
   return {
     name: 'update-task',
@@ -99,7 +99,7 @@ export function updateTask(read: TaskRow, { title, description, dueAt }: TaskPat
   };
 }
 
-/** The shifts of which any part lies in the window. */
+/** The shifts that overlap the window. */
 export function shiftsWindow({ from, to, limit, after }: Window): Statement {
   return {
     name: after ? 'shifts-after' : 'shifts',
@@ -116,7 +116,7 @@ export function shiftsWindow({ from, to, limit, after }: Window): Statement {
   };
 }
 
-/** Signs the caller up; refusals come as SQLSTATEs. */
+/** Signs the caller up; errors are SQLSTATEs. */
 export function signUp(shiftId: string): Statement {
   return {
     name: 'sign-up',
@@ -127,7 +127,7 @@ export function signUp(shiftId: string): Statement {
   };
 }
 
-/** Cancels the caller's signup; refusals come as SQLSTATEs. */
+/** Cancels the caller's signup; errors are SQLSTATEs. */
 export function cancelSignUp(shiftId: string): Statement {
   return { name: 'cancel', text: 'select app.cancel_sign_up($1)', values: [shiftId] };
 }

@@ -146,7 +146,7 @@ t.test('an audit that cannot run says why in one sentence, and exits with 2', as
   isImpossible(t, await run(db.url, 'html'), /^There is no format html\. Formats are text, markdown\./);
   isImpossible(t, await run(nobody), /^The database cannot be reached: .*ECONNREFUSED/);
   isImpossible(t, await run(stranger.href), /^The database refused the audit: password/);
-  isImpossible(t, await run(empty.adminUrl), /^This database is not deployed/);
+  isImpossible(t, await run(empty.adminUrl), /^This database has no audit/);
   await withClient(db.adminUrl, async (client) => {
     await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
     isImpossible(t, await run(db.url), /^A deploy is running/);
@@ -166,6 +166,6 @@ t.test(
     await db.look('grant delete on app.members to club_api');
     const out = (await run(db.adminUrl)).out.replaceAll(/\s+/g, ' ');
     t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
-    t.match(out, `That file is made with PostgreSQL ${SNAPSHOT_MAJOR}; other versions`);
+    t.match(out, `That file is generated with PostgreSQL ${SNAPSHOT_MAJOR};`);
   },
 );

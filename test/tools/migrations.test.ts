@@ -55,7 +55,7 @@ t.test('a file of indexes has one statement, with CONCURRENTLY', async (t) => {
     const db = await makeDatabase(t, { empty: true });
     t.match(
       await findBlocking(db.adminUrl, [...migrations, file(text)]),
-      [/one statement, with the word/],
+      [/only this statement, with CONCURRENTLY/],
       text,
     );
   }
