@@ -27,20 +27,20 @@ export function reportOf(findings: Findings): string {
 ${conditions(findings).join('\n')}
 
 A ratio is the service's requests per second over the other's, in the same round: the median of the rounds, with the
-lowest and the highest. Above 1 the service is faster. The lines of growth, start, memory and the rush are times over
-times, or bytes over bytes: below 1 is better.
+lowest and the highest. Above 1 the service is faster. The lines of growth, start, memory and the rush divide times by
+times, or bytes by bytes: below 1 is better.
 
-Beside each ratio are the absolute figures, medians of the rounds: the service's before the slash, the other's after it. In
-the lines of growth both are the service's, of the two cases that the line names, in that order. There are no percentiles of
-pgbench, because it has fewer requests waiting at once.
+The absolute figures are medians of the rounds: those of the service before the slash, those of the other after it. In the
+lines of growth both are of the service, for the two cases that the line names, in that order. There are no percentiles of
+pgbench, because it has fewer requests in flight.
 
 | Workload | Against | Ratio | Lowest–highest | requests/s | p50 ms | p95 ms | p99 ms |
 |---|---|--:|--:|--:|--:|--:|--:|
 ${ratios.map(rowOf).join('\n')}
 
-What a request costs, in microseconds of the processors (medians of the rounds): of the contender's process (of pgbench
-itself for pgbench), and of all of PostgreSQL. The generator shares the processors with both. "Others" is the share of the
-processors that everything else on the machine had meanwhile: where it is high, the row says little.
+The cost of a request in microseconds of processor time (medians of the rounds): of the contender's process (for pgbench of
+pgbench itself), and of all PostgreSQL processes. The load generator shares the processors with both. "Others" is the share
+of the processors that all other processes used during the measurement: where it is high, the row is not reliable.
 
 | Workload | Contender | requests/s | Node µs | PostgreSQL µs | Others % |
 |---|---|--:|--:|--:|--:|
@@ -48,7 +48,7 @@ ${results.flatMap(costsOf).join('\n')}
 
 Connections to the database: ${contenders.map(({ name, pool }) => `${name} ${pool}`).join('; ')}.
 
-[BASELINE.md](BASELINE.md) keeps runs of the same bench with the service's database layer on node-postgres.
+[BASELINE.md](BASELINE.md) has runs of the same benchmark with the service's database layer on node-postgres.
 
     ${ratios.map(lineOf).join('\n    ')}
 `;

@@ -93,7 +93,7 @@ async function readOn<Context, Row>(
   const request = String(requests);
   try {
     const result = await connection.query<ReadRow>(readStatement(request, entry, query, options));
-    // The last row: after an error that follows a row, the driver keeps that row in the next result.
+    // at(-1): if an error follows a row, the driver does not reset its row index, and the next result starts at a higher one.
     const answer = parse<Context, Row>(result.at(-1));
     if (answer?.context.request !== request || !entry.verify(answer.context)) {
       throw destroyWith('The connection to the database answered another question.');

@@ -17,8 +17,8 @@ export interface Query<Row> extends Statement {
 }
 
 /**
- * A cache of composed statements, by the templates of their parts. The same parts give the same template object, which
- * the driver uses as the key of a prepared statement. Its size is bounded by the combinations in the code.
+ * A cache of composed statements, by the templates of their parts. The same parts give the same template object, so a
+ * template identifies its text, also for the driver. The combinations in the code bound the size of the cache.
  */
 interface Composed {
   template: TemplateStringsArray | undefined;

@@ -1,6 +1,6 @@
 /**
- * On /docs of `make run`: a choice of the demo people. Who is chosen has their token in every request that is sent
- * from the page, and their club in each X-Tenant-Id, where it can be written over.
+ * On /docs of `make run`: a select with the demo people. The page sends the token of the selected person with every request,
+ * and fills in their club as X-Tenant-Id, which can be edited.
  */
 (() => {
   const SCHEME = 'token';
@@ -20,7 +20,7 @@
     .dark-mode #demo-people select { background: #14202c; border-color: #3d5a78; }
   `;
 
-  // The page's own script has made window.ui, and says when the document has loaded.
+  // The page's own script creates window.ui and dispatches docs-ready when the document has loaded.
   window.addEventListener('docs-ready', () => offer(window.ui));
 
   async function offer(ui) {
@@ -37,7 +37,7 @@
       ...people.map(({ label }) => new Option(label)),
       new Option('Yourself: press Authorize', ''),
     );
-    // An Admin, who may do everything that the page shows.
+    // An Admin may run every operation of the page.
     const admin = people.findIndex(({ label }) => label.includes('Admin of'));
     select.selectedIndex = Math.max(admin, 0);
     const remembered = localStorage.getItem(REMEMBERED);
@@ -74,7 +74,7 @@
       .getIn(['paths', ...operation, 'parameters'])
       ?.find((parameter) => parameter.get('name') === HEADER);
     ui.specActions.changeParam(operation, HEADER, 'header', clubId, false);
-    // A field that is shown has a value of its own, which goes before the one above.
+    // A visible field has its own value, which overrides the one above.
     if (shown !== undefined) {
       ui.specActions.changeParamByIdentity(operation, shown, clubId, false);
     }
