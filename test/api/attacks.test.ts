@@ -7,6 +7,7 @@ import { encode, newKey, publish, startProvider } from '../setup/provider.js';
 import { openWires } from '../setup/raw.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
+import { BELIEVED, startOfflineService } from '../setup/without-database.js';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const provider = await startProvider(t);

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { KEYS, startProvider } from '../setup/provider.js';
 import type { Answer } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';
+import { BELIEVED, startOfflineService } from '../setup/without-database.js';
 import { badTokens } from './fixtures/bad-tokens.js';
 
 const club = '11111111-1111-4111-8111-111111111111';

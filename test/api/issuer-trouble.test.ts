@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { IssuerKeys } from '../../src/auth/jwks.js';
-import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
+import { BELIEVED, startOfflineService } from '../setup/without-database.js';
 
 const HOUR_MS = 3_600_000;
 

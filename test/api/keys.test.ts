@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
-import { BELIEVED, startOfflineService } from '../setup/offline-service.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
+import { BELIEVED, startOfflineService } from '../setup/without-database.js';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 

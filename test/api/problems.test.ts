@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
 import { MISSING } from '../setup/endpoints.js';
-import { startOfflineService } from '../setup/offline-service.js';
 import { startProvider } from '../setup/provider.js';
 import { type Answer, type Method, startService } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';
+import { startOfflineService } from '../setup/without-database.js';
 
 const service = await startService(t);
 const wire = await openWire(service.app);

@@ -46,7 +46,7 @@ export function rank(first: readonly number[], second: readonly number[]): Ranks
 }
 
 /**
- * The criterion is how well the two kinds can be distinguished by time: of two answers, one of each kind, the slower one must be
+ * The criterion is how well time distinguishes the two kinds: of two answers, one of each kind, the slower one must be
  * the foreign one in 47 to 53 of 100 cases, where 50 is chance. A p value is not used, because it says how certain it
  * is that there is any difference: with enough samples the smallest drift of a shared machine is "significant",
  * and one run in twenty is so by chance alone.

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { BELIEVED } from '../../setup/offline-service.js';
 import { KEYS, startProvider } from '../../setup/provider.js';
+import { BELIEVED } from '../../setup/without-database.js';
 import { attack, isWhole, someOf, Tally } from './tally.js';
 import { algorithms, confusions } from './tokens/algorithms.js';
 import { authorization, huge } from './tokens/authorization.js';

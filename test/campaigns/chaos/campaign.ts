@@ -7,7 +7,7 @@ import type { Testbed } from './testbed.js';
 import { randomOf } from './wire.js';
 import { type Board, work } from './work.js';
 
-/** How often what is asked for. */
+/** The weight of each kind of request. */
 export type Habits = Partial<Record<Kind, number>>;
 
 export const EVERYTHING: Habits = {
@@ -33,7 +33,7 @@ const PEOPLE: [string, Role][] = [
   ['ben', 'Member'],
   ['cleo', 'Member'],
 ];
-/** Longer than the slowest honest answer: the wait for a slot, the deadline, and a freeze. */
+/** Longer than the slowest correct answer: the wait in the queue, the deadline, and a freeze. */
 const PATIENCE_MS = 18_000;
 /** Longer than the service may take to recover. */
 const PEACE_MS = 1_500;
@@ -44,15 +44,15 @@ export interface Plan {
   durationMs: number;
   habits?: Habits;
   patienceMs?: number;
-  /** How long a client rests between two requests, at most. */
+  /** The longest pause of a client between two requests. */
   restMs?: number;
-  /** How long clients go on in peace after the last fault. */
+  /** How long clients continue after the last fault. */
   peaceMs?: number;
-  /** Does harm until it is over, and heals everything before it returns. */
+  /** Injects faults until the end, and removes all of them before it returns. */
   nemesis(testbed: Testbed, isOver: () => boolean, random: () => number): Promise<void>;
 }
 
-/** Runs clients and the nemesis against each other, and writes down all that came of it. */
+/** Runs clients and the nemesis together, and records the history. */
 export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History> {
   const {
     seed,

@@ -10,7 +10,7 @@ import { groupBy } from './history.js';
 import { startVictim } from './postgres.js';
 import { startTestbed } from './testbed.js';
 
-// A checker that charges nothing may be blind. `make chaos` plants all of them, `make test` one of each sort.
+// Planted defects test the checker. `make chaos` plants all of them, `make test` one of each sort.
 const all = [...ofDatabase, ...ofProgram];
 const wanted = process.env.DEFECTS;
 const sample = ['a key is forgotten', 'the reply does not wait for COMMIT'];
@@ -20,7 +20,7 @@ const defects = all.filter(({ name }) =>
 t.setTimeout(defects.length * 40_000 + 60_000);
 const victim = await startVictim(t);
 
-/** Runs the service, with the defect or without, under faults that go for it. */
+/** Runs the service with or without the defect, under faults that reveal it. */
 async function judge(t: Test, scenario: Scenario, habits: Habits, defect?: Defect): Promise<Verdict> {
   const { patches, sql } = defect ?? {};
   const testbed = await startTestbed(t, victim, {
@@ -32,7 +32,7 @@ async function judge(t: Test, scenario: Scenario, habits: Habits, defect?: Defec
 
 let caught = 0;
 for (const defect of defects) {
-  t.test(`it is seen when ${defect.name}`, async (t) => {
+  t.test(`the checker finds: ${defect.name}`, async (t) => {
     const verdict = await judge(t, defect.scenario, defect.habits, defect);
     const proofs = verdict[defect.charge];
     caught += proofs.length > 0 ? 1 : 0;
@@ -43,7 +43,7 @@ for (const defect of defects) {
 }
 
 for (const [name, [first]] of groupBy(defects, ({ scenario }) => scenario.name)) {
-  t.test(`a sound service bears it: ${name}`, async (t) => {
+  t.test(`a correct service passes: ${name}`, async (t) => {
     const { scenario, habits } = first as Defect;
     t.same(
       Object.entries(await judge(t, scenario, habits)).filter(([, proofs]) => proofs.length > 0),
@@ -52,7 +52,7 @@ for (const [name, [first]] of groupBy(defects, ({ scenario }) => scenario.name))
   });
 }
 
-t.test('every defect that was planted is caught', async (t) => {
+t.test('every planted defect is found', async (t) => {
   t.parent?.comment(`defects: ${defects.length} planted, ${caught} caught`);
   t.equal(caught, defects.length);
 });

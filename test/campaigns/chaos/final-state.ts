@@ -6,7 +6,7 @@ import { openWire } from './wire.js';
 
 const SESSIONS = `from pg_stat_activity where usename like 'club\\_api%' and datname = current_database()`;
 
-/** Waits until nothing is under way in the database any more. */
+/** Waits until the database is idle. */
 export async function untilIdle({ look }: Testbed): Promise<void> {
   for (let calm = 0; calm < 4; await sleep(100)) {
     const busy = await look(`select ${SESSIONS} and state <> 'idle'`);
@@ -14,7 +14,7 @@ export async function untilIdle({ look }: Testbed): Promise<void> {
   }
 }
 
-/** Reads everything that is left, past every policy. */
+/** Reads the final state as superuser, without policies. */
 export async function readFinalState({ look }: Testbed): Promise<FinalState> {
   const rowsOf = async (table: string, columns: string) =>
     (await look(
@@ -47,7 +47,7 @@ export async function readFinalState({ look }: Testbed): Promise<FinalState> {
   };
 }
 
-/** Looks whether the service is as good as new: every slot at work, and nobody waits. */
+/** Tests whether the service has recovered: all connections usable, and no slow request. */
 export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
   const { look, victim, database, clubs, service } = testbed;
   const refused: string[] = [];
@@ -75,7 +75,7 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
     await Promise.all(workers.flatMap((ask) => [ask('GET', '/api/tasks'), ask('GET', '/api/shifts')]));
   }
 
-  // Whoever wants to write these tasks waits, with a slot.
+  // A writer of these tasks waits and holds a connection.
   const { withClient } = await import('../../../src/deploy/client.js');
   const usable = await withClient(victim.urls(database).admin, async (client) => {
     await client.query('begin');
@@ -100,7 +100,7 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
   for (const wire of wires) {
     wire.close();
   }
-  // The writers of the probe compete on purpose: one of each club may lose to the others.
+  // The writers of the probe compete on purpose: version conflicts are expected.
   const broken = refused.filter((refusal) => !refusal.includes('task_version_conflict'));
   return { poolSize: POOL_SIZE, sessions, usable, refused: broken, slowestMs };
 }

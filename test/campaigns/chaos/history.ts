@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** What a client may ask for. */
+/** The kinds of requests. */
 export type Kind =
   | 'create task'
   | 'patch task'
@@ -21,118 +21,118 @@ export type Kind =
   | 'cancel'
   | 'list members';
 
-/** A task or a shift as an answer, or the database at the end, showed it. */
+/** A task or a shift, from an answer or from the final database. */
 export interface Row {
   id: string;
   version: number;
-  /** What changes with the version, in one text: title and state, or title and capacity. */
+  /** The fields that change with the version, as one text: title and state, or title and capacity. */
   content: string;
   capacity?: number;
   signupCount?: number;
-  /** Who is signed up, by Member.Id; undefined where the answer does not say. */
+  /** The signed-up members by Member.Id; undefined when the answer does not have them. */
   members?: string[];
 }
 
-/** One request as its sender saw it. Times are milliseconds since the run began. */
+/** One request as its client saw it. Times are milliseconds since the start of the run. */
 export interface Operation {
   kind: Kind;
   club: string;
   /** The Member.Id of the caller. */
   member: string;
-  /** The task or the shift that it is about. */
+  /** The task or shift of the request. */
   target?: string;
   key?: string;
-  /** What no other creation writes: the row bears it for ever. */
+  /** A unique text of this creation, which the row keeps. */
   marker?: string;
-  /** The version that the writer said it had read. */
+  /** The version that the writer had read. */
   named?: number;
-  /** The new content, where a success must show it. */
+  /** The new content, when a success must show it. */
   content?: string;
   capacity?: number;
   called: number;
   returned: number;
   /** Null when no answer came. */
   status: number | null;
-  /** Why no answer came. */
+  /** The error when no answer came. */
   failure?: 'broken' | 'patience ran out';
   code?: string;
   retryAfter?: boolean;
   rows: Row[];
-  /** Clubs, other than the caller's, that the answer shows something of. */
+  /** Other clubs whose data is in the answer. */
   strangers: string[];
 }
 
-/** Something that the nemesis did, from its beginning until all is well again. */
+/** A fault of the nemesis, from its start until its repair. */
 export interface Fault {
   kind: string;
   from: number;
   to: number;
 }
 
-/** A row of the database at the end, as the superuser reads it. */
+/** A row of the final database, read as superuser. */
 export interface FinalRow extends Row {
   club: string;
   marker: string | null;
-  /** Clubs whose texts or rows it holds or refers to, other than its own. */
+  /** Other clubs whose texts or rows it contains or references. */
   strangers: string[];
 }
 
-/** The whole of the database at the end. */
+/** The final database. */
 export interface FinalState {
   tasks: FinalRow[];
   shifts: FinalRow[];
   signups: { shift: string; member: string }[];
-  /** Other rows that hold something of another club, in words. */
+  /** Other rows with another club's data, in words. */
   strangers: string[];
 }
 
-/** What the service was like after the storm. */
+/** The state of the service after the faults. */
 export interface Recovery {
   poolSize: number;
-  /** Sessions of the service's login. */
+  /** The number of sessions of the service's login. */
   sessions: number;
-  /** Transactions that it had under way at the same time when there was work for more. */
+  /** The number of concurrent transactions under excess load. */
   usable: number;
-  /** Requests that did not succeed, in words. */
+  /** Failed requests, in words. */
   refused: string[];
-  /** The slowest of them. */
+  /** The duration of the slowest request. */
   slowestMs: number;
 }
 
-/** All that the checker goes by. */
+/** The input of the checker. */
 export interface History {
   seed: number;
   clubs: string[];
   operations: Operation[];
   faults: Fault[];
-  /** Ends of the service's process, and errors in it, that nobody asked for. */
+  /** Unexpected exits and errors of the service's process. */
   crashes: string[];
-  /** Deploys that did not come through, in words. */
+  /** Failed deploys, in words. */
   failedDeploys: string[];
   finalState: FinalState;
   recovery: Recovery;
 }
 
-/** A write whose success the caller knows of. */
+/** Whether the write is acknowledged. */
 export function isDone({ status }: Operation): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** Nobody can know whether it took effect: no answer, or one of a service that had lost its database. */
+/** Whether the outcome is unknown: no answer, or a 5xx of a service that had lost its database. */
 export function isUnknown({ status }: Operation): boolean {
   return status === null || status >= 500;
 }
 
-/** Keeps a history for somebody to look into. */
+/** Saves a history for inspection. */
 export async function saveHistory(history: History, path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  // Line by line, because half an hour of it is more than one text can hold.
+  // Line by line: half an hour of history exceeds the maximum length of a string.
   const { operations, ...rest } = history;
   const lines = Readable.from([rest, ...operations]).map((part) => `${JSON.stringify(part)}\n`);
   await pipeline(lines, createWriteStream(path));
 }
 
-/** Reads a history that was kept. */
+/** Reads a saved history. */
 export async function loadHistory(path: string): Promise<History> {
   const parts: unknown[] = [];
   for await (const line of createInterface(createReadStream(path))) {
@@ -142,7 +142,7 @@ export async function loadHistory(path: string): Promise<History> {
   return { ...rest, operations };
 }
 
-/** Sorts things into groups, in their order. */
+/** Groups items by a key, in their order. */
 export function groupBy<Thing>(
   things: Iterable<Thing>,
   nameOf: (thing: Thing) => string,

@@ -4,13 +4,13 @@ import { isUnknown, type Operation, type Row } from './history.js';
 import type { Club, Testbed } from './testbed.js';
 import { type Ask, openWire, randomOf } from './wire.js';
 
-/** Somebody in a club, whose requests come one after another and are all written down. */
+/** A member of a club, whose requests are sequential and recorded. */
 export interface Member {
   club: Club;
   role: Role;
   id: string;
   random(): number;
-  /** Sends a request, notes what came of it, and answers with the note. */
+  /** Sends a request, records the operation and returns it. */
   act(request: Request): Promise<Noted>;
   leave(): void;
 }
@@ -22,7 +22,7 @@ export interface Request
   body?: unknown;
 }
 
-/** A note, and the first row as it was sent. */
+/** An operation, and the first row of the answer. */
 export interface Noted {
   operation: Operation;
   // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
@@ -31,12 +31,12 @@ export interface Noted {
 
 const CANARY = /canary-[a-z]+-[0-9a-f]+/g;
 
-/** The clubs that a text shows something of, other than this one. */
+/** The other clubs whose canary is in a text. */
 export function strangersIn(text: string, canary: string): string[] {
   return [...new Set(text.match(CANARY))].filter((other) => other !== canary);
 }
 
-/** Joins the club: the first request makes the member, before anything goes wrong. */
+/** Joins the club: the first request creates the member, before any fault. */
 export async function join(
   testbed: Testbed,
   club: Club,
@@ -90,7 +90,7 @@ export async function join(
   };
 }
 
-/** Joining is no part of what is judged, and some planted defects make it fail now and then. */
+/** Joining is not checked, and some planted defects make it fail occasionally. */
 async function ownId(ask: Ask, headers: Record<string, string>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const heard = await ask('GET', '/api/members/me', headers);
@@ -104,7 +104,7 @@ async function ownId(ask: Ask, headers: Record<string, string>): Promise<string>
   }
 }
 
-/** Tasks and shifts, of a list or alone; of members and signups nothing has a version. */
+/** The tasks and shifts of an answer; members and signups have no version. */
 // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
 function rowsOf(body: any): Row[] {
   const rows = Array.isArray(body) ? body : body === undefined ? [] : [body];

@@ -4,7 +4,7 @@ import type { Message, TestProxy, Verdict } from '../../setup/proxy.js';
 import { OPERATORS } from './operators.js';
 import { BACKENDS, type Testbed } from './testbed.js';
 
-/** One way to do harm, healed when it returns. */
+/** One kind of fault, repaired when it returns. */
 export type Harm = (testbed: Testbed, random: () => number) => Promise<void>;
 
 async function someBackends({ look }: Testbed, random: () => number): Promise<number[]> {
@@ -12,7 +12,7 @@ async function someBackends({ look }: Testbed, random: () => number): Promise<nu
   return random() < 0.3 ? pids : pids.slice(0, 1 + Math.floor(random() * 2));
 }
 
-/** Breaks a connection, or what it says, at the messages that fit, with some probability. */
+/** Cuts or changes matching messages of a connection, with some probability. */
 export function cutAt(
   testbed: Testbed,
   proxy: TestProxy,
@@ -35,7 +35,7 @@ export function cutAt(
   };
 }
 
-/** Lets everything through again. */
+/** Removes all faults of the proxies. */
 export function heal({ front, back }: Testbed): void {
   for (const proxy of [front, back]) {
     proxy.judge = () => {
@@ -67,7 +67,7 @@ const restartPostgres =
 
 const everything = () => true;
 
-/** Every way to do harm, by name. */
+/** Every kind of fault, by name. */
 export const HARMS: Record<string, Harm> = {
   'backends terminated': async (testbed, random) => {
     for (let kills = 0; kills < 5; kills += 1) {
@@ -148,7 +148,7 @@ export const HARMS: Record<string, Harm> = {
   ...OPERATORS,
 };
 
-/** Does every harm, in an order that the seed decides, with some peace in between. */
+/** Injects every kind of fault, in an order by the seed, with pauses in between. */
 export async function injectFaults(
   testbed: Testbed,
   isOver: () => boolean,

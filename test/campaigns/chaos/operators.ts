@@ -4,7 +4,7 @@ import { deploy } from '../../../src/deploy/deploy.js';
 import type { Harm } from './nemesis.js';
 import { BACKENDS, type Testbed } from './testbed.js';
 
-/** Something is so for a while. */
+/** Applies SQL, waits, and reverts it. */
 const forAWhile =
   (harm: string, cure: string, mostMs: number): Harm =>
   async ({ look, database }, random) => {
@@ -12,11 +12,11 @@ const forAWhile =
     await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
     await sleep(random() * mostMs);
     await look(cure.replace('DATABASE', database));
-    // Sessions keep what they began with.
+    // Settings apply to new sessions only.
     await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
   };
 
-/** Holds a lock on a table, as somebody does who has left a transaction open. */
+/** Holds a lock on a table, like a transaction that was left open. */
 const locking =
   (table: string): Harm =>
   async ({ victim, database }: Testbed, random) => {
@@ -27,10 +27,10 @@ const locking =
     });
   };
 
-/** The types that texts may have without a change of what they hold; the last one is theirs. */
+/** Equivalent types of text columns; the last one is the original. */
 export const COLUMN_TYPES = ['varchar(10000)', 'text'] as const;
 
-/** Gives a text of each table another type: prepared statements that answer with it answer with other columns. */
+/** Changes the type of a text column of each table, so that the result types of prepared statements change. */
 export async function changeColumnTypes(
   { look }: Testbed,
   type: (typeof COLUMN_TYPES)[number],
@@ -41,7 +41,7 @@ export async function changeColumnTypes(
 
 const DEPLOY_MS = 10_000;
 
-/** Deploys, and notes when that takes too long: the requests keep a lock from it, and it goes on trying. */
+/** Deploys, and records a deploy that takes too long: requests delay its locks, and it retries. */
 export async function deployInTime({ victim, database, failedDeploys }: Testbed): Promise<void> {
   const began = performance.now();
   const deploying = deploy(victim.urls(database).migration).then(
@@ -57,7 +57,7 @@ export async function deployInTime({ victim, database, failedDeploys }: Testbed)
   }
 }
 
-/** What people do to a database and to the identity provider while the service runs. */
+/** Operators' actions on the database and the identity provider while the service runs. */
 export const OPERATORS: Record<string, Harm> = {
   'statements cancelled': async ({ look }, random) => {
     for (let turn = 0; turn < 10; turn += 1) {

@@ -9,13 +9,13 @@ import { withClient } from '../../../src/deploy/client.js';
 import { startPostgres } from '../../../tools/postgres.js';
 import { openTestCluster, urlOf } from '../../../tools/test-cluster.js';
 
-/** A PostgreSQL that is there to be crashed. */
+/** A PostgreSQL server to crash. */
 export interface Victim {
-  /** Makes a deployed database and answers with its name. */
+  /** Creates a deployed database; returns its name. */
   makeDatabase(): Promise<string>;
-  /** Where the server is now: each start has another port. */
+  /** The current URLs: each start uses another port. */
   urls(database: string): { admin: string; api: string; migration: string };
-  /** Runs SQL as the superuser, on a connection of its own. */
+  /** Runs SQL as the superuser, on its own connection. */
   look<Row extends pg.QueryResultRow>(database: string, sql: string, values?: unknown[]): Promise<Row[]>;
   /** Ends the server and starts it again: SIGKILL, SIGQUIT (immediately) or SIGINT (fast). */
   restart(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void>;
@@ -23,7 +23,7 @@ export interface Victim {
   untilAccepting(): Promise<void>;
 }
 
-/** What a process may lose in a crash is nothing that was written; only a crash of the machine needs fsync. */
+/** Without fsync: a crash of a process loses no written data, only a crash of the machine does. */
 const SETTINGS = { synchronous_commit: 'on', full_page_writes: 'on', max_connections: '60' };
 
 export async function startVictim(t: Test): Promise<Victim> {

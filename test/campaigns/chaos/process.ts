@@ -8,27 +8,27 @@ import type { Test } from 'tap';
 import { startFlags } from '../../../tools/start-flags.js';
 import { root } from '../../setup/source.js';
 
-/** The service as it ships: a process of its own, to be killed, frozen and started again. */
+/** The shipped service as a separate process, to be killed, frozen and restarted. */
 export interface ServiceProcess {
   url: string;
-  /** Of the process that was started last; 0 before. */
+  /** The pid of the process that was started last; 0 before. */
   readonly pid: number;
-  /** Ends and errors that nobody asked for. */
+  /** Unexpected exits and errors. */
   readonly crashes: string[];
-  /** What the log says of answers 500. */
+  /** The log lines of 500 answers. */
   readonly bugs: string[];
   start(): Promise<void>;
   kill(): Promise<void>;
   freeze(): void;
   resume(): void;
-  /** Waits until it has a database. */
+  /** Waits until /readyz answers 200. */
   untilReady(): Promise<void>;
 }
 
-/** Longer than any start; what takes more is a failure of its own. */
+/** Longer than any start; a slower start is a failure. */
 const START_MS = 30_000;
 
-/** @param isLogRead whether its log is looked through; who counts on every core does not want that */
+/** @param isLogRead whether its log is checked; load tests switch that off, because it uses CPU time */
 export async function prepareService(
   t: Test,
   program: string,
@@ -101,7 +101,7 @@ export async function prepareService(
     kill,
     freeze: () => child?.kill('SIGSTOP'),
     resume: () => child?.kill('SIGCONT'),
-    // The audit finds a defect that was planted by SQL, and would never let the service be ready: that is not the question.
+    // The audit finds defects planted by SQL and would keep the service not ready, so it is ignored here.
     untilReady: () => until('/readyz', (status, text) => status === 200 || text.includes('audit found')),
   };
 }

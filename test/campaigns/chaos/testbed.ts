@@ -13,31 +13,31 @@ import type { Victim } from './postgres.js';
 import { prepareService, type ServiceProcess } from './process.js';
 
 export const POOL_SIZE = 4;
-/** The sessions of the service, as the statements end that look for them. */
+/** The FROM clause for the sessions of the service. */
 export const BACKENDS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
   and datname = current_database()`;
 const AUDIENCE = 'club-management-service';
 
-/** A club and its canary: a word that every text of it bears and no other club's does. */
+/** A club and its canary: a word that is in every text of it, and in no other club's. */
 export interface Club {
   id: string;
   canary: string;
 }
 
-/** Clients, a proxy, the service's process, a proxy, PostgreSQL; and a clock. */
+/** The chain of clients, proxy, service process, proxy and PostgreSQL, with a clock. */
 export interface Testbed {
   victim: Victim;
   database: string;
   service: ServiceProcess;
-  /** Between the clients and the service. */
+  /** The proxy between the clients and the service. */
   front: TestProxy;
-  /** Between the service and PostgreSQL. */
+  /** The proxy between the service and PostgreSQL. */
   back: TestProxy;
-  /** Whoever signs the tokens. */
+  /** The issuer of the tokens. */
   issuer: { stop(): Promise<void>; start(): Promise<void> };
   clubs: Club[];
   faults: Fault[];
-  /** Deploys that did not come through, in words. */
+  /** Failed deploys, in words. */
   failedDeploys: string[];
   now(): number;
   token(club: Club, subject: string, role: Role): Promise<string>;
@@ -45,13 +45,13 @@ export interface Testbed {
 }
 
 export interface TestbedOptions {
-  /** The file that the process runs, from the root of the project. */
+  /** The program of the process, relative to the root of the project. */
   program: string;
-  /** Changes the database before the service starts. */
+  /** SQL for the database before the service starts. */
   prepare?: string;
 }
 
-/** Sets everything up: a database with three clubs, the service on it, proxies on both sides. */
+/** Starts a database with three clubs, the service on it, and proxies on both sides. */
 export async function startTestbed(
   t: Test,
   victim: Victim,
@@ -82,7 +82,7 @@ export async function startTestbed(
     AUTH_ISSUER: issuer.url,
     AUTH_AUDIENCE: AUDIENCE,
     LOG_LEVEL: 'error',
-    // A storm of a few callers: what it wants to see is what becomes of their requests.
+    // A few callers send many requests, which must not be rate-limited.
     RATE_LIMIT_PER_MINUTE: '0',
   });
   await service.start();
@@ -115,7 +115,7 @@ export async function startTestbed(
   };
 }
 
-/** HTTP falls into heads and bodies: what arrives at once is cut where the head ends. */
+/** Splits HTTP into head and body at the end of the head. */
 const splitHttp: Splitter = () => (chunk) => {
   const end = chunk.indexOf('\r\n\r\n') + 4;
   return end < 4 || end === chunk.length ? [chunk] : [chunk.subarray(0, end), chunk.subarray(end)];

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-/** An answer, or why there is none. */
+/** An answer, or the error. */
 export type Heard =
   | {
       status: number;
@@ -12,7 +12,7 @@ export type Heard =
     }
   | { failure: 'broken' | 'patience ran out' };
 
-/** Sends one request and hears its answer; never throws. */
+/** Sends one request and receives its answer; never throws. */
 export type Ask = (
   method: string,
   path: string,
@@ -20,7 +20,7 @@ export type Ask = (
   body?: unknown,
 ) => Promise<Heard>;
 
-/** A client's connection, kept alive as long as nobody breaks it. */
+/** A client's keep-alive connection. */
 export function openWire(url: string, patienceMs: number): { ask: Ask; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const ask: Ask = (method, path, headers, body) =>
@@ -70,7 +70,7 @@ export function openWire(url: string, patienceMs: number): { ask: Ask; close(): 
   return { ask, close: () => agent.destroy() };
 }
 
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudorandom numbers by a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

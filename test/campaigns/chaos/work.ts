@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDone, type Kind } from './history.js';
 import type { Member, Noted, Request } from './member.js';
 
-/** What a club is about at the moment: everybody works on the same few things, so that they meet. */
+/** The current rows of a club: all members work on the same few rows, so that they conflict. */
 export interface Board {
   tasks: { id: string; version: number; state: string; uses: number }[];
   shifts: { id: string; version: number; capacity: number; uses: number }[];
-  /** Numbers what is written, so that no two texts are the same. */
+  /** A counter that makes written texts unique. */
   count: number;
-  /** When keyed requests are not sent again any more. */
+  /** The time after which keyed requests are not repeated. */
   end: () => boolean;
 }
 
@@ -18,12 +18,12 @@ const NEXT: Record<string, string> = {
   InProgress: 'Review',
   Review: 'Done',
 };
-/** A thing is left alone after so much, so that what is in doubt about it does not pile up. */
+/** A row is not used after this many requests, to limit its unknown outcomes. */
 const MOST_USES = 60;
 const TASKS = 3;
 const SHIFTS = 2;
 
-/** Makes one request of this kind; false when there is nothing to do it to, or it is not theirs to do. */
+/** Sends one request of this kind; false when there is no suitable row, or the role is too low. */
 export async function work(member: Member, board: Board, kind: Kind): Promise<boolean> {
   const isManager = member.role === 'Manager' || member.role === 'Admin';
   const isAllowed = /^delete/.test(kind) ? member.role === 'Admin' : isManager || !/^(create|put)/.test(kind);
@@ -84,7 +84,7 @@ async function workOnTask(member: Member, board: Board, kind: Kind): Promise<boo
   if (status === 200 && noted.body.version > task.version) {
     Object.assign(task, { version: noted.body.version, state: noted.body.state });
   } else if (code === 'task_version_conflict') {
-    // In a state that nobody has seen yet: no step of it is known to change something.
+    // The state is not known yet, so no step is known to change it.
     Object.assign(task, { version: Math.max(task.version, noted.body.currentVersion), state: 'unseen' });
   } else if (status === 404 || kind === 'delete task') {
     board.tasks = board.tasks.filter((other) => other !== task);
@@ -170,7 +170,7 @@ async function createShift(member: Member, board: Board): Promise<void> {
   }
 }
 
-/** With a key, a request is sent again until somebody says what came of it. */
+/** Repeats a request with a key until its outcome is known. */
 async function sendUntilHeard(member: Member, board: Board, request: Request): Promise<Noted> {
   let noted = await member.act(request);
   const isOpen = ({ operation: { status, code } }: Noted) =>

@@ -15,9 +15,9 @@ import { AUDIENCE, startService } from '../../setup/service.js';
 const run = promisify(execFile);
 
 const isWhole = process.env.DEPLOYS === 'whole';
-/** Tasks of the club, and requests a second. */
+/** The number of tasks of the club, and of requests per second. */
 const [TASKS, WRITES, READS] = isWhole ? [400_000, 40, 200] : [20_000, 10, 50];
-/** How many deploys are killed, each a little later than the one before. */
+/** The number of killed deploys, each killed a little later than the one before. */
 const KILLS = isWhole ? 20 : 5;
 /** A directory with another release whose deploy is measured in the same way. */
 const TREE = process.env.TREE ?? '.';
@@ -96,7 +96,7 @@ const headers = {
   'content-type': 'application/json',
 };
 
-/** Sends requests at their times, whatever the earlier ones do, until the work is done. */
+/** Sends requests on a schedule, independent of earlier answers, until the work is done. */
 async function underLoad(work: () => Promise<unknown>) {
   const failures: string[] = [];
   const under = new Set<Promise<void>>();
@@ -141,7 +141,7 @@ async function measure(t: Test, name: string, work: () => Promise<unknown>): Pro
     `${name}: ${count} requests, longest read ${Math.round(longest.read)} ms, longest write ${Math.round(longest.write)} ms`,
   );
 }
-/** The release is there whole, and the audit has nothing against it. */
+/** Asserts that the release is complete, and that the audit has no finding. */
 async function isWholeNow(t: Test): Promise<void> {
   const index = `tasks_by_estimate_${releases}`;
   t.same(
@@ -151,21 +151,21 @@ async function isWholeNow(t: Test): Promise<void> {
   t.same(await db.look('select code, object from audit.findings'), []);
 }
 
-t.test('no request fails while nothing is deployed', (t) => measure(t, 'no deploy', () => sleep(3_000)));
+t.test('without a deploy no request fails', (t) => measure(t, 'no deploy', () => sleep(3_000)));
 
-t.test('a deploy under load fails no request', async (t) => {
+t.test('during a deploy under load no request fails', async (t) => {
   await makeRelease();
   await measure(t, 'deploy', deploy);
   await isWholeNow(t);
 });
 
-t.test('two deploys at once fail no request', async (t) => {
+t.test('during two concurrent deploys no request fails', async (t) => {
   await makeRelease();
   await measure(t, 'two deploys', () => Promise.all([deploy(), deploy()]));
   await isWholeNow(t);
 });
 
-t.test('a session that holds a lock delays the deploy, and fails no request', async (t) => {
+t.test('a session that holds a lock delays the deploy, and no request fails', async (t) => {
   await makeRelease();
   await measure(t, 'a lock of 3 s', () =>
     withClient(db.url, async (reporter) => {
@@ -179,7 +179,7 @@ t.test('a session that holds a lock delays the deploy, and fails no request', as
   await isWholeNow(t);
 });
 
-t.test('a deploy that is killed at any time and run again fails no request', async (t) => {
+t.test('when a deploy is killed at any time and repeated, no request fails', async (t) => {
   await makeRelease();
   const startedAt = Date.now();
   await deploy();

@@ -1,8 +1,8 @@
-/** One request: when it was to leave, and after how long which answer was there, in milliseconds. */
+/** One request: its scheduled time, its latency in milliseconds, and its status. */
 export interface Arrival {
   intendedMs: number;
   latencyMs: number;
-  /** 0 for a connection that broke, or no answer within the patience; UNSENT for want of a connection. */
+  /** 0 for a broken connection or a time-out; UNSENT when no connection was free. */
   status: number;
 }
 
@@ -10,8 +10,8 @@ export interface Arrival {
 const WIDTH = 3;
 
 /**
- * What is noted of arrivals while they come: as numbers in a row, because the generator shares the processors with
- * what it measures. Hundreds of thousands of objects would be collected while others are waiting for an answer.
+ * Records arrivals as numbers in an array, because the generator shares the processors with
+ * the service. Hundreds of thousands of objects would cause garbage collection during the measurement.
  */
 export class Arrivals {
   #numbers = new Float64Array(1_024 * WIDTH);
@@ -29,7 +29,7 @@ export class Arrivals {
     this.#length += WIDTH;
   }
 
-  /** All of them, in the order in which they were noted. */
+  /** All arrivals, in order of recording. */
   list(): Arrival[] {
     return Array.from({ length: this.#length / WIDTH }, (_, place) => {
       const [intendedMs, latencyMs, status] = this.#numbers.subarray(place * WIDTH, (place + 1) * WIDTH);

@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net';
 
-/** What became of a request: a status, or 0 when the connection broke or patience ran out. */
+/** The result of a request: a status, or 0 for a broken connection or a time-out. */
 type Heard = (status: number) => void;
 
-/** Whoever waits longer for an answer has gone, in milliseconds. */
+/** The time-out of a client, in milliseconds. */
 const PATIENCE_MS = 10_000;
 const NOTHING = Buffer.alloc(0);
-/** What comes is read into this, by whichever connection, and looked at before the next is read. */
+/** A read buffer shared by all connections; each chunk is parsed before the next is read. */
 const READ = Buffer.alloc(65_536);
 
 /**
- * A keep-alive connection that carries one request at a time and reads of an answer no more than it must, because
- * the generator shares the machine with what it measures.
+ * A keep-alive connection with one request at a time, which parses as little of an answer as possible, because
+ * the generator shares the machine with the service.
  */
 export class Connection {
   readonly #socket: Socket;
   #heard: Heard | undefined;
   #status = 0;
-  /** Bytes of the body that are still to come; -1 while the head is. */
+  /** Remaining bytes of the body; -1 during the head. */
   #rest = -1;
   #head: Buffer = NOTHING;
 
@@ -47,7 +47,7 @@ export class Connection {
     this.#socket.write(request);
   }
 
-  /** Gives up on whatever is under way. */
+  /** Aborts the current request. */
   end(): void {
     this.#socket.destroy();
   }

@@ -4,27 +4,27 @@ import { latenciesOf, quantile } from './sums.js';
 import { drive, type Trial, untilNormal } from './trials.js';
 import { witness } from './witness.js';
 
-/** The loud club and how long it is driven at a time, the quiet club beside it, and the knee in requests a second. */
+/** The loud club and the seconds of each drive, the quiet club, and the knee in requests per second. */
 export interface Comparison extends Trial {
   url: string;
   quiet: BusyClub;
   knee: number;
 }
 
-/** The 99th percentile of what the quiet club waits for an answer, in milliseconds, and how many of it were refused. */
+/** The 99th percentile of the quiet club's latency in milliseconds, and its rejected requests. */
 export interface Heard {
   alone: number;
-  /** Beside the loud club at the knee. */
+  /** While the loud club sends at the knee. */
   busy: number;
-  /** Beside the loud club at ten times the knee. */
+  /** While the loud club sends at ten times the knee. */
   flooded: number;
   refused: number;
 }
 
-/** Which part of the knee the quiet club asks for. */
+/** The quiet club's rate as a part of the knee. */
 const QUIET_PART = 1 / 20;
 
-/** What the quiet club hears while somebody else asks for so many requests a second. */
+/** The quiet club's results while another club sends this many requests per second. */
 async function beside(loudRate: number, { url, quiet, knee, ...loud }: Comparison): Promise<Arrival[]> {
   const requests = Array.from({ length: 1_000 }, quiet.draw);
   const [arrivals] = await Promise.all([
@@ -35,7 +35,7 @@ async function beside(loudRate: number, { url, quiet, knee, ...loud }: Compariso
   return arrivals;
 }
 
-/** How quick a club is alone, and beside so many requests a second of somebody else. */
+/** The latency of a club alone, and beside another club's requests per second. */
 export async function compareBeside(
   ratePerSecond: number,
   comparison: Comparison,
@@ -45,10 +45,10 @@ export async function compareBeside(
   return { alone: p99Of(alone), flooded: p99Of(flooded), refused: refusedOf(flooded) };
 }
 
-/** How quick a club is beside another that asks for nothing, for all that can be had, and for ten times that. */
+/** The latency of a club beside another one that sends nothing, at the knee, and at ten times the knee. */
 export async function compare(comparison: Comparison): Promise<Heard> {
   const heard: Record<'alone' | 'busy' | 'flooded', Arrival[]> = { alone: [], busy: [], flooded: [] };
-  // Three times in turns, because the machine is not equally fast all the time.
+  // Three alternating rounds, because the speed of the machine varies.
   for (const _ of ['once', 'again', 'and again']) {
     heard.alone.push(...(await beside(0, comparison)));
     heard.busy.push(...(await beside(comparison.knee, comparison)));

@@ -1,34 +1,34 @@
 import { quantile } from './sums.js';
 import { drive, type Trial, untilNormal, watchHealth } from './trials.js';
 
-/** A rate that the service does not bear, and for how long it is driven at a time. */
+/** A rate above the capacity of the service, and the duration of each drive. */
 export interface Flood extends Trial {
   url: string;
-  /** In requests a second. */
+  /** In requests per second. */
   knee: number;
-  /** How many times the knee is asked for. */
+  /** The rate as a multiple of the knee. */
   times: number;
-  /** Makes the connections as they are to be when the flood begins. */
+  /** Prepares the connections for the flood. */
   connect: () => Promise<void>;
 }
 
-/** What became of a flood, all rounds of it taken together; times are in milliseconds. */
+/** The results of all rounds of a flood; times are in milliseconds. */
 export interface Outcome {
   offered: number;
-  /** Requests for which there was no connection. */
+  /** Requests without a free connection. */
   unsent: number;
-  /** Requests a second that were answered in time in each round, and at the knee before each and after the last. */
+  /** Requests per second that were answered in time in each round, and at the knee before each and after the last. */
   goodput: number[];
   borne: number[];
   refusedP99Ms: number;
   faults: number;
   unanswered: number;
-  /** How late health was answered at worst, and how long it took at worst until all was as before. */
+  /** The worst latency of health, and the longest time until the service was normal again. */
   healthMs: number;
   normalMs: number;
 }
 
-/** Floods the service in turns with what it bears, several times, because the machine is not equally fast all the time. */
+/** Alternates floods and drives at the knee, several times, because the speed of the machine varies. */
 export async function flood({ url, knee, times, connect, ...trial }: Flood): Promise<Outcome> {
   const atKnee = async () => (await drive({ ...trial, seconds: trial.seconds / 3 }, knee)).goodput;
   const round = async () => {

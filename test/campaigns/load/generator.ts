@@ -1,7 +1,7 @@
 import { type Arrival, Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';
 
-/** A request as it goes over the wire. */
+/** The bytes of a request. */
 export type Request = Uint8Array;
 
 export interface Drive {
@@ -10,16 +10,16 @@ export interface Drive {
   next: () => Request;
 }
 
-/** The status of a request that was not sent, because all connections were waiting for answers. */
+/** The status of a request that was not sent, because all connections were busy. */
 export const UNSENT = -1;
-/** Fewer than the service takes by default. */
+/** Fewer than the service's default limit. */
 const MOST_CONNECTIONS = 4_500;
 const CONNECTED_AT_ONCE = 500;
 
 /**
- * An open-loop generator: requests leave on a schedule, whether or not earlier ones have been answered, and their
- * latency counts from the moment they were to leave. A generator that waits for answers asks less of a service that
- * is slow, and so never sees how slow it is ("coordinated omission", Gil Tene).
+ * An open-loop generator: requests are sent on a schedule, independent of earlier answers, and their
+ * latency counts from the scheduled time. A generator that waits for answers sends less to a slow
+ * service and so underestimates its latency ("coordinated omission", Gil Tene).
  */
 export class Generator {
   readonly #port: number;
@@ -30,7 +30,7 @@ export class Generator {
     this.#port = Number(new URL(url).port);
   }
 
-  /** Sends at a rate, with the gaps of a Poisson process; resolves when each request has been answered or given up. */
+  /** Sends at a rate, as a Poisson process; resolves when each request is answered or timed out. */
   drive({ ratePerSecond, seconds, next }: Drive): Promise<Arrival[]> {
     let leaveMs = 0;
     return this.#run(() => {
@@ -39,7 +39,7 @@ export class Generator {
     });
   }
 
-  /** Sends these requests, spread evenly over so many seconds. */
+  /** Sends these requests, spread evenly over this many seconds. */
   send(requests: Request[], seconds: number): Promise<Arrival[]> {
     let sent = 0;
     return this.#run(() => {
@@ -51,9 +51,9 @@ export class Generator {
   }
 
   /**
-   * Connects anew, as often as may be, by connections each of which has been accepted and carried this request. What was
-   * idle for longer than the service keeps it open would be closed under a request; and of more than wait to be accepted
-   * at a time the system drops some.
+   * Opens new connections, up to the maximum, and sends this request on each. The service would close
+   * connections that are idle for too long during a request; and the system drops connections beyond
+   * the accept backlog.
    */
   async connect(request: Request): Promise<void> {
     this.close();
@@ -67,7 +67,7 @@ export class Generator {
     }
   }
 
-  /** Closes what is open. */
+  /** Closes all connections. */
   close(): void {
     for (const connection of this.#idle.splice(0)) {
       connection.end();

@@ -5,14 +5,14 @@ const TASKS = 200;
 const SHIFTS = 50;
 const REQUESTS = 5_000;
 
-/** A club at work: draws one request after the other, four of five of them reads. */
+/** An active club: generates random requests, four of five of them reads. */
 export interface BusyClub {
-  /** One request of each member, so that nobody is new when it counts. */
+  /** One request of each member, so that every member exists before the measurement. */
   visits: Request[];
   draw: () => Request;
 }
 
-/** Makes a club with so many members, and with tasks and shifts. */
+/** Creates a club with this many members, and with tasks and shifts. */
 export async function makeBusyClub(testbed: Testbed, slug: string, size: number): Promise<BusyClub> {
   const id = await testbed.makeClub(slug);
   const members = await Promise.all(
@@ -48,7 +48,7 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
     }) as (typeof habits)[number];
     return wordOf(pick(members));
   };
-  // Beforehand, because in a flood the generator has no time for it.
+  // Created in advance, because the generator has no time for it in a flood.
   const requests = Array.from({ length: REQUESTS }, word);
   const draw = () => pick(requests);
   return { visits: members.map((member) => member('GET', '/api/tasks?limit=20')), draw };

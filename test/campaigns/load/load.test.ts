@@ -11,15 +11,15 @@ import { mean } from './sums.js';
 import { startTestbed } from './testbed.js';
 import { drive, findKnee, type Trial, untilNormal, watchHealth } from './trials.js';
 
-// `make load` measures. In `make test`, where nothing is timed, the same load has to be answered without a fault.
+// `make load` measures. In `make test` nothing is timed, and the same load must be answered without faults.
 const isWhole = process.env.LOAD === 'whole';
 t.setTimeout(1_800_000);
-/** How long a rate is driven that is judged. */
+/** The seconds of a judged drive. */
 const SECONDS = 15;
-/** How many members a club has. */
+/** The number of members of a club. */
 const MEMBERS = isWhole ? 200 : 20;
 
-// The service has a processor to itself, and PostgreSQL shares the others with the generator.
+// The service has its own processor; PostgreSQL shares the others with the generator.
 const isApart = isWhole && canPlace;
 if (isApart) {
   placeOnOthers(process.pid);
@@ -36,7 +36,7 @@ for (let number = 0; number < (isWhole ? 10 : 3); number += 1) {
 }
 const generator = new Generator(url);
 t.teardown(() => generator.close());
-// Nobody is new when it counts.
+// Every member exists before the measurement.
 const visits = clubs.flatMap((club) => club.visits);
 await generator.send(visits, visits.length / 200);
 
@@ -44,12 +44,12 @@ const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as Busy
 const trial = (seconds: number, next = ofAnyClub): Trial => ({ generator, next, seconds });
 const edited = (request: Request, part: RegExp, replacement: string) =>
   Buffer.from(Buffer.from(request).toString('latin1').replace(part, replacement), 'latin1');
-/** The highest rate that the service keeps up with, in requests a second. */
+/** The highest rate that the service sustains, in requests per second. */
 let knee = 0;
 const sentences: string[] = [isApart ? 'service on a processor of its own' : 'all on the same processors'];
 
 t.test(
-  'of a thousand members at a shift of fifty places in one second, fifty are in and all others hear why not',
+  'of a thousand signups for fifty places in one second, fifty succeed and all others get an error',
   async (t) => {
     const [members, places] = isWhole ? [1_000, 50] : [300, 50];
     const counts = await rush(testbed, generator, members, places);
@@ -59,20 +59,23 @@ t.test(
 );
 
 if (!isWhole) {
-  t.test('a flood is answered or refused, health answers, and afterwards all is as before', async (t) => {
-    const [{ offered, faults, unanswered }] = await Promise.all([
-      drive(trial(1), 2_400),
-      watchHealth(adminUrl, 1),
-    ]);
-    t.ok(offered > 2_000);
-    t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
-    await untilNormal(trial(1));
-    const { refusedMs } = await drive(trial(1), 20);
-    t.same(refusedMs, []);
-    t.same(testbed.service.crashes, []);
-  });
+  t.test(
+    'a flood is answered or rejected, health answers, and afterwards the service is normal',
+    async (t) => {
+      const [{ offered, faults, unanswered }] = await Promise.all([
+        drive(trial(1), 2_400),
+        watchHealth(adminUrl, 1),
+      ]);
+      t.ok(offered > 2_000);
+      t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
+      await untilNormal(trial(1));
+      const { refusedMs } = await drive(trial(1), 20);
+      t.same(refusedMs, []);
+      t.same(testbed.service.crashes, []);
+    },
+  );
 } else {
-  t.test('there is a rate that it keeps up with', async (t) => {
+  t.test('the service sustains a rate', async (t) => {
     knee = await findKnee(trial(SECONDS));
     sentences.push(`knee ${Math.round(knee)}/s`);
     t.ok(knee > 0);
@@ -83,66 +86,57 @@ if (!isWhole) {
     [5, 0.5],
     [10, 0],
   ] as const) {
-    t.test(
-      `at ${times} times the knee at least ${floor * 100} % of what it bears are answered`,
-      async (t) => {
-        const connect = () => generator.connect(ofAnyClub());
-        const outcome = await flood({ ...trial(SECONDS), url: adminUrl, knee, times, connect });
-        const { offered, unsent, goodput, borne, refusedP99Ms, faults, unanswered, healthMs, normalMs } =
-          outcome;
-        const share = mean(goodput) / mean(borne);
-        sentences.push(`${times}x ${Math.round(share * 100)} %`);
-        t.comment(
-          `${times}x: offered ${offered}, unsent ${unsent}, goodput ${goodput.map(Math.round)}/s (${borne.map(Math.round)} at the knee), refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
-            `health within ${Math.round(healthMs)} ms, normal after ${Math.round(normalMs)} ms`,
-        );
-        t.ok(share >= floor, `goodput ${share}`);
-        t.ok(normalMs <= 2_000, `normal after ${normalMs} ms`);
-        t.ok(healthMs <= 1_000, `health within ${healthMs} ms, on the metrics port`);
-        t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
-        t.same(testbed.service.crashes, []);
-      },
-    );
+    t.test(`at ${times} times the knee at least ${floor * 100} % of its capacity are answered`, async (t) => {
+      const connect = () => generator.connect(ofAnyClub());
+      const outcome = await flood({ ...trial(SECONDS), url: adminUrl, knee, times, connect });
+      const { offered, unsent, goodput, borne, refusedP99Ms, faults, unanswered, healthMs, normalMs } =
+        outcome;
+      const share = mean(goodput) / mean(borne);
+      sentences.push(`${times}x ${Math.round(share * 100)} %`);
+      t.comment(
+        `${times}x: offered ${offered}, unsent ${unsent}, goodput ${goodput.map(Math.round)}/s (${borne.map(Math.round)} at the knee), refused within ${Math.round(refusedP99Ms)} ms (p99), ` +
+          `health within ${Math.round(healthMs)} ms, normal after ${Math.round(normalMs)} ms`,
+      );
+      t.ok(share >= floor, `goodput ${share}`);
+      t.ok(normalMs <= 2_000, `normal after ${normalMs} ms`);
+      t.ok(healthMs <= 1_000, `health within ${healthMs} ms, on the metrics port`);
+      t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
+      t.same(testbed.service.crashes, []);
+    });
   }
 
-  t.test(
-    'beside a club that asks for ten times the knee, a quiet one is answered within 300 ms at p99',
-    async (t) => {
-      const [quiet, loud] = await Promise.all([
-        makeBusyClub(testbed, 'quiet', MEMBERS),
-        makeBusyClub(testbed, 'loud', MEMBERS),
-      ]);
-      generator.close();
-      await generator.send([...quiet.visits, ...loud.visits], 2);
-      await generator.connect(loud.draw());
-      await untilNormal(trial(1, loud.draw));
-      const { alone, busy, flooded, refused } = await compare({
-        ...trial(SECONDS, loud.draw),
-        url,
-        quiet,
-        knee,
-      });
-      t.comment(`quiet club: p99 alone ${alone} ms, beside the knee ${busy} ms, flooded ${flooded} ms`);
-      t.equal(refused, 0, 'nobody of the quiet club is refused');
-      sentences.push(`quiet club p99 ${Math.round(flooded)} ms`);
-      t.ok(flooded <= 300, `${flooded} ms`);
-    },
-  );
+  t.test('beside a club that sends ten times the knee, a quiet club has a p99 below 300 ms', async (t) => {
+    const [quiet, loud] = await Promise.all([
+      makeBusyClub(testbed, 'quiet', MEMBERS),
+      makeBusyClub(testbed, 'loud', MEMBERS),
+    ]);
+    generator.close();
+    await generator.send([...quiet.visits, ...loud.visits], 2);
+    await generator.connect(loud.draw());
+    await untilNormal(trial(1, loud.draw));
+    const { alone, busy, flooded, refused } = await compare({
+      ...trial(SECONDS, loud.draw),
+      url,
+      quiet,
+      knee,
+    });
+    t.comment(`quiet club: p99 alone ${alone} ms, beside the knee ${busy} ms, flooded ${flooded} ms`);
+    t.equal(refused, 0, 'no request of the quiet club is rejected');
+    sentences.push(`quiet club p99 ${Math.round(flooded)} ms`);
+    t.ok(flooded <= 300, `${flooded} ms`);
+  });
 
-  t.test(
-    '5,000 silent connections shut others out, health on the metrics port answers all the while',
-    async (t) => {
-      generator.close();
-      const silent = await connectSilently(url, 5_000);
-      const late = await connectSilently(url, 1);
-      const [healthMs] = await Promise.all([watchHealth(adminUrl, SECONDS), late[0]?.closed]);
-      t.ok(healthMs <= 1_000, `health within ${healthMs} ms`);
-      const freedMs = await Promise.all(silent.map(({ closed }) => closed));
-      sentences.push(`silent connections closed within ${Math.round(Math.max(...freedMs) / 1_000)} s`);
-      t.ok(Math.max(...freedMs) < 25_000);
-      await untilNormal(trial(1));
-    },
-  );
+  t.test('5,000 idle connections block others, while health on the metrics port answers', async (t) => {
+    generator.close();
+    const silent = await connectSilently(url, 5_000);
+    const late = await connectSilently(url, 1);
+    const [healthMs] = await Promise.all([watchHealth(adminUrl, SECONDS), late[0]?.closed]);
+    t.ok(healthMs <= 1_000, `health within ${healthMs} ms`);
+    const freedMs = await Promise.all(silent.map(({ closed }) => closed));
+    sentences.push(`silent connections closed within ${Math.round(Math.max(...freedMs) / 1_000)} s`);
+    t.ok(Math.max(...freedMs) < 25_000);
+    await untilNormal(trial(1));
+  });
 
   const withoutToken = (request: Request) => edited(request, /authorization: .*\r\n/, '');
   const withForgedToken = (request: Request) =>
@@ -152,7 +146,7 @@ if (!isWhole) {
     ['without a token', withoutToken, 2],
     ['with a forged token', withForgedToken, 1],
   ] as const) {
-    t.test(`what ${times} times the knee ${what} costs a club beside it is measured`, async (t) => {
+    t.test(`the latency beside ${times} times the knee ${what} is measured`, async (t) => {
       const quiet = await makeBusyClub(testbed, `beside-${sentences.length}`, MEMBERS);
       const requests = Array.from({ length: 1_000 }, () => forge(quiet.draw()));
       await generator.send(quiet.visits, 2);
@@ -171,7 +165,7 @@ if (!isWhole) {
   }
 }
 
-t.test('the sums', async (t) => {
+t.test('the summary', async (t) => {
   const line = `load: ${sentences.join(', ')}`;
   t.comment(line);
   mkdirSync('.tap', { recursive: true });

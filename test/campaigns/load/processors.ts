@@ -4,19 +4,19 @@ import { availableParallelism } from 'node:os';
 const COUNT = availableParallelism();
 
 /**
- * Whether processes can be told which processors to run on: by `taskset` of util-linux, where there are two or more.
+ * Whether processes can be pinned to processors: with `taskset` of util-linux, and two or more processors.
  *
- * A generator takes ten times as much of them in a flood as at the knee. Where it shares them with the service, a drive
- * shows what the generator leaves, and no operator has one on the machine of the service.
+ * A generator uses ten times as much CPU in a flood as at the knee. If it shares a processor with the service, a drive
+ * measures what the generator leaves, and in production no generator runs on the service's machine.
  */
 export const canPlace = COUNT > 1 && process.platform === 'linux';
 
-/** Gives the first processor to this process, with all its threads, and to what they start. */
+/** Pins a process with all its threads and children to the first processor. */
 export function placeOnFirst(pid: number): void {
   place(pid, '0');
 }
 
-/** Gives this process all processors but the first, likewise. */
+/** Pins a process in the same way to all other processors. */
 export function placeOnOthers(pid: number): void {
   place(pid, `1-${COUNT - 1}`);
 }

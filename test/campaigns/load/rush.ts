@@ -2,9 +2,9 @@ import type { Generator } from './generator.js';
 import type { Testbed } from './testbed.js';
 
 /**
- * Sends so many members, none of whom was there before, to a shift with so many places, within one second.
+ * Signs this many new members up for a shift with this many places, within one second.
  *
- * @returns how often each status was the answer
+ * @returns the number of answers by status
  */
 export async function rush(
   testbed: Testbed,

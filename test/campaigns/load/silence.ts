@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 const CONNECTED_AT_ONCE = 500;
 
-/** Opens connections that send nothing. Each of the promises resolves when the service closes one, to how long it was open, in milliseconds. */
+/** Opens idle connections. Each promise resolves when the service closes one, with its duration in milliseconds. */
 export async function connectSilently(url: string, count: number): Promise<{ closed: Promise<number> }[]> {
   const port = Number(new URL(url).port);
   const open = async () => {

@@ -1,28 +1,28 @@
 import type { Arrival } from './arrivals.js';
 import { UNSENT } from './generator.js';
 
-/** What became of the requests of a drive. */
+/** The results of the requests of a drive. */
 export interface Sums {
   offered: number;
-  /** Requests a second that were answered, and in time. */
+  /** Requests per second that were answered in time. */
   goodput: number;
-  /** Without an answer: a connection that broke, or patience that ran out. */
+  /** Without an answer: a broken connection or a time-out. */
   unanswered: number;
   unsent: number;
-  /** 5xx that no overload explains. */
+  /** 5xx answers other than overload. */
   faults: number;
   p50Ms: number;
   p99Ms: number;
-  /** When the last answer was there, after the last request was to leave. */
+  /** The time from the last scheduled request to the last answer. */
   lastMs: number;
-  /** How long each who was refused waited for that word. */
+  /** The latency of each rejection. */
   refusedMs: number[];
 }
 
-/** An answer that comes later is of no use to a person, in milliseconds. */
+/** A later answer does not count as in time, in milliseconds. */
 const IN_TIME_MS = 2_000;
 
-/** Sums up a drive of so many seconds. A refusal of the domain, such as 409, is an answer; 429 and 503 are not. */
+/** Sums up a drive of this many seconds. A domain error, such as 409, counts as answered; 429 and 503 do not. */
 export function sumUp(arrivals: Arrival[], seconds: number): Sums {
   const answered = arrivals.filter(({ status }) => status >= 200 && status < 500 && status !== 429);
   return {
@@ -44,7 +44,7 @@ export function latenciesOf(arrivals: Arrival[]): number[] {
   return arrivals.map(({ latencyMs }) => latencyMs);
 }
 
-/** What this share of the numbers stays within; 0 of none. */
+/** The quantile of the numbers; 0 for none. */
 export function quantile(numbers: number[], share: number): number {
   const sorted = numbers.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -12,18 +12,18 @@ import type { Request } from './generator.js';
 
 const AUDIENCE = 'club-management-service';
 
-/** The service as it ships, with its defaults, on a PostgreSQL of its own: what load is put on. */
+/** The system under load: the shipped service with its defaults, on its own PostgreSQL. */
 export interface Testbed {
   service: ServiceProcess;
-  /** Where health is answered beside the port of the service. */
+  /** The URL of the metrics port, which also answers health. */
   adminUrl: string;
   makeClub(slug: string): Promise<string>;
-  /** Somebody with a role in the club, who can word requests. */
+  /** Creates a member with a role in the club. */
   join(club: string, subject: string, role: string): Promise<Member>;
   look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
 }
 
-/** Words a request of this member, ready for the wire. */
+/** Serializes a request of this member. */
 export type Member = (method: string, path: string, body?: unknown) => Request;
 
 export async function startTestbed(t: Test): Promise<Testbed> {

@@ -2,19 +2,19 @@ import type { Generator, Request } from './generator.js';
 import { latenciesOf, type Sums, sumUp } from './sums.js';
 import { witness } from './witness.js';
 
-/** What is put on the service, and for how long. */
+/** A load on the service, and its duration. */
 export interface Trial {
   generator: Generator;
   next: () => Request;
   seconds: number;
 }
 
-/** Sends at a rate and sums up what became of it. */
+/** Sends at a rate and sums up the results. */
 export async function drive({ generator, next, seconds }: Trial, ratePerSecond: number): Promise<Sums> {
   return sumUp(await generator.drive({ ratePerSecond, seconds, next }), seconds);
 }
 
-/** A service that keeps up answers nearly everybody, and most of them at once. */
+/** Whether nearly all requests were answered, and most of them quickly. */
 const KEEPS_UP = { share: 0.99, p50Ms: 50 };
 const STEP = 1.2;
 const START_PER_S = 500;
@@ -25,7 +25,7 @@ async function keptUp(trial: Trial, rate: number): Promise<boolean> {
   return goodput * trial.seconds >= offered * KEEPS_UP.share && p50Ms <= KEEPS_UP.p50Ms;
 }
 
-/** Whether the service keeps up with a rate, in two drives of three: a single one says as much of the machine's mood. */
+/** Whether the service sustains a rate in two of three drives: a single one depends too much on the machine. */
 async function keepsUp(trial: Trial, rate: number): Promise<boolean> {
   const once = await keptUp(trial, rate);
   const again = await keptUp(trial, rate);
@@ -33,8 +33,8 @@ async function keepsUp(trial: Trial, rate: number): Promise<boolean> {
 }
 
 /**
- * The knee: the highest rate, in requests a second, that the service keeps up with for so many seconds. Looked for
- * upwards, in steps of a fifth that are a third as long; where these ran into a lucky moment, it goes down again.
+ * The knee: the highest rate, in requests per second, that the service sustains for this many seconds. The search goes
+ * up in steps of 20 %, each a third as long; if a step was too optimistic, it goes down again.
  */
 export async function findKnee(trial: Trial): Promise<number> {
   let rate = START_PER_S;
@@ -47,13 +47,13 @@ export async function findKnee(trial: Trial): Promise<number> {
   return rate;
 }
 
-/** How often somebody looks whether all is well again, a second, and how long it has to be so, in milliseconds. */
+/** The checks per second for recovery, and how long the service must be normal, in milliseconds. */
 const LOOKS_PER_S = 50;
 const CALM_MS = 300;
 const QUICK_MS = 100;
 const GIVE_UP_MS = 20_000;
 
-/** How long it takes until every request is answered, and quickly, in milliseconds; the waiting before that not counted. */
+/** The time until every request is answered quickly, in milliseconds, without the confirmation time. */
 export async function untilNormal({ generator, next }: Trial): Promise<number> {
   const began = performance.now();
   let calmSince: number | undefined;
@@ -74,7 +74,7 @@ export async function untilNormal({ generator, next }: Trial): Promise<number> {
 const HEALTH = ['/livez', '/readyz'].map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: club\r\n\r\n`));
 const HEALTH_PER_S = 20;
 
-/** Asks /livez and /readyz for so long; how late the answers are at worst, in milliseconds. Throws when one is not 200. */
+/** Requests /livez and /readyz for this long; returns the worst latency in milliseconds. Throws when one is not 200. */
 export async function watchHealth(url: string, seconds: number): Promise<number> {
   const arrivals = await witness({ url, requests: HEALTH, ratePerSecond: HEALTH_PER_S, seconds });
   const other = arrivals.find(({ status }) => status !== 200);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Arrival } from './arrivals.js';
 import { Generator, type Request } from './generator.js';
 
-/** What a witness asks, how often, and for how long. */
+/** The requests of a witness, their rate, and the duration. */
 export interface Watch {
   url: string;
   requests: Request[];
@@ -13,8 +13,8 @@ export interface Watch {
 }
 
 /**
- * Asks now and then, beside a flood, from a process of its own: that of the flood is busy, and would take its own
- * lateness for the service's.
+ * Sends requests during a flood, from a separate process: the process of the flood is busy, and would measure its own
+ * delay as the service's.
  */
 export async function witness(watch: Watch): Promise<Arrival[]> {
   const child = fork(fileURLToPath(import.meta.url), {

@@ -9,7 +9,7 @@ export interface Complaint {
   what: string;
 }
 
-/** The codes for a request that the document does not allow. */
+/** The statuses for a request that the document does not allow. */
 const ABOUT_THE_MESSAGE = [400, 413, 415];
 /** Codes of 400 that do not concern the form of the message. */
 const ABOUT_SOMETHING_ELSE = [

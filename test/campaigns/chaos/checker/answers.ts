@@ -1,13 +1,13 @@
 import type { History, Kind, Operation } from '../history.js';
 import { type Accuse, tell } from './verdict.js';
 
-/** How long after a fault the service may still refuse. */
+/** How long after a fault an error is still allowed. */
 export const GRACE_MS = 1_000;
-/** No request after the storm takes longer. */
+/** The longest time of a request after the faults. */
 const FULL_SPEED_MS = 2_000;
 
 const TASK_WRITE = ['task_not_found', 'task_version_conflict'];
-/** What each request may be refused with; all of them are legal requests. */
+/** The allowed errors of each request; all requests are valid. */
 const REFUSALS: Record<Kind, string[]> = {
   'create task': ['idempotency_in_progress'],
   'patch task': [
@@ -29,7 +29,7 @@ const REFUSALS: Record<Kind, string[]> = {
   'list members': [],
 };
 
-/** Every answer is one that this request can have, in time; a refusal to serve has a fault for its reason. */
+/** Checks that every answer is allowed for its request and in time, and that every 5xx has a fault as its cause. */
 export function checkAnswers(
   { operations, faults, crashes, failedDeploys, recovery }: History,
   accuse: Accuse,
@@ -71,7 +71,7 @@ export function checkAnswers(
   }
 }
 
-/** Nothing of a club is seen in another, or lies there. */
+/** Checks that no data of a club is in another club's answers or rows. */
 export function checkTenants({ operations, finalState }: History, accuse: Accuse): void {
   for (const operation of operations) {
     if (operation.strangers.length > 0) {

@@ -5,7 +5,7 @@ import { checkRows } from './rows.js';
 import { checkSignups } from './signups.js';
 import { CHARGES, type Charge, type Verdict } from './verdict.js';
 
-/** Judges a history by what clients saw and what the database holds at the end. Knows nothing of how it was made. */
+/** Checks a history: the clients' answers against the database at the end. Independent of how it was recorded. */
 export function check(history: History): Verdict {
   const verdict = Object.fromEntries(CHARGES.map((charge) => [charge, [] as string[]])) as Verdict;
   const accuse = (charge: Charge, proof: string) => verdict[charge].push(proof);

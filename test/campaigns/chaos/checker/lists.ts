@@ -1,12 +1,12 @@
 import { groupBy, type History, isDone, isUnknown } from '../history.js';
 import { type Accuse, tell } from './verdict.js';
 
-/** The newest come first, so these are on the first page however long the list is. */
+/** The newest rows, which are on the first page of any list. */
 const NEWEST = 5;
-/** With so many creations in doubt, the newest that are known may be on a later page. */
+/** With this many unknown creations, the newest known rows may be on a later page. */
 const CROWD = 40;
 
-/** What was made before a list was asked for, and not deleted, is in it. */
+/** Checks that a list has every row that was created before the request and not deleted. */
 export function checkLists({ operations }: History, accuse: Accuse): void {
   for (const [, ofClub] of groupBy(operations, ({ club }) => club)) {
     const creations = ofClub.filter(({ kind }) => kind === 'create task');

@@ -1,6 +1,6 @@
 import { isUnknown, type Operation } from '../history.js';
 
-/** A span of time, and whether the member can have been signed up during it, or cannot but have been. */
+/** A time span, and whether the member was possibly or certainly signed up during it. */
 export interface Span {
   from: number;
   to: number;
@@ -8,7 +8,7 @@ export interface Span {
   isCertain: boolean;
 }
 
-/** What an answer means: what must have been before, what is after. */
+/** The possible states before an answer, and the state after it. */
 const MEANINGS: Record<string, { before: State[]; after: State } | undefined> = {
   'sign up 201': { before: ['out', 'in'], after: 'in' },
   'sign up already_signed_up': { before: ['in'], after: 'in' },
@@ -19,23 +19,23 @@ const MEANINGS: Record<string, { before: State[]; after: State } | undefined> = 
 
 type State = 'in' | 'out';
 
-/** How things may possibility: the state, and how many requests of unknown outcome may still take effect. */
+/** A possible state, with the number of unknown requests that may still take effect. */
 interface Possibility {
   state: State;
   signups: number;
   cancels: number;
 }
 
-/** What can be known of one member and one shift, whose requests came one after another. */
+/** The knowledge about one member and one shift, from sequential requests. */
 export interface Membership {
   spans: Span[];
-  /** The first answer that nothing can explain, and what must have been. */
+  /** The first answer that no possible state explains. */
   contradiction: Operation | undefined;
-  /** Whether the end may have been so. */
+  /** Whether this final state is possible. */
   mayEnd(state: State): boolean;
 }
 
-/** Follows every way in which it can have gone; a request of unknown outcome may take effect at any later time. */
+/** Follows all possible states; a request with an unknown outcome may take effect at any later time. */
 export function followMember(operations: Operation[]): Membership {
   let possibilities = unfold([{ state: 'out', signups: 0, cancels: 0 }]);
   const spans: Span[] = [];
@@ -85,13 +85,13 @@ export function followMember(operations: Operation[]): Membership {
 
 function meaningOf({ kind, status, code, key }: Operation) {
   const meaning = MEANINGS[`${kind} ${code ?? status}`];
-  // With a key the answer may be the one of an attempt whose own answer was lost.
+  // With a key the answer may belong to an earlier attempt whose answer was lost.
   return meaning && kind === 'sign up' && status === 201 && key === undefined
     ? { ...meaning, before: ['out' as const] }
     : meaning;
 }
 
-/** The possibilities, and all that may come of them while nothing is heard. */
+/** These states, and all that follow when unknown requests take effect. */
 function unfold(possibilities: Possibility[]): Possibility[] {
   const all = new Map<string, Possibility>();
   const visit = (possibility: Possibility): void => {

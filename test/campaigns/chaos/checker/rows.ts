@@ -1,27 +1,27 @@
 import { type FinalRow, type History, isDone, isUnknown, type Operation, type Row } from '../history.js';
 import { type Accuse, tell } from './verdict.js';
 
-/** Tasks and shifts are made, changed version by version and deleted alike. */
+/** A kind of row: tasks and shifts are created, changed by version and deleted in the same way. */
 export interface Noun {
   name: 'task' | 'shift';
   change: 'patch task' | 'put shift';
   finalRows: FinalRow[];
 }
 
-/** All there is to know of one task or shift. */
+/** The complete history of one task or shift. */
 interface Life {
   id: string;
   made: Operation | undefined;
   changes: Operation[];
   deletions: Operation[];
-  /** Every sight of a version, by whoever wrote or read it, in the order of the answers. */
+  /** Every observation of a version, by writers and readers, in the order of the answers. */
   sights: { row: Row; by: Operation | undefined }[];
-  /** Answers that there is no such row. */
+  /** Answers that the row does not exist. */
   misses: Operation[];
   finalRow: FinalRow | undefined;
 }
 
-/** Creations are kept once, versions have one winner each, and nobody sees what has passed. */
+/** Checks that creations are stored once, each version has one winner, and no reader sees an outdated version. */
 export function checkRows({ operations }: History, noun: Noun, accuse: Accuse): void {
   checkCreations(operations, noun, accuse);
   for (const life of livesOf(operations, noun).values()) {
@@ -168,7 +168,7 @@ function checkSights({ id, sights }: Life, accuse: Accuse): void {
       accuse(by === undefined ? 'lost' : 'anomalies', proof);
     }
     contents.set(row.version, row.content);
-    // Answers to a key that was seen before are as old as it is.
+    // A replayed answer is as old as its first one.
     if (by === undefined || by.kind.startsWith('create')) {
       continue;
     }
@@ -181,7 +181,7 @@ function checkSights({ id, sights }: Life, accuse: Accuse): void {
   }
 }
 
-/** The highest version that was known by then; the list is sorted by time. */
+/** The highest version that was known at that time; the list is sorted by time. */
 function latestBefore(latest: { returned: number; version: number }[], time: number): number {
   let [low, high] = [0, latest.length];
   while (low < high) {

@@ -2,19 +2,19 @@ import { type FinalRow, groupBy, type History, isDone, isUnknown, type Operation
 import { followMember, type Membership, type Span } from './membership.js';
 import { type Accuse, tell } from './verdict.js';
 
-/** One shift: what was done about it, and what became of whom. */
+/** One shift: its operations, and its members. */
 interface Shift {
   id: string;
   made: Operation;
   puts: Operation[];
   requests: Operation[];
   reads: Operation[];
-  /** From here on it may be gone. */
+  /** The time from which it may be deleted. */
   end: number;
   members: Map<string, Membership>;
 }
 
-/** No shift ever holds more than its places, or a member twice; full is said of none that cannot have been. */
+/** Checks that no shift is overfull or has a member twice, and that only a shift that can be full is called full. */
 export function checkSignups({ operations, finalState }: History, accuse: Accuse): void {
   const taken = new Map<string, string[]>();
   for (const { shift, member } of finalState.signups) {
@@ -119,7 +119,7 @@ function checkMembers(
   }
 }
 
-/** The capacities that may have been in force at some moment of the time. */
+/** The capacities that were possible during the time. */
 function capacitiesIn({ made, puts }: Shift, from: number, to: number): number[] {
   const known = puts.filter(isDone);
   const isPassed = (version: number) =>
@@ -130,7 +130,7 @@ function capacitiesIn({ made, puts }: Shift, from: number, to: number): number[]
     .flatMap(({ capacity }) => capacity ?? []);
 }
 
-/** Acknowledged places at one moment are never more than there can have been. */
+/** Checks that acknowledged places never exceed the possible capacity. */
 function checkCapacity(shift: Shift, accuse: Accuse): void {
   const certain = [...shift.members.values()].flatMap(({ spans }) => spans.filter((span) => span.isCertain));
   for (const { from } of certain.filter((span) => span.from < shift.end)) {
@@ -155,7 +155,7 @@ function checkFull(shift: Shift, accuse: Accuse): void {
   }
 }
 
-/** How many of the spans hold at the same moment, at most. */
+/** The largest number of spans that overlap. */
 function most(spans: Span[], start: number): number {
   const moments = [start, ...spans.map(({ from }) => from).filter((from) => from > start)];
   return Math.max(
@@ -163,7 +163,7 @@ function most(spans: Span[], start: number): number {
   );
 }
 
-/** Who was told of their place before the reading began, and keeps it, is seen. */
+/** Checks that a read shows every member whose signup was acknowledged before it and is still valid. */
 function checkReads({ reads, members, end }: Shift, accuse: Accuse): void {
   for (const read of reads.filter(({ returned }) => returned < end)) {
     const seen = new Set(read.rows[0]?.members);

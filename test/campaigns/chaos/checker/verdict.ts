@@ -1,6 +1,6 @@
 import { type History, isDone, isUnknown, type Operation } from '../history.js';
 
-/** What a history may prove against the service. */
+/** The charges that a history can prove. */
 export const CHARGES = [
   'lost',
   'doubled',
@@ -12,25 +12,25 @@ export const CHARGES = [
 ] as const;
 export type Charge = (typeof CHARGES)[number];
 
-/** For each charge, what proves it, in words. */
+/** The proofs of each charge, in words. */
 export type Verdict = Record<Charge, string[]>;
 
 /** Brings a charge. */
 export type Accuse = (charge: Charge, proof: string) => void;
 
-/** An operation in words, short enough for a line. */
+/** Describes an operation in one line. */
 export function tell({ kind, target, key, called, returned, status, code, failure }: Operation): string {
   const about = [target, key].filter((word) => word !== undefined).join(' ');
   const said = status === null ? failure : [status, code].filter((word) => word !== undefined).join(' ');
   return `${kind} ${about} at ${Math.round(called)}..${Math.round(returned)} ms: ${said}`;
 }
 
-/** Whether there was no charge at all. */
+/** Whether there is no charge. */
 export function isClean(verdict: Verdict): boolean {
   return CHARGES.every((charge) => verdict[charge].length === 0);
 }
 
-/** The one line that a run ends with. */
+/** The last line of a run. */
 export function sumUp({ faults, operations }: History, verdict: Verdict): string {
   const writes = operations.filter((operation) => isDone(operation) && !/^(read|list)/.test(operation.kind));
   const counts = CHARGES.map((charge) => `${charge} ${verdict[charge].length}`);
@@ -42,7 +42,7 @@ export function sumUp({ faults, operations }: History, verdict: Verdict): string
   ].join(', ');
 }
 
-/** What came of the operations, counted, for a comment beside the line. */
+/** The numbers of operations by outcome. */
 export function outcomes({ operations }: History): string {
   const counts = new Map<string, number>();
   for (const operation of operations) {

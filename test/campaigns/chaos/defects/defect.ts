@@ -5,28 +5,28 @@ import type { Habits } from '../campaign.js';
 import type { Charge } from '../checker/verdict.js';
 import type { Scenario } from './scenarios.js';
 
-/** Something that is wrong with the service on purpose, and what gives it away. */
+/** A planted defect of the service, with the scenario that reveals it and the expected charge. */
 export interface Defect {
   name: string;
   charge: Charge;
   scenario: Scenario;
   habits: Habits;
-  /** What is done to the database under test. */
+  /** SQL for the database under test. */
   sql?: string;
-  /** What is done to a copy of the program. */
+  /** Changes to a copy of the program. */
   patches?: Patch[];
 }
 
-/** In this file, this text becomes that one. */
+/** A text replacement in a file. */
 export type Patch = [file: string, from: string | RegExp, to: string];
 
 const copies = join(root, '.tap/chaos');
 
-/** Reads share connections in every run, whatever the program's own number is: what they share may go wrong. */
+/** Reads share connections in every run, also when the program's default is one, to test the sharing. */
 const SHARED_READS: Patch = ['config.js', /READS_PER_CONNECTION = \d+;/, 'READS_PER_CONNECTION = 8;'];
 
 /**
- * Copies the program, defect included, and answers with the file to run. The source itself knows no defect.
+ * Copies the program with the defect; returns the file to run. The source is unchanged.
  *
  * @param name of the copy's folder
  */

@@ -11,31 +11,31 @@ const SLOWLY: [string, string] = [
 ];
 const UNLIMITED = 'alter table app.shifts drop constraint shifts_capacity_holds_signups;';
 
-/** What can be wrong with the database, planted in the one under test. */
+/** Defects of the database, planted in the one under test. */
 export const ofDatabase: Defect[] = [
   {
-    name: 'signing up takes no lock, and the constraint is left to refuse',
+    name: 'signing up takes no lock, and only the constraint refuses',
     charge: 'anomalies',
     scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY),
   },
   {
-    name: 'signing up takes no lock, and nothing else holds the capacity',
+    name: 'signing up takes no lock, and nothing else enforces the capacity',
     charge: 'overfull',
     scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY) + UNLIMITED,
   },
   {
-    name: 'signing up does not look at the capacity',
+    name: 'signing up ignores the capacity',
     charge: 'overfull',
     scenario: peace,
     habits: rush,
     sql: rewrite(SIGN_UP, ['shift.signup_count >= shift.capacity', 'false']) + UNLIMITED,
   },
   {
-    name: 'a shift is full one place early',
+    name: 'a shift is full one place too early',
     charge: 'anomalies',
     scenario: peace,
     habits: rush,
@@ -94,14 +94,14 @@ export const ofDatabase: Defect[] = [
     ]),
   },
   {
-    name: 'the version stands still',
+    name: 'the version is never incremented',
     charge: 'anomalies',
     scenario: peace,
     habits: { 'create task': 1, 'patch task': 10 },
     sql: rewrite('app.guard_task()', ['new.version := old.version + 1', 'new.version := old.version']),
   },
   {
-    name: 'an update is passed over',
+    name: 'an update is ignored',
     charge: 'anomalies',
     scenario: peace,
     habits: { 'create task': 1, 'patch task': 10 },

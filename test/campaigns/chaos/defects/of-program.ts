@@ -27,7 +27,7 @@ const TRANSACTION = 'database/transaction.js';
 const CONNECTION = 'database/connection.js';
 const POOL = 'database/pool.js';
 const READ = 'database/read.js';
-/** Work that thinks for a moment between two statements. */
+/** Work with a pause between two statements. */
 const THOUGHTFUL: Patch = [
   TRANSACTION,
   'await last;\n',
@@ -37,7 +37,7 @@ const writing = { 'create task': 6, 'patch task': 6, 'sign up': 4, cancel: 3, 'r
 const creating = { 'create task': 10, 'read task': 2 };
 const reading = { 'create task': 1, 'read task': 10, 'list tasks': 5, 'list shifts': 1 };
 
-/** What can be wrong with the program, planted in a copy of it. */
+/** Defects of the program, planted in a copy of it. */
 export const ofProgram: Defect[] = [
   {
     name: 'the reply does not wait for COMMIT',
@@ -47,7 +47,7 @@ export const ofProgram: Defect[] = [
     patches: [[TRANSACTION, 'await commit(connection);', 'commit(connection).catch(() => {});']],
   },
   {
-    name: 'the tag of COMMIT is not looked at',
+    name: 'the command tag of COMMIT is not checked',
     charge: 'lost',
     scenario: rollback,
     habits: writing,
@@ -80,7 +80,7 @@ export const ofProgram: Defect[] = [
     patches: [[TRANSACTION, 'catch (error) {\n        connection.destroy(error);\n    }', 'catch {}']],
   },
   {
-    name: 'what may have been kept is done again',
+    name: 'a write with an unknown outcome is repeated',
     charge: 'doubled',
     scenario: beforeCommitted,
     habits: creating,
@@ -93,13 +93,13 @@ export const ofProgram: Defect[] = [
     ],
   },
   {
-    name: 'the version is read, and not written against',
+    name: 'the version is checked at the read, and not at the write',
     charge: 'anomalies',
     scenario: slowness,
     habits: { 'create task': 1, 'patch task': 20 },
     patches: [
       ['tasks/queries.js', ' and version = ${read.version}', ''],
-      // Otherwise few writers meet between the reading and the writing.
+      // Otherwise few writers overlap between the read and the write.
       THOUGHTFUL,
     ],
   },
@@ -112,7 +112,7 @@ export const ofProgram: Defect[] = [
       [CONNECTION, 'if (sockets > 1) {', 'if (false) {'],
       [CONNECTION, 'connectSocket(this.#socket, server)', 'connectSocket(new net.Socket(), server)'],
       [CONNECTION, `onclose: () => this.destroy(new Error('the connection closed')),`, 'onclose: () => {},'],
-      // Otherwise the next statement leaves before the driver sees the connection close.
+      // Otherwise the next statement is sent before the driver sees the connection close.
       THOUGHTFUL,
     ],
   },
@@ -147,14 +147,14 @@ export const ofProgram: Defect[] = [
     patches: [['database/database.js', 'const DEADLINE_MS = 8_000;', 'const DEADLINE_MS = 800_000;']],
   },
   {
-    name: 'an overdue read is asked again',
+    name: 'an overdue read is sent again',
     charge: 'unexpected-5xx',
     scenario: slowReads,
     habits: reading,
     patches: [[READ, 'throw overdue ?? error;', 'throw error;']],
   },
   {
-    name: 'what a read entered is not compared, nor what a write entered',
+    name: 'the tenant context of a read or a write is not verified',
     charge: 'foreign',
     scenario: wrongClub,
     habits: { ...creating, 'list tasks': 5 },
@@ -163,14 +163,14 @@ export const ofProgram: Defect[] = [
     ],
   },
   {
-    name: 'rows are believed before the entry is checked',
+    name: 'rows are used before the tenant context is verified',
     charge: 'foreign',
     scenario: wrongClub,
     habits: creating,
     patches: [
       [TRANSACTION, 'await this.#entered;\n        return rows;', 'return rows;'],
       [TRANSACTION, 'await this.#entered;\n        await this.#last;', 'await this.#last;'],
-      // A check that is slower than the work: the answers arrive together.
+      // The check is slower than the work: the answers arrive together.
       [
         TRANSACTION,
         'const [context] = await entered;',
@@ -180,7 +180,7 @@ export const ofProgram: Defect[] = [
     ],
   },
   {
-    name: 'an answer is not compared with its question',
+    name: 'an answer is not matched with its read',
     charge: 'foreign',
     scenario: answersTwice,
     habits: reading,
@@ -193,8 +193,8 @@ export const ofProgram: Defect[] = [
     ],
   },
   {
-    // The driver sends a statement again whose columns have other types, and loses count of the answers behind it.
-    name: 'a read has a column whose type can change, and an answer is not compared with its question',
+    // The driver repeats a statement whose column types changed, and loses count of the following answers.
+    name: 'a read has a column whose type can change, and an answer is not matched with its read',
     charge: 'unexpected-5xx',
     scenario: ddlUnderReads,
     habits: reading,
@@ -226,7 +226,7 @@ export const ofProgram: Defect[] = [
     patches: [[READ, ' left join app.members as locked_first on false', '']],
   },
   {
-    name: 'a parameter is undefined, and the driver is left to notice',
+    name: 'a parameter is undefined, and only the driver checks it',
     charge: 'unexpected-5xx',
     scenario: peace,
     habits: reading,
@@ -255,18 +255,18 @@ export const ofProgram: Defect[] = [
     ],
   },
   {
-    name: 'the key is kept in a transaction of its own',
+    name: 'the key is stored in its own transaction',
     charge: 'doubled',
     scenario: rarely,
     habits: { 'create task': 4, 'read task': 2 },
     patches: [
       ['http/idempotency.js', 'await make(tx);', 'await request.transaction(make);'],
-      // Enough for everybody to have two, or they wait for each other.
+      // Enough for two per client, otherwise they wait for each other.
       [POOL, 'this.#options = options;', 'this.#options = { ...options, size: 40 };'],
     ],
   },
   {
-    name: 'reads are answered from a moment ago',
+    name: 'reads are answered from an outdated cache',
     charge: 'anomalies',
     scenario: peace,
     habits: { 'create task': 1, 'patch task': 10, 'read task': 10, 'list tasks': 2 },
@@ -299,14 +299,14 @@ export const ofProgram: Defect[] = [
     ],
   },
   {
-    name: 'a rejection that nobody handles',
+    name: 'an unhandled rejection',
     charge: 'crashes',
     scenario: whileOpening,
     habits: writing,
     patches: [[TRANSACTION, 'promise.catch(() => { });', '']],
   },
   {
-    name: 'a 503 does not say when to come back',
+    name: 'a 503 has no Retry-After',
     charge: 'unexpected-5xx',
     scenario: betweenStatements,
     habits: writing,

@@ -1,4 +1,4 @@
-/** SQL that puts another text in the place of one in a function, which keeps its owner and its rights. */
+/** SQL that replaces a text in a function, which keeps its owner and its rights. */
 export function rewrite(signature: string, ...texts: [from: string, to: string][]): string {
   const body = texts.map(
     ([from, to]) => `

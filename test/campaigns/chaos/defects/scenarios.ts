@@ -8,11 +8,11 @@ import type { Club, Testbed } from '../testbed.js';
 import { openWire } from '../wire.js';
 import { rewrite } from './rewrite.js';
 
-/** Faults that go for one weakness, and how long. A sound service bears each of them. */
+/** Faults that reveal one kind of defect, and their duration. A correct service passes each of them. */
 export interface Scenario extends Pick<Plan, 'nemesis'> {
   name: string;
   durationMs: number;
-  /** What is done to the database before the service starts. */
+  /** SQL for the database before the service starts. */
   sql?: string;
   patienceMs?: number;
   restMs?: number;
@@ -27,7 +27,7 @@ async function untilOver(isOver: () => boolean): Promise<void> {
   }
 }
 
-/** Does one thing to PostgreSQL's messages all the time. */
+/** Applies one verdict to matching PostgreSQL messages for the whole duration. */
 function cuts(
   name: string,
   fits: (message: Message) => boolean,
@@ -76,15 +76,15 @@ export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCom
   durationMs: 5_000,
 });
 
-/** As a server that has failed without a word. */
+/** Like a server that stops responding. */
 export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
 
 /**
- * BEGIN and the entry become something else, and what left behind them arrives. In the place of BEGIN it may write:
- * left to itself a session of the service would refuse to.
+ * BEGIN and the tenant context are replaced, and the pipelined statements after them arrive. The replacement of BEGIN allows writes:
+ * by default a session of the service is read-only.
  */
 export const noBeginning: Scenario = {
-  name: 'BEGIN and the entry become something else',
+  name: 'BEGIN and the tenant context are replaced',
   durationMs: DURATION_MS,
   nemesis: async (testbed, isOver, random) => {
     const headless = new Set<number>();
@@ -107,7 +107,7 @@ export const noBeginning: Scenario = {
   },
 };
 
-/** As when the answer to a request is that of another club's: who enters one club is led into another. */
+/** Like a swapped answer: a request enters another club. */
 export const wrongClub: Scenario = {
   name: 'a request enters another club',
   durationMs: DURATION_MS,
@@ -128,7 +128,7 @@ export const wrongClub: Scenario = {
   },
 };
 
-/** As when the count of answers is lost: the answer to a read comes twice, the second time to the next question. */
+/** Like a lost count of answers: the answer to a read comes twice, the second time for the next read. */
 export const answersTwice: Scenario = {
   name: 'answers come twice',
   durationMs: DURATION_MS,
@@ -155,7 +155,7 @@ export const answersTwice: Scenario = {
   },
 };
 
-/** As a statement that fails where COMMIT stood: the transaction is still there. */
+/** A failing statement replaces COMMIT: the transaction stays open. */
 export const failingCommit = cuts(
   'COMMIT becomes an error',
   isCommit,
@@ -163,7 +163,7 @@ export const failingCommit = cuts(
   0.3,
 );
 
-/** As when ROLLBACK is cancelled: the transaction is still there. */
+/** Like a cancelled ROLLBACK: the transaction stays open. */
 export const failingRollback = cuts(
   'ROLLBACK becomes an error',
   asksFor('rollback'),
@@ -171,7 +171,7 @@ export const failingRollback = cuts(
   0.3,
 );
 
-/** DDL under load. No fault is noted: it harms no request. */
+/** DDL under load. No fault is recorded: it must not fail a request. */
 const ddl = (name: string, pauseMs: number, more: Partial<Scenario>): Scenario => ({
   name,
   durationMs: 6_000,
@@ -190,8 +190,8 @@ export const otherColumns = ddl('columns change their types', 100, {});
 export const ddlUnderReads = ddl('columns change their types all the time', 10, { restMs: 1 });
 
 /**
- * Deploys under load. No fault is noted: they harm no request. The entry is slow until the first one comes through, so
- * that each meets statements that have begun.
+ * Deploys under load. No fault is recorded: they must not fail a request. app.enter is slow until the first deploy succeeds, so
+ * that each deploy meets running statements.
  */
 export const deploys: Scenario = {
   name: 'deploys',
@@ -208,7 +208,7 @@ export const deploys: Scenario = {
   },
 };
 
-/** One read after another whose answer comes too late. No fault is noted: their neighbours on the connection get theirs. */
+/** Reads whose answers come too late, one after another. No fault is recorded: the other reads on the connection succeed. */
 export const slowReads: Scenario = {
   name: 'some reads are not answered in time',
   durationMs: 9_000,
@@ -222,7 +222,7 @@ export const slowReads: Scenario = {
     await ask('GET', '/api/members/me', headers);
     testbed.back.judge = ({ from, type, text }) => {
       testbed.back.log.length = 0;
-      // Longer than an attempt. What was asked before it is answered.
+      // Longer than an attempt. Earlier reads are answered.
       return from === 'client' && type === 'B' && text.includes('sleeper') ? { delayMs: 5_000 } : 'pass';
     };
     while (!isOver()) {
@@ -234,7 +234,7 @@ export const slowReads: Scenario = {
   },
 };
 
-/** Some connections die under a transaction, and no more. */
+/** Some connections are lost during a transaction. */
 export const twice: Scenario = {
   name: 'two connections die',
   durationMs: DURATION_MS,
@@ -265,7 +265,7 @@ export const kills: Scenario = {
   },
 };
 
-/** Longer than the service's deadline, shorter than the client's patience. */
+/** Longer than the service's deadline, shorter than the client's time-out. */
 export const silence: Scenario = {
   name: 'connections fall silent',
   durationMs: 10_500,
@@ -283,7 +283,7 @@ export const silence: Scenario = {
   },
 };
 
-/** What runs another statement in the place of one that is prepared. */
+/** A message that runs another statement instead of a prepared one. */
 function instead(text: string): Buffer {
   return Buffer.concat([message('P', `\0${text}\0\0\0`), message('B', '\0'.repeat(8))]);
 }
