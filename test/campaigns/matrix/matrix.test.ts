@@ -11,7 +11,7 @@ import { openSession } from './session.js';
 import { makeSite } from './site.js';
 
 const db = await makeDatabase(t);
-// Made by hand and named nowhere below: whatever a chapter adds tomorrow is found in the same way.
+// Created here and named nowhere below: a table that a chapter adds later is found in the same way.
 await db.look(PROBE);
 const run = await openSession(t, db);
 const site = await makeSite(db, run);
@@ -19,10 +19,10 @@ const relations = await relationsOf(db);
 const ofClubs = relations.filter(({ belongsToClubs }) => belongsToClubs);
 const isFilled = ({ kind, isPartition }: Relation) => kind === 'table' && !isPartition;
 
-t.test('every table is filled for every club, with texts that are the club’s own', async (t) => {
+t.test('every table is seeded for every club, with texts that are unique to the club', async (t) => {
   const strange = [];
   for (const { name, columns, references } of ofClubs.filter(isFilled)) {
-    // What a check or a reference leaves no choice about says nothing of the club.
+    // Values that a check or a reference requires do not identify a club.
     const fixed = [
       ...references.flatMap((reference) => reference.columns),
       ...Object.keys(site.choices[name] ?? {}),
@@ -39,11 +39,11 @@ t.test('every table is filled for every club, with texts that are the club’s o
   const straying = shared.filter(({ references }) =>
     references.some(({ target }) => clubNames.includes(target)),
   );
-  t.same(straying, [], 'a table without tenant_id refers to no club’s row');
+  t.same(straying, [], 'a table without tenant_id references no club’s row');
   t.ok(ofClubs.length >= 6 && shared.length >= 2);
 });
 
-t.test('a table of any shape is filled, or the matrix says which one is not', async (t) => {
+t.test('a table of any shape is seeded, or the error names it', async (t) => {
   const odd = await makeDatabase(t);
   const session = await openSession(t, odd);
   await odd.look(`
@@ -63,7 +63,7 @@ t.test('a table of any shape is filled, or the matrix says which one is not', as
   await t.rejects(makeSite(odd, session), /No row for app\.matrix_riddle could be made/);
 });
 
-t.test('the matrix sees what COPY sends, and what is written and undone', async (t) => {
+t.test('the matrix sees the output of COPY, and writes that are rolled back', async (t) => {
   const { returned } = await run(`copy (values ('seen')) to stdout`);
   t.match(returned, 'seen');
   await run(`begin; ${contextsOf('Admin', site.own, site.other)[0]?.settings.join('; ')}`);
@@ -72,13 +72,13 @@ t.test('the matrix sees what COPY sends, and what is written and undone', async 
   await run('rollback');
 });
 
-t.test('two functions say who is asking, and no others that the service may call', async (t) => {
+t.test('exactly two functions that the service can call set the tenant context', async (t) => {
   const setters = (await routinesOf(db)).filter(({ setsContext }) => setsContext).map(({ name }) => name);
   t.same(setters, ['app.enter', 'app.enter_directory']);
 });
 
 t.test(
-  'no statement, in no role and no context, reaches another club or says whether a row of it is there',
+  'no statement, in any role and context, reaches another club or reveals whether its rows exist',
   async (t) => {
     const { cells, faults, allowed, refused, works } = await explore(site);
     t.same(faults, []);
@@ -91,24 +91,24 @@ t.test(
     t.same(
       idle,
       [],
-      'in each table something is refused, and something allowed to the own club where rights are granted',
+      'each table refuses something, and allows something to the own club where rights are granted',
     );
     const granted = filled.flatMap(({ name, grants }) => grants.map((verb) => `${name} ${verb}`));
     t.same(
       granted.filter((right) => !works.has(right)),
       [],
-      'each right that was granted works',
+      'each granted right works',
     );
   },
 );
 
-t.test('a plan made for one club serves another club with its own rows', async (t) => {
+t.test('a plan that was made for one club gives another club its own rows', async (t) => {
   const { runs, faults } = await replayPlans(site, ROLES);
   t.same(faults, []);
   t.ok(runs > 100);
 });
 
-t.test('each mistake is found', async (t) => {
+t.test('each planted mistake is found', async (t) => {
   const missed = [];
   for (const { title, plant, mend, says } of LEAKS) {
     await db.look(plant);
@@ -124,10 +124,10 @@ t.test('each mistake is found', async (t) => {
   }
   t.same(missed, []);
   const { faults } = await explore(site, { roles: ['Admin'], about: /^app\.matrix_/ });
-  t.same(faults, [], 'and what is mended is found no more');
+  t.same(faults, [], 'and a repaired one is not found');
 });
 
-t.test('the floor holds by itself: with every right and a policy that allows everything', async (t) => {
+t.test('the floor alone isolates: with every right and a policy that allows everything', async (t) => {
   const open = await makeDatabase(t);
   const openSite = await makeSite(open, await openSession(t, open));
   for (const { name } of (await relationsOf(open)).filter(({ belongsToClubs }) => belongsToClubs)) {
@@ -137,7 +137,7 @@ t.test('the floor holds by itself: with every right and a policy that allows eve
   const { faults, works } = await explore(openSite, {
     roles: ['Admin'],
     contexts: ({ name }) => ['entered', 'nothing', 'a club that is no id'].includes(name),
-    // A slug is taken for every club, which is why no request may write one.
+    // A slug is unique across clubs, so no request may write one.
     hasTwins: false,
   });
   t.same(faults, []);
@@ -151,7 +151,7 @@ t.test('the floor holds by itself: with every right and a policy that allows eve
   );
 });
 
-t.test('whatever is written and kept, the rows of the other clubs are the same afterwards', async (t) => {
+t.test('after committing every write, the rows of the other clubs are unchanged', async (t) => {
   const { kept, changed } = await commitEveryWrite(site, ROLES);
   t.same(changed, []);
   t.ok(kept > 50, `${kept} writes were kept`);

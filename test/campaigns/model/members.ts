@@ -1,8 +1,8 @@
-/** The rules of members: created by their first request, refreshed by a token that is not older. */
+/** The rules of members: created by their first request, updated by a token that is not older. */
 import type { Role } from '../../../src/roles.js';
 import { type Caller, type Club, type Member, reaches, type Token, type World } from './state.js';
 
-/** The name that the claims give: `name`, else the local part of `email`. */
+/** The display name of the claims: `name`, else the local part of `email`. */
 const nameOf = ({ name, email }: Token) => name ?? email?.split('@')[0] ?? null;
 
 export const memberOf = (club: Club, subject: string): Member | undefined =>
@@ -13,7 +13,7 @@ function isOlder(member: Member, { issuedAt }: Token): boolean {
   return member.issuedAt !== null && (issuedAt === null || issuedAt < member.issuedAt);
 }
 
-/** Whether a request with the token leaves the member as it is: older tokens do, and those that say nothing new. */
+/** Whether a request with the token changes nothing: the token is older, or its claims are equal. */
 export function isCurrent(member: Member, token: Token, role: Role): boolean {
   const { name, email } = member;
   const saysSame =
@@ -21,7 +21,7 @@ export function isCurrent(member: Member, token: Token, role: Role): boolean {
   return isOlder(member, token) || saysSame;
 }
 
-/** Writes what the token says: makes the member, or refreshes it unless the token is older, which answers undefined. */
+/** Creates or updates the member from the token; undefined when the token is older. */
 export function syncMember(
   world: World,
   club: Club,
@@ -48,7 +48,7 @@ export function syncMember(
   });
 }
 
-/** The member behind a request, made or refreshed as the request's token says. */
+/** The member of a request, created or updated from its token. */
 export function enter(world: World, club: Club, token: Token, role: Role, newId: string): Member {
   const member = memberOf(club, token.subject);
   if (member === undefined || !isCurrent(member, token, role)) {
@@ -57,7 +57,7 @@ export function enter(world: World, club: Club, token: Token, role: Role, newId:
   return memberOf(club, token.subject) as Member;
 }
 
-/** What an operator's erasure leaves of a member. */
+/** Erases a member, as an operator does. */
 export function erase(member: Member): void {
   Object.assign(member, {
     subject: `erased:${member.id}`,
@@ -67,7 +67,7 @@ export function erase(member: Member): void {
   });
 }
 
-/** A member as the caller may see it, but for the times. */
+/** A member as the caller sees it, without the times. */
 export function memberDto({ club, role, member: self }: Caller, member: Member) {
   const isSelf = member.id === self.id;
   return {

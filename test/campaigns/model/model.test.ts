@@ -9,9 +9,9 @@ import { runRush } from './rush.js';
 import { runSql, type Sums } from './sql/run.js';
 import { type Mutant, weaken } from './weaken.js';
 
-/** Another one every time; SEED=… does again what a run did that said it. */
+/** Random for each run; SEED=… repeats the run that printed it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
-/** That of the mutants is always the same, so that each is caught always or never; this one is quick. */
+/** Fixed for the mutants, so that the result is deterministic; this one finds them quickly. */
 const MUTANT_SEED = 1;
 
 const sums = { operations: 0, disagreements: 0, mutants: 0, caught: 0 };
@@ -28,7 +28,7 @@ async function connect(t: Test, db: TestDatabase) {
   return { db, api, operator };
 }
 
-/** The service, on a database that may lack a rule, with what it writes to its log. */
+/** The service with its log, on a database that may lack a rule. */
 async function start(t: Test, mutant: Mutant | undefined) {
   const lines: string[] = [];
   const service = await startService(t, {}, undefined, { write: (line) => lines.push(line) });
@@ -47,7 +47,7 @@ const overHttp: Run = async (t, random, most, mutant) => runHttp(random, await s
 
 const atOnce: Run = async (t, random, most, mutant) => runRush(random, await start(t, mutant), most);
 
-/** Runs so many operations; the rules have to say of each what comes of it. */
+/** Runs this many operations and asserts that each result agrees with the rules. */
 async function agree(t: Test, run: Run, most: number): Promise<void> {
   const { operations, disagreements } = await run(t, new Random(seed), most);
   sums.operations += operations;
@@ -55,7 +55,7 @@ async function agree(t: Test, run: Run, most: number): Promise<void> {
   t.same(disagreements.slice(0, 3), [], `after ${operations} operations; SEED=${seed} does them again`);
 }
 
-/** Runs at most so many operations on a database that lacks a rule; the first disagreement ends it. */
+/** Runs at most this many operations on a database that lacks a rule, until the first difference. */
 async function disagree(t: Test, run: Run, most: number, mutants: Mutant[]): Promise<void> {
   const missed: string[] = [];
   t.jobs = 3;
@@ -73,28 +73,28 @@ async function disagree(t: Test, run: Run, most: number, mutants: Mutant[]): Pro
       }),
     ),
   );
-  t.same(missed, [], 'no mutant goes unnoticed');
+  t.same(missed, [], 'every mutant is found');
 }
 
 const seenBy = (place: 'http' | 'rush') => MUTANTS.filter(({ also = [] }) => also.includes(place));
 
 t.comment(`model seed: ${seed}`);
 
-t.test('raw SQL does to every club what the rules say', (t) => agree(t, inSql, 2_500));
-t.test('the service answers every request as the rules say, and shows no club another', (t) =>
+t.test('raw SQL changes every club as the rules say', (t) => agree(t, inSql, 2_500));
+t.test('the service answers every request as the rules say, and shows no data of another club', (t) =>
   agree(t, overHttp, 1_500),
 );
-t.test('what many clients at once were told adds up to what is stored', (t) => agree(t, atOnce, 900));
+t.test('the answers to many concurrent clients agree with the stored rows', (t) => agree(t, atOnce, 900));
 
-t.test('raw SQL that lacks a rule is noticed', (t) => disagree(t, inSql, 3_000, MUTANTS));
-t.test('a service on a database that lacks a rule is noticed', (t) =>
+t.test('a rule that raw SQL lacks is found', (t) => disagree(t, inSql, 3_000, MUTANTS));
+t.test('a rule that the service’s database lacks is found', (t) =>
   disagree(t, overHttp, 600, seenBy('http')),
 );
-t.test('a rule that only a rush needs is noticed in one', (t) =>
+t.test('a missing rule for concurrency is found under concurrency', (t) =>
   disagree(t, atOnce, 450, [...RUSH_MUTANTS, ...seenBy('rush')]),
 );
 
-t.test('the sums', async (t) => {
+t.test('the summary', async (t) => {
   t.comment(
     `model: ${sums.operations} operations, ${sums.disagreements} disagreements, ` +
       `${sums.mutants} mutants, ${sums.caught} caught`,

@@ -1,16 +1,16 @@
-/** The rules that are taken away, one at a time. */
+/** The mutants: each removes one rule. */
 import type { Mutant } from './weaken.js';
 
 const INSIDE = 'tenant_id = (select app.tenant_id())';
 
-/** The service reads signups by their shift: without their floor it still finds no other. */
+/** The service reads signups by their shift: without their floor it still finds no foreign ones. */
 const FLOORS_SEEN: Record<string, Mutant['also']> = {
   members: ['http'],
   tasks: ['http'],
   shifts: ['http', 'rush'],
 };
 
-/** What a single client notices, in raw SQL. */
+/** Mutants that a single client finds, in raw SQL. */
 export const MUTANTS: Mutant[] = [
   ...['clubs', 'members', 'tasks', 'shifts', 'shift_signups'].map((table) => ({
     name: `no floor under ${table}`,
@@ -18,11 +18,11 @@ export const MUTANTS: Mutant[] = [
     also: FLOORS_SEEN[table] ?? [],
   })),
   {
-    name: 'a floor under tasks that Managers fall through',
+    name: 'a floor of tasks that does not apply to Managers',
     sql: `alter policy tasks_floor on app.tasks using (${INSIDE} or (select app.role()) >= 'Manager')`,
   },
   {
-    name: 'a floor under members that holds for readers alone',
+    name: 'a floor of members that applies to reads only',
     sql: `drop policy members_floor on app.members; drop policy members_refresh on app.members;
       create policy members_floor on app.members as restrictive for select to public using (${INSIDE});
       create policy members_refresh on app.members for update to club_api using (true) with check (true)`,
@@ -64,23 +64,23 @@ export const MUTANTS: Mutant[] = [
     replace: [["elsif old.state = 'Done'", 'elsif false']],
   },
   {
-    name: 'a version that stands still',
+    name: 'a version that is never incremented',
     also: ['http', 'rush'],
     routine: 'app.guard_task()',
     replace: [['new.version := old.version + 1', 'new.version := old.version']],
   },
   {
-    name: 'a version that counts what changes nothing',
+    name: 'a version that is incremented without a change',
     routine: 'app.guard_task()',
     replace: [['new is not distinct from old', 'false']],
   },
   {
-    name: 'steps that are everybody’s',
+    name: 'steps that every caller may take',
     routine: 'app.allowed_transitions(text, uuid)',
     replace: [["step.performer = 'member'", 'true']],
   },
   {
-    name: 'signing up for the past',
+    name: 'signing up for a past shift',
     routine: 'app.sign_up(uuid)',
     replace: [['shift.starts_at <= signed_up_at', 'false']],
   },
@@ -91,13 +91,13 @@ export const MUTANTS: Mutant[] = [
     replace: [['shift.signup_count >= shift.capacity', 'false']],
   },
   {
-    name: 'signing up the maker of the shift',
+    name: 'signing up the creator of the shift',
     sql: `alter policy shift_signups_sign_up on app.shift_signups with check ((select app.role()) >= 'Member')`,
     routine: 'app.sign_up(uuid)',
     replace: [['values (shift.id, caller_id,', 'values (shift.id, shift.created_by_id,']],
   },
   {
-    name: 'signing up a stranger',
+    name: 'signing up another member',
     sql: `grant insert (shift_id, member_id) on app.shift_signups to club_api;
       alter policy shift_signups_sign_up on app.shift_signups to club_api, club_signup
       with check ((select app.role()) >= 'Member')`,
@@ -135,22 +135,22 @@ export const MUTANTS: Mutant[] = [
     sql: 'alter policy clubs_list on app.clubs using (true)',
   },
   {
-    name: 'every club is mine',
+    name: 'every club is listed for every caller',
     also: ['http'],
     sql: `alter policy clubs_directory_floor on app.clubs using (true);
       alter policy clubs_list on app.clubs using (closed_at is null)`,
   },
   {
-    name: 'an erased member who is still known',
+    name: 'an erased member keeps the personal data',
     routine: 'app.erase_member(uuid, uuid)',
     replace: [["external_user_id = 'erased:' || member.id, ", '']],
   },
   {
-    name: 'anybody refreshes anybody',
+    name: 'any caller updates any member',
     sql: 'alter policy members_refresh on app.members using (true) with check (true)',
   },
   {
-    name: 'anybody makes anybody a member',
+    name: 'any caller creates any member',
     sql: 'alter policy members_join on app.members with check (true)',
   },
   {
@@ -163,13 +163,13 @@ export const MUTANTS: Mutant[] = [
     replace: [['excluded.token_issued_at >= member.token_issued_at', 'true']],
   },
   {
-    name: 'a tenant that is missing in silence',
+    name: 'a missing tenant without an error',
     sql: `create or replace function app.tenant_id() returns uuid language sql stable parallel safe
       return nullif(current_setting('app.tenant_id', true), '')::uuid`,
   },
 ];
 
-/** What only clients at once notice. */
+/** Mutants that only concurrent clients find. */
 export const RUSH_MUTANTS: Mutant[] = [
   {
     name: 'signing up without the lock',
@@ -177,7 +177,7 @@ export const RUSH_MUTANTS: Mutant[] = [
     replace: [[' for no key update', '']],
   },
   {
-    name: 'signing up without the lock, and without the last word of the constraint',
+    name: 'signing up without the lock and without the constraint',
     sql: 'alter table app.shifts drop constraint shifts_capacity_holds_signups',
     routine: 'app.sign_up(uuid)',
     replace: [[' for no key update', '']],

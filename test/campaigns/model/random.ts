@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32), so that every run can be had again. */
+/** Pseudorandom numbers by a seed (mulberry32), so that every run can be repeated. */
 export class Random {
   constructor(private state: number) {}
 
@@ -23,7 +23,7 @@ export class Random {
     return items[Math.floor(this.next() * items.length)] as Item;
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, with the probability of its weight. */
   weighted<Name extends string>(weights: Record<Name, number>): Name {
     const entries = Object.entries(weights) as [Name, number][];
     const end = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

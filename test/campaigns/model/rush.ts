@@ -1,4 +1,4 @@
-/** Many clients at once. What each may be told follows from what it did itself; the end has to add up. */
+/** Many concurrent clients. The allowed answers of each follow from its own requests; the final state must agree. */
 import type { Role } from '../../../src/roles.js';
 import type { Answer, Person, TestService } from '../../setup/service.js';
 import { canariesIn, foreignIn } from './leaks.js';
@@ -11,22 +11,22 @@ interface Client extends Person {
   club: Club;
   role: Role;
   subject: string;
-  /** The shifts that it signed up for. */
+  /** The shifts for which it signed up. */
   signedUp: Set<string>;
 }
 
-/** What all clients know together. */
+/** The combined knowledge of all clients. */
 interface Ledger {
   world: World;
   operations: number;
   faults: string[];
-  /** The versions that answers gave, by the task or shift. */
+  /** The versions in the answers, by task or shift. */
   versions: Map<string, number[]>;
 }
 
 const HOURS = { startsAt: '2099-01-01T08:00:00Z', endsAt: '2099-01-01T10:00:00Z' };
 
-/** Waits for the answer: its code has to be one of these, and nothing of another club in it. */
+/** Waits for the answer and checks it: one of these codes, and no data of another club. */
 async function hear(
   ledger: Ledger,
   { club }: Client,
@@ -49,7 +49,7 @@ async function hear(
   return { status, body, headers, text };
 }
 
-/** Signs up; signed up already, only that may be said; otherwise the shift may be full. */
+/** Signs up; an already signed up client must get that error, otherwise the shift may be full. */
 async function signUp(ledger: Ledger, client: Client, shiftId: string): Promise<number> {
   const codes = client.signedUp.has(shiftId) ? ['already_signed_up'] : ['201', 'shift_full'];
   const call = client.post(`/api/shifts/${shiftId}/signup`);
@@ -65,7 +65,7 @@ async function cancel(ledger: Ledger, client: Client, shiftId: string): Promise<
   await hear(ledger, client, 'cancelling', client.delete(`/api/shifts/${shiftId}/signup`), codes);
 }
 
-/** Writes a title that nobody wrote, so that each success is a change: of the version that a task's writer named. */
+/** Writes a unique title, so that each success is a change: of the version that the writer of a task named. */
 async function write(ledger: Ledger, client: Client, random: Random, path: string, isTask: boolean) {
   const title = `${client.club.canary} ${random.hex(12)}`;
   const version = Math.max(1, ...(ledger.versions.get(path) ?? []));
@@ -98,7 +98,7 @@ async function act(ledger: Ledger, client: Client, random: Random, tasks: string
   }
 }
 
-/** All at once for the places of a new shift: each is given once, and every other caller told that it is full. */
+/** All clients compete for the places of a new shift: each place is given once, and all others get the error that it is full. */
 async function race(ledger: Ledger, clients: Client[], random: Random): Promise<void> {
   const capacity = random.between(1, 3);
   const [first] = clients as [Client];
@@ -123,7 +123,7 @@ async function race(ledger: Ledger, clients: Client[], random: Random): Promise<
   holder.signedUp.add(body.id);
 }
 
-/** What is stored, against what the answers said. */
+/** Compares the stored rows with the answers. */
 async function settle(ledger: Ledger, clients: Client[], { db }: TestService): Promise<void> {
   const { world, versions, faults } = ledger;
   const rows = await db.look(`
@@ -150,7 +150,7 @@ async function settle(ledger: Ledger, clients: Client[], { db }: TestService): P
   }
 }
 
-/** Sends so many requests from all clients at once, and has them race for places as often as fits. */
+/** Sends this many requests from all clients concurrently, with as many races for places as fit. */
 export async function runRush(
   random: Random,
   { service, lines }: { service: TestService; lines: string[] },

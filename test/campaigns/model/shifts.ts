@@ -1,10 +1,10 @@
-/** The rules of shifts: who signs up for what, and until when. */
+/** The rules of shifts and signups. */
 import type { Caller, Shift, ShiftText } from './state.js';
 
 const hasStarted = ({ startsAt }: Shift) => Date.parse(startsAt) <= Date.now();
 const signupOf = (shift: Shift, memberId: string) => shift.signups.find((one) => one.memberId === memberId);
 
-/** Why the member cannot sign up, if so: the refusals in their order. */
+/** Why the member cannot sign up, if so: the errors in order. */
 export function refusalOfSignup(shift: Shift | undefined, memberId: string): string | undefined {
   if (shift === undefined) {
     return 'shift_not_found';
@@ -29,12 +29,12 @@ export function refusalOfCancel(shift: Shift | undefined, memberId: string): str
   return signupOf(shift, memberId) === undefined ? 'signup_not_found' : undefined;
 }
 
-/** Takes the member's signup out of the shift. */
+/** Removes the member's signup from the shift. */
 export function cancel(shift: Shift, memberId: string): void {
   shift.signups = shift.signups.filter((one) => one.memberId !== memberId);
 }
 
-/** Whether a writer would leave the shift as it is. */
+/** Whether a write would not change the shift. */
 export function saysNothingNew(shift: ShiftText, text: Partial<ShiftText>): boolean {
   return Object.entries(text).every(([name, value]) => shift[name as keyof ShiftText] === value);
 }
@@ -59,7 +59,7 @@ export function shiftDto({ member }: Caller, shift: Shift) {
   };
 }
 
-/** A signup with the member's name of today. */
+/** A signup with the member's current name. */
 export function signupDto({ club }: Caller, shift: Shift, signup: Shift['signups'][number]) {
   const memberName = club.members.get(signup.memberId)?.name ?? 'nobody';
   return { ...signup, shiftId: shift.id, memberName };

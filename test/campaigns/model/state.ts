@@ -1,4 +1,4 @@
-/** What the model remembers: the clubs with all that is in them, as plain values that can be cloned. */
+/** The state of the model: the clubs with all their rows, as plain values that can be cloned. */
 import type { Role } from '../../../src/roles.js';
 import type { Random } from './random.js';
 
@@ -30,7 +30,7 @@ export interface Task {
   version: number;
 }
 
-/** What a writer of a shift decides. */
+/** The fields that a writer of a shift decides. */
 export interface ShiftText {
   title: string;
   location: string | null;
@@ -53,7 +53,7 @@ export interface Club {
   id: string;
   name: string;
   slug: string;
-  /** Stands in every text of the club, and in no other club's. */
+  /** A canary: in every text of the club, and in no other club's. */
   canary: string;
   isClosed: boolean;
   members: Map<string, Member>;
@@ -63,11 +63,11 @@ export interface Club {
 
 export interface World {
   clubs: Map<string, Club>;
-  /** Counts what has come into being, for the order of it. */
+  /** A counter of created rows, for their order. */
   births: number;
 }
 
-/** What a token says of a person, beside the roles. */
+/** The claims of a token about a person, without the roles. */
 export interface Token {
   subject: string;
   name: string | null;
@@ -75,7 +75,7 @@ export interface Token {
   issuedAt: number | null;
 }
 
-/** Who acts where: the member is the caller's own row. */
+/** A caller in a club: the member is the caller's own row. */
 export interface Caller {
   club: Club;
   role: Role;
@@ -88,7 +88,7 @@ export const reaches = (role: Role, least: Role): boolean => RANKS.indexOf(role)
 
 export const SUBJECTS = ['ada', 'ben', 'cleo', 'dora', 'emil', 'fay'] as const;
 
-/** The clubs to begin with: the third is closed now and then, the last one has rows and is not entered again. */
+/** The initial clubs: the third is closed sometimes, the last one has rows and is not entered again. */
 export function planClubs(random: Random): { canary: string; name: string; slug: string }[] {
   return ['north', 'south', 'east', 'quiet'].map((word) => {
     const canary = `zq${random.hex(10)}`;
@@ -97,7 +97,7 @@ export function planClubs(random: Random): { canary: string; name: string; slug:
   });
 }
 
-/** An id of a row: mostly the club's own, sometimes another club's, sometimes nobody's. */
+/** A row id: mostly of the club, sometimes of another club, sometimes unknown. */
 export function drawId(
   random: Random,
   world: World,
@@ -110,7 +110,7 @@ export function drawId(
   return ids.length === 0 ? random.missingId() : random.pick(ids);
 }
 
-/** A token of the subject for a request in the club: what it says of the person carries the club's canary. */
+/** A token of the subject for a request in the club: its claims about the person have the club's canary. */
 export function drawToken(random: Random, club: Club | undefined, subject: string, now: number): Token {
   const canary = club?.canary ?? 'nowhere';
   const variant = random.isTrue(0.85) ? '' : ` ${random.between(1, 3)}`;

@@ -1,10 +1,10 @@
-/** What PostgreSQL has stored of every club, as a superuser sees it, against what the model remembers. */
+/** Compares the stored rows of every club, read as superuser, with the model. */
 import { isDeepStrictEqual } from 'node:util';
 import type { TestDatabase } from '../../setup/database.js';
 import type { Random } from './random.js';
 import { planClubs, type World } from './state.js';
 
-/** Makes the clubs, in the database and in the model. */
+/** Creates the clubs, in the database and in the model. */
 export async function makeWorld(random: Random, db: TestDatabase): Promise<World> {
   const world: World = { clubs: new Map(), births: 0 };
   for (const { canary, name, slug } of planClubs(random)) {
@@ -17,7 +17,7 @@ export async function makeWorld(random: Random, db: TestDatabase): Promise<World
 
 const INSTANT = `'YYYY-MM-DD"T"HH24:MI:SS"Z"'`;
 
-/** Every row, each as the tenant, the id and what it holds. */
+/** Every row, as the tenant, the id and its content. */
 const STORED = `
   select 'clubs' as kind, id as tenant, id, jsonb_build_array(name, slug, closed_at is not null) as holds from app.clubs
   union all
@@ -59,7 +59,7 @@ function remembered(world: World): Map<string, unknown[]> {
   return rows;
 }
 
-/** Where the tables and the model differ, and which rows hold another club's words: empty when all is well. */
+/** The differences between the tables and the model, and the rows with another club's canary: empty when correct. */
 export async function differencesOfState(db: TestDatabase, world: World): Promise<string[]> {
   const stored = await db.look<{ kind: string; tenant: string; id: string; holds: unknown[] }>(STORED);
   const expected = remembered(world);

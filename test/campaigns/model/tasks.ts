@@ -1,4 +1,4 @@
-/** The rules of tasks: the steps of the workflow and who takes them, and what a merge patch asks for. */
+/** The rules of tasks: the steps of the workflow, who may take them, and merge patches. */
 import type { Role } from '../../../src/roles.js';
 import { type Caller, reaches, STATES, type State, type Task } from './state.js';
 
@@ -13,7 +13,7 @@ const STEPS: Record<State, Partial<Record<State, 'member' | 'holder'>>> = {
 
 export const isStep = (from: State, to: State): boolean => STEPS[from][to] !== undefined;
 
-/** The states that somebody may set next, in the order of the workflow. */
+/** The states that the caller may set next, in the order of the workflow. */
 export function allowedSteps(
   role: Role,
   memberId: string,
@@ -34,7 +34,7 @@ export interface Patch {
 
 type Refusal = { status: number; code: string; details?: Record<string, unknown> };
 
-/** What the patch makes of the task, or why it may not. */
+/** The task after the patch, or the error. */
 export function plan({ club, role, member }: Caller, task: Task, patch: Patch): Task | Refusal {
   if (patch.version !== undefined && patch.version !== task.version) {
     return { status: 409, code: 'task_version_conflict', details: { currentVersion: task.version } };

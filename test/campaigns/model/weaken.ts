@@ -1,18 +1,18 @@
-/** Databases that have one rule less. A model that agrees with one of them does not know that rule. */
+/** Databases without one rule. A model that agrees with one of them does not test that rule. */
 import type { TestDatabase } from '../../setup/database.js';
 
 export interface Mutant {
   name: string;
   /** SQL that weakens the database. */
   sql?: string;
-  /** A function, and what is replaced in its definition. */
+  /** A function, and the replacement in its definition. */
   routine?: string;
   replace?: [from: string, to: string][];
-  /** Where else than in raw SQL it is looked for: many rules of the database only matter when the service forgets its own. */
+  /** Where it is tested besides raw SQL: many database rules only matter when the service's own check is missing. */
   also?: ('http' | 'rush')[];
 }
 
-/** Applies the mutant, if there is one, to a database that is thrown away. */
+/** Applies the mutant, if any, to a temporary database. */
 export async function weaken(db: TestDatabase, mutant: Mutant | undefined): Promise<void> {
   const { sql, routine, replace = [] } = mutant ?? {};
   if (sql !== undefined) {

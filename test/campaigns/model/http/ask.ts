@@ -1,4 +1,4 @@
-/** A request, and what the rules say of it. */
+/** A request, and its expected answer. */
 import type { Role } from '../../../../src/roles.js';
 import type { Caller, Token, World } from '../state.js';
 
@@ -25,7 +25,7 @@ export interface Ask {
   kind: Kind;
   /** X-Tenant-Id. */
   clubId: string | null;
-  /** None: the request is anonymous. */
+  /** Undefined: the request is anonymous. */
   token: Token | null;
   roles: Record<string, Role>;
   /** The id in the path. */
@@ -34,18 +34,18 @@ export interface Ask {
   body: any;
   query: Record<string, string>;
   ifMatch: number | null;
-  /** The body or the query is not what the operation takes. */
+  /** Whether the body or the query is invalid. */
   isMalformed: boolean;
 }
 
-/** What the rules say comes. */
+/** The expected answer. */
 export interface Verdict {
   status: number;
   code?: string | undefined;
-  /** More of a refusal. */
+  /** Further members of an error. */
   details?: Record<string, unknown> | undefined;
   body?: unknown;
-  /** Rows in the order of the key, which the rows of a list are compared by. */
+  /** Expected rows, sorted by the key by which lists are compared. */
   list?: { rows: { id: string }[]; key: (row: Row) => string; isDescending: boolean };
   etag?: number;
   location?: string;
@@ -54,7 +54,7 @@ export interface Verdict {
 // biome-ignore lint/suspicious/noExplicitAny: rows of every shape
 export type Row = any;
 
-/** Inside a club, with what only the service can say: new ids and times, out of its answer. */
+/** The state inside a club, with the new ids and times from the service's answer. */
 export interface Here extends Caller {
   world: World;
   ask: Ask;
@@ -67,16 +67,16 @@ export const refuse = (status: number, code: string, details?: Record<string, un
   details,
 });
 
-/** Whether the row's version is one that the request rules out. */
+/** Whether the row's version conflicts with the request. */
 export const isRuledOut = ({ ask }: Here, version: number) => ask.ifMatch !== null && ask.ifMatch !== version;
 
-/** The time of a change: the answer's, where that is later than the one before. */
+/** The time of a change: that of the answer, if it is later than the previous one. */
 export function changedAt({ answer }: Here, before: string): string {
   const now = String(answer?.updatedAt);
   return now.replace('Z', '') > before.replace('Z', '') ? now : `later than ${before}`;
 }
 
-/** A list by the key of its rows, `-` before it for the other direction. */
+/** A list sorted by a key of its rows, descending with a `-` before it. */
 export function sorted(
   rows: { id: string }[],
   sort: string,

@@ -1,11 +1,11 @@
-/** Random bodies and filters, of which every text carries the canary of the club. */
+/** Random bodies and filters, with the canary of the club in every text. */
 import type { Random } from '../random.js';
 import { type Club, drawId, drawTimes, STATES, type World } from '../state.js';
 import { isStep } from '../tasks.js';
 
 const due = (random: Random) => `2031-05-0${random.between(1, 9)}T08:00:00Z`;
 
-/** A text that no other row of the club has, so that sorting by it has one answer. */
+/** A text that is unique in the club, so that the sort order is unambiguous. */
 function drawTitle(random: Random, world: World, club: Club): string {
   world.births += 1;
   return `${random.pick(['Mow', 'bake', 'Tidy', 'row 100%', 'a_b'])} ${club.canary} ${world.births}`;
@@ -14,7 +14,7 @@ function drawTitle(random: Random, world: World, club: Club): string {
 const drawNote = (random: Random, club: Club) =>
   random.isTrue(0.3) ? null : `${club.canary} note ${random.between(1, 9)}\nand more`;
 
-/** A task to make. */
+/** The body of a new task. */
 export function drawTask(random: Random, world: World, club: Club) {
   const assigneeId = drawId(random, world, club, ({ members }) => members);
   return {
@@ -25,7 +25,7 @@ export function drawTask(random: Random, world: World, club: Club) {
   };
 }
 
-/** A change of a task: often the next step. */
+/** The body of a change of a task: often the next step. */
 export function drawPatch(random: Random, world: World, club: Club, id: string) {
   const task = club.tasks.get(id);
   const isStepping = task !== undefined && random.isTrue(0.6);
@@ -46,7 +46,7 @@ export function drawPatch(random: Random, world: World, club: Club, id: string) 
   };
 }
 
-/** A shift to make. */
+/** The body of a new shift. */
 export function drawShift(random: Random, world: World, club: Club) {
   return {
     title: drawTitle(random, world, club),
@@ -57,7 +57,7 @@ export function drawShift(random: Random, world: World, club: Club) {
   };
 }
 
-/** What a shift is to be from now on: sometimes what it is. */
+/** The replacement of a shift: sometimes unchanged. */
 export function drawReplacement(random: Random, world: World, club: Club, id: string) {
   const shift = club.shifts.get(id);
   const version = random.isTrue(0.2)

@@ -1,4 +1,4 @@
-/** Random requests: who asks, for which club, for what. */
+/** Random requests: caller, club and operation. */
 import type { Role } from '../../../../src/roles.js';
 import type { Random } from '../random.js';
 import { type Club, drawId, drawToken, reaches, SUBJECTS, type World } from '../state.js';
@@ -14,7 +14,7 @@ import {
 } from './bodies.js';
 import { OPERATIONS } from './rules.js';
 
-/** The roles of everybody in every club, as the identity provider has them today. */
+/** The current roles of every subject in every club, as at the identity provider. */
 export type Roster = Record<string, Record<string, Role>>;
 
 const ROLES: Role[] = ['Viewer', 'Member', 'Member', 'Manager', 'Admin'];
@@ -54,7 +54,7 @@ const BODIES: Partial<Record<Kind, DrawBody>> = {
   replaceShift: drawReplacement,
 };
 
-/** Gives everybody a role in some clubs and none in others; nobody has one in the last club. */
+/** Gives every subject a role in some clubs; none has one in the last club. */
 export function drawRoster(random: Random, world: World): Roster {
   const roster: Roster = Object.fromEntries(SUBJECTS.map((subject) => [subject, {}]));
   for (let change = 0; change < 40; change += 1) {
@@ -63,7 +63,7 @@ export function drawRoster(random: Random, world: World): Roster {
   return roster;
 }
 
-/** Somebody gets another role in a club, or loses it. */
+/** Changes or removes a role of a subject in a club. */
 export function changeRoster(random: Random, world: World, roster: Roster): void {
   const clubId = random.pick([...world.clubs.keys()].slice(0, -1));
   const roles = roster[random.pick(SUBJECTS)] ?? {};
@@ -83,7 +83,7 @@ function pathId(random: Random, world: World, club: Club, kind: Kind): string {
     : drawId(random, world, club, ({ shifts }) => shifts);
 }
 
-/** A request. What is given is not drawn. */
+/** A random request. Given parts are not random. */
 export function drawAsk(
   random: Random,
   world: World,

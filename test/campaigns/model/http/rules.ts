@@ -1,4 +1,4 @@
-/** What the rules say of any request: the checks in their order, then what the operation says. */
+/** The expected answer to any request: the checks in order, then the operation's rules. */
 import type { Role } from '../../../../src/roles.js';
 import { enter, memberDto, memberOf } from '../members.js';
 import { reaches, type World } from '../state.js';
@@ -79,7 +79,7 @@ function listMyClubs(world: World, { roles }: Ask): Verdict {
   return sorted(rows, 'name', { name: ({ name }) => name });
 }
 
-/** The subject whose member the request makes, where the model cannot know the id. */
+/** The subject whose member the request creates, with an id that the model does not know. */
 export function newcomerOf(world: World, { clubId, token }: Ask): string | undefined {
   const club = world.clubs.get(clubId ?? '');
   return club !== undefined && token !== null && memberOf(club, token.subject) === undefined
@@ -87,7 +87,7 @@ export function newcomerOf(world: World, { clubId, token }: Ask): string | undef
     : undefined;
 }
 
-/** What the rules say of the request. Changes the model; what only the service can know is in its answer. */
+/** The expected answer. Changes the model; new ids and times come from the service's answer. */
 export function judge(world: World, ask: Ask, answer: Row, newMemberId: string): Verdict {
   const { kind, clubId, token, roles } = ask;
   const { least, rule } = OPERATIONS[kind];

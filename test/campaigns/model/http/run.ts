@@ -1,4 +1,4 @@
-/** Random requests to the service, each answer held to the rules. */
+/** Sends random requests to the service, and compares each answer with the rules. */
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import type { Answer, TestService } from '../../../setup/service.js';
@@ -16,7 +16,7 @@ import { judge, newcomerOf, OPERATIONS } from './rules.js';
 export interface Site {
   service: TestService;
   operator: pg.Client;
-  /** What the service wrote to its log. */
+  /** The log of the service. */
   lines: string[];
 }
 
@@ -67,7 +67,7 @@ function without(row: Row, names: string[] = []): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
 }
 
-/** What of the answer is not what the rules say; undefined when they agree. */
+/** The difference between the answer and the rules; undefined when they agree. */
 function compare(ask: Ask, verdict: Verdict, { status, body, headers, all }: Answer & { all: Row }) {
   const { code, details = {}, etag, location, list } = verdict;
   const extra = Object.fromEntries(Object.keys(details).map((name) => [name, body?.[name]]));
@@ -122,7 +122,7 @@ async function tryAsk(site: Site, world: World, ask: Ask, limit: number): Promis
   }
 }
 
-/** Furnishes the clubs and sends so many requests, until the first disagreement. */
+/** Seeds the clubs and sends this many requests, until the first difference. */
 export async function runHttp(random: Random, site: Site, most: number): Promise<Sums> {
   const { db } = site.service;
   const world = await makeWorld(random, db);

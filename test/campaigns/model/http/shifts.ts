@@ -1,4 +1,4 @@
-/** What the rules say of requests about shifts and signups. */
+/** The rules for requests of shifts and signups. */
 import {
   cancel,
   refusalOfCancel,
@@ -19,7 +19,7 @@ const STATUSES: Record<string, number> = {
   signup_not_found: 404,
 };
 
-/** The shifts that fit the filters. */
+/** The shifts that match the filters. */
 export function listShifts(here: Here): Verdict {
   const { from, to, signedUp, hasFreeSlots, q = '', sort = 'startsAt' } = here.ask.query;
   const { club, member } = here;
@@ -43,7 +43,7 @@ const show = (here: Here, shift: Shift, status = 200): Verdict => ({
   etag: shift.version,
 });
 
-/** One shift and who signed up. */
+/** One shift with its signups. */
 export function getShift(here: Here): Verdict {
   const shift = here.club.shifts.get(here.ask.id);
   return shift === undefined ? refuse(404, 'shift_not_found') : show(here, shift);
@@ -54,7 +54,7 @@ const textOf = ({ body }: Here['ask']) => {
   return { title, location, description, startsAt, endsAt, capacity };
 };
 
-/** Makes a shift. */
+/** Creates a shift. */
 export function createShift(here: Here): Verdict {
   const { id, createdAt, updatedAt } = here.answer ?? {};
   const made = { id, createdById: here.member.id, createdAt, updatedAt, version: 1, signups: [] };

@@ -1,11 +1,11 @@
-/** What the rules say of requests about tasks. */
+/** The rules for requests of tasks. */
 import type { Task } from '../state.js';
 import { plan, taskDetailDto, taskDto } from '../tasks.js';
 import { changedAt, type Here, isRuledOut, refuse, sorted, type Verdict } from './ask.js';
 
 const NOT_FOUND = refuse(404, 'task_not_found');
 
-/** The tasks that fit the filters. */
+/** The tasks that match the filters. */
 export function listTasks(here: Here): Verdict {
   const { state, assigneeId, dueBefore, dueAfter, q = '', sort = '-createdAt' } = here.ask.query;
   const holder = assigneeId === 'me' ? here.member.id : assigneeId;
@@ -36,7 +36,7 @@ export function getTask(here: Here): Verdict {
   return task === undefined ? NOT_FOUND : show(here, task);
 }
 
-/** Makes a task, which is born Assigned when somebody is named. */
+/** Creates a task, which is Assigned when it has an assignee. */
 export function createTask(here: Here): Verdict {
   const { club, member, ask, answer } = here;
   const { title, description = null, dueAt = null, assigneeId = null } = ask.body;

@@ -1,4 +1,4 @@
-/** The text of statements that write columns, and what both kinds of rows hold. */
+/** The text of statements that write columns, and the columns of both kinds of rows. */
 import type { Random } from '../random.js';
 import type { Here, Step } from './step.js';
 
@@ -25,7 +25,7 @@ export function updating(table: string, set: object, id: string | undefined): St
   };
 }
 
-/** Makes a row. */
+/** Inserts a row. */
 export function inserting(table: string, set: object): Statement {
   const { names, values } = valuesOf(set);
   const places = names.map((_, index) => `$${index + 1}`).join(', ');

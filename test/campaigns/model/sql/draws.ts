@@ -1,4 +1,4 @@
-/** Which statements are drawn, and how often each kind. */
+/** The random statements, with the weight of each kind. */
 import type { Random } from '../random.js';
 import type { World } from '../state.js';
 import { drawMemberUpdate, drawStranger, drawSync } from './members.js';
@@ -9,14 +9,14 @@ import { drawTaskInsert, drawTaskUpdate } from './tasks.js';
 
 type Draw = (random: Random, here: Here) => Step;
 
-/** The first transactions: an Admin joins the club and furnishes it. */
+/** The first transactions: an Admin joins the club and seeds it. */
 export interface Opening {
   clubId: string;
   subject: string;
   draw: Draw;
 }
 
-/** Those of every club. */
+/** The first transactions of every club. */
 export function openingsOf(world: World): Opening[] {
   const draws = [
     (_: Random, here: Here) => drawSync(here),
@@ -48,9 +48,9 @@ const DRAWS: Record<string, [number, Draw]> = {
   signup: [7, drawSignup],
 };
 
-/** A statement of any kind. */
+/** A random statement of any kind. */
 export function drawStep(random: Random, here: Here): Step {
-  // Whether a trigger asks for a member who is not there depends on the rows: those are left to members.
+  // Whether a trigger needs the missing member depends on the rows, so only members run these statements.
   const draws = here.club !== undefined && here.member === undefined ? READERS : DRAWS;
   const weights = Object.fromEntries(Object.entries(draws).map(([name, [weight]]) => [name, weight]));
   return (draws[random.weighted(weights)] as [number, Draw])[1](random, here);

@@ -5,7 +5,7 @@ import { type Club, drawId, type World } from '../state.js';
 import { drawText, updating } from './assignments.js';
 import type { Here, Step } from './step.js';
 
-/** Writes what the token says of the caller. */
+/** Writes the caller's member from the token. */
 export function drawSync({ token }: Here): Step {
   const issuedAt = token.issuedAt === null ? null : new Date(token.issuedAt * 1000).toISOString();
   const name = token.name ?? token.email?.split('@')[0] ?? null;
@@ -19,7 +19,7 @@ export function drawSync({ token }: Here): Step {
   };
 }
 
-/** Updates every member that it reaches: the caller's own row, with the role of the token or none. */
+/** Updates all visible members: the caller's own row, with the role of the token or none. */
 export function drawMemberUpdate(random: Random, here: Here): Step {
   const id = random.isTrue(0.6) ? undefined : drawId(random, here.world, here.club, ({ members }) => members);
   const name = drawText(random, here);
@@ -40,7 +40,7 @@ export function drawMemberUpdate(random: Random, here: Here): Step {
   };
 }
 
-/** Makes somebody else a member. */
+/** Creates another subject's member. */
 export function drawStranger(random: Random, here: Here): Step {
   const values = [`stranger ${random.hex(8)}`, drawText(random, here), here.role ?? 'Member'];
   return {
@@ -50,7 +50,7 @@ export function drawStranger(random: Random, here: Here): Step {
   };
 }
 
-/** What an operator does, as a statement; the model is changed at once. */
+/** An operator's action as a statement; changes the model at once. */
 export function operate(random: Random, world: World, closable: Club): { text: string; values: unknown[] } {
   const club = random.pick([...world.clubs.values()]);
   const kind = random.weighted({ close: 3, erase: 2, rename: 2 });

@@ -1,4 +1,4 @@
-/** Statements that read, most of them without any condition. */
+/** Statements that read, mostly without a condition. */
 import type { Role } from '../../../../src/roles.js';
 import type { Random } from '../random.js';
 import { type Club, drawId, reaches, STATES } from '../state.js';
@@ -89,7 +89,7 @@ export function drawReading(random: Random, { world, club }: Here): Step {
   };
 }
 
-/** Asks which steps the caller may take. */
+/** Reads the steps that the caller may take. */
 export function drawSteps(random: Random, here: Here): Step {
   const { world, club, member } = here;
   if (member === undefined) {
@@ -107,7 +107,7 @@ export function drawSteps(random: Random, here: Here): Step {
   };
 }
 
-/** What no caller was granted, whatever row it would hit. */
+/** Statements without a grant for any caller, on any row. */
 export function drawUngranted(random: Random, { world, club }: Here): Step {
   const other = random.pick([...world.clubs.keys()]);
   const shift = drawId(random, world, club, (one) => one.shifts);

@@ -1,4 +1,4 @@
-/** Random transactions of the runtime role, each statement held to the rules. */
+/** Runs random transactions of the runtime role, and compares each statement with the rules. */
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import type { Role } from '../../../../src/roles.js';
@@ -19,12 +19,12 @@ export interface Clients {
 
 export interface Sums {
   operations: number;
-  /** What was done, what the rules say, what came. */
+  /** The statement, the expected result, and the actual one. */
   disagreements: string[];
 }
 
 const ROLES: Role[] = ['Viewer', 'Member', 'Manager', 'Admin'];
-/** How often the stored rows are compared. */
+/** The interval of comparisons with the stored rows, in statements. */
 const LOOK_EVERY = 10;
 
 async function ask(client: pg.Client, text: string, values: unknown[] = []) {
@@ -41,7 +41,7 @@ async function ask(client: pg.Client, text: string, values: unknown[] = []) {
 
 const sorted = (rows: Row[]) => rows.map((row) => JSON.stringify(row)).sort();
 
-/** What came, against one of the answers that the rules allow; undefined when they agree. */
+/** The difference between the result and the allowed results; undefined when they agree. */
 function compare(
   answer: { code: string; count: number; rows: Row[] },
   allowed: Expected[],
@@ -56,7 +56,7 @@ function compare(
   return fits ? undefined : `the rules say ${JSON.stringify(allowed)}, PostgreSQL ${JSON.stringify(answer)}`;
 }
 
-/** The clubs of a caller who has yet to choose one. */
+/** Reads the directory of clubs, outside of a club. */
 async function tryDirectory(random: Random, world: World, api: pg.Client): Promise<string | undefined> {
   const named = [...world.clubs.values()].filter(() => random.isTrue(0.4));
   const ids = [...named.map(({ id }) => id), random.missingId()];
@@ -91,7 +91,7 @@ async function enter(random: Random, world: World, api: pg.Client, now: number, 
   return { here, fault: isSame ? undefined : `entering: ${JSON.stringify({ expected, came })}` };
 }
 
-/** One transaction of a few statements, kept or not. */
+/** One transaction of a few statements, committed or rolled back. */
 async function tryTransaction(
   random: Random,
   world: World,
@@ -139,7 +139,7 @@ async function tryTransaction(
   return { steps, fault: fault && `${said.join('; ')}: ${fault}` };
 }
 
-/** Furnishes the clubs and runs so many statements, until the first disagreement. */
+/** Seeds the clubs and runs this many statements, until the first difference. */
 export async function runSql(random: Random, { db, api, operator }: Clients, most: number): Promise<Sums> {
   const world = await makeWorld(random, db);
   const sums: Sums = { operations: 0, disagreements: [] };

@@ -1,4 +1,4 @@
-/** Statements that write shifts and signups, by an id or without any condition at all. */
+/** Statements that write shifts and signups, by an id or without a condition. */
 import type { Random } from '../random.js';
 import { cancel, refusalOfCancel, refusalOfSignup, saysNothingNew } from '../shifts.js';
 import { drawId, drawTimes, reaches } from '../state.js';
@@ -41,7 +41,7 @@ export function drawShiftUpdate(random: Random, here: Here): Step {
   };
 }
 
-/** Makes a shift. */
+/** Inserts a shift. */
 export function drawShiftInsert(random: Random, here: Here): Step {
   const words = {
     title: drawText(random, here),
@@ -83,7 +83,7 @@ export function drawDelete(random: Random, here: Here): Step {
   };
 }
 
-/** Signs the caller up, or off. A Viewer finds no shift to lock. */
+/** Signs the caller up, or cancels. A Viewer finds no shift to lock. */
 export function drawSignup(random: Random, here: Here): Step {
   const id = drawId(random, here.world, here.club, ({ shifts }) => shifts);
   const isCancel = random.isTrue(0.35);

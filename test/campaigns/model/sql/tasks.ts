@@ -1,11 +1,11 @@
-/** Statements that write tasks, by an id or without any condition at all. */
+/** Statements that write tasks, by an id or without a condition. */
 import type { Random } from '../random.js';
 import { drawId, reaches, STATES, type Task } from '../state.js';
 import { allowedSteps, isStep } from '../tasks.js';
 import { drawText, inserting, updating } from './assignments.js';
 import type { Expected, Here, Inside, Step } from './step.js';
 
-/** Why the workflow refuses that this task becomes the other one. */
+/** Why the workflow refuses this change of a task. */
 function refusalOf({ role, member }: Inside, task: Task, next: Task): string | undefined {
   const isMove = next.state !== task.state;
   const isHandover = next.assigneeId !== task.assigneeId;
@@ -22,7 +22,7 @@ function refusalOf({ role, member }: Inside, task: Task, next: Task): string | u
   return (next.state === 'Open') === (next.assigneeId === null) ? undefined : '23514';
 }
 
-/** A change of any kind of any task, or mostly the next step of one of the club's. */
+/** A change of a task: mostly the next step of a task of the club, sometimes any change of any task. */
 function drawChange(random: Random, here: Here): { set: Partial<Task>; id: string | undefined } {
   const own = [...(here.club?.tasks.values() ?? [])];
   const member = drawId(random, here.world, here.club, ({ members }) => members);
@@ -81,7 +81,7 @@ export function drawTaskUpdate(random: Random, here: Here): Step {
   };
 }
 
-/** Makes a task. */
+/** Inserts a task. */
 export function drawTaskInsert(random: Random, here: Here): Step {
   const member = drawId(random, here.world, here.club, ({ members }) => members);
   const assigneeId = random.isTrue(0.5) ? null : member;
