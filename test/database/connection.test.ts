@@ -70,7 +70,7 @@ t.test('a connection has one socket: once lost, it fails every statement and nev
         () => isAlive(pid),
         (alive) => !alive,
       ),
-      'its backend is gone',
+      'its backend has ended',
     );
   }
 });

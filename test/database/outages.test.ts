@@ -22,12 +22,12 @@ const raising = (sqlstate: string) => [
 
 /** The SQL of a fault and its repair; in between reads, or writes, or both, are 503. */
 const FAULTS: [fault: string, [harm: string, cure: string], reads: number, writes: number][] = [
-  ['nobody may connect any more', [`alter database ${database} connection limit 0`, `alter database ${database} connection limit -1`], 503, 503],
-  ['the right to connect is gone', [`revoke connect on database ${database} from club_api`, `grant connect on database ${database} to club_api`], 503, 503],
+  ['connections are forbidden', [`alter database ${database} connection limit 0`, `alter database ${database} connection limit -1`], 503, 503],
+  ['the right to connect is revoked', [`revoke connect on database ${database} from club_api`, `grant connect on database ${database} to club_api`], 503, 503],
   ['every statement runs out of time', ofDatabase("statement_timeout = '1ms'") as [string, string], 503, 503],
-  ['the right to the schema is gone', ['revoke usage on schema app from club_api', 'grant usage on schema app to club_api'], 503, 503],
-  ['the right to the table is gone', ['revoke select on app.tasks from club_api', 'grant select on app.tasks to club_api'], 503, 503],
-  ['the right to enter is gone', ['revoke execute on function app.enter from club_api', 'grant execute on function app.enter to club_api'], 503, 503],
+  ['the right to the schema is revoked', ['revoke usage on schema app from club_api', 'grant usage on schema app to club_api'], 503, 503],
+  ['the right to the table is revoked', ['revoke select on app.tasks from club_api', 'grant select on app.tasks to club_api'], 503, 503],
+  ['the right to enter a club is revoked', ['revoke execute on function app.enter from club_api', 'grant execute on function app.enter to club_api'], 503, 503],
   ['row-level security is refused to be applied', ofDatabase('row_security = off') as [string, string], 503, 503],
   ['a table is called something else', ['alter table app.tasks rename to jobs', 'alter table app.jobs rename to tasks'], 503, 503],
   ['a column is called something else', ['alter table app.tasks rename title to name', 'alter table app.tasks rename name to title'], 503, 503],

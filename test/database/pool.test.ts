@@ -297,7 +297,7 @@ t.test('closing rejects waiting and new requests, and ends when every lease is r
     t.match(await pool.acquire(kind, 'north').catch(message), /stopping/);
   }
   pool.release(first);
-  t.type(await backendOf(second), 'number', 'work in progress goes on');
+  t.type(await backendOf(second), 'number', 'running work continues');
   pool.release(second);
   t.equal(closed, false);
   pool.release(read);

@@ -20,7 +20,7 @@ export interface OfflineService {
   code(token: string): Promise<string>;
 }
 
-export const BELIEVED = 'tenant_header_missing';
+export const ACCEPTED = 'tenant_header_missing';
 
 export async function startOfflineService(
   t: Test,

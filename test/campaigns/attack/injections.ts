@@ -90,7 +90,7 @@ function injectionsOf(operation: Operation, rows: Rows, payload: string): Inject
   put('a token', ['invalid_token'], { headers: { authorization: `Bearer ${payload}` } });
   if (method === 'GET') {
     const unheard = Object.fromEntries(UNHEARD.map((name) => [name, payload]));
-    put('headers that nobody listens to', [200, 'signup_not_found'], { headers: unheard });
+    put('headers that are ignored', [200, 'signup_not_found'], { headers: unheard });
   }
   return made;
 }

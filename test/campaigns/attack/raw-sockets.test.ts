@@ -58,7 +58,7 @@ function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
     (reply, index) => ![undefined, who[index]].includes(jsonOf(reply).externalUserId as never),
   );
   if (stranger !== undefined) {
-    return `somebody is answered as ${stranger.body}`;
+    return `a request is answered as ${stranger.body}`;
   }
   const refusals = replies
     .slice(is === 'strange' ? 0 : who.length)

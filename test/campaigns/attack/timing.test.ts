@@ -118,7 +118,7 @@ t.test(
     const { there, missing } = await measure(probe, samples, () => {});
     const read = apart(there, missing);
     t.comment(`own tasks: ${read.said}`);
-    t.ok(read.by > 0, `own tasks and nobody’s: ${read.said}`);
+    t.ok(read.by > 0, `own tasks and unknown ones: ${read.said}`);
     const median = [...missing].sort((one, other) => one - other)[samples / 2] as number;
     const delay = isWhole ? median / 20 : median;
     const [even, odd] = [0, 1].map((rest) => missing.filter((_, at) => at % 2 === rest)) as [

@@ -110,7 +110,7 @@ t.test('a plan that was made for one club gives another club its own rows', asyn
 
 t.test('each planted mistake is found', async (t) => {
   const missed = [];
-  for (const { title, plant, mend, says } of LEAKS) {
+  for (const { title, plant, repair, says } of LEAKS) {
     await db.look(plant);
     const { faults } = await explore(site, {
       roles: ['Admin'],
@@ -120,7 +120,7 @@ t.test('each planted mistake is found', async (t) => {
     if (!faults.some((fault) => says.test(fault))) {
       missed.push({ title, faults });
     }
-    await db.look(mend);
+    await db.look(repair);
   }
   t.same(missed, []);
   const { faults } = await explore(site, { roles: ['Admin'], about: /^app\.matrix_/ });

@@ -103,7 +103,7 @@ export const MUTANTS: Mutant[] = [
       with check ((select app.role()) >= 'Member')`,
   },
   {
-    name: 'cancelling for everybody',
+    name: 'cancelling every signup of the shift',
     sql: `alter policy shift_signups_cancel on app.shift_signups using ((select app.role()) >= 'Member')`,
     routine: 'app.cancel_sign_up(uuid)',
     replace: [['and s.member_id = caller_id', '']],

@@ -77,7 +77,7 @@ async function write(ledger: Ledger, client: Client, random: Random, path: strin
   if (status === 200) {
     ledger.versions.set(path, [...(ledger.versions.get(path) ?? []), body.version]);
     if (isTask && body.version !== version + 1) {
-      ledger.faults.push(`${path}: whoever named version ${version} made version ${body.version}`);
+      ledger.faults.push(`${path}: a write of version ${version} made version ${body.version}`);
     }
   }
 }

@@ -34,7 +34,7 @@ export interface Target {
   south: string;
   /** A valid token of an Admin of north. */
   admin(claims?: Record<string, unknown>): string;
-  /** The error code for a token without a tenant header; `BELIEVED` for a valid token. */
+  /** The error code for a token without a tenant header; `ACCEPTED` for a valid token. */
   code(token: string): Promise<string>;
   strike(tally: Tally, attempts: Attempt[]): Promise<void>;
   /** The number of members: a successful attack would create one. */

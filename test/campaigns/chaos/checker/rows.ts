@@ -100,7 +100,7 @@ function checkPresence({ id, made, deletions, misses, sights, finalRow }: Life, 
   const deleted = deletions.filter(isDone);
   const possible = deletions.filter((deletion) => isDone(deletion) || isUnknown(deletion));
   if (made && !finalRow && possible.length === 0) {
-    accuse('lost', `${tell(made)} made ${id}, which is gone`);
+    accuse('lost', `${tell(made)} made ${id}, which is missing`);
   }
   if (deleted.length > 1) {
     accuse('doubled', `${id} was deleted ${deleted.length} times`);
@@ -118,7 +118,7 @@ function checkPresence({ id, made, deletions, misses, sights, finalRow }: Life, 
   for (const miss of misses) {
     const known = made && made.returned < miss.called;
     if (known && !possible.some((deletion) => deletion !== miss && deletion.called < miss.returned)) {
-      accuse('lost', `${tell(miss)}, and nobody deleted it`);
+      accuse('lost', `${tell(miss)}, and no request deleted it`);
     }
   }
 }

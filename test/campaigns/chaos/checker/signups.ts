@@ -109,7 +109,10 @@ function checkMembers(
       const isSecond = contradiction.kind === 'sign up' && contradiction.status === 201;
       accuse(isSecond ? 'doubled' : 'lost', `nothing explains ${tell(contradiction)} to ${member}`);
     } else if (left !== undefined && !mayEnd(taken.has(member) ? 'in' : 'out')) {
-      accuse('lost', `${member} is ${taken.has(member) ? 'in' : 'out'} of ${id}, and was told otherwise`);
+      accuse(
+        'lost',
+        `${member} is ${taken.has(member) ? 'in' : 'out'} of ${id}, contrary to an acknowledged answer`,
+      );
     }
   }
   for (const member of taken) {
@@ -137,7 +140,7 @@ function checkCapacity(shift: Shift, accuse: Accuse): void {
     const held = certain.filter((span) => span.from <= from && from < span.to).length;
     const most = Math.max(...capacitiesIn(shift, from, from));
     if (held > most) {
-      accuse('overfull', `${held} were told they have one of ${most} places of ${shift.id}`);
+      accuse('overfull', `${held} signups are acknowledged for ${most} places of ${shift.id}`);
       return;
     }
   }
