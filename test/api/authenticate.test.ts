@@ -119,7 +119,7 @@ t.test('a token that differs in one byte from a cached valid token is a 401', as
   for (const by of KEYS) {
     const token = provider.sign({}, { by });
     t.equal(await offline.code(token), ACCEPTED);
-    // The last character of a part holds bits that mean nothing, so two spellings of it are one signature.
+    // The last character of a part has unused bits, so two encodings are the same signature.
     const places = [...token].flatMap((character, place) =>
       character !== '.' && (token[place + 1] ?? '.') !== '.' && place % 11 === 0 ? [place] : [],
     );

@@ -153,7 +153,7 @@ t.test('a body that is not JSON in UTF-8 is a 400, and nothing is stored', async
   t.equal(await counted(), before);
 });
 
-t.test('text in UTF-8 comes back as it was sent', async (t) => {
+t.test('text in UTF-8 is returned as sent', async (t) => {
   for (const title of [
     'Mähen',
     '草刈り',

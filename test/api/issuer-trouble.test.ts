@@ -33,7 +33,7 @@ const troubles: [what: string, answer: (response: ServerResponse) => void][] = [
   ['sends a page', (response) => response.writeHead(200).end('<html>')],
   ['sends an empty object', (response) => response.writeHead(200).end('{}')],
   ['sends keys that are none', (response) => response.writeHead(200).end('{"keys":[null, 5, {"kty": "no"}]}')],
-  ['sends somebody away', (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+  ['redirects elsewhere', (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
   ['stops in the middle', (response) => response.writeHead(200, { 'content-length': '500' }).end('{"keys":', () => response.destroy())],
 ]; // biome-ignore format: a trouble a line
 

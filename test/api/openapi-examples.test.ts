@@ -90,7 +90,7 @@ t.test('the examples show one club and its members, as its Manager sees them', a
   t.ok(objects.every(({ createdAt, joinedAt, updatedAt }) => !((createdAt ?? joinedAt) > updatedAt)));
 });
 
-t.test('the examples of a task keep to the workflow', async (t) => {
+t.test('the examples of a task follow the workflow', async (t) => {
   const [made, read] = [exampleOf('createTask'), exampleOf('getTask')];
   t.match([made.version, made.state, read.state], [1, 'Open', 'Assigned']);
   t.ok(made.id === read.id && made.createdAt === made.updatedAt && read.version > 1);

@@ -76,7 +76,7 @@ const refusal = ({ status, body }: Answer) =>
   [status, body?.code, ...(body?.errors ?? []).map(({ pointer }: { pointer: string }) => pointer)].join(' ');
 
 for (const [what, method, path, base, more] of bodies) {
-  t.test(`to ${what} takes no field that the server decides, and a refusal changes nothing`, async (t) => {
+  t.test(`to ${what} accepts no field that the server decides, and an error changes nothing`, async (t) => {
     const before = await stored();
     const wrong: unknown[] = [];
     const inner = JSON.stringify(base).slice(1, -1);
