@@ -101,7 +101,7 @@ const pageOf = (order: Order, descending: boolean, after?: Page['after']): Page 
 /** Rows that were read and discarded, besides the rows of the page. */
 const thrownAway = (nodes: Plan[]) =>
   nodes.reduce((sum, node) => sum + (node['Rows Removed by Filter'] ?? 0), 0);
-/** Nodes that must not occur: a scan of a whole table or club, a sort, parallel workers, or an index mostly filtered out. */
+/** Forbidden nodes: a scan of a whole table or club, a sort, parallel workers, or an index mostly filtered out. */
 const faultsOf = (nodes: Plan[], most = 100) => [
   ...nodes
     .filter((node) => /Seq Scan|Sort|Bitmap|Hash|Material|Gather/.test(node['Node Type']))

@@ -123,7 +123,7 @@ export function fit<Body>(body: Body, ids: Record<string, string>): Body {
 }
 
 /**
- * Creates a row of each list that a body references, from its example; each by another caller, so that no rate limit applies.
+ * Creates a row of each list that a body references, from its example; each by another caller, to avoid rate limits.
  *
  * @returns the ids by the path of their list
  */

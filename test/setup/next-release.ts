@@ -17,7 +17,7 @@ create policy notes_forget on app.notes for delete to club_operator
 comment on policy notes_forget on app.notes is 'With a closed club its notes are removed.';
 `;
 
-/** A possible next release: a table, a column with a default, a constraint, its validation, an index, a changed chapter. */
+/** A next release: a table, a column with a default, a constraint, its validation, an index, a changed chapter. */
 export const nextRelease: Release = {
   ...release,
   migrations: [

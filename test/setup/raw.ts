@@ -10,8 +10,8 @@ export interface Reply {
 }
 
 /**
- * Sends bytes, or chunks as they are produced, on a new connection, which is closed after this many answers: 0 closes it
- * at once, with Infinity the service closes it. Resolves when it is closed.
+ * Sends bytes, or chunks as they are produced, on a new connection, which is closed after this many answers: 0
+ * closes it at once, with Infinity the service closes it. Resolves when it is closed.
  */
 export type Raw = (
   bytes: string | Buffer | AsyncIterable<string | Buffer>,

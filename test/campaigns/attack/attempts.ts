@@ -76,7 +76,7 @@ export function attemptsAt(
     for (const id of MALFORMED) {
       tryOut('a malformed id', [{ path: at(id) }], ['invalid_parameter']);
     }
-    // With a sufficient role a write would change the rows, so only reads are tried. A row may be visible to its member only.
+    // With a sufficient role a write would change the rows, so only reads are tried. Some rows only their member sees.
     if (accessError !== undefined || method === 'GET') {
       tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200, answer]);
     }

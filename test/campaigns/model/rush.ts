@@ -98,7 +98,7 @@ async function act(ledger: Ledger, client: Client, random: Random, tasks: string
   }
 }
 
-/** All clients compete for the places of a new shift: each place is given once, and all others get the error that it is full. */
+/** All clients compete for the places of a new shift: each place is given once, and all others get shift_full. */
 async function race(ledger: Ledger, clients: Client[], random: Random): Promise<void> {
   const capacity = random.between(1, 3);
   const [first] = clients as [Client];

@@ -80,8 +80,8 @@ export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCom
 export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
 
 /**
- * BEGIN and the tenant context are replaced, and the pipelined statements after them arrive. The replacement of BEGIN allows writes:
- * by default a session of the service is read-only.
+ * BEGIN and the tenant context are replaced, and the pipelined statements after them arrive. The replacement of
+ * BEGIN allows writes: by default a session of the service is read-only.
  */
 export const noBeginning: Scenario = {
   name: 'BEGIN and the tenant context are replaced',
@@ -190,8 +190,8 @@ export const otherColumns = ddl('columns change their types', 100, {});
 export const ddlUnderReads = ddl('columns change their types all the time', 10, { restMs: 1 });
 
 /**
- * Deploys under load. No fault is recorded: they must not fail a request. app.enter is slow until the first deploy succeeds, so
- * that each deploy meets running statements.
+ * Deploys under load. No fault is recorded: they must not fail a request. app.enter is slow until the first deploy
+ * succeeds, so that each deploy meets running statements.
  */
 export const deploys: Scenario = {
   name: 'deploys',
@@ -208,7 +208,7 @@ export const deploys: Scenario = {
   },
 };
 
-/** Reads whose answers come too late, one after another. No fault is recorded: the other reads on the connection succeed. */
+/** Reads whose answers come too late, one after another. No fault is recorded: other reads on the connection succeed. */
 export const slowReads: Scenario = {
   name: 'some reads are not answered in time',
   durationMs: 9_000,
