@@ -1,4 +1,4 @@
--- The roles of the service, and who may become whom.
+-- The roles of the service and their memberships.
 --
 -- An administrator runs this file once per database, before the first deploy:
 --
@@ -11,7 +11,7 @@
 --     alter role club_migrator password '…';   -- goes into MIGRATION_DATABASE_URL
 --     alter role club_auditor  password '…';   -- goes into AUDIT_DATABASE_URL, where audits are run from
 --
--- Running it again changes nothing. Deploys never create or alter a role; they refuse to run without these.
+-- It can be run again without harm. A deploy never creates or alters a role, and fails when one of these is missing.
 
 do $$
 declare
@@ -20,14 +20,14 @@ begin
   for wanted in
     select * from (values
       ('club_owner',     'nologin', 'Owns every object of the service. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),
-      ('club_migrator',  'login',   'The deploy. May become the owner and the capability roles; the running service never holds it.'),
-      ('club_api',       'login',   'The running service. Owns nothing, belongs to nobody, and holds column by column what requests need.'),
-      ('club_auditor',   'login',   'Reads the schema audit, and no row of a club: for DBAs and for make audit.'),
-      ('club_signup',    'nologin', 'Capability: owns the functions that sign a member up and off, and the trigger that counts.'),
-      ('club_idempotency', 'nologin', 'Capability: owns the functions that keep answers for clients who ask again.'),
-      ('club_expiry',    'nologin', 'Capability: owns app.delete_expired_answers. Its rows are of all clubs, and older than 24 hours.'),
-      ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which names the clubs of a token. It sees several clubs, and nothing but their rows in app.clubs.'),
-      ('club_operator',  'nologin', 'Capability: owns what an operator calls, such as app.provision_club.')
+      ('club_migrator',  'login',   'The login of the deploy. Member of the owner and of the capability roles; the running service never uses it.'),
+      ('club_api',       'login',   'The login of the running service. Owns nothing, is a member of no role, and has the privileges that requests need, column by column.'),
+      ('club_auditor',   'login',   'Reads the schema audit and no row of a club. For DBAs and for make audit.'),
+      ('club_signup',    'nologin', 'Capability: owns the functions that create and cancel signups, and the trigger function that counts them.'),
+      ('club_idempotency', 'nologin', 'Capability: owns the functions that store responses for idempotency keys.'),
+      ('club_expiry',    'nologin', 'Capability: owns app.delete_expired_answers. Sees the stored responses of all clubs that are older than 24 hours.'),
+      ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which lists the clubs of a token. Sees the rows of these clubs in app.clubs and nothing else.'),
+      ('club_operator',  'nologin', 'Capability: owns the functions for operators, such as app.provision_club.')
     ) as role (name, login, comment)
   loop
     if not exists (select from pg_roles where rolname = wanted.name) then
@@ -38,21 +38,21 @@ begin
 end
 $$;
 
--- From PostgreSQL 16 a membership inherits and may SET ROLE unless told otherwise, as it always did before.
+-- From PostgreSQL 16 on a membership has the options INHERIT and SET; the defaults give both, as in older versions.
 grant club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator to club_migrator;
 
--- What holds for every connection of the service, whatever client opens it.
+-- Settings of every connection of the service, for any client program.
 alter role club_api set search_path = app, pg_temp;
 alter role club_api set timezone = 'UTC';
 alter role club_api set statement_timeout = '5s';
 alter role club_api set lock_timeout = '3s';
 alter role club_api set idle_in_transaction_session_timeout = '10s';
--- A statement whose client has gone would keep its row locks until it ends; this ends it within half a second.
+-- A statement keeps its row locks after its client has disconnected; this setting ends it within half a second.
 alter role club_api set client_connection_check_interval = '500ms';
--- Requests read a page at a time: compiling their plans costs more than it saves.
+-- Requests read one page at a time: compiling such a plan takes longer than running it.
 alter role club_api set jit = off;
--- One plan for all values of a prepared statement: by itself PostgreSQL plans each page anew, which takes longer than
--- reading it, and no plan could know the club, which the policies read from the context.
+-- One generic plan for each prepared statement. By default PostgreSQL plans each page again, which takes longer than
+-- reading it. A custom plan has no advantage: the policies read the club from the context, which no plan knows.
 alter role club_api set plan_cache_mode = force_generic_plan;
 
 alter role club_auditor set search_path = pg_catalog;

@@ -1,11 +1,11 @@
--- Clear: the present begins from nothing.
+-- Clear: drops every policy, trigger and grant in the schemas app and deploy.
 --
--- Every policy, trigger and grant of ours is dropped here and made again by the chapters that follow, in the
--- same transaction, which the login of the deploy begins in its own name. So what is not in the chapters does
--- not exist in the database: a policy or a grant that somebody added by hand is gone after the next deploy.
+-- The chapters that follow create them again in the same transaction. So the chapters are the only source: a
+-- policy or a grant that was added by hand is gone after the next deploy. The transaction begins as the login of
+-- the deploy.
 
--- Inside a savepoint, so that the rows written here bear another number than those that the chapters write: by
--- it the last chapter knows what no chapter made.
+-- A savepoint gives the catalog rows written here another transaction id than those of the chapters. By this id
+-- the last chapter finds what no chapter created.
 savepoint clear;
 
 do $$
@@ -42,7 +42,7 @@ begin
         where attribute.attrelid = class.oid and attribute.attacl is not null
       ) as acl
       where class.relnamespace in ('app'::regnamespace, 'deploy'::regnamespace) and class.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
-        -- What a superuser made is not ours to revoke from; the last chapter drops it.
+        -- This role cannot revoke from an object of a superuser; the last chapter drops the object.
         and (class.relkind <> 'v' or pg_has_role(class.relowner, 'member'))
       union all
       select 'routine', proc.oid::regprocedure::text, proc.proowner, proc.proacl
@@ -64,12 +64,12 @@ $$;
 
 release savepoint clear;
 
--- PostgreSQL lets everybody execute a new function. Not here: each chapter names who may.
+-- By default PostgreSQL lets every role execute a new function. Here each chapter grants EXECUTE.
 alter default privileges for role club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator
   revoke execute on functions from public;
 
 set local role club_owner;
 
--- The capability roles make their functions in their own name, which needs CREATE until the last chapter.
+-- The capability roles create their own functions, which needs CREATE; the last chapter revokes it.
 grant usage, create on schema app to club_signup, club_idempotency, club_expiry, club_directory, club_operator;
 grant usage on schema app to club_api;

@@ -1,15 +1,15 @@
--- Deploy: what was deployed here.
+-- Deploy: what was deployed to this database.
 --
--- The service compares and never applies: it serves when the release it belongs to has been applied to this
--- database at some time, so a newer release beside it, or a rollback behind it, does not stop it.
+-- The service reads these tables and never deploys. It serves when its own release was applied to this database at
+-- some time, so it keeps running after the deploy of a newer release or after a rollback.
 
 comment on schema deploy is 'What was deployed to this database; written by the deploy, read by the service.';
-comment on table deploy.migrations is 'The migrations that ran, kept by node-pg-migrate.';
-comment on table deploy.migration_files is 'The hash of each migration as it ran: an edited one stops the next deploy.';
+comment on table deploy.migrations is 'The migrations that ran, written by node-pg-migrate.';
+comment on table deploy.migration_files is 'The hash of each migration when it ran. A deploy fails when the file was edited since.';
 comment on table deploy.releases is 'Every release (migrations and chapters, as one hash) that was ever applied here.';
-comment on table deploy.chapters is 'The chapters that were applied, as one hash: a deploy applies the last ones again only after a change by hand.';
+comment on table deploy.chapters is 'The chapters that were applied, as one hash. A deploy applies unchanged chapters again only after a change by hand.';
 
-comment on table deploy.facts is 'What the last deploy left behind, and the SQL that makes it; audit.drift compares.';
+comment on table deploy.facts is 'The facts of the database after the last deploy, with the SQL that restores each. audit.drift compares them with the catalogs.';
 
 grant usage on schema deploy to club_api, club_auditor;
 grant select on deploy.releases, deploy.facts to club_api, club_auditor;

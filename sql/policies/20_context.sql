@@ -1,14 +1,14 @@
--- Context: who is asking, and for which club.
+-- Context: the caller and the club of a request.
 --
--- A request is one transaction. It begins with app.enter, which puts four settings into that transaction:
+-- A request is one transaction. It begins with app.enter, which sets four settings for that transaction:
 -- app.tenant_id (the club), app.user_id (the token's subject), app.role (the caller's role in the club, from
 -- the token) and app.member_id (the caller's row in app.members). Policies and functions read them through
--- the accessors below. They end with the transaction, so the next one starts with nothing.
+-- the accessors below. The settings end with the transaction.
 --
--- Every accessor raises when its setting is missing or empty. Silence would be worse: a policy that compares
--- with null shows an empty club, and nobody notices that the request forgot to say who it is.
+-- Every accessor raises TN001 when its setting is missing or empty. Null would hide the error: a policy that
+-- compares with null returns no rows, and the result looks like an empty club.
 --
--- Policies call accessors as (select app.tenant_id()): evaluated once a statement, not once a row.
+-- Policies call accessors as (select app.tenant_id()): evaluated once per statement, not once per row.
 
 create or replace function app.missing_context(setting text) returns text
 language plpgsql stable parallel safe set search_path = ''
@@ -21,54 +21,54 @@ begin
 end
 $$;
 comment on function app.missing_context(text) is
-  'Raises TN001. The accessors end here when the transaction did not say who is asking.';
+  'Raises TN001. The accessors call it when their setting is missing in the transaction.';
 
 create or replace function app.tenant_id() returns uuid
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.tenant_id', true), ''), app.missing_context('app.tenant_id'))::uuid;
-comment on function app.tenant_id() is 'The club of this transaction. Raises TN001 when there is none.';
+comment on function app.tenant_id() is 'The club of this transaction. Raises TN001 when it is not set.';
 
 create or replace function app.user_id() returns text
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.user_id', true), ''), app.missing_context('app.user_id'));
-comment on function app.user_id() is 'The subject of the caller''s token. Raises TN001 when there is none.';
+comment on function app.user_id() is 'The subject of the caller''s token. Raises TN001 when it is not set.';
 
 create or replace function app.role() returns app.club_role
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.role', true), ''), app.missing_context('app.role'))::app.club_role;
 comment on function app.role() is
-  'The caller''s role in the club, as the token says. Roles are ordered, so policies compare with >=. Raises TN001 when there is none.';
+  'The caller''s role in the club, from the token. Roles are ordered, so policies compare with >=. Raises TN001 when it is not set.';
 
 create or replace function app.member_id() returns uuid
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.member_id', true), ''), app.missing_context('app.member_id'))::uuid;
-comment on function app.member_id() is 'The caller''s row in app.members. Raises TN001 when there is none.';
+comment on function app.member_id() is 'The id of the caller''s row in app.members. Raises TN001 when it is not set.';
 
 create or replace function app.club_ids() returns uuid[]
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.club_ids', true), ''), app.missing_context('app.club_ids'))::uuid[];
 comment on function app.club_ids() is
-  'The clubs that the caller''s token names; set only where no single club is chosen. Raises TN001 when there is none.';
+  'The clubs in the caller''s token; set only in requests that belong to no single club. Raises TN001 when it is not set.';
 
 create or replace function app.closed_club_id() returns uuid
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.closed_club_id', true), ''), app.missing_context('app.closed_club_id'))::uuid;
 comment on function app.closed_club_id() is
-  'The closed club that an operator removes in this transaction. Raises TN001 when there is none.';
+  'The closed club that an operator removes in this transaction. Raises TN001 when it is not set.';
 
 create or replace function app.enter(
   tenant_id uuid, user_id text, role app.club_role,
   display_name text, email text, issued_at timestamptz, test_member_id uuid default null
 ) returns table (entered_tenant_id uuid, club_exists boolean, member_id uuid, member_is_current boolean)
--- Stable: the members and the club are read with the snapshot of the calling statement. A volatile function takes a new
--- one, and would name a member whose row the rest of that statement cannot see yet.
+-- STABLE: it reads the member and the club with the snapshot of the calling statement. A VOLATILE function takes a new
+-- snapshot and could return a member whose row the rest of that statement does not see yet.
 language plpgsql stable set search_path = ''
 as $$
 #variable_conflict use_variable
 declare
   setting text;
 begin
-  -- Assignments, because the order matters: what follows is read through policies that read these settings.
+  -- Assignments, because the order matters: the policies on the tables read below use these settings.
   setting := set_config('app.tenant_id', tenant_id::text, true);
   setting := set_config('app.user_id', user_id, true);
   setting := set_config('app.role', role::text, true);
@@ -93,7 +93,7 @@ begin
 
   club_exists := exists (select from app.clubs as club where club.id = tenant_id);
   if not club_exists then
-    -- Nothing of a closed club is to be had, whatever statement follows.
+    -- Without a club the policies raise TN001, so a later statement of the transaction reads no row of a closed club.
     setting := set_config('app.tenant_id', '', true);
   elsif member_id is not null then
     setting := set_config('app.member_id', member_id::text, true);
@@ -102,15 +102,16 @@ begin
 end
 $$;
 comment on function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) is
-  'Begins a request: sets the club, the caller, the role and the member of this transaction, and writes nothing. Answers with the club it entered, whether that exists and is not closed, the member, and whether the member''s row says what the token says. test_member_id stands in for the member in test set-ups.';
+  'Begins a request: sets the club, the caller, the role and the member of this transaction. Writes no row. Returns the club, whether it exists and is not closed, the member, and whether the member''s row matches the token. test_member_id replaces the member in test set-ups.';
 
 create or replace function app.enter_directory(club_ids uuid[]) returns text
 language sql volatile
 return set_config('app.club_ids', club_ids::text, true);
 comment on function app.enter_directory(uuid[]) is
-  'Begins a request that belongs to no single club: sets the clubs that the token names, for app.my_clubs.';
+  'Begins a request that belongs to no single club: sets the clubs of the token, for app.my_clubs.';
 
--- RFC 9562, version 7: 48 bits of Unix milliseconds over a random (version 4) UUID, then the version's bits.
+-- RFC 9562, version 7: Unix milliseconds replace the first 48 bits of a random (version 4) UUID, and two bits change the
+-- version.
 create or replace function app.new_id() returns uuid
 language sql volatile
 return encode(
@@ -122,7 +123,7 @@ return encode(
   'hex'
 )::uuid;
 comment on function app.new_id() is
-  'A new id: a UUID of version 7, so that rows made one after another lie side by side in the index.';
+  'A new id: a UUID of version 7, so that new rows are next to each other in the index.';
 
 grant execute on function
   app.missing_context(text), app.tenant_id(), app.user_id(), app.role(), app.member_id(), app.new_id()

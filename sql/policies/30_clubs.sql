@@ -1,14 +1,14 @@
 -- Clubs: the tenants.
 --
--- A club is keyed by its own id, so its floor compares id where every other table compares tenant_id.
--- Requests only read their own club. app.my_clubs reads all the clubs that a token names, for the caller who
--- has yet to choose one; its role, club_directory, sees exactly those. Clubs are made by an operator through
--- app.provision_club, never over HTTP.
+-- The key of a club is its id, so its floor compares id; every other table compares tenant_id.
+-- A request reads only its own club. app.my_clubs lists the clubs of a token before the caller chooses one; its
+-- role, club_directory, sees exactly these. An operator creates clubs with app.provision_club; HTTP has no such
+-- operation.
 
 comment on schema app is 'The Club Management Service: tables under row-level security, and the functions of requests.';
 comment on type app.club_role is 'The roles of a caller in a club, in order: Viewer < Member < Manager < Admin.';
-comment on table app.clubs is 'Clubs. Each is a tenant.';
-comment on column app.clubs.closed_at is 'When the club was closed. Its rows stay; no request sees it any more.';
+comment on table app.clubs is 'Clubs. Each club is a tenant.';
+comment on column app.clubs.closed_at is 'When the club was closed. Its rows stay; no request sees them.';
 
 grant select on app.clubs to club_api;
 grant select on app.clubs to club_directory;
@@ -20,35 +20,35 @@ alter table app.clubs enable row level security, force row level security;
 
 create policy clubs_floor on app.clubs as restrictive for all to club_api, club_operator
   using (id = (select app.tenant_id())) with check (id = (select app.tenant_id()));
-comment on policy clubs_floor on app.clubs is 'Nobody reaches another club than the one of this transaction.';
+comment on policy clubs_floor on app.clubs is 'Only the club of this transaction is visible and writable.';
 
 create policy clubs_directory_floor on app.clubs as restrictive for all to club_directory
   using (id = any ((select app.club_ids())::uuid[])) with check (false);
-comment on policy clubs_directory_floor on app.clubs is 'The directory reaches the clubs that the caller''s token names, and writes nothing.';
+comment on policy clubs_directory_floor on app.clubs is 'The directory reads the clubs of the caller''s token and writes nothing.';
 
 create policy clubs_read on app.clubs for select to club_api
   using (closed_at is null and (select app.role()) >= 'Viewer');
-comment on policy clubs_read on app.clubs is 'Everybody with a role in the club sees it, until it is closed.';
+comment on policy clubs_read on app.clubs is 'Every role in the club reads it until it is closed.';
 
 create policy clubs_list on app.clubs for select to club_directory
   using (closed_at is null and id = any ((select app.club_ids())::uuid[]));
-comment on policy clubs_list on app.clubs is 'A caller finds the clubs of the token before choosing one.';
+comment on policy clubs_list on app.clubs is 'A caller lists the clubs of the token before choosing one.';
 
 create policy clubs_provision on app.clubs for insert to club_operator
   with check (id = (select app.tenant_id()));
-comment on policy clubs_provision on app.clubs is 'An operator makes a club inside the context of its own new id.';
+comment on policy clubs_provision on app.clubs is 'An operator creates a club in the context of its new id.';
 
 create policy clubs_find on app.clubs for select to club_operator
   using (id = (select app.tenant_id()));
-comment on policy clubs_find on app.clubs is 'An operator finds the club to change, closed or not.';
+comment on policy clubs_find on app.clubs is 'An operator reads the club to change, closed or not.';
 
 create policy clubs_change on app.clubs for update to club_operator
   using (id = (select app.tenant_id())) with check (id = (select app.tenant_id()));
-comment on policy clubs_change on app.clubs is 'An operator renames, closes and reopens a club inside its own context.';
+comment on policy clubs_change on app.clubs is 'An operator renames, closes and reopens a club in the context of that club.';
 
 create policy clubs_forget on app.clubs for delete to club_operator
   using (id = (select app.closed_club_id()));
-comment on policy clubs_forget on app.clubs is 'An operator removes a closed club, after everything of it.';
+comment on policy clubs_forget on app.clubs is 'An operator removes a closed club, after all its other rows.';
 
 set local role club_directory;
 
@@ -60,7 +60,7 @@ as $$
   from app.clubs as club
   order by club.name, club.id
 $$;
-comment on function app.my_clubs() is 'The clubs that the caller''s token names and that exist, by name.';
+comment on function app.my_clubs() is 'The existing clubs of the caller''s token, ordered by name.';
 grant execute on function app.my_clubs() to club_api;
 
 set local role club_operator;
@@ -89,7 +89,7 @@ begin
 end
 $$;
 comment on function app.provision_club(text, text, text, uuid) is
-  'Makes a club and answers with its id. For operators; the fourth argument is for a club whose id is known already.';
+  'Creates a club and returns its id. For operators. The optional fourth argument is the id, when it is already known.';
 grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
 
 create or replace function app.enter_as_operator(club_id uuid) returns jsonb
@@ -102,7 +102,8 @@ declare
   );
 begin
   perform set_config('app.tenant_id', club_id::text, true);
-  -- Requests that write hold a share of this lock by their foreign keys: none of them is under way, and none begins.
+  -- A writing request holds FOR KEY SHARE on this row through its foreign keys: this lock waits for running writes and
+  -- blocks new ones.
   perform from app.clubs as club where club.id = club_id for update;
   if not found then
     raise exception using errcode = 'CL002', message = format('there is no club %s', club_id);
@@ -111,7 +112,7 @@ begin
 end
 $$;
 comment on function app.enter_as_operator(uuid) is
-  'Enters a club, closed or not, as an operator, and locks it against writes. Answers with the context that was there, for app.leave_as_operator. CL002: no such club.';
+  'Sets the context of a club, closed or not, for an operator, and locks the club against writes. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
 
 create or replace function app.leave_as_operator(context jsonb) returns void
 language plpgsql volatile set search_path = ''
@@ -120,7 +121,7 @@ begin
   perform set_config(setting.name, setting.value, true) from jsonb_each_text(context) as setting (name, value);
 end
 $$;
-comment on function app.leave_as_operator(jsonb) is 'Restores the context that app.enter_as_operator found.';
+comment on function app.leave_as_operator(jsonb) is 'Restores the context that app.enter_as_operator returned.';
 
 create or replace function app.rename_club(id uuid, name text, slug text) returns void
 language plpgsql volatile security definer set search_path = ''
@@ -134,7 +135,7 @@ begin
   perform app.leave_as_operator(context);
 end
 $$;
-comment on function app.rename_club(uuid, text, text) is 'Gives a club another name and slug. For operators. CL002: no such club.';
+comment on function app.rename_club(uuid, text, text) is 'Changes the name and the slug of a club. For operators. CL002: no such club.';
 grant execute on function app.rename_club(uuid, text, text) to club_owner;
 
 create or replace function app.close_club(id uuid) returns void
@@ -148,7 +149,7 @@ begin
 end
 $$;
 comment on function app.close_club(uuid) is
-  'Closes a club: from now on it answers as if it did not exist. Its rows stay, and so does the time when it was closed first. For operators. CL002: no such club.';
+  'Closes a club: requests are answered as if it did not exist. Its rows stay. Closing it again keeps the first closing time. For operators. CL002: no such club.';
 grant execute on function app.close_club(uuid) to club_owner;
 
 create or replace function app.reopen_club(id uuid) returns void
@@ -161,7 +162,7 @@ begin
   perform app.leave_as_operator(context);
 end
 $$;
-comment on function app.reopen_club(uuid) is 'Opens a closed club again, as it was. For operators. CL002: no such club.';
+comment on function app.reopen_club(uuid) is 'Reopens a closed club with all its rows. For operators. CL002: no such club.';
 grant execute on function app.reopen_club(uuid) to club_owner;
 
 create or replace function app.forget_club(id uuid) returns void
@@ -175,9 +176,10 @@ begin
     raise exception using errcode = 'CL003', message = format('the club %s is not closed', id);
   end if;
   perform set_config('app.closed_club_id', id::text, true);
-  -- The counter of signups runs in its own name, and asks for a role.
+  -- The trigger that counts signups runs as club_signup, whose policies need a role in the context.
   perform set_config('app.role', 'Admin', true);
-  -- Every table that a foreign key leads from to app.clubs, the farthest first. Its policies say whose rows are deleted.
+  -- Every table with a foreign key to app.clubs, direct or through others, the farthest first. The policies select the
+  -- rows to delete.
   for relation in
     with recursive referring (relid, distance) as (
       select 'app.clubs'::regclass::oid, 0
@@ -194,7 +196,7 @@ begin
 end
 $$;
 comment on function app.forget_club(uuid) is
-  'Removes a closed club and everything of it, for good. For operators. CL002: no such club; CL003: it is not closed.';
+  'Removes a closed club and all its rows, permanently. For operators. CL002: no such club; CL003: it is not closed.';
 grant execute on function app.forget_club(uuid) to club_owner;
 
 set local role club_owner;

@@ -1,13 +1,13 @@
 -- Members: people in a club.
 --
--- A member comes into being with a user's first request in a club, and only that user can create or refresh
--- the row: app.sync_member writes what the token of this request says about its own subject, nothing else.
--- Everybody in the club may read names, because a Viewer sees who signed up for a shift; the service shows
+-- A user's first request in a club creates the member. Only that user creates or updates the row:
+-- app.sync_member writes the name, e-mail address and role from the token of this request.
+-- Every role in the club reads names, because a Viewer sees who signed up for a shift; the service shows
 -- e-mail addresses and subjects only to the member and to higher roles.
 
 comment on table app.members is 'People in a club: one row per club and subject of the identity provider.';
 comment on column app.members.external_user_id is 'The token''s sub. Never used to link rows; members.id is.';
-comment on column app.members.role is 'The role as last seen in a token. For show: requests take it from their own token.';
+comment on column app.members.role is 'The role in the last token. For display only: a request uses the role of its own token.';
 comment on column app.members.token_issued_at is 'The iat of the token that last changed this row; an older token changes nothing.';
 
 alter table app.members alter column tenant_id set default app.tenant_id();
@@ -24,24 +24,24 @@ alter table app.members enable row level security, force row level security;
 
 create policy members_floor on app.members as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-comment on policy members_floor on app.members is 'Nobody reaches a member of another club.';
+comment on policy members_floor on app.members is 'Only members of the club of this transaction are visible and writable.';
 
 create policy members_read on app.members for select to club_api
   using ((select app.role()) >= 'Viewer');
-comment on policy members_read on app.members is 'Everybody in the club sees who is in it: a Viewer reads the names behind a shift''s signups.';
+comment on policy members_read on app.members is 'Every role in the club reads its members: a Viewer reads the names of a shift''s signups.';
 
 create policy members_join on app.members for insert to club_api
   with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
-comment on policy members_join on app.members is 'A caller becomes a member as themself, with the role of their token.';
+comment on policy members_join on app.members is 'A caller creates their own member row, with the role of their token.';
 
 create policy members_refresh on app.members for update to club_api
   using (external_user_id = (select app.user_id()))
   with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
-comment on policy members_refresh on app.members is 'A caller refreshes their own row, with the role of their token.';
+comment on policy members_refresh on app.members is 'A caller updates their own member row, with the role of their token.';
 
 create policy members_erase_find on app.members for select to club_operator
   using (id = (select app.member_id()));
-comment on policy members_erase_find on app.members is 'An operator finds the one member to erase.';
+comment on policy members_erase_find on app.members is 'An operator reads the one member to erase.';
 
 create policy members_erase on app.members for update to club_operator
   using (id = (select app.member_id())) with check (id = (select app.member_id()));
@@ -49,7 +49,7 @@ comment on policy members_erase on app.members is 'An operator erases the one me
 
 create policy members_forget on app.members for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
-comment on policy members_forget on app.members is 'With a closed club its members are removed.';
+comment on policy members_forget on app.members is 'An operator removes the members of a closed club.';
 
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
 language sql volatile set search_path = ''
@@ -66,7 +66,7 @@ as $$
   returning member.id
 $$;
 comment on function app.sync_member(text, text, timestamptz) is
-  'Creates the caller''s own member row, or refreshes it when the token is not older than the one that last did. What a token does not say (null) stays.';
+  'Creates the caller''s own member row, or updates it unless the token is older than the one that last changed it. A claim that the token lacks (null) leaves the column as it is.';
 grant execute on function app.sync_member(text, text, timestamptz) to club_api;
 
 set local role club_operator;
@@ -75,7 +75,7 @@ create or replace function app.erase_member(club_id uuid, member_id uuid) return
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  -- It waits for the answers that are being kept, and lets none be kept until the end: any may name the member.
+  -- Waits for responses that are being stored and blocks new ones until the end: any of them may name the member.
   context constant jsonb := app.enter_as_operator(club_id);
 begin
   perform set_config('app.member_id', member_id::text, true);
@@ -86,13 +86,13 @@ begin
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
-  -- The kept answers of the club: a request that is sent again makes something again.
+  -- Deletes the stored responses of the club; a request that is sent again after this is processed again.
   delete from app.idempotency_keys;
   perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Takes everything personal out of a member''s row; what they did stays, done by a former member. For operators. CL002: no such club; ME001: no such member.';
+  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, as those of a former member. For operators. CL002: no such club; ME001: no such member.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

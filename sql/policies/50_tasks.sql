@@ -1,14 +1,14 @@
 -- Tasks: a five-state workflow.
 --
--- app.task_states and app.task_transitions are the workflow; app.guard_task, a trigger, holds every statement
--- to it, so the rules stand for raw SQL too. The trigger also keeps what nobody may write: the version (one
--- more for each change), the time of the change, the completion. A task is Open exactly when it has no assignee.
+-- app.task_states and app.task_transitions define the workflow; the trigger function app.guard_task enforces it for
+-- every statement, raw SQL included. The trigger also writes the columns that no caller may write: the version (plus
+-- one for each change), the time of the change and of completion. A task is Open exactly when it has no assignee.
 
 comment on table app.task_states is 'The states of a task, in order. Reference data, the same for every club.';
-comment on table app.task_transitions is 'The steps a task may take and who may take them. Reference data, the same for every club.';
+comment on table app.task_transitions is 'The allowed changes of state, and who may make each. Reference data, the same for every club.';
 comment on column app.task_transitions.performer is 'member: any Member of the club; holder: the assignee or a Manager.';
 comment on table app.tasks is 'Tasks of a club.';
-comment on column app.tasks.version is 'One more for each change. A writer names the version it read and loses if that has passed.';
+comment on column app.tasks.version is 'Increases by one with each change. An update names the version it read, and fails if the task has changed since.';
 
 alter table app.tasks alter column tenant_id set default app.tenant_id();
 alter table app.tasks alter column id set default app.new_id();
@@ -24,19 +24,19 @@ alter table app.tasks enable row level security, force row level security;
 
 create policy tasks_floor on app.tasks as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-comment on policy tasks_floor on app.tasks is 'Nobody reaches a task of another club.';
+comment on policy tasks_floor on app.tasks is 'Only tasks of the club of this transaction are visible and writable.';
 
 create policy tasks_read on app.tasks for select to club_api
   using ((select app.role()) >= 'Member');
-comment on policy tasks_read on app.tasks is 'Tasks are the members'' business; a Viewer sees none.';
+comment on policy tasks_read on app.tasks is 'Members and higher roles read tasks; a Viewer reads none.';
 
 create policy tasks_create on app.tasks for insert to club_api
   with check ((select app.role()) >= 'Manager');
-comment on policy tasks_create on app.tasks is 'Managers make tasks.';
+comment on policy tasks_create on app.tasks is 'Managers and higher roles create tasks.';
 
 create policy tasks_edit on app.tasks for update to club_api
   using ((select app.role()) >= 'Member') with check ((select app.role()) >= 'Member');
-comment on policy tasks_edit on app.tasks is 'Any Member edits a task; app.guard_task decides which step of the workflow is theirs.';
+comment on policy tasks_edit on app.tasks is 'Members and higher roles edit tasks; app.guard_task decides which change of state a caller may make.';
 
 create policy tasks_delete on app.tasks for delete to club_api
   using ((select app.role()) >= 'Admin');
@@ -44,7 +44,7 @@ comment on policy tasks_delete on app.tasks is 'Only an Admin deletes a task.';
 
 create policy tasks_forget on app.tasks for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
-comment on policy tasks_forget on app.tasks is 'With a closed club its tasks are removed.';
+comment on policy tasks_forget on app.tasks is 'An operator removes the tasks of a closed club.';
 
 create or replace function app.allowed_transitions(from_state text, assignee_id uuid) returns text[]
 language sql stable set search_path = ''
@@ -60,7 +60,7 @@ as $$
     )
 $$;
 comment on function app.allowed_transitions(text, uuid) is
-  'The states that this caller may set next on a task in that state, held by that member.';
+  'The states that this caller may set next, for a task in the given state with the given assignee.';
 
 create or replace function app.guard_task() returns trigger
 language plpgsql volatile set search_path = ''
@@ -90,7 +90,7 @@ begin
     raise exception using errcode = 'TK001', message = 'a task that is Done keeps its assignee';
   end if;
 
-  -- Taking an open task is everybody's; every other change to a person is a Manager's.
+  -- Every Member may take an Open task; any other change of the assignee to a member needs a Manager.
   if new.assignee_id is distinct from old.assignee_id and new.assignee_id is not null
      and not (old.assignee_id is null and new.assignee_id = app.member_id())
      and app.role() < 'Manager' then
@@ -106,10 +106,10 @@ begin
 end
 $$;
 comment on function app.guard_task() is
-  'Holds every insert and update of a task to the workflow. TK001: no such step; TK002: not this caller''s step; TK003: not this caller''s to assign; TK004: there is no next version.';
+  'Enforces the workflow on every insert and update of a task. TK001: no such change of state; TK002: this caller may not make it; TK003: this caller may not assign the task; TK004: there is no next version.';
 
 create trigger tasks_guard before insert or update on app.tasks
   for each row execute function app.guard_task();
-comment on trigger tasks_guard on app.tasks is 'The workflow holds for every statement, whoever sends it.';
+comment on trigger tasks_guard on app.tasks is 'Enforces the workflow for every statement of every role.';
 
 grant execute on function app.allowed_transitions(text, uuid) to club_api;

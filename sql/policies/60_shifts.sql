@@ -1,18 +1,18 @@
 -- Shifts and signups: capacity.
 --
--- Members sign up through app.sign_up and off through app.cancel_sign_up. Both belong to club_signup, because
--- they lock the shift's row, and a lock needs an UPDATE right on shifts that no Member has. Both lock the
--- shift first (another order would deadlock) and look at the clock after the lock: now() is the time at which
--- the transaction began, possibly long before it got the lock. club_signup stays under row-level security,
--- and its policies let it write the caller's own signup and nothing else.
+-- Members sign up with app.sign_up and cancel with app.cancel_sign_up. Both belong to club_signup, because they
+-- lock the shift's row, and a row lock needs an UPDATE privilege on shifts that no Member has. Both lock the
+-- shift first (another order would deadlock) and read clock_timestamp() after the lock: now() is the start of
+-- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
+-- policies let it write only the caller's own signup.
 --
--- shifts.signup_count is kept by a trigger, and check (signup_count <= capacity) makes an overbooked shift
--- impossible for any statement at all.
+-- A trigger maintains shifts.signup_count, and check (signup_count <= capacity) prevents an overbooked shift for
+-- every statement.
 
-comment on table app.shifts is 'Shifts of a club, each with a number of places.';
-comment on column app.shifts.signup_count is 'How many signed up. Kept by the trigger on app.shift_signups; nobody writes it.';
-comment on column app.shifts.version is 'One more for each change by PUT. Signups do not count as a change.';
-comment on table app.shift_signups is 'Which member signed up for which shift; at most once each.';
+comment on table app.shifts is 'Shifts of a club, each with a capacity.';
+comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
+comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
+comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
 
 alter table app.shifts alter column tenant_id set default app.tenant_id();
 alter table app.shifts alter column id set default app.new_id();
@@ -36,51 +36,51 @@ alter table app.shift_signups enable row level security, force row level securit
 
 create policy shifts_floor on app.shifts as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-comment on policy shifts_floor on app.shifts is 'Nobody reaches a shift of another club.';
+comment on policy shifts_floor on app.shifts is 'Only shifts of the club of this transaction are visible and writable.';
 
 create policy shifts_read on app.shifts for select to club_api, club_signup
   using ((select app.role()) >= 'Viewer');
-comment on policy shifts_read on app.shifts is 'Everybody in the club sees its shifts.';
+comment on policy shifts_read on app.shifts is 'Every role in the club reads its shifts.';
 
 create policy shifts_create on app.shifts for insert to club_api
   with check ((select app.role()) >= 'Manager');
-comment on policy shifts_create on app.shifts is 'Managers make shifts.';
+comment on policy shifts_create on app.shifts is 'Managers and higher roles create shifts.';
 
 create policy shifts_edit on app.shifts for update to club_api
   using ((select app.role()) >= 'Manager') with check ((select app.role()) >= 'Manager');
-comment on policy shifts_edit on app.shifts is 'Managers change shifts.';
+comment on policy shifts_edit on app.shifts is 'Managers and higher roles change shifts.';
 
 create policy shifts_count on app.shifts for update to club_signup
   using ((select app.role()) >= 'Member') with check ((select app.role()) >= 'Member');
-comment on policy shifts_count on app.shifts is 'Signing up locks the shift and counts; by its grants club_signup writes signup_count alone.';
+comment on policy shifts_count on app.shifts is 'A signup locks the shift and changes its counter; the grants of club_signup allow it to write only signup_count.';
 
 create policy shifts_delete on app.shifts for delete to club_api
   using ((select app.role()) >= 'Admin');
-comment on policy shifts_delete on app.shifts is 'Only an Admin deletes a shift, and its signups with it.';
+comment on policy shifts_delete on app.shifts is 'Only an Admin deletes a shift; its signups are deleted with it.';
 
 create policy shifts_forget on app.shifts for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
-comment on policy shifts_forget on app.shifts is 'With a closed club its shifts are removed.';
+comment on policy shifts_forget on app.shifts is 'An operator removes the shifts of a closed club.';
 
 create policy shift_signups_floor on app.shift_signups as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-comment on policy shift_signups_floor on app.shift_signups is 'Nobody reaches a signup of another club.';
+comment on policy shift_signups_floor on app.shift_signups is 'Only signups of the club of this transaction are visible and writable.';
 
 create policy shift_signups_read on app.shift_signups for select to club_api, club_signup
   using ((select app.role()) >= 'Viewer');
-comment on policy shift_signups_read on app.shift_signups is 'Everybody in the club sees who signed up.';
+comment on policy shift_signups_read on app.shift_signups is 'Every role in the club reads its signups.';
 
 create policy shift_signups_sign_up on app.shift_signups for insert to club_signup
   with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy shift_signups_sign_up on app.shift_signups is 'A Member signs up themself, and nobody else.';
+comment on policy shift_signups_sign_up on app.shift_signups is 'A Member creates their own signup, and no other.';
 
 create policy shift_signups_cancel on app.shift_signups for delete to club_signup
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy shift_signups_cancel on app.shift_signups is 'A Member cancels their own signup, and nobody else''s.';
+comment on policy shift_signups_cancel on app.shift_signups is 'A Member cancels their own signup, and no other.';
 
 create policy shift_signups_forget on app.shift_signups for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
-comment on policy shift_signups_forget on app.shift_signups is 'With a closed club its signups are removed.';
+comment on policy shift_signups_forget on app.shift_signups is 'An operator removes the signups of a closed club.';
 
 create or replace function app.stamp_shift() returns trigger
 language plpgsql volatile set search_path = ''
@@ -97,11 +97,11 @@ begin
   return new;
 end
 $$;
-comment on function app.stamp_shift() is 'Gives a changed shift its next version and time of change. The signup counter is not such a change. SH006: there is no next version.';
+comment on function app.stamp_shift() is 'Sets the next version and the time of change of a changed shift. A change of the signup counter alone keeps both. SH006: there is no next version.';
 
 create trigger shifts_stamp before update on app.shifts
   for each row execute function app.stamp_shift();
-comment on trigger shifts_stamp on app.shifts is 'The version counts changes, whoever makes them.';
+comment on trigger shifts_stamp on app.shifts is 'Counts the changes of a shift, for every statement of every role.';
 
 set local role club_signup;
 
@@ -112,7 +112,7 @@ declare
   caller_id constant uuid := app.member_id();
   shift app.shifts;
   signup app.shift_signups;
-  -- Read once, after the lock: of two readings the second could come after the start.
+  -- Read once, after the lock: a second reading could be after the start of the shift.
   signed_up_at timestamptz;
 begin
   select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
@@ -136,7 +136,7 @@ begin
 end
 $$;
 comment on function app.sign_up(uuid) is
-  'Signs the caller up for a shift. Refuses, in this order: SH001 no such shift, SH002 it has started, SH003 signed up already, SH004 full.';
+  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH003 signed up already, SH004 full.';
 grant execute on function app.sign_up(uuid) to club_api;
 
 create or replace function app.cancel_sign_up(shift_id uuid) returns void
@@ -160,7 +160,7 @@ begin
 end
 $$;
 comment on function app.cancel_sign_up(uuid) is
-  'Cancels the caller''s signup. Refuses, in this order: SH001 no such shift, SH002 it has started, SH005 not signed up.';
+  'Cancels the caller''s signup. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
 grant execute on function app.cancel_sign_up(uuid) to club_api;
 
 create or replace function app.count_signups() returns trigger
@@ -168,7 +168,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 begin
   if tg_op <> 'INSERT' then
-    -- When the shift itself is being deleted there is no row left to count in.
+    -- When the shift itself is deleted, this updates no row.
     update app.shifts as s set signup_count = s.signup_count - 1 where s.id = old.shift_id;
   end if;
   if tg_op <> 'DELETE' then
@@ -180,11 +180,11 @@ begin
   return null;
 end
 $$;
-comment on function app.count_signups() is 'Keeps shifts.signup_count, also when a deleted shift takes its signups with it.';
+comment on function app.count_signups() is 'Maintains shifts.signup_count, also when signups are deleted with their shift.';
 grant execute on function app.count_signups() to club_owner;
 
 set local role club_owner;
 
 create trigger shift_signups_count after insert or delete or update of tenant_id, shift_id on app.shift_signups
   for each row execute function app.count_signups();
-comment on trigger shift_signups_count on app.shift_signups is 'The counter follows the signups, whoever writes them.';
+comment on trigger shift_signups_count on app.shift_signups is 'Maintains the counter for every statement of every role.';

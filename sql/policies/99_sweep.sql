@@ -1,16 +1,16 @@
--- Sweep: what no chapter made goes.
+-- Sweep: drops the functions and views in app and deploy that no chapter created.
 --
--- A function or view of ours that this deploy did not make belongs to an earlier release or to nobody. Each
--- "create or replace" above has written its row of the catalog in this transaction; the others are dropped.
+-- They are of an earlier release or were made by hand. Each "create or replace" of a chapter writes its catalog row
+-- in this transaction, so a row of another transaction is dropped.
 
 revoke create on schema app from club_signup, club_idempotency, club_expiry, club_directory, club_operator;
 
--- In the name of the login again, which may drop what any of our roles owns.
+-- As the login of the deploy again, which may drop the objects of every role of the service.
 set local role none;
 
 do $$
 declare
-  -- One statement for all of a kind, so that strays may depend on each other.
+  -- One statement for each kind, so that dropped objects may depend on each other.
   views    constant text := (
     select string_agg(class.oid::regclass::text, ', ')
     from pg_class as class
