@@ -1,26 +1,26 @@
--- Audit: the database says itself whether the isolation of clubs holds.
+-- Audit: checks from inside the database that clubs are isolated.
 --
---     select * from audit.findings;      -- no row: it holds
+--     select * from audit.findings;      -- no row: no check found a weakness
 --
--- The schema holds no data, so every deploy drops it and makes it anew; nothing that somebody put here stays.
--- It is read by club_auditor, who sees no row of a club, and by the service for /readyz. Three layers:
+-- The schema has no data. Every deploy drops and creates it again, so an object added by hand does not stay.
+-- It is read by club_auditor, which sees no row of a club, and by the service for /readyz. Three layers:
 --
---   facts    audit.tables, policies, privileges, roles, functions, …: the catalogs, in the words of this project
---   intent   audit.intended_*: what is meant to exist beside the rule, and why; changing it is a reviewed change
---   checks   one view of findings for each class, and audit.drift, which compares everything with the last deploy
+--   facts    audit.tables, policies, privileges, roles, functions, …: views over the catalogs
+--   intent   audit.intended_*: the intended objects and exceptions to the rules, each with a reason
+--   checks   one view of findings for each class, and audit.drift, which compares all facts with the last deploy
 --
--- All views run with the rights of whoever reads them. Everything is read from catalogs that everybody may read,
--- so it works on a standby too.
+-- All views run with the privileges of the role that reads them, and read only catalogs that every role may read.
+-- So they work on a standby too.
 
 set local role club_owner;
 
 drop schema if exists audit cascade;
 create schema audit;
-comment on schema audit is 'Whether the isolation of clubs holds. Begin with: select * from audit.findings.';
+comment on schema audit is 'Checks of the isolation of clubs. Begin with: select * from audit.findings.';
 grant usage on schema audit to club_auditor, club_api;
 
--- PostgreSQL prints a name with its schema unless the search path of the reader has it, and times as the reader likes
--- them. These print both always alike.
+-- PostgreSQL omits the schema of a name when it is in the search path, and prints times in the session's format. The
+-- output of these functions does not depend on the session.
 
 create function audit.name_of(schema name, object name) returns text
 language sql immutable
@@ -54,12 +54,12 @@ return case catalog
   when 'pg_catalog.pg_collation'::regclass then object::regcollation::text
 end;
 comment on function audit.definition(regclass, oid) is
-  'What makes a constraint, trigger, routine, index, view or rule, or names a collation, by the catalog that it is in, with every name qualified.';
+  'The definition of a constraint, trigger, routine, index, view or rule, or the name of a collation, by its catalog, with every name qualified.';
 
 create function audit.body(routine oid) returns text
 language sql stable set search_path = ''
 return (select coalesce(pg_get_function_sqlbody(proc.oid), proc.prosrc) from pg_catalog.pg_proc as proc where proc.oid = routine);
-comment on function audit.body(oid) is 'What a routine does. Where its names were looked up when it was made, they are qualified.';
+comment on function audit.body(oid) is 'The body of a routine. Names that were resolved when it was created are qualified.';
 
 create view audit.schemas with (security_invoker) as
 select
@@ -84,7 +84,7 @@ select member.classid, member.objid, extension.extname as extension
 from pg_depend as member
 join pg_extension as extension on extension.oid = member.refobjid
 where member.refclassid = 'pg_extension'::regclass and member.deptype = 'e';
-comment on view audit.extension_members is 'What belongs to an extension, which answers for it: risky ones are a finding themselves.';
+comment on view audit.extension_members is 'The objects of extensions. The checks skip them; a risky extension is a finding itself.';
 comment on column audit.extension_members.classid is 'The catalog that the object is in.';
 comment on column audit.extension_members.objid is 'Its number in that catalog.';
 comment on column audit.extension_members.extension is 'The extension''s name.';

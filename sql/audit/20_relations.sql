@@ -35,7 +35,7 @@ left join pg_attribute as tenant
 where class.relkind in ('r', 'p', 'f', 'm', 'S')
   and (schema.ours or not audit.is_elsewhere(class.relnamespace, class.relowner))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
-comment on view audit.tables is 'Tables and whatever else holds rows, in every schema that is not PostgreSQL''s or an extension''s.';
+comment on view audit.tables is 'Tables and other relations with rows, in every schema that is not PostgreSQL''s or an extension''s.';
 comment on column audit.tables.relid is 'Its number in pg_class.';
 comment on column audit.tables.relation is 'Its qualified name.';
 comment on column audit.tables.schema is 'Its schema.';
@@ -43,12 +43,12 @@ comment on column audit.tables.ours is 'Whether the schema belongs to the servic
 comment on column audit.tables.kind is 'table, partitioned table, foreign table, materialized view or sequence.';
 comment on column audit.tables.owner is 'The role that owns it.';
 comment on column audit.tables.row_security is 'Whether row-level security is enabled.';
-comment on column audit.tables.row_security_forced is 'Whether it binds the owner as well.';
+comment on column audit.tables.row_security_forced is 'Whether it applies to the owner too (FORCE).';
 comment on column audit.tables.logged is 'Whether its rows survive a crash.';
-comment on column audit.tables.is_reference is 'Whether it is meant to have no tenant.';
-comment on column audit.tables.tenant_column is 'The column that says whose a row is; null when there is none.';
+comment on column audit.tables.is_reference is 'Whether it is listed in audit.intended_reference_tables.';
+comment on column audit.tables.tenant_column is 'The column with the tenant of a row; null when there is none.';
 comment on column audit.tables.tenant_type is 'That column''s type.';
-comment on column audit.tables.tenant_not_null is 'Whether every row must say whose it is.';
+comment on column audit.tables.tenant_not_null is 'Whether that column is NOT NULL.';
 comment on column audit.tables.parents is 'The tables that it inherits from or is a partition of.';
 comment on column audit.tables.comment is 'What it is for.';
 
@@ -69,13 +69,13 @@ join audit.schemas as schema on schema.oid = class.relnamespace
 where class.relkind = 'v'
   and (schema.ours or not audit.is_elsewhere(class.relnamespace, class.relowner))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
-comment on view audit.views is 'Views. One without security_invoker reads with its owner''s rights, past the caller''s policies.';
+comment on view audit.views is 'Views. A view without security_invoker reads as its owner, so the caller''s policies do not apply.';
 comment on column audit.views.relid is 'Its number in pg_class.';
 comment on column audit.views.relation is 'Its qualified name.';
 comment on column audit.views.schema is 'Its schema.';
 comment on column audit.views.ours is 'Whether the schema belongs to the service.';
 comment on column audit.views.owner is 'The role that owns it.';
-comment on column audit.views.security_invoker is 'Whether it reads with the rights of whoever reads it.';
+comment on column audit.views.security_invoker is 'Whether it runs with the privileges of the role that reads it.';
 comment on column audit.views.definition is 'The query behind it.';
 comment on column audit.views.comment is 'What it is for.';
 
@@ -104,7 +104,7 @@ select
     select from pg_index as index
     join pg_class as class on class.oid = index.indexrelid and class.relam = (select am.oid from pg_am as am where am.amname = 'btree')
     where index.indrelid = con.conrelid and index.indisvalid and index.indpred is null
-      -- The first columns of the index are those of the key, in any order.
+      -- The index begins with the columns of the key, in any order.
       and (index.indkey::smallint[])[0:cardinality(con.conkey) - 1] @> con.conkey
   ) as has_index,
   con.condeferrable as deferrable,
@@ -122,22 +122,22 @@ cross join lateral (
   join pg_attribute as to_column on (to_column.attrelid, to_column.attnum) = (con.confrelid, pair.to_number)
 ) as key
 where con.contype = 'f';
-comment on view audit.foreign_keys is 'Foreign keys. One that does not carry the tenant lets a row refer to another club''s.';
+comment on view audit.foreign_keys is 'Foreign keys. A key without the tenant allows a reference to a row of another club.';
 comment on column audit.foreign_keys.conid is 'Its number in pg_constraint.';
 comment on column audit.foreign_keys.foreign_key is 'The table and the constraint.';
 comment on column audit.foreign_keys.name is 'The constraint''s name.';
-comment on column audit.foreign_keys.relation is 'The table that refers.';
-comment on column audit.foreign_keys.referenced is 'The table that it refers to.';
-comment on column audit.foreign_keys.columns is 'The columns that refer.';
-comment on column audit.foreign_keys.referenced_columns is 'The columns that they refer to.';
-comment on column audit.foreign_keys.keeps_tenant is 'Whether the tenant on both sides is the same by the key itself.';
-comment on column audit.foreign_keys.joins_tenants is 'Whether the table that it refers to belongs to tenants.';
-comment on column audit.foreign_keys.on_delete is 'What happens when the row referred to is deleted.';
-comment on column audit.foreign_keys.on_update is 'What happens when its key is changed.';
-comment on column audit.foreign_keys.clears_tenant is 'Whether that would clear the tenant of the row that refers.';
-comment on column audit.foreign_keys.has_index is 'Whether an index finds the rows that refer.';
-comment on column audit.foreign_keys.deferrable is 'Whether a transaction may break it until it commits.';
-comment on column audit.foreign_keys.validated is 'Whether rows that were there before are known to hold it.';
+comment on column audit.foreign_keys.relation is 'The referencing table.';
+comment on column audit.foreign_keys.referenced is 'The referenced table.';
+comment on column audit.foreign_keys.columns is 'The referencing columns.';
+comment on column audit.foreign_keys.referenced_columns is 'The referenced columns.';
+comment on column audit.foreign_keys.keeps_tenant is 'Whether the key contains the tenant of both tables, so that both rows have the same tenant.';
+comment on column audit.foreign_keys.joins_tenants is 'Whether the referenced table has a tenant.';
+comment on column audit.foreign_keys.on_delete is 'The action when the referenced row is deleted.';
+comment on column audit.foreign_keys.on_update is 'The action when the referenced key is changed.';
+comment on column audit.foreign_keys.clears_tenant is 'Whether that action sets the tenant of the referencing row to null or its default.';
+comment on column audit.foreign_keys.has_index is 'Whether an index begins with the referencing columns.';
+comment on column audit.foreign_keys.deferrable is 'Whether it may be checked at commit only.';
+comment on column audit.foreign_keys.validated is 'Whether existing rows were checked (VALIDATE CONSTRAINT).';
 comment on column audit.foreign_keys.definition is 'As SQL.';
 
 create view audit.unique_indexes with (security_invoker) as
@@ -151,7 +151,7 @@ select
     from unnest(index.indkey::smallint[]) with ordinality as key (number, position)
     join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (index.indrelid, key.number)
     where key.position <= index.indnkeyatts
-      -- Only what an exclusion compares with = keeps clubs apart.
+      -- In an exclusion constraint only a tenant compared with = separates clubs.
       and (con.conexclop is null or (select oprname from pg_operator where oid = con.conexclop[key.position]) = '=')
   ), '{}') as columns,
   tables.tenant_column,
@@ -161,11 +161,11 @@ join pg_class as class on class.oid = index.indexrelid
 join audit.tables as tables on tables.relid = index.indrelid
 left join pg_constraint as con on con.conindid = index.indexrelid and con.contype in ('p', 'u', 'x')
 where index.indisunique or index.indisexclusion;
-comment on view audit.unique_indexes is 'What may be there once only. Without the tenant it tells a club what another one holds.';
+comment on view audit.unique_indexes is 'Unique indexes and exclusion constraints. Without the tenant, an error shows a club which values another one has.';
 comment on column audit.unique_indexes.indexrelid is 'Its number in pg_class.';
 comment on column audit.unique_indexes.index is 'Its qualified name.';
 comment on column audit.unique_indexes.relation is 'The table.';
-comment on column audit.unique_indexes.constraint_name is 'The constraint that it serves, if any.';
+comment on column audit.unique_indexes.constraint_name is 'Its constraint, if any.';
 comment on column audit.unique_indexes.columns is 'Its columns; expressions are left out.';
-comment on column audit.unique_indexes.tenant_column is 'The column that says whose a row of the table is.';
+comment on column audit.unique_indexes.tenant_column is 'The tenant column of the table.';
 comment on column audit.unique_indexes.definition is 'As SQL.';

@@ -1,4 +1,4 @@
--- Facts: roles, what they hold, and the policies that bind them.
+-- Facts: roles, memberships, settings, privileges and policies.
 
 create view audit.roles with (security_invoker) as
 select
@@ -16,17 +16,17 @@ select
 from pg_roles as role
 left join audit.intended_roles as intended on intended.role = role.rolname
 left join audit.provider_roles as provider on provider.role = role.rolname;
-comment on view audit.roles is 'All roles of the server, and what they are to the service.';
+comment on view audit.roles is 'All roles of the server, and their purpose for the service.';
 comment on column audit.roles.roleid is 'Its number in pg_authid.';
 comment on column audit.roles.role is 'Its name.';
-comment on column audit.roles.purpose is 'What the service has it for; null when it is not the service''s.';
-comment on column audit.roles.provider is 'Which provider''s it is; null when it is none''s.';
+comment on column audit.roles.purpose is 'Its purpose, as in audit.intended_roles; null when it is not a role of the service.';
+comment on column audit.roles.provider is 'Its provider, as in audit.provider_roles; null when it has none.';
 comment on column audit.roles.can_login is 'Whether it logs in.';
-comment on column audit.roles.superuser is 'Whether nothing binds it.';
-comment on column audit.roles.bypass_row_security is 'Whether policies do not bind it.';
-comment on column audit.roles.create_role is 'Whether it makes roles and hands them on.';
-comment on column audit.roles.create_database is 'Whether it makes databases.';
-comment on column audit.roles.replication is 'Whether it may read the whole server as a replica.';
+comment on column audit.roles.superuser is 'Whether it is SUPERUSER.';
+comment on column audit.roles.bypass_row_security is 'Whether it has BYPASSRLS.';
+comment on column audit.roles.create_role is 'Whether it has CREATEROLE.';
+comment on column audit.roles.create_database is 'Whether it has CREATEDB.';
+comment on column audit.roles.replication is 'Whether it has REPLICATION, and so may read the whole server as a replica.';
 comment on column audit.roles.comment is 'What it is for.';
 
 create view audit.memberships with (security_invoker) as
@@ -34,20 +34,20 @@ select
   member.rolname as member,
   role.rolname as role,
   edge.admin_option as may_grant,
-  -- From PostgreSQL 16 a membership may be for the administrator alone, who cannot use it but may hand it on.
+  -- From PostgreSQL 16 on a membership may have only ADMIN OPTION: the member cannot use the role but may grant it.
   coalesce((to_jsonb(edge) ->> 'inherit_option')::boolean, true) as inherits,
   coalesce((to_jsonb(edge) ->> 'set_option')::boolean, true) as may_become,
   edge.grantor::regrole::text as grantor
 from pg_auth_members as edge
 join pg_roles as member on member.oid = edge.member
 join pg_roles as role on role.oid = edge.roleid;
-comment on view audit.memberships is 'Who belongs to whom, directly.';
-comment on column audit.memberships.member is 'The role that belongs to another.';
-comment on column audit.memberships.role is 'The role that it belongs to.';
-comment on column audit.memberships.may_grant is 'Whether it may hand the membership on.';
-comment on column audit.memberships.inherits is 'Whether it has the other''s rights without further ado.';
-comment on column audit.memberships.may_become is 'Whether SET ROLE is open to it.';
-comment on column audit.memberships.grantor is 'Who gave it.';
+comment on view audit.memberships is 'Direct memberships between roles.';
+comment on column audit.memberships.member is 'The member.';
+comment on column audit.memberships.role is 'The role that it is a member of.';
+comment on column audit.memberships.may_grant is 'Whether it has ADMIN OPTION.';
+comment on column audit.memberships.inherits is 'Whether it has the role''s privileges without SET ROLE.';
+comment on column audit.memberships.may_become is 'Whether it may SET ROLE.';
+comment on column audit.memberships.grantor is 'The role that granted it.';
 
 create view audit.role_settings with (security_invoker) as
 select
@@ -59,8 +59,8 @@ from pg_db_role_setting as setting
 cross join lateral unnest(setting.setconfig) as item
 left join pg_database as database on database.oid = setting.setdatabase
 where setting.setdatabase = 0 or database.datname = current_database();
-comment on view audit.role_settings is 'What ALTER ROLE … SET and ALTER DATABASE … SET hold for sessions of this database.';
-comment on column audit.role_settings.role is 'The role; null for everybody.';
+comment on view audit.role_settings is 'The settings by ALTER ROLE … SET and ALTER DATABASE … SET for sessions of this database.';
+comment on column audit.role_settings.role is 'The role; null for all of them.';
 comment on column audit.role_settings.database is 'The database; null for all of them.';
 comment on column audit.role_settings.name is 'The setting, in lower case.';
 comment on column audit.role_settings.value is 'Its value.';
@@ -117,16 +117,16 @@ from object
 cross join lateral aclexplode(object.acl) as held
 left join pg_roles as grantee on grantee.oid = held.grantee
 where held.grantee <> object.owner;
-comment on view audit.privileges is 'Who holds what, the owners aside: on the database, its schemas, relations, columns, routines, types, large objects and foreign servers, and on parameters.';
+comment on view audit.privileges is 'The granted privileges, without those of owners: on the database, its schemas, relations, columns, routines, types, large objects and foreign servers, and on parameters.';
 comment on column audit.privileges.kind is 'database, schema, table (a view as well), sequence, routine, type, large object, foreign server, foreign data wrapper or parameter.';
 comment on column audit.privileges.object is 'Its qualified name.';
-comment on column audit.privileges.column_name is 'The column, when the privilege is on a single one.';
-comment on column audit.privileges.ours is 'Whether it is in a schema of the service, or outside of all schemas.';
-comment on column audit.privileges.is_reference is 'Whether it is a table that is meant to have no tenant.';
-comment on column audit.privileges.owner is 'Who owns the object.';
-comment on column audit.privileges.grantee is 'Who holds the privilege; public is everybody.';
-comment on column audit.privileges.privilege is 'What it allows.';
-comment on column audit.privileges.may_grant is 'Whether the holder may hand it on.';
+comment on column audit.privileges.column_name is 'The column, when the privilege is on one column.';
+comment on column audit.privileges.ours is 'Whether the object is in a schema of the service, or in no schema.';
+comment on column audit.privileges.is_reference is 'Whether it is a table of audit.intended_reference_tables.';
+comment on column audit.privileges.owner is 'The owner of the object.';
+comment on column audit.privileges.grantee is 'The role with the privilege; public is every role.';
+comment on column audit.privileges.privilege is 'The privilege.';
+comment on column audit.privileges.may_grant is 'Whether it has GRANT OPTION.';
 
 create view audit.policies with (security_invoker) as
 select
@@ -146,16 +146,16 @@ select
   obj_description(policy.oid, 'pg_policy') as comment
 from pg_policy as policy
 join audit.tables as tables on tables.relid = policy.polrelid;
-comment on view audit.policies is 'Policies. A restrictive one holds whatever permissive ones say; a floor is one that keeps a row to its tenant.';
+comment on view audit.policies is 'Policies. A restrictive policy limits what all permissive policies allow. A floor is a restrictive policy that allows only rows of the tenant of the transaction.';
 comment on column audit.policies.policyid is 'Its number in pg_policy.';
 comment on column audit.policies.policy is 'The table and the policy.';
 comment on column audit.policies.name is 'The policy''s name.';
 comment on column audit.policies.relation is 'The table.';
 comment on column audit.policies.ours is 'Whether the table is in a schema of the service.';
-comment on column audit.policies.tenant_column is 'The column that says whose a row of the table is.';
-comment on column audit.policies.restrictive is 'Whether it narrows what the others allow.';
+comment on column audit.policies.tenant_column is 'The tenant column of the table.';
+comment on column audit.policies.restrictive is 'Whether it is restrictive.';
 comment on column audit.policies.command is 'all, select, insert, update or delete.';
-comment on column audit.policies.roles is 'Whom it binds; public is everybody.';
-comment on column audit.policies.using_expression is 'Which rows can be reached.';
-comment on column audit.policies.check_expression is 'Which rows can be written; null when using_expression says that as well.';
-comment on column audit.policies.comment is 'Why it is as it is.';
+comment on column audit.policies.roles is 'The roles that it applies to; public is every role.';
+comment on column audit.policies.using_expression is 'The USING expression: which rows can be read, updated and deleted.';
+comment on column audit.policies.check_expression is 'The WITH CHECK expression: which rows can be written; null when USING applies to both.';
+comment on column audit.policies.comment is 'Its comment: the reason for it.';

@@ -26,15 +26,15 @@ comment on column audit.functions.funcid is 'Its number in pg_proc.';
 comment on column audit.functions.function is 'Its signature.';
 comment on column audit.functions.schema is 'Its schema.';
 comment on column audit.functions.ours is 'Whether the schema belongs to the service.';
-comment on column audit.functions.owner is 'Whose rights it has, when it is SECURITY DEFINER.';
+comment on column audit.functions.owner is 'Its owner; a SECURITY DEFINER function has the owner''s privileges.';
 comment on column audit.functions.language is 'Its language.';
 comment on column audit.functions.volatility is 'immutable, stable or volatile.';
-comment on column audit.functions.security_definer is 'Whether it runs with its owner''s rights.';
-comment on column audit.functions.leakproof is 'Whether the planner may run it on rows before a policy hides them.';
-comment on column audit.functions.is_function is 'Whether it is a function or procedure of its own, and neither an aggregate nor a window function.';
-comment on column audit.functions.parsed is 'Whether its names were looked up when it was made, so that no search path matters.';
-comment on column audit.functions.settings is 'What is set while it runs.';
-comment on column audit.functions.body is 'What it does.';
+comment on column audit.functions.security_definer is 'Whether it is SECURITY DEFINER.';
+comment on column audit.functions.leakproof is 'Whether it is LEAKPROOF: the planner may run it on rows before the policies filter them.';
+comment on column audit.functions.is_function is 'Whether it is a function or a procedure, and not an aggregate or a window function.';
+comment on column audit.functions.parsed is 'Whether its names were resolved when it was created, so that the search path has no effect.';
+comment on column audit.functions.settings is 'Its SET clauses.';
+comment on column audit.functions.body is 'Its body.';
 comment on column audit.functions.comment is 'What it is for.';
 
 create view audit.triggers with (security_invoker) as
@@ -55,14 +55,14 @@ join (
   union all
   select relid, relation, ours from audit.views
 ) as tables on tables.relid = trigger.tgrelid;
-comment on view audit.triggers is 'Triggers; PostgreSQL''s own, which keep the foreign keys, as well.';
+comment on view audit.triggers is 'Triggers, including the internal ones of foreign keys.';
 comment on column audit.triggers.tgid is 'Its number in pg_trigger.';
 comment on column audit.triggers.trigger is 'The table and the trigger.';
 comment on column audit.triggers.name is 'The trigger''s name.';
 comment on column audit.triggers.relation is 'The table.';
 comment on column audit.triggers.ours is 'Whether the table is in a schema of the service.';
 comment on column audit.triggers.funcid is 'The function that it calls, by its number in pg_proc.';
-comment on column audit.triggers.keeps_foreign_key is 'Whether PostgreSQL made it for a foreign key.';
-comment on column audit.triggers.enabled is 'Whether it runs as it should: for every session, and not for replicas.';
+comment on column audit.triggers.keeps_foreign_key is 'Whether it is an internal trigger of a foreign key.';
+comment on column audit.triggers.enabled is 'Whether it is enabled for normal sessions (tgenabled is O).';
 comment on column audit.triggers.definition is 'As SQL.';
 comment on column audit.triggers.comment is 'What it is for.';

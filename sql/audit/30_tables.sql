@@ -1,31 +1,31 @@
 -- Checks: tables and views.
 
 create view audit.table_checks (code, severity, title, why) with (security_invoker) as values
-  ('rls_disabled', 'critical', 'A table is not under row-level security', 'Its policies do not count: every club''s rows are open to whoever may read the table.'),
-  ('rls_not_forced', 'critical', 'Row-level security does not bind the owner', 'What runs as the owner, a function or a deploy, reaches every club.'),
-  ('tenant_column_missing', 'critical', 'A table does not say whose a row is', 'No policy can keep its rows apart. Reference data is listed in audit.intended_reference_tables.'),
-  ('tenant_column_nullable', 'critical', 'A row may belong to nobody', 'A row without a tenant is outside of every floor''s sense, and foreign keys do not look at it.'),
-  ('tenant_column_type', 'critical', 'A tenant is not a uuid', 'Another type has other rules of equality: two spellings of one id, or one of two.'),
-  ('tenant_column_default', 'critical', 'A row''s tenant is not filled in from the context', 'What fills it in instead decides whose the row is; the runtime may not write it itself.'),
-  ('no_policy', 'warning', 'A table has no permissive policy', 'Nobody can use it: either it is not finished, or its policies were lost.'),
-  ('table_outside_schema', 'critical', 'A table lies outside of the schemas of the service', 'The rules of this audit are for the schema app; a copy elsewhere carries the rows past them.'),
-  ('inheritance_child', 'critical', 'A table inherits from another, or is a partition', 'The parent''s policies do not hold when the child is read by its own name.'),
-  ('foreign_table', 'critical', 'A foreign table', 'Row-level security does not exist for it.'),
-  ('materialized_view', 'critical', 'A materialized view', 'It holds rows of every club, and row-level security does not exist for it.'),
-  ('sequence_shared', 'warning', 'A sequence spans the clubs', 'Its numbers tell one club how much the others write. Ids come from app.new_id().'),
-  ('table_owner', 'critical', 'A table does not belong to club_owner', 'Its owner may switch row-level security off.'),
-  ('table_unlogged', 'warning', 'A table does not survive a crash', 'Its rows are gone after one, and a standby never has them.'),
-  ('temporary_object', 'warning', 'Something temporary is there', 'A temporary table is under no policy, and its name may come before the service''s own.'),
-  ('table_rule', 'critical', 'A table or view has a rewrite rule', 'A rule puts other statements in the place of the caller''s, with the rights of the rule''s owner.'),
-  ('table_without_comment', 'warning', 'A table or view does not say what it is for', 'What nobody can explain, nobody can review.'),
-  ('view_reads_as_owner', 'critical', 'A view reads with its owner''s rights', 'The caller''s policies do not hold behind it: it needs security_invoker.'),
-  ('view_outside_schema', 'warning', 'A view lies outside of the schemas of the service', 'No chapter makes it, so no review has seen it.'),
-  ('view_owner', 'warning', 'A view does not belong to club_owner', 'No chapter makes it: the next deploy cannot replace it.');
+  ('rls_disabled', 'critical', 'A table is not under row-level security', 'Its policies have no effect: every role that may read the table reads the rows of every club.'),
+  ('rls_not_forced', 'critical', 'Row-level security does not apply to the owner', 'A function or a deploy that runs as the owner reads the rows of every club.'),
+  ('tenant_column_missing', 'critical', 'A table has no tenant column', 'No policy can separate its rows by club. Reference data is listed in audit.intended_reference_tables.'),
+  ('tenant_column_nullable', 'critical', 'The tenant column may be null', 'A row without a tenant belongs to no club: no floor selects it, and foreign keys do not check it.'),
+  ('tenant_column_type', 'critical', 'A tenant column is not a uuid', 'Another type compares in another way: one id may have two spellings, or two ids may be equal.'),
+  ('tenant_column_default', 'critical', 'The default of a tenant column is not the context', 'The default decides to which club a new row belongs, because club_api may not write the column.'),
+  ('no_policy', 'warning', 'A table has no permissive policy', 'No role can use the table: it is not finished, or its policies were dropped.'),
+  ('table_outside_schema', 'critical', 'A table is outside the schemas of the service', 'The checks of tenants and policies apply to the schema app; a copy of rows in another schema escapes them.'),
+  ('inheritance_child', 'critical', 'A table inherits from another, or is a partition', 'The policies of the parent do not apply when the child is read by its own name.'),
+  ('foreign_table', 'critical', 'There is a foreign table', 'PostgreSQL has no row-level security for foreign tables.'),
+  ('materialized_view', 'critical', 'There is a materialized view', 'It can store rows of every club, and PostgreSQL has no row-level security for it.'),
+  ('sequence_shared', 'warning', 'All clubs share a sequence', 'Its numbers show one club how many rows the others write. Use app.new_id() for ids.'),
+  ('table_owner', 'critical', 'A table does not belong to club_owner', 'Its owner may disable row-level security.'),
+  ('table_unlogged', 'warning', 'A table is unlogged', 'Its rows are lost after a crash, and a standby never has them.'),
+  ('temporary_object', 'warning', 'There is a temporary object', 'A temporary table has no policies, and its name may be resolved before a table of the service.'),
+  ('table_rule', 'critical', 'A table or view has a rewrite rule', 'A rule replaces the caller''s statement by others, which run with the privileges of the owner of the table.'),
+  ('table_without_comment', 'warning', 'A table or view has no comment', 'A review needs to know its purpose.'),
+  ('view_reads_as_owner', 'critical', 'A view reads as its owner', 'The policies of the caller do not apply to the tables behind it. Set security_invoker.'),
+  ('view_outside_schema', 'warning', 'A view is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
+  ('view_owner', 'warning', 'A view does not belong to club_owner', 'The next deploy cannot replace it.');
 comment on view audit.table_checks is 'The checks of tables and views.';
 comment on column audit.table_checks.code is 'Its name, for audit.findings.';
-comment on column audit.table_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.table_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.table_checks.title is 'What it finds.';
-comment on column audit.table_checks.why is 'Why that matters.';
+comment on column audit.table_checks.why is 'Why it matters.';
 
 create view audit.table_findings (code, object, detail, fix) with (security_invoker) as
 with tables as (select * from audit.tables),
@@ -42,7 +42,7 @@ select 'rls_not_forced', relation, 'row-level security does not bind ' || owner,
 from tenant_table where not row_security_forced
 union all
 select 'tenant_column_missing', relation, 'there is no column tenant_id',
-  -- It fails on a table with rows: whoever adds the column has to say whose they are.
+  -- It fails on a table with rows: the administrator has to choose the club of each row.
   format('alter table %s add column tenant_id uuid not null references app.clubs (id) on delete restrict; alter table %1$s alter column tenant_id set default app.tenant_id()', relation)
 from tenant_table where tenant_column is null
 union all
@@ -60,15 +60,15 @@ select 'tenant_column_default', tenant_table.relation,
   case when attribute.attgenerated = '' then format('alter table %s alter column %I set default app.tenant_id()', tenant_table.relation, tenant_column)
     when attribute.attgenerated = 's' then
       format('alter table %s alter column %I drop expression; alter table %1$s alter column %2$I set default app.tenant_id()', tenant_table.relation, tenant_column)
-    -- What is never stored has to be dropped and made anew.
-    else '-- Say whose the rows are: alter table … drop column, add column.' end
+    -- A virtual generated column has to be dropped and added again.
+    else '-- Drop the column, add it again, and set the club of each row.' end
 from tenant_table
 join pg_attribute as attribute on (attribute.attrelid, attribute.attname) = (tenant_table.relid, tenant_table.tenant_column)
 left join pg_attrdef as initial on (initial.adrelid, initial.adnum) = (attribute.attrelid, attribute.attnum)
 where tenant_column = 'tenant_id' and tenant_type = 'uuid'
   and (attribute.attgenerated <> '' or audit.expression(initial.adbin, initial.adrelid) is distinct from 'app.tenant_id()')
 union all
-select 'no_policy', relation, 'no policy lets anybody in',
+select 'no_policy', relation, 'there is no permissive policy',
   format('drop table %s', relation)
 from tenant_table
 where not exists (
@@ -107,13 +107,13 @@ union all
 select 'inheritance_child', relation, 'it is a child of ' || parents, format('drop table %s', relation)
 from tables where parents is not null
 union all
-select 'foreign_table', relation, 'its rows are on another server', format('drop foreign table %s', relation)
+select 'foreign_table', relation, 'it reads rows of another server', format('drop foreign table %s', relation)
 from tables where kind = 'foreign table'
 union all
-select 'materialized_view', relation, 'it holds rows past every policy', format('drop materialized view %s', relation)
+select 'materialized_view', relation, 'its rows are under no policy', format('drop materialized view %s', relation)
 from tables where kind = 'materialized view'
 union all
-select 'sequence_shared', tables.relation, 'one sequence for all clubs',
+select 'sequence_shared', tables.relation, 'all clubs share it',
   case when attribute.attname is null then format('drop sequence %s cascade', tables.relation)
     else format('alter table %s alter column %I drop identity', owner.relation, attribute.attname) end
 from tables
@@ -133,7 +133,7 @@ from pg_rewrite as rule
 join (select relid, relation, ours from tables union all select relid, relation, ours from views) as ruled on ruled.relid = rule.ev_class
 where ours and rule.rulename <> '_RETURN'
 union all
-select 'table_without_comment', relation, 'it has no comment', format('comment on %s %s is %L', kind, relation, 'Say what it is for.')
+select 'table_without_comment', relation, 'it has no comment', format('comment on %s %s is %L', kind, relation, 'Write its purpose here.')
 from (
   select replace(kind, 'partitioned ', '') as kind, relation, comment from tables where ours and kind <> 'sequence'
   union all
@@ -149,8 +149,8 @@ from views where not ours
 union all
 select 'view_owner', relation, 'it belongs to ' || owner, format('alter view %s owner to club_owner', relation)
 from views where ours and owner <> 'club_owner';
-comment on view audit.table_findings is 'What the checks of tables and views find.';
+comment on view audit.table_findings is 'The findings of the checks of tables and views.';
 comment on column audit.table_findings.code is 'The check.';
-comment on column audit.table_findings.object is 'What it found.';
+comment on column audit.table_findings.object is 'The object.';
 comment on column audit.table_findings.detail is 'What is wrong with it.';
-comment on column audit.table_findings.fix is 'SQL that mends it.';
+comment on column audit.table_findings.fix is 'SQL that repairs it.';

@@ -1,32 +1,32 @@
 -- Checks: policies.
 --
--- The floor of a table is a restrictive policy for all commands that keeps a row to its tenant. It has one form,
--- to the letter, so that a check can tell it from anything that only looks like it.
+-- The floor of a table is a restrictive policy for all commands that allows only rows of the transaction's tenant.
+-- It has exactly one spelling, so that a check can compare it as text.
 
 create view audit.policy_checks (code, severity, title, why) with (security_invoker) as values
-  ('floor_missing', 'critical', 'A role reaches a table without a floor', 'Permissive policies alone let through whatever any one of them lets through.'),
-  ('floor_loose', 'critical', 'A restrictive policy for all commands is no floor', 'It stands where the floor stands and says something else.'),
-  ('floor_without_check', 'warning', 'A floor does not say what may be written', 'PostgreSQL then takes USING for both, until somebody changes USING alone.'),
-  ('policy_always_true', 'warning', 'A policy lets everything through', 'Inside the club nothing is left of the roles; the floor still holds.'),
-  ('policy_form', 'warning', 'A policy is more than comparisons joined by AND', 'An OR, a negation or a call may let through every row, in a spelling that nobody thought of.'),
-  ('policy_without_context', 'warning', 'A policy does not ask who is asking', 'Every caller of the club is treated alike.'),
-  ('policy_reads_setting', 'critical', 'A policy reads a setting itself', 'current_setting answers null or nothing where the accessor raises: a forgotten context would pass in silence.'),
-  ('policy_calls_function', 'critical', 'A policy calls a function that is no accessor', 'What it answers, and as whom, is nowhere reviewed as part of the isolation.'),
-  ('policy_calls_immutable', 'critical', 'A policy calls a function that claims to be immutable', 'The planner computes it once and may keep the answer for the next club.'),
-  ('policy_reads_table', 'warning', 'A policy reads another table', 'Its answer depends on rows that other policies hide, and on whoever may write them.'),
-  ('accessor_not_wrapped', 'warning', 'A policy calls an accessor for every row', 'As (select app.tenant_id()) it is called once a statement: 0.2 s instead of 8 s for a million rows.'),
-  ('policy_for_public', 'warning', 'A permissive policy lets everybody in', 'A role that is made tomorrow is let in with the others.'),
-  ('policy_for_owner', 'critical', 'A policy names the owner or a superuser', 'The owner is meant to see no row: under FORCE it sees what a policy gives it.'),
-  ('policy_for_stranger', 'critical', 'A policy names a role that the service does not know', 'See audit.intended_roles.'),
-  ('policy_without_comment', 'warning', 'A policy does not say why it is as it is', 'What nobody can explain, nobody can review.'),
-  ('policy_without_grant', 'warning', 'A policy lets in a role that holds no privilege for it', 'It waits for a grant that somebody adds one day.'),
-  ('not_forgettable', 'warning', 'A table of the clubs keeps what is of a club that is removed', 'app.forget_club fails on it, and what a club asks to have removed stays.'),
-  ('policy_on_open_table', 'critical', 'A policy is on a table where it does not count', 'Row-level security is disabled there.');
+  ('floor_missing', 'critical', 'A role has access to a table without a floor', 'Without a restrictive policy, one permissive policy that is too broad shows the rows of every club.'),
+  ('floor_loose', 'critical', 'A restrictive policy for all commands is not the floor', 'It has the place of the floor but another expression.'),
+  ('floor_without_check', 'warning', 'A floor has no WITH CHECK', 'PostgreSQL uses USING for both. A later change of USING would then change what may be written.'),
+  ('policy_always_true', 'warning', 'A policy is always true', 'Every role of the club passes it. The floor still limits rows to the club.'),
+  ('policy_form', 'warning', 'A policy is more than comparisons joined by AND', 'An OR, a negation or a function call may be true for every row in a way that no check detects.'),
+  ('policy_without_context', 'warning', 'A policy calls no accessor', 'It gives every caller of the club the same rights.'),
+  ('policy_reads_setting', 'critical', 'A policy reads a setting itself', 'current_setting returns null or an empty text when the context is missing; an accessor raises TN001.'),
+  ('policy_calls_function', 'critical', 'A policy calls a function that is no accessor', 'The function, and the role that it runs as, were not reviewed as part of the isolation.'),
+  ('policy_calls_immutable', 'critical', 'A policy calls an IMMUTABLE function', 'The planner computes it once and may use the result for the next club.'),
+  ('policy_reads_table', 'warning', 'A policy reads another table', 'Its result depends on the policies of that table and on the roles that may write it.'),
+  ('accessor_not_wrapped', 'warning', 'A policy calls an accessor for every row', 'Write (select app.tenant_id()), which is called once per statement: 0.2 s instead of 8 s for a million rows.'),
+  ('policy_for_public', 'warning', 'A permissive policy is for PUBLIC', 'It also applies to every role that is created later.'),
+  ('policy_for_owner', 'critical', 'A policy names the owner or a superuser', 'The owner must see no row. Under FORCE it sees the rows that a policy allows it.'),
+  ('policy_for_stranger', 'critical', 'A policy names a role that is not in audit.intended_roles', 'It may give that role access to rows of clubs.'),
+  ('policy_without_comment', 'warning', 'A policy has no comment', 'A review needs to know its reason.'),
+  ('policy_without_grant', 'warning', 'A policy is for a role without the privilege', 'It has no effect now, but a later grant would make it effective without a review.'),
+  ('not_forgettable', 'warning', 'app.forget_club cannot delete from a table', 'It fails, so the rows of a closed club cannot be removed.'),
+  ('policy_on_open_table', 'critical', 'A policy is on a table without row-level security', 'The policy has no effect.');
 comment on view audit.policy_checks is 'The checks of policies.';
 comment on column audit.policy_checks.code is 'Its name, for audit.findings.';
-comment on column audit.policy_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.policy_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.policy_checks.title is 'What it finds.';
-comment on column audit.policy_checks.why is 'Why that matters.';
+comment on column audit.policy_checks.why is 'Why it matters.';
 
 create view audit.floors with (security_invoker) as
 select
@@ -41,14 +41,14 @@ from audit.policies as policy
 cross join lateral unnest(policy.roles) as role (name)
 left join audit.intended_floors as intended on (intended.relation, intended.role) = (policy.relation, role.name)
 where policy.restrictive and policy.command = 'all';
-comment on view audit.floors is 'The floors, for each role that they bind, beside what they are meant to say.';
+comment on view audit.floors is 'The floors, for each role that they apply to, with their intended expressions.';
 comment on column audit.floors.policyid is 'The policy''s number in pg_policy.';
 comment on column audit.floors.relation is 'The table.';
-comment on column audit.floors.role is 'The role; public is everybody.';
-comment on column audit.floors.meant_to_use is 'Which rows are meant to be reached.';
-comment on column audit.floors.meant_to_check is 'Which rows are meant to be written.';
-comment on column audit.floors.using_expression is 'Which rows are reached.';
-comment on column audit.floors.check_expression is 'Which rows are written.';
+comment on column audit.floors.role is 'The role; public is every role.';
+comment on column audit.floors.meant_to_use is 'The intended USING expression.';
+comment on column audit.floors.meant_to_check is 'The intended WITH CHECK expression.';
+comment on column audit.floors.using_expression is 'The USING expression.';
+comment on column audit.floors.check_expression is 'The WITH CHECK expression.';
 
 create view audit.policy_findings (code, object, detail, fix) with (security_invoker) as
 with tables as (select relid, relation, schema, kind, is_reference, tenant_column, row_security from audit.tables),
@@ -61,7 +61,7 @@ policy as (
     concat_ws(' and ', using_expression, check_expression) as expressions
   from audit.policies
 ), reader as (
-  -- Who holds anything on a table with a tenant; and everybody, where nobody does yet.
+  -- The roles with a privilege on a table with a tenant; public where no role has one yet.
   select tables.relation, tables.tenant_column, coalesce(held.grantee, 'public') as role
   from tables
   left join (
@@ -69,7 +69,7 @@ policy as (
   ) as held on held.object = tables.relation
   where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference
 )
-select 'floor_missing', reader.relation, 'no floor binds ' || reader.role,
+select 'floor_missing', reader.relation, 'no floor applies to ' || reader.role,
   format(
     'create policy %I on %s as restrictive for all to %s using (%s) with check (%s)',
     'floor_of_' || reader.role, reader.relation, case reader.role when 'public' then 'public' else quote_ident(reader.role) end,
@@ -91,7 +91,7 @@ from floors as floor
 join policy on policy.policyid = floor.policyid
 where floor.meant_to_use is not null
   and (floor.using_expression is distinct from floor.meant_to_use or floor.check_expression <> floor.meant_to_check)
-  -- Beside a true floor another restrictive policy can only narrow.
+  -- Next to a correct floor another restrictive policy can only exclude more rows.
   and not exists (
     select from floors as other
     where (other.relation, other.role) = (floor.relation, floor.role) and other.using_expression = other.meant_to_use
@@ -109,13 +109,13 @@ from policy
 where exists (
   select from unnest(array[using_expression, check_expression]) as expression
   where expression ~* '\mor true\M|\mtrue or\M|^true$|\mnot false\M'
-    -- Without a column it is the same for every row, without an accessor for every caller.
+    -- An expression without a column is the same for every row; without an accessor, for every caller.
     or expression <> 'false' and regexp_replace(expression, '\(\s*SELECT app\.\w+\(\) AS \w+\)', '', 'g') = expression and not exists (
       select from pg_attribute
       join tables on tables.relid = pg_attribute.attrelid and tables.relation = policy.relation
       where attnum > 0 and not attisdropped and expression ~ ('\m' || quote_ident(attname) || '\M')
     )
-    -- A thing beside itself; and an accessor is never null, because it raises.
+    -- A comparison of a value with itself; and an accessor is never null, because it raises.
     or expression ~* '(\m\w+\M) (=|>=|<=|IS NOT DISTINCT FROM) (ANY \(ARRAY\[)?\1\M(?! *\()|(\( SELECT app\.\w+\(\) AS \w+\)) (=|>=|<=) \4'
     or expression ~* ' AS \w+\)(::\w+)? IS NOT NULL|NOT \(\w+ IS (DISTINCT FROM|NULL)'
     or expression ~* ('^\((' || quote_ident(coalesce(tenant_column, '')) || '|id) IS NOT NULL\)$')
@@ -168,7 +168,7 @@ select 'accessor_not_wrapped', policy, expressions,
   )
 from policy where expressions ~ '(?<!SELECT )\mapp\.\w+\(\)'
 union all
-select 'policy_for_public', policy, 'it is permissive, and for everybody', format('alter policy %I on %s to club_api', name, relation)
+select 'policy_for_public', policy, 'it is permissive and for PUBLIC', format('alter policy %I on %s to club_api', name, relation)
 from policy where not restrictive and 'public' = any (roles)
 union all
 select 'policy_for_owner', policy, 'it names ' || role.role, drop_it
@@ -181,10 +181,10 @@ from policy
 join roles as role on role.role = any (policy.roles)
 where policy.ours and (role.purpose is null or role.purpose = 'auditor')
 union all
-select 'policy_without_comment', policy, 'it has no comment', format('comment on policy %I on %s is %L', name, relation, 'Say why it is as it is.')
+select 'policy_without_comment', policy, 'it has no comment', format('comment on policy %I on %s is %L', name, relation, 'Write its reason here.')
 from policy where comment is null
 union all
-select 'policy_without_grant', policy.policy, format('%s holds no %s', role.name, replace(policy.command, 'all', 'privilege')), policy.drop_it
+select 'policy_without_grant', policy.policy, format('%s has no %s', role.name, replace(policy.command, 'all', 'privilege')), policy.drop_it
 from policy
 cross join lateral unnest(policy.roles) as role (name)
 where policy.ours and not policy.restrictive and role.name <> 'public' and not exists (
@@ -194,7 +194,7 @@ where policy.ours and not policy.restrictive and role.name <> 'public' and not e
 union all
 select 'not_forgettable', tables.relation, 'club_operator may not delete there',
   format('grant delete on %1$s to club_operator; create policy %2$I on %1$s for delete to club_operator using (%3$I = (select app.closed_club_id())); comment on policy %2$I on %1$s is %4$L',
-    tables.relation, 'forget', coalesce(tables.tenant_column, 'tenant_id'), 'With a closed club its rows are removed.')
+    tables.relation, 'forget', coalesce(tables.tenant_column, 'tenant_id'), 'An operator removes the rows of a closed club.')
 from tables
 where tables.schema = 'app' and tables.kind in ('table', 'partitioned table') and not tables.is_reference and (
   not exists (
@@ -207,8 +207,8 @@ union all
 select 'policy_on_open_table', policy, 'row-level security is disabled', format('alter table %s enable row level security', policy.relation)
 from policy join tables on tables.relation = policy.relation
 where not tables.row_security;
-comment on view audit.policy_findings is 'What the checks of policies find.';
+comment on view audit.policy_findings is 'The findings of the checks of policies.';
 comment on column audit.policy_findings.code is 'The check.';
-comment on column audit.policy_findings.object is 'What it found.';
+comment on column audit.policy_findings.object is 'The object.';
 comment on column audit.policy_findings.detail is 'What is wrong with it.';
-comment on column audit.policy_findings.fix is 'SQL that mends it.';
+comment on column audit.policy_findings.fix is 'SQL that repairs it.';

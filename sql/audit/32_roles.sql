@@ -1,39 +1,39 @@
--- Checks: roles, what they are, who may become whom, and what is set for them.
+-- Checks: roles, their attributes, memberships and settings.
 
 create view audit.role_checks (code, severity, title, why) with (security_invoker) as values
-  ('role_missing', 'critical', 'A role of the service does not exist', 'What it owns or holds belongs to somebody else, or to nobody.'),
-  ('role_superuser', 'critical', 'A role of the service is a superuser', 'No policy binds it.'),
-  ('role_bypasses_rls', 'critical', 'A role of the service bypasses row-level security', 'No policy binds it.'),
-  ('role_creates_roles', 'critical', 'A role of the service may make roles', 'Before PostgreSQL 16 it may give itself any role that is not a superuser.'),
-  ('role_creates_databases', 'warning', 'A role of the service may make databases', 'It needs none, and a copy of this one is out of sight.'),
-  ('role_replicates', 'critical', 'A role of the service may replicate', 'A replica receives the rows of every club.'),
-  ('role_login', 'critical', 'A role logs in that should not, or the other way round', 'Whoever logs in as the owner or a capability is past the functions that bind them.'),
-  ('role_reachable', 'critical', 'A role of the service reaches another that it should not', 'As the owner it may change the rules, as a capability it is past the functions that bind it.'),
-  ('role_lent', 'warning', 'A role that is not the service''s may take on one that is', 'Whoever has it acts as the service, the deploy or the owner; give people club_auditor.'),
-  ('role_belongs_elsewhere', 'critical', 'A role of the service belongs to a role that is not the service''s', 'It has what that role is given, today and tomorrow: pg_read_all_data reads everything.'),
-  ('role_hands_on', 'critical', 'A role may hand a role of the service on', 'Who belongs to whom is an administrator''s decision.'),
-  ('membership_missing', 'warning', 'The deploy may not become a role that it needs', 'The next deploy stops.'),
-  ('context_preset', 'critical', 'A setting of the context is preset', 'A transaction that forgot to say who is asking finds a club nevertheless.'),
-  ('replication_role_preset', 'critical', 'Triggers are switched off for sessions', 'With them the foreign keys, which keep rows inside their club.'),
-  ('row_security_preset', 'warning', 'row_security is preset', 'Off, every statement that a policy would narrow fails; nobody should wonder why.'),
-  ('search_path_preset', 'critical', 'The search path of a role of the service is another one', 'A name may then mean what somebody else has put in its way.'),
-  ('library_preset', 'critical', 'A library is loaded into sessions of the service', 'Its code runs below every policy.'),
-  ('setting_unintended', 'warning', 'Something is set for a role of the service that no chapter knows', 'See audit.intended_settings.'),
-  ('setting_missing', 'warning', 'A setting of a role of the service is missing', 'See audit.intended_settings.'),
-  ('object_owner', 'critical', 'An object of the service belongs to another role than it should', 'Its owner may change it. What is in app, deploy and audit is club_owner''s; a capability owns its functions and nothing else.'),
-  ('runtime_owns', 'critical', 'The running service, the deploy or the auditor owns something', 'An owner may change what it owns, and switch off what binds others.');
+  ('role_missing', 'critical', 'A role of the service does not exist', 'Its objects and privileges belong to another role or to none. Run sql/roles.sql again, then deploy.'),
+  ('role_superuser', 'critical', 'A role of the service is a superuser', 'Policies do not apply to it.'),
+  ('role_bypasses_rls', 'critical', 'A role of the service has BYPASSRLS', 'Policies do not apply to it.'),
+  ('role_creates_roles', 'critical', 'A role of the service has CREATEROLE', 'Before PostgreSQL 16 it may grant itself any role that is not a superuser.'),
+  ('role_creates_databases', 'warning', 'A role of the service has CREATEDB', 'It needs no database of its own, and this audit does not see a copy in another database.'),
+  ('role_replicates', 'critical', 'A role of the service has REPLICATION', 'A replica receives the rows of every club.'),
+  ('role_login', 'critical', 'LOGIN of a role is not as intended', 'A login as the owner or a capability role can do more than the functions of that role allow.'),
+  ('role_reachable', 'critical', 'A role of the service is a member of another by mistake', 'As the owner it may change policies; as a capability role it can do more than the functions of that role allow.'),
+  ('role_lent', 'warning', 'A role outside the service is a member of one of its roles', 'It can act as the service, the deploy or the owner. Grant people club_auditor instead.'),
+  ('role_belongs_elsewhere', 'critical', 'A role of the service is a member of a role outside the service', 'It has all present and future privileges of that role; pg_read_all_data, for example, reads every table.'),
+  ('role_hands_on', 'critical', 'A role may grant a role of the service', 'Only an administrator may grant memberships.'),
+  ('membership_missing', 'warning', 'club_migrator is not a member of a role that it needs', 'The next deploy fails.'),
+  ('context_preset', 'critical', 'A setting of the context has a preset value', 'A transaction that did not call app.enter reads the rows of that club instead of raising TN001.'),
+  ('replication_role_preset', 'critical', 'session_replication_role is preset', 'It disables triggers and foreign keys, which keep references inside a club.'),
+  ('row_security_preset', 'warning', 'row_security is preset', 'When it is off, every statement to which a policy applies fails.'),
+  ('search_path_preset', 'critical', 'The search path of a role of the service was changed', 'A name may then resolve to an object of another role.'),
+  ('library_preset', 'critical', 'A library is loaded into sessions of the service', 'Policies do not apply to its code.'),
+  ('setting_unintended', 'warning', 'A role of the service has a setting that is not intended', 'The intended ones are in audit.intended_settings.'),
+  ('setting_missing', 'warning', 'A setting of a role of the service is missing', 'The intended ones, with reasons, are in audit.intended_settings.'),
+  ('object_owner', 'critical', 'An object of the service has the wrong owner', 'Its owner may change it. The objects in app, deploy and audit belong to club_owner; a capability role owns only its functions.'),
+  ('runtime_owns', 'critical', 'The running service, the deploy or the auditor owns an object', 'An owner may change it and disable its row-level security.');
 comment on view audit.role_checks is 'The checks of roles.';
 comment on column audit.role_checks.code is 'Its name, for audit.findings.';
-comment on column audit.role_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.role_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.role_checks.title is 'What it finds.';
-comment on column audit.role_checks.why is 'Why that matters.';
+comment on column audit.role_checks.why is 'Why it matters.';
 
 create view audit.role_findings (code, object, detail, fix) with (security_invoker) as
 with memberships as (select * from audit.memberships), role_settings as (select * from audit.role_settings),
 roles as (select * from audit.roles), schemas as (select * from audit.schemas),
 ours as (select * from roles where purpose is not null),
 second_login as (
-  -- While a password is changed a second login stands beside club_api, with all of its settings and nothing else.
+  -- During a change of password there is a second login next to club_api, with the same settings and no other.
   select login.roleid
   from roles as login
   where login.purpose is null and login.can_login and not (login.create_role or login.bypass_row_security or login.replication)
@@ -41,14 +41,14 @@ second_login as (
       = array(select format('%s=%s', meant.name, meant.value) from audit.intended_settings as meant where meant.role = 'club_api' order by 1)
     and array(select format('%s %s', edge.role, edge.may_grant) from memberships as edge where edge.member = login.role) = array['club_api f']
 ), administrator as (
-  -- From PostgreSQL 16 whoever makes a role may hand it on without being a member of it: audit.notes has them.
+  -- From PostgreSQL 16 on the creator of a role may grant it without using it: audit.notes lists these roles.
   select edge.member, edge.role
   from memberships as edge
   join roles as member on member.role = edge.member and member.purpose is null
   group by edge.member, edge.role
   having bool_and(edge.may_grant and not edge.inherits and not edge.may_become)
 ), reach as (
-  -- Whoever belongs to a role of ours, over however many steps, and is neither meant to nor beyond reach.
+  -- Roles that are direct or indirect members of a role of the service without being intended, superuser or provider.
   select ours.role, ours.purpose, member.role as member, member.purpose as member_purpose
   from ours
   join roles as member on member.roleid <> ours.roleid and not member.superuser and member.provider is null
@@ -58,7 +58,7 @@ second_login as (
   )
   and not exists (
     select from administrator where (administrator.member, administrator.role) = (member.role, ours.role)
-      -- The others of its memberships must not lead there.
+      -- None of its other memberships leads to that role.
       and not exists (
         select from memberships as edge
         where edge.member = member.role and edge.role <> ours.role and pg_has_role(edge.role, ours.roleid, 'member')
@@ -87,8 +87,8 @@ from ours join audit.intended_roles as intended using (role)
 where ours.can_login <> intended.can_login
 union all
 select case when reach.member_purpose is null then 'role_lent' else 'role_reachable' end,
-  reach.member, 'it belongs to ' || reach.role,
-  -- The first step of the way there is what gives it.
+  reach.member, 'it is a member of ' || reach.role,
+  -- Revokes the first membership on the way to that role.
   coalesce((
     select string_agg(format('revoke %I from %I', edge.role, edge.member), '; ')
     from memberships as edge
@@ -97,18 +97,18 @@ select case when reach.member_purpose is null then 'role_lent' else 'role_reacha
 from reach
 where reach.purpose <> 'auditor'
 union all
-select 'role_belongs_elsewhere', edge.member, 'it belongs to ' || edge.role, format('revoke %I from %I', edge.role, edge.member)
+select 'role_belongs_elsewhere', edge.member, 'it is a member of ' || edge.role, format('revoke %I from %I', edge.role, edge.member)
 from memberships as edge
 join ours on ours.role = edge.member
 where not exists (select from ours as other where other.role = edge.role)
 union all
-select 'role_hands_on', edge.member, 'it may hand on ' || edge.role, format('revoke admin option for %I from %I', edge.role, edge.member)
+select 'role_hands_on', edge.member, 'it may grant ' || edge.role, format('revoke admin option for %I from %I', edge.role, edge.member)
 from memberships as edge
 join ours on ours.role = edge.role
 join roles as member on member.role = edge.member
 where edge.may_grant and not member.superuser and member.provider is null and (member.purpose is not null or edge.inherits or edge.may_become)
 union all
-select 'membership_missing', intended.member::text, 'it may not become ' || intended.role,
+select 'membership_missing', intended.member::text, 'it is not a member of ' || intended.role,
   format('revoke %I from %I; grant %1$I to %2$I', intended.role, intended.member)
 from audit.intended_memberships as intended
 where not exists (select from memberships as edge where (edge.member, edge.role) = (intended.member, intended.role) and edge.may_become)
@@ -138,7 +138,7 @@ where not exists (
     select from audit.intended_settings as meant
     where (meant.role, meant.name, meant.value) = (setting.role, setting.name, setting.value) and setting.database is null
   )
-  -- What somebody sets for other sessions is theirs, unless it reaches into the isolation.
+  -- A setting of roles outside the service is a finding only when it affects the isolation.
   and (exists (select from ours where ours.role = setting.role)
     or setting.name ~ '^app\.\w+$|_preload_libraries$' or setting.name in ('session_replication_role', 'row_security')
     or setting.role is null and setting.name in ('search_path', 'role', 'dynamic_library_path', 'allow_system_table_mods', 'transform_null_equals',
@@ -158,7 +158,7 @@ select 'object_owner', function, 'it belongs to ' || functions.owner, format('al
 from audit.functions as functions
 join ours on ours.role = functions.owner and ours.purpose = 'capability'
 where functions.ours and not exists (select from audit.intended_definers as intended where intended.function = functions.function)
-  -- What nobody else may call is the capability's own affair.
+  -- A function that no other role may execute is no finding.
   and (exists (select from pg_trigger where tgfoid = functions.funcid)
     or exists (select from audit.privileges as held where held.kind = 'routine' and held.object = functions.function))
 union all
@@ -173,7 +173,7 @@ where owned.refclassid = 'pg_authid'::regclass and owned.deptype = 'o'
   and owned.classid not in ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_default_acl'::regclass, 'pg_namespace'::regclass)
   and (owner.purpose = 'capability' or owner.purpose is null and thing.schema in ('app', 'deploy', 'audit'))
 union all
--- What a superuser of the installation owns is in no list of dependencies.
+-- pg_shdepend has no entries for the bootstrap superuser.
 select 'object_owner', 'type ' || audit.type_name(type.oid), 'it belongs to ' || type.typowner::regrole, format('alter type %s owner to club_owner', audit.type_name(type.oid))
 from pg_type as type
 join schemas as schema on schema.oid = type.typnamespace and schema.ours
@@ -191,8 +191,8 @@ join pg_shdepend as owned on owned.refclassid = 'pg_authid'::regclass and owned.
   and owned.dbid in (0, (select oid from pg_database where datname = current_database()))
 cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
 where ours.purpose in ('runtime', 'deploy', 'auditor');
-comment on view audit.role_findings is 'What the checks of roles find.';
+comment on view audit.role_findings is 'The findings of the checks of roles.';
 comment on column audit.role_findings.code is 'The check.';
-comment on column audit.role_findings.object is 'What it found.';
+comment on column audit.role_findings.object is 'The object.';
 comment on column audit.role_findings.detail is 'What is wrong with it.';
-comment on column audit.role_findings.fix is 'SQL that mends it.';
+comment on column audit.role_findings.fix is 'SQL that repairs it.';

@@ -1,34 +1,34 @@
 -- Checks: grants.
 
 create view audit.grant_checks (code, severity, title, why) with (security_invoker) as values
-  ('granted_to_public', 'critical', 'Everybody holds a privilege', 'A role that is made tomorrow holds it too.'),
-  ('granted_to_stranger', 'critical', 'A role that the service does not know holds a privilege', 'See audit.intended_roles.'),
-  ('granted_to_auditor', 'critical', 'The auditor holds a privilege on tenant data', 'It reads the schema audit, and no row of a club.'),
-  ('grant_truncate', 'critical', 'TRUNCATE is granted', 'Row-level security does not apply to it: it empties every club.'),
-  ('grant_references', 'critical', 'REFERENCES is granted', 'A foreign key looks past row-level security and tells whether another club''s row exists.'),
-  ('grant_trigger', 'critical', 'TRIGGER is granted', 'A trigger runs inside other people''s statements.'),
-  ('grant_maintain', 'warning', 'MAINTAIN is granted', 'It locks whole tables, for every club.'),
-  ('grant_table_wide', 'warning', 'INSERT or UPDATE is granted on a whole table', 'It includes the columns that only the server writes, and those of tomorrow.'),
-  ('grant_tenant_column', 'critical', 'The tenant of a row may be written', 'The floor alone keeps a row from being handed to another club.'),
-  ('grant_hand_on', 'critical', 'A privilege may be handed on', 'Who holds what is decided in the chapters.'),
-  ('grant_without_policy', 'warning', 'A privilege is held that no policy lets anybody use', 'It waits for a policy that somebody adds one day.'),
-  ('grant_server_column', 'critical', 'The running service may write what only the server writes', 'A column that is filled in by default, an id, an author or a counter, could be made up. What requests change all the same is in audit.intended_updates.'),
-  ('operator_function_granted', 'critical', 'A role other than the deploy may call what operators call', 'It makes, closes and changes clubs, or says what the audit compares with.'),
-  ('reference_table_writable', 'critical', 'Reference data may be written', 'It is the same for every club: one could change the rules of the others.'),
-  ('schema_create', 'critical', 'A role may create in a schema', 'What it puts there may be found before the service''s own objects.'),
-  ('database_create', 'warning', 'A role may create schemas', 'Only the owner of the objects needs that.'),
-  ('database_temporary', 'critical', 'A role may make temporary tables', 'They are under no policy, and their names come before the service''s own unless the search path says otherwise.'),
-  ('database_connect_public', 'warning', 'Everybody may connect', 'Only the logins of the service need to.'),
-  ('default_privileges', 'critical', 'What is made tomorrow is granted today', 'A new table or function would be open before anybody looked at it.'),
-  ('system_object_granted', 'critical', 'A role of the service holds a privilege on an object of PostgreSQL', 'Statistics, files, passwords and other sessions are behind them.'),
-  ('large_object_granted', 'critical', 'A large object is open', 'It holds data of any club, and row-level security does not exist for it.'),
-  ('parameter_granted', 'critical', 'A role may set a parameter that only superusers set', 'session_replication_role switches triggers and foreign keys off.'),
-  ('foreign_server_granted', 'critical', 'A role of the service may use a foreign server', 'What comes and goes there is under no policy.');
+  ('granted_to_public', 'critical', 'PUBLIC has a privilege', 'Every role has it, including roles that are created later.'),
+  ('granted_to_stranger', 'critical', 'A role outside the service has a privilege', 'The roles of the service are in audit.intended_roles.'),
+  ('granted_to_auditor', 'critical', 'The auditor has a privilege on tenant data', 'It must read the schema audit only, and no row of a club.'),
+  ('grant_truncate', 'critical', 'TRUNCATE is granted', 'Row-level security does not apply to TRUNCATE: it deletes the rows of every club.'),
+  ('grant_references', 'critical', 'REFERENCES is granted', 'Row-level security does not apply to the check of a foreign key, which shows whether a row of another club exists.'),
+  ('grant_trigger', 'critical', 'TRIGGER is granted', 'A trigger runs in the statements of other roles, with their privileges.'),
+  ('grant_maintain', 'warning', 'MAINTAIN is granted', 'It allows locking a whole table, for every club.'),
+  ('grant_table_wide', 'warning', 'INSERT or UPDATE is granted on a whole table', 'It includes columns that only the server may write, and columns that are added later.'),
+  ('grant_tenant_column', 'critical', 'The tenant column may be written', 'Then only the floor prevents moving a row to another club.'),
+  ('grant_hand_on', 'critical', 'A privilege has GRANT OPTION', 'Only the chapters may grant privileges.'),
+  ('grant_without_policy', 'warning', 'A role has a privilege without a policy', 'It has no effect now, but a later policy would make it effective without a review.'),
+  ('grant_server_column', 'critical', 'The running service may write a column with a default', 'Requests could forge an id, an author or a counter. The exceptions are in audit.intended_updates.'),
+  ('operator_function_granted', 'critical', 'A role other than the owner may execute a function for operators', 'Such a function creates, closes or changes clubs, or changes the facts that audit.drift compares with.'),
+  ('reference_table_writable', 'critical', 'Reference data may be written', 'All clubs share it: a request in one club could change the rules of the others.'),
+  ('schema_create', 'critical', 'A role may create in a schema', 'A name may resolve to an object of that role instead of the service''s.'),
+  ('database_create', 'warning', 'A role may create schemas', 'Only club_owner needs CREATE on the database.'),
+  ('database_temporary', 'critical', 'A role may create temporary tables', 'They have no policies, and their names are resolved first unless the search path has pg_temp last.'),
+  ('database_connect_public', 'warning', 'PUBLIC may connect', 'Only the logins of the service need CONNECT.'),
+  ('default_privileges', 'critical', 'Default privileges grant new objects', 'A new table or function would be accessible before a review.'),
+  ('system_object_granted', 'critical', 'A role of the service has a privilege on an object of PostgreSQL', 'Such objects give access to statistics, files, passwords and other sessions.'),
+  ('large_object_granted', 'critical', 'A role has a privilege on a large object', 'It can store data of any club, and PostgreSQL has no row-level security for it.'),
+  ('parameter_granted', 'critical', 'A role may set a superuser parameter', 'session_replication_role, for example, disables triggers and foreign keys.'),
+  ('foreign_server_granted', 'critical', 'A role of the service may use a foreign server', 'Row-level security does not apply to data that is read or written there.');
 comment on view audit.grant_checks is 'The checks of grants.';
 comment on column audit.grant_checks.code is 'Its name, for audit.findings.';
-comment on column audit.grant_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.grant_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.grant_checks.title is 'What it finds.';
-comment on column audit.grant_checks.why is 'Why that matters.';
+comment on column audit.grant_checks.why is 'Why it matters.';
 
 create view audit.grant_findings (code, object, detail, fix) with (security_invoker) as
 with privileges as (select * from audit.privileges),
@@ -83,7 +83,7 @@ where kind = 'routine' and grantee <> 'club_owner' and (owner = 'club_operator' 
 union all
 select 'grant_tenant_column', what, says, revoke_it
 from held where column_name = tenant_column and privilege in ('insert', 'update')
-  -- An operator makes clubs, under a floor that lets it make the one of its own context.
+  -- An operator creates clubs; the floor allows only the club of its context.
   and not (object = 'app.clubs' and privilege = 'insert' and grantee = 'club_operator')
 union all
 select 'grant_hand_on', what, says || ' with grant option', replace(revoke_it, 'revoke ', 'revoke grant option for ')
@@ -154,7 +154,7 @@ cross join lateral pg_identify_object(object.catalog, object.oid, 0) as thing
 where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
   and (given.grantee = 0 or held_by.purpose is not null)
   and not (given.grantee = 0 and object.namespace = 'information_schema'::regnamespace and lower(given.privilege_type) in ('select', 'usage'))
-  -- What initdb and extensions give everybody.
+  -- Privileges that initdb and extensions grant.
   and not exists (
     select from pg_init_privs as initial
     cross join lateral aclexplode(initial.initprivs) as given_at_first
@@ -171,13 +171,13 @@ union all
 select 'foreign_server_granted', what, says, revoke_it
 from held where kind in ('foreign server', 'foreign data wrapper') and (purpose is not null or grantee = 'public')
 union all
-select 'foreign_server_granted', quote_ident(srvname), 'everybody has a user there', format('drop user mapping for public server %I', srvname)
+select 'foreign_server_granted', quote_ident(srvname), 'PUBLIC has a user mapping', format('drop user mapping for public server %I', srvname)
 from pg_user_mappings where umuser = 0
 union all
 select 'large_object_granted', what, says, revoke_it
 from held where kind = 'large object' and (purpose is not null or grantee = 'public');
-comment on view audit.grant_findings is 'What the checks of grants find.';
+comment on view audit.grant_findings is 'The findings of the checks of grants.';
 comment on column audit.grant_findings.code is 'The check.';
-comment on column audit.grant_findings.object is 'What it found.';
+comment on column audit.grant_findings.object is 'The object.';
 comment on column audit.grant_findings.detail is 'What is wrong with it.';
-comment on column audit.grant_findings.fix is 'SQL that mends it.';
+comment on column audit.grant_findings.fix is 'SQL that repairs it.';

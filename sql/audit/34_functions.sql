@@ -1,39 +1,39 @@
 -- Checks: functions.
 
 create view audit.function_checks (code, severity, title, why) with (security_invoker) as values
-  ('definer_unintended', 'critical', 'A function runs with its owner''s rights and is not meant to', 'It is a way past the caller''s policies. See audit.intended_definers.'),
-  ('definer_owner', 'critical', 'A function that runs with its owner''s rights belongs to another role than it should', 'It uses the rights of that role, which may bind it less, or not at all.'),
-  ('definer_missing', 'warning', 'A function that should run with its owner''s rights does not', 'Its callers lack what it needs.'),
-  ('search_path_unpinned', 'critical', 'A function that runs with its owner''s rights has no search path of its own', 'Its names mean what its caller puts first.'),
-  ('search_path_inherited', 'warning', 'A function has no search path of its own', 'Its names mean what its caller''s search path says. It is exempt when its names were looked up when it was made.'),
-  ('function_setting', 'critical', 'A function sets something while it runs', 'Only the search path is; a setting of the context, or row_security, is another matter.'),
-  ('function_leakproof', 'critical', 'A function is LEAKPROOF', 'The planner runs it on rows before a policy hides them.'),
-  ('function_immutable', 'critical', 'A function claims to be immutable', 'The planner computes it once and may keep the answer for the next club.'),
-  ('accessor_volatility', 'critical', 'An accessor is not STABLE', 'Volatile, it is called for every row; immutable, its answer is kept for the next club.'),
-  ('accessor_silent', 'critical', 'An accessor does not raise when its setting is missing', 'A policy that compares with null shows an empty club, or with a default another one.'),
-  ('accessor_overloaded', 'critical', 'A function bears the name of an accessor and is none', 'A call with other arguments, or with defaults, means it instead.'),
-  ('accessor_missing', 'critical', 'An accessor does not exist', 'See audit.intended_accessors.'),
-  ('function_public_execute', 'critical', 'Everybody may execute a function', 'PostgreSQL''s default for new functions; each chapter names who may.'),
-  ('function_owner', 'critical', 'A function of the service belongs to a role that is not the owner or a capability', 'It may be replaced by that role.'),
-  ('function_language', 'critical', 'A function is written in another language than SQL or PL/pgSQL', 'What it does is outside of PostgreSQL''s rules.'),
-  ('function_dynamic', 'warning', 'A function builds statements from text', 'What it runs cannot be read in it. Those that do are in audit.intended_dynamic.'),
-  ('function_swallows', 'warning', 'A function catches errors', 'A refusal that it swallows, TN001 or a policy''s, looks like success.'),
-  ('function_reaches_out', 'critical', 'A function reaches past the tables of the service', 'It reads files or other sessions, changes the schema, or sets what holds for the whole session.'),
-  ('context_setter', 'critical', 'A function sets the context and is not meant to', 'Whoever may call it chooses the club. See audit.intended_entrances.'),
-  ('function_in_catalog', 'critical', 'A function among those of PostgreSQL is not PostgreSQL''s own', 'Names are looked up there first: it stands in for a built-in one everywhere.'),
-  ('function_without_comment', 'warning', 'A function does not say what it is for', 'What nobody can explain, nobody can review.'),
-  ('function_outside_schema', 'warning', 'A function lies outside of the schemas of the service', 'No chapter makes it, so no review has seen it.'),
-  ('sqlstate_unknown', 'warning', 'A function raises a code that is not in the table of codes', 'Nobody maps it: callers get a fault instead of a refusal. See audit.intended_codes.'),
-  ('sqlstate_missing', 'warning', 'A function raises without a code of its own', 'Nobody can tell its reason from any other.');
+  ('definer_unintended', 'critical', 'A SECURITY DEFINER function is not intended', 'The policies of the caller do not apply in it. The intended ones are in audit.intended_definers.'),
+  ('definer_owner', 'critical', 'A SECURITY DEFINER function has the wrong owner', 'It has the privileges of that role, to which fewer policies or none may apply.'),
+  ('definer_missing', 'warning', 'A function is not SECURITY DEFINER but should be', 'Its callers lack the privileges that it needs, so it fails.'),
+  ('search_path_unpinned', 'critical', 'A SECURITY DEFINER function does not set its search path', 'The caller decides which objects its names resolve to.'),
+  ('search_path_inherited', 'warning', 'A function does not set its search path', 'Its names resolve by the search path of the caller. A function whose names were resolved when it was created is exempt.'),
+  ('function_setting', 'critical', 'A function has an unexpected SET clause', 'Only search_path, datestyle and intervalstyle are allowed; a setting of the context, or row_security, would change the isolation.'),
+  ('function_leakproof', 'critical', 'A function is LEAKPROOF', 'The planner may run it on rows before the policies filter them.'),
+  ('function_immutable', 'critical', 'A function is IMMUTABLE', 'The planner computes it once and may use the result for the next club.'),
+  ('accessor_volatility', 'critical', 'An accessor is not STABLE', 'VOLATILE: it is called for every row. IMMUTABLE: its result may be used for the next club.'),
+  ('accessor_silent', 'critical', 'An accessor does not raise when its setting is missing', 'With null a policy returns no rows and hides the error; with a default it returns the rows of another club.'),
+  ('accessor_overloaded', 'critical', 'A function has the name of an accessor', 'A call with other arguments, or with defaults, may resolve to it instead of the accessor.'),
+  ('accessor_missing', 'critical', 'An accessor does not exist', 'Policies and functions need it. The list is audit.intended_accessors.'),
+  ('function_public_execute', 'critical', 'PUBLIC may execute a function', 'This is PostgreSQL''s default for new functions; a chapter must grant EXECUTE to single roles.'),
+  ('function_owner', 'critical', 'A function of the service belongs to a role that is not the owner or a capability', 'That role may replace it.'),
+  ('function_language', 'critical', 'A function is written in another language than SQL or PL/pgSQL', 'The checks of this audit cannot read it, and some languages are not bound by privileges.'),
+  ('function_dynamic', 'warning', 'A function builds statements from text', 'A review cannot see which statements it runs. The intended ones are in audit.intended_dynamic.'),
+  ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, so that a failure looks like success.'),
+  ('function_reaches_out', 'critical', 'A function does more than work on tables of the service', 'It reads files or other sessions, changes the schema, or changes a setting for the whole session.'),
+  ('context_setter', 'critical', 'A function sets the context and is not intended to', 'Its callers can choose the club. The intended ones are in audit.intended_entrances.'),
+  ('function_in_catalog', 'critical', 'A function in pg_catalog is not PostgreSQL''s or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
+  ('function_without_comment', 'warning', 'A function has no comment', 'A review needs to know its purpose.'),
+  ('function_outside_schema', 'warning', 'A function is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
+  ('sqlstate_unknown', 'warning', 'A function raises an unknown SQLSTATE', 'The service does not map it, so callers get 500 instead of a client error. See audit.intended_codes.'),
+  ('sqlstate_missing', 'warning', 'A function raises without a SQLSTATE of its own', 'The service cannot distinguish its reason from others.');
 comment on view audit.function_checks is 'The checks of functions.';
 comment on column audit.function_checks.code is 'Its name, for audit.findings.';
-comment on column audit.function_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.function_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.function_checks.title is 'What it finds.';
-comment on column audit.function_checks.why is 'Why that matters.';
+comment on column audit.function_checks.why is 'Why it matters.';
 
 create view audit.function_findings (code, object, detail, fix) with (security_invoker) as
 with written as (
-  -- Without comments, which say what is not done.
+  -- Without comments, which may name constructs that the code does not use.
   select *, regexp_replace(regexp_replace(body, '--[^\n]*', '', 'g'), '/\*.*?\*/', '', 'g') as code
   from audit.functions
 ), raised as (
@@ -41,7 +41,7 @@ with written as (
   from written
   cross join lateral regexp_matches(code, '(?:errcode\s*:?=\s*|raise\s+(?:exception\s+)?sqlstate\s+)''([^'']+)''', 'gi') as state
   union all
-  -- By the name of a condition, or by a code that is only known when it runs.
+  -- Raised with a condition name, or with a code that is computed at run time.
   select function, state[1]
   from written
   cross join lateral regexp_matches(code, '\mraise\s+(?:exception\s+)?(?!exception\M|debug\M|log\M|info\M|notice\M|warning\M|using\M|sqlstate\M)([a-z]\w+)|errcode\s*:?=\s*([a-z]\w*)', 'gi') as found
@@ -91,7 +91,7 @@ join pg_proc as proc on proc.oid = written.funcid
 where body !~* ('^RETURN \(?coalesce\(nullif\(current_setting\(''' || accessor.setting || '''(::text)?, true\), ''''(::text)?\), app\.missing_context\(''' || accessor.setting || '''(::text)?\)\)(\)::[\w.]+(\[\])?)?$')
   or security_definer
 union all
-select 'accessor_silent', 'app.missing_context(text)', 'it does more or less than raise TN001', '-- Deploy again: node dist/migrate.js'
+select 'accessor_silent', 'app.missing_context(text)', 'it does not exactly raise TN001', '-- Deploy again: node dist/migrate.js'
 where not exists (
   select from written
   where function = 'app.missing_context(text)' and language = 'plpgsql'
@@ -107,7 +107,7 @@ select 'accessor_missing', accessor.function, 'it does not exist',
 from audit.intended_accessors as accessor
 where not exists (select from written where written.function = accessor.function)
 union all
-select 'function_public_execute', object, 'everybody may execute it', format('revoke execute on routine %s from public', object)
+select 'function_public_execute', object, 'PUBLIC may execute it', format('revoke execute on routine %s from public', object)
 from audit.privileges
 where kind = 'routine' and ours and grantee = 'public'
 union all
@@ -142,7 +142,7 @@ select 'function_outside_schema', function, 'a function in the schema ' || schem
 from written where not ours
 union all
 select 'function_in_catalog', audit.signature(proc.oid),
-  case when proc.oid >= 16384 then 'it is new' else 'it is otherwise than PostgreSQL makes it' end,
+  case when proc.oid >= 16384 then 'it is new' else 'it differs from PostgreSQL''s own' end,
   case when proc.oid >= 16384 then format('drop routine %s', audit.signature(proc.oid))
     else case when proc.prolang = 12 then format('alter routine %s security invoker; alter routine %1$s owner to %2$I; alter function %1$s %3$s', audit.signature(proc.oid), pg_get_userbyid(10), case when proc.proname = 'current_setting' then 'stable' when proc.proleakproof then 'not leakproof' else 'reset all' end)
       else '-- Restore the database from a backup: a built-in function was replaced.' end end
@@ -151,27 +151,27 @@ where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::re
   and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10
     or proc.prolang <> 12 and proc.proname in ('current_setting', 'set_config', 'gen_random_uuid', 'uuid_eq', 'uuid_ne', 'enum_ge', 'texteq')
     or proc.provolatile = 'i' and proc.proname = 'current_setting'
-    -- These repeat their arguments in errors: before a policy that would show other clubs' rows.
+    -- Their errors contain the arguments: run before a policy, they would show values of other clubs' rows.
     or proc.proleakproof and proc.proname ~ '(like|regex|div)')
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
 union all
-select 'function_without_comment', function, 'it has no comment', format('comment on routine %s is %L', function, 'Say what it is for.')
+select 'function_without_comment', function, 'it has no comment', format('comment on routine %s is %L', function, 'Write its purpose here.')
 from written where ours and coalesce(comment, '') = ''
 union all
 select distinct 'sqlstate_unknown', function, 'it raises ' || state,
-  -- A code that is meant gets its line in audit.intended_codes instead.
+  -- For an intended code add a line to audit.intended_codes instead.
   format('drop routine %s', function)
 from raised where not exists (select from audit.intended_codes as known where known.sqlstate = raised.state)
 union all
 select 'sqlstate_missing', function, 'it raises without errcode', format('drop routine %s', function)
 from written
 where ours and language = 'plpgsql' and exists (
-  -- Texts are taken out first: a semicolon inside one does not end the statement.
+  -- String constants are removed first: a semicolon inside one does not end the statement.
   select from regexp_matches(regexp_replace(code, '''[^'']*''', '@', 'g'), '\m(?:raise\s+(?:exception\M|@|using\M)|assert\s)([^;]*);', 'gi') as statement
   where statement[1] !~* '\merrcode\M|\msqlstate\M'
 );
-comment on view audit.function_findings is 'What the checks of functions find.';
+comment on view audit.function_findings is 'The findings of the checks of functions.';
 comment on column audit.function_findings.code is 'The check.';
-comment on column audit.function_findings.object is 'What it found.';
+comment on column audit.function_findings.object is 'The object.';
 comment on column audit.function_findings.detail is 'What is wrong with it.';
-comment on column audit.function_findings.fix is 'SQL that mends it.';
+comment on column audit.function_findings.fix is 'SQL that repairs it.';

@@ -1,24 +1,24 @@
 -- Checks: keys and other constraints.
 
 create view audit.constraint_checks (code, severity, title, why) with (security_invoker) as values
-  ('foreign_key_without_tenant', 'critical', 'A foreign key does not carry the tenant', 'A row may refer to another club''s, and a refusal tells that an id exists there.'),
-  ('unique_without_tenant', 'critical', 'Something is unique across the clubs', 'A refusal tells one club what another one holds. See audit.intended_uniques.'),
-  ('cascade_across_tenants', 'critical', 'A cascade crosses from one club into another', 'Deleting a row in one deletes or changes rows in the other.'),
-  ('cascade_unintended', 'warning', 'A foreign key deletes or changes rows', 'It does so past the policies of the table. See audit.intended_cascades.'),
-  ('set_null_on_tenant', 'critical', 'A foreign key clears the tenant of rows', 'They would belong to nobody.'),
-  ('foreign_key_action_unstated', 'warning', 'A foreign key does not say what a deletion does', 'RESTRICT, or a line in audit.intended_cascades: the default leaves it to the end of the statement.'),
-  ('foreign_key_without_index', 'warning', 'No index finds the rows that refer', 'Every deletion reads the whole table, of every club.'),
-  ('constraint_not_valid', 'warning', 'A constraint was never checked for the rows that were there', 'Nobody knows whether they hold it.'),
-  ('constraint_deferrable', 'warning', 'A key may be broken until the transaction ends', 'Statements between see rows that refer to nothing, or to another club''s.'),
-  ('constraint_not_enforced', 'critical', 'A constraint is not enforced', 'It stands there and holds nothing.'),
-  ('tenant_without_club', 'critical', 'A table''s tenant need not exist', 'Without a foreign key to app.clubs a row may belong to a club that never was.'),
-  ('primary_key_missing', 'warning', 'A table has no primary key', 'Its rows cannot be told apart, and a replica cannot follow it.'),
-  ('index_invalid', 'warning', 'An index is not valid', 'A build of it failed: it costs every write and serves no read, and a unique one holds nothing.');
+  ('foreign_key_without_tenant', 'critical', 'A foreign key does not carry the tenant', 'A row may reference a row of another club, and an error shows whether an id exists there.'),
+  ('unique_without_tenant', 'critical', 'A unique index spans the clubs', 'An error shows one club which values another one has. The exceptions are in audit.intended_uniques.'),
+  ('cascade_across_tenants', 'critical', 'A cascade may affect another club', 'Deleting a row in one club could delete or change rows of another.'),
+  ('cascade_unintended', 'warning', 'A foreign key deletes or changes rows', 'The policies of the table do not apply to this. The exceptions are in audit.intended_cascades.'),
+  ('set_null_on_tenant', 'critical', 'A foreign key clears the tenant of rows', 'These rows would belong to no club.'),
+  ('foreign_key_action_unstated', 'warning', 'A foreign key has no ON DELETE action', 'The default, NO ACTION, is checked at the end of the statement only. Use RESTRICT, or add a line to audit.intended_cascades.'),
+  ('foreign_key_without_index', 'warning', 'A foreign key has no index', 'Each deletion of a referenced row reads the whole table, the rows of every club.'),
+  ('constraint_not_valid', 'warning', 'A constraint is NOT VALID', 'Existing rows were not checked and may violate it.'),
+  ('constraint_deferrable', 'warning', 'A constraint is DEFERRABLE', 'Until the transaction ends, statements may see rows that violate it, such as a reference to another club.'),
+  ('constraint_not_enforced', 'critical', 'A constraint is NOT ENFORCED', 'PostgreSQL does not check it.'),
+  ('tenant_without_club', 'critical', 'A table has no foreign key to app.clubs', 'A row may belong to a club that does not exist.'),
+  ('primary_key_missing', 'warning', 'A table has no primary key', 'Duplicate rows are possible, and logical replication cannot replicate its updates and deletions.'),
+  ('index_invalid', 'warning', 'An index is INVALID', 'Its creation failed: it slows down every write, serves no read, and a unique one may not prevent duplicates.');
 comment on view audit.constraint_checks is 'The checks of keys and other constraints.';
 comment on column audit.constraint_checks.code is 'Its name, for audit.findings.';
-comment on column audit.constraint_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.constraint_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.constraint_checks.title is 'What it finds.';
-comment on column audit.constraint_checks.why is 'Why that matters.';
+comment on column audit.constraint_checks.why is 'Why it matters.';
 
 create view audit.constraint_findings (code, object, detail, fix) with (security_invoker) as
 with tables as (select * from audit.tables),
@@ -42,8 +42,8 @@ where relation in (select relation from tenant_table)
   and tenant_column <> all (columns)
   and not exists (select from audit.intended_uniques as intended where (intended.index, intended.columns) = (uniques.index, uniques.columns))
 union all
--- A club's own key is its tenant: unique with it, anything else goes.
-select 'unique_without_tenant', index, 'an expression or a part stands for the tenant: ' || definition,
+-- In app.clubs the id is the tenant: a unique index that contains it is allowed.
+select 'unique_without_tenant', index, 'the tenant is only in an expression or a predicate: ' || definition,
   case when constraint_name is null then format('drop index %s', index)
     else format('alter table %s drop constraint %I', relation, constraint_name) end
 from unique_indexes as uniques
@@ -85,7 +85,7 @@ select 'constraint_not_enforced', relation || '.' || quote_ident(conname), audit
       replace(audit.definition('pg_constraint', con.oid), ' NOT ENFORCED', '')) end
 from con where (to_jsonb(con) ->> 'conenforced')::boolean is false
 union all
-select 'tenant_without_club', relation, format('%I refers to no club', tenant_column),
+select 'tenant_without_club', relation, format('%I does not reference app.clubs', tenant_column),
   format('alter table %s add foreign key (%I) references app.clubs (id) on delete restrict', relation, tenant_column)
 from tenant_table
 where relation <> 'app.clubs' and tenant_column is not null and not exists (
@@ -107,8 +107,8 @@ from pg_index as index
 join pg_class as class on class.oid = index.indexrelid
 join tables on tables.relid = index.indrelid
 where tables.ours and not (index.indisvalid and index.indisready and index.indislive);
-comment on view audit.constraint_findings is 'What the checks of keys and other constraints find.';
+comment on view audit.constraint_findings is 'The findings of the checks of keys and other constraints.';
 comment on column audit.constraint_findings.code is 'The check.';
-comment on column audit.constraint_findings.object is 'What it found.';
+comment on column audit.constraint_findings.object is 'The object.';
 comment on column audit.constraint_findings.detail is 'What is wrong with it.';
-comment on column audit.constraint_findings.fix is 'SQL that mends it.';
+comment on column audit.constraint_findings.fix is 'SQL that repairs it.';

@@ -1,22 +1,22 @@
--- Checks: the server around the database. And notes: what a provider or an administrator brings along.
+-- Checks of the server. And notes: roles, extensions and slots of a provider or an administrator.
 
 create view audit.server_checks (code, severity, title, why) with (security_invoker) as values
-  ('extension_risky', 'warning', 'An extension reaches past row-level security', 'It reads pages, files, other servers or the log of changes, where no policy holds.'),
-  ('extension_reachable', 'critical', 'The running service may call an extension that reaches past row-level security', 'Whatever can run a statement can run that.'),
-  ('extension_unknown', 'warning', 'An extension that no chapter knows', 'Its functions are nobody''s review. See audit.intended_extensions.'),
-  ('language_untrusted', 'critical', 'A language that is not trusted', 'Its functions do whatever the server''s own process may.'),
-  ('language_unknown', 'warning', 'A language that no chapter knows', 'Its functions are outside of every check of this audit.'),
-  ('publication', 'warning', 'A publication carries tables of the service', 'Every club''s rows go to whoever subscribes: no policy holds there.'),
-  ('subscription', 'warning', 'A subscription writes into this database', 'What it writes passes no trigger and no policy of the service.'),
-  ('event_trigger', 'warning', 'An event trigger runs at every change of the schema', 'It runs as whoever deploys.'),
-  ('version_vulnerable', 'warning', 'The version of PostgreSQL has a known hole in row-level security', 'Update it: see audit.intended_versions.'),
-  ('system_tables_open', 'critical', 'allow_system_table_mods is on', 'Whoever may write the catalogs makes themself a superuser.'),
-  ('triggers_off', 'critical', 'This session runs without triggers', 'session_replication_role is not origin: with it foreign keys do not hold.');
+  ('extension_risky', 'warning', 'An extension bypasses row-level security', 'It reads pages, files, other servers or the write-ahead log, to which no policy applies.'),
+  ('extension_reachable', 'critical', 'The running service may execute an extension that bypasses row-level security', 'An SQL injection could call it.'),
+  ('extension_unknown', 'warning', 'An extension is not intended', 'Its functions were not reviewed. The intended ones are in audit.intended_extensions.'),
+  ('language_untrusted', 'critical', 'A language is not trusted', 'Its functions have the rights of the operating system user of the server.'),
+  ('language_unknown', 'warning', 'A language is not intended', 'The checks of this audit cannot read its functions.'),
+  ('publication', 'warning', 'A publication carries tables of the service', 'A subscriber receives the rows of every club; policies do not apply to replication.'),
+  ('subscription', 'warning', 'A subscription writes into this database', 'The triggers and policies of the service do not apply to its writes.'),
+  ('event_trigger', 'warning', 'There is an event trigger', 'It runs at changes of the schema, with the privileges of the deploy.'),
+  ('version_vulnerable', 'warning', 'The version of PostgreSQL has a known vulnerability in row-level security', 'Update it to at least the version in audit.intended_versions.'),
+  ('system_tables_open', 'critical', 'allow_system_table_mods is on', 'A role that may write the catalogs can become a superuser.'),
+  ('triggers_off', 'critical', 'This session runs without triggers', 'session_replication_role is not origin, so foreign keys are not checked.');
 comment on view audit.server_checks is 'The checks of the server.';
 comment on column audit.server_checks.code is 'Its name, for audit.findings.';
-comment on column audit.server_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.server_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.server_checks.title is 'What it finds.';
-comment on column audit.server_checks.why is 'Why that matters.';
+comment on column audit.server_checks.why is 'Why it matters.';
 
 create view audit.extensions with (security_invoker) as
 select
@@ -36,17 +36,17 @@ comment on view audit.extensions is 'The extensions of this database.';
 comment on column audit.extensions.extid is 'Its number in pg_extension.';
 comment on column audit.extensions.extension is 'Its name.';
 comment on column audit.extensions.version is 'Its version.';
-comment on column audit.extensions.owner is 'Who made it.';
-comment on column audit.extensions.risky is 'Whether it reads or writes where no policy holds.';
-comment on column audit.extensions.provider is 'Whose it is, when a provider made it.';
+comment on column audit.extensions.owner is 'Its owner.';
+comment on column audit.extensions.risky is 'Whether it reads or writes data to which no policy applies.';
+comment on column audit.extensions.provider is 'The provider that created it; null for others.';
 
 create view audit.server_findings (code, object, detail, fix) with (security_invoker) as
 with own_table as (select relid, relation from audit.tables where ours)
-select case when risky then 'extension_risky' else 'extension_unknown' end, extension::text, 'made by ' || owner, format('drop extension %I cascade', extension)
+select case when risky then 'extension_risky' else 'extension_unknown' end, extension::text, 'it belongs to ' || owner, format('drop extension %I cascade', extension)
 from audit.extensions
 where provider is null and extension not in (select intended.extension from audit.intended_extensions as intended)
 union all
-select distinct 'extension_reachable', extensions.extension::text, role.role || ' may call it', format('drop extension %I cascade', extensions.extension)
+select distinct 'extension_reachable', extensions.extension::text, role.role || ' may execute it', format('drop extension %I cascade', extensions.extension)
 from audit.extensions as extensions
 join audit.extension_members as member on member.extension = extensions.extension and member.classid = 'pg_proc'::regclass
 join audit.roles as role on role.purpose in ('runtime', 'capability')
@@ -57,19 +57,19 @@ select case when lanpltrusted then 'language_unknown' else 'language_untrusted' 
   format('drop language %I cascade', lanname)
 from pg_language as language
 where lanname not in ('internal', 'c') and not (lanname in ('sql', 'plpgsql') and lanpltrusted)
-  -- An extension's is the extension's finding.
+  -- The language of an extension is reported with the extension.
   and (not lanpltrusted or not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_language'::regclass, language.oid)))
 union all
-select distinct 'publication', publication.pubname::text, 'it carries ' || own_table.relation,
+select distinct 'publication', publication.pubname::text, 'it contains ' || own_table.relation,
   format('drop publication %I', publication.pubname)
 from pg_publication as publication
 join lateral pg_get_publication_tables(publication.pubname) as carried on true
 join own_table on own_table.relid = carried.relid
 union all
-select 'publication', publication.pubname::text, 'it carries every table', format('drop publication %I', publication.pubname)
+select 'publication', publication.pubname::text, 'it contains every table', format('drop publication %I', publication.pubname)
 from pg_publication as publication where publication.puballtables
 union all
-select 'publication', publication.pubname::text, 'it carries the schema ' || namespace.nspname, format('drop publication %I', publication.pubname)
+select 'publication', publication.pubname::text, 'it contains the schema ' || namespace.nspname, format('drop publication %I', publication.pubname)
 from pg_publication as publication
 join pg_publication_namespace as carried on carried.pnpubid = publication.oid
 join pg_namespace as namespace on namespace.oid = carried.pnnspid
@@ -94,11 +94,11 @@ where current_setting('allow_system_table_mods')::boolean
 union all
 select 'triggers_off', 'session_replication_role', 'it is ' || current_setting('session_replication_role'), 'set session_replication_role = origin'
 where current_setting('session_replication_role') <> 'origin';
-comment on view audit.server_findings is 'What the checks of the server find.';
+comment on view audit.server_findings is 'The findings of the checks of the server.';
 comment on column audit.server_findings.code is 'The check.';
-comment on column audit.server_findings.object is 'What it found.';
+comment on column audit.server_findings.object is 'The object.';
 comment on column audit.server_findings.detail is 'What is wrong with it.';
-comment on column audit.server_findings.fix is 'SQL that mends it.';
+comment on column audit.server_findings.fix is 'SQL that repairs it.';
 
 create view audit.notes (topic, object, detail) with (security_invoker) as
 select 'beyond row-level security', role.role::text,
@@ -106,10 +106,10 @@ select 'beyond row-level security', role.role::text,
 from audit.roles as role
 where role.purpose is null and (superuser or bypass_row_security or replication or provider is not null)
 union all
-select 'may hand roles on', member.role::text, 'CREATEROLE: it may give itself or others roles of the service'
+select 'may grant roles', member.role::text, 'CREATEROLE: it may grant roles of the service to itself or others'
 from audit.roles as member where member.purpose is null and member.create_role and not member.superuser
 union all
-select 'may hand roles on', edge.member::text, format('it may make others members of %s, and be one itself by that', edge.role)
+select 'may grant roles', edge.member::text, format('it may grant %s to others and to itself', edge.role)
 from audit.memberships as edge
 join audit.intended_roles as ours on ours.role = edge.role
 where edge.may_grant and not edge.inherits and not edge.may_become
@@ -117,9 +117,9 @@ union all
 select 'of the provider', extension::text, format('the extension belongs to %s', provider)
 from audit.extensions where provider is not null
 union all
-select 'carries every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
+select 'contains every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
 from pg_replication_slots;
-comment on view audit.notes is 'What is true and not a finding: who stands above row-level security by the nature of the server.';
-comment on column audit.notes.topic is 'What kind of thing it is.';
-comment on column audit.notes.object is 'The role or thing.';
-comment on column audit.notes.detail is 'What it may do.';
+comment on view audit.notes is 'Facts to know that are no finding: roles and slots to which row-level security does not apply on this server.';
+comment on column audit.notes.topic is 'The kind of note.';
+comment on column audit.notes.object is 'The role or object.';
+comment on column audit.notes.detail is 'What it may do or contains.';

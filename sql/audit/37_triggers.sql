@@ -1,27 +1,27 @@
--- Checks: triggers, and whatever else calls functions unasked: defaults, checks, operators.
+-- Checks: triggers, and other objects that call functions: defaults, check constraints, indexes, operators.
 
 create view audit.trigger_checks (code, severity, title, why) with (security_invoker) as values
-  ('trigger_disabled', 'critical', 'A trigger does not run', 'PostgreSQL''s own keep the foreign keys, and with them a row inside its club.'),
-  ('trigger_without_comment', 'warning', 'A trigger does not say what it is for', 'What nobody can explain, nobody can review.'),
-  ('trigger_function', 'critical', 'A trigger calls a function that is not the service''s', 'It runs inside other people''s statements, with their rights, and no chapter makes it.'),
-  ('trigger_missing', 'critical', 'A table lacks a trigger that keeps a rule', 'The workflow, the counter and the versions hold because these run. See audit.intended_triggers.'),
-  ('trigger_unintended', 'critical', 'A trigger that no chapter knows', 'It may change or drop rows on their way. See audit.intended_triggers.'),
-  ('expression_calls_function', 'critical', 'A default, check or index calls what it should not', 'It runs inside other people''s statements; only the accessors and app.new_id belong there.'),
-  ('operator_outside_catalog', 'critical', 'An operator, cast, conversion or the like that is not PostgreSQL''s', 'Policies and keys compare with operators; another one may say that two ids are equal.');
+  ('trigger_disabled', 'critical', 'A trigger is disabled', 'Internal triggers enforce the foreign keys, which keep references inside a club; the others enforce rules of the service.'),
+  ('trigger_without_comment', 'warning', 'A trigger has no comment', 'A review needs to know its purpose.'),
+  ('trigger_function', 'critical', 'A trigger calls a function that is not the service''s', 'It runs in the statements of other roles, with their privileges, and no chapter creates it.'),
+  ('trigger_missing', 'critical', 'An intended trigger is missing or changed', 'Triggers enforce the workflow, the counter and the versions. See audit.intended_triggers.'),
+  ('trigger_unintended', 'critical', 'A trigger is not intended', 'It may change rows or skip statements. The intended ones are in audit.intended_triggers.'),
+  ('expression_calls_function', 'critical', 'A default, check or index calls an unexpected function', 'The function runs in the statements of other roles. Only the accessors and app.new_id are allowed.'),
+  ('operator_outside_catalog', 'critical', 'An operator, cast, conversion or similar object is not PostgreSQL''s', 'Policies and keys compare with operators; a wrong one could report two different ids as equal.');
 comment on view audit.trigger_checks is 'The checks of triggers, expressions and operators.';
 comment on column audit.trigger_checks.code is 'Its name, for audit.findings.';
-comment on column audit.trigger_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.trigger_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.trigger_checks.title is 'What it finds.';
-comment on column audit.trigger_checks.why is 'Why that matters.';
+comment on column audit.trigger_checks.why is 'Why it matters.';
 
 create view audit.trigger_findings (code, object, detail, fix) with (security_invoker) as
 with tables as (select relid, relation, ours from audit.tables),
 triggers as (select * from audit.triggers where ours and not (keeps_foreign_key and enabled)),
 functions as (select funcid, function, ours from audit.functions)
-select 'trigger_without_comment', trigger, 'it has no comment', format('comment on trigger %I on %s is %L', name, relation, 'Say what it is for.')
+select 'trigger_without_comment', trigger, 'it has no comment', format('comment on trigger %I on %s is %L', name, relation, 'Write its purpose here.')
 from triggers where ours and not keeps_foreign_key and coalesce(comment, '') = ''
 union all
-select 'trigger_disabled', trigger, case when keeps_foreign_key then 'it keeps a foreign key' else 'it is ours' end,
+select 'trigger_disabled', trigger, case when keeps_foreign_key then 'it enforces a foreign key' else 'it is a trigger of the service' end,
   format('alter table %s enable trigger %I', relation, name)
 from triggers where ours and not enabled
 union all
@@ -92,8 +92,8 @@ where made.oid >= 16384 and coalesce(thing.schema, '') not in (
     select nspname from pg_namespace join audit.other_schemas as other on other.schemaid = pg_namespace.oid
   )
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = (made.catalog, made.oid));
-comment on view audit.trigger_findings is 'What the checks of triggers, expressions and operators find.';
+comment on view audit.trigger_findings is 'The findings of the checks of triggers, expressions and operators.';
 comment on column audit.trigger_findings.code is 'The check.';
-comment on column audit.trigger_findings.object is 'What it found.';
+comment on column audit.trigger_findings.object is 'The object.';
 comment on column audit.trigger_findings.detail is 'What is wrong with it.';
-comment on column audit.trigger_findings.fix is 'SQL that mends it.';
+comment on column audit.trigger_findings.fix is 'SQL that repairs it.';

@@ -1,8 +1,8 @@
--- Facts, one line each, of everything that the chapters and migrations make.
+-- Facts: one line for each property of the objects that the chapters and migrations create.
 --
--- The deploy keeps them in deploy.facts; audit.drift compares. Printed in order they are sql/snapshot.txt, where
--- the review of a change sees what it does to the database, and the SHA-256 of that is audit.fingerprint().
--- Each fact comes with the SQL that makes it and the SQL that takes it away: so drift can be undone.
+-- A deploy stores them in deploy.facts; audit.drift compares these with the catalogs. Sorted, they are
+-- sql/snapshot.txt, where a review sees what a change does to the database; audit.fingerprint() is its SHA-256.
+-- Each fact has the SQL that makes it and the SQL that removes it, so that drift can be undone.
 
 create view audit.role_facts (kind, object, fact, make, unmake) with (security_invoker) as
 select 'role', role.role::text,
@@ -42,12 +42,12 @@ select 'default privileges', format('of %s on functions', initial.defaclrole::re
 from pg_default_acl as initial
 join audit.intended_roles as ours on ours.role = pg_get_userbyid(initial.defaclrole)
 where initial.defaclnamespace = 0 and initial.defaclobjtype = 'f';
-comment on view audit.role_facts is 'The facts of roles and of what they hold.';
-comment on column audit.role_facts.kind is 'What the fact is about.';
-comment on column audit.role_facts.object is 'The thing itself.';
-comment on column audit.role_facts.fact is 'What is so.';
-comment on column audit.role_facts.make is 'SQL that makes it so.';
-comment on column audit.role_facts.unmake is 'SQL that takes the thing away.';
+comment on view audit.role_facts is 'The facts of roles and of their privileges.';
+comment on column audit.role_facts.kind is 'The kind of object.';
+comment on column audit.role_facts.object is 'The object.';
+comment on column audit.role_facts.fact is 'The property, as text.';
+comment on column audit.role_facts.make is 'SQL that restores the fact.';
+comment on column audit.role_facts.unmake is 'SQL that removes the object.';
 
 create view audit.object_facts (kind, object, fact, make, unmake) with (security_invoker) as
 with tables as (select * from audit.tables where ours),
@@ -72,7 +72,7 @@ where kind <> 'sequence' and (reloptions is not null or relreplident <> 'd')
 union all
 select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end,
     nullif('with ' || array_to_string(array(select option from unnest(reloptions) as option where option !~ '^security_invoker='), ', '), 'with '), 'body', md5(definition)),
-  -- This schema is made anew by each deploy; a part of it alone is not worth mending.
+  -- Each deploy creates this schema again, so there is no SQL for a single view of it.
   case when schema <> 'audit' then format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %4$s', relation, security_invoker, rtrim(definition, ';'), owner) end,
   format('drop view %s', relation)
 from audit.views join pg_class as class on class.oid = relid where ours
@@ -88,7 +88,7 @@ cross join lateral (
     audit.type_name(attribute.atttypid, attribute.atttypmod)
       || case when attribute.attcollation not in (0, 100) then ' collate ' || audit.definition('pg_collation', attribute.attcollation) else '' end,
     case when attribute.attstorage <> type.typstorage then ' storage ' || attribute.attstorage::text else '' end
-      -- Some releases (15.20) keep a number of their own among the options, pg_attver, another one for each table made.
+      -- Some releases (15.20) store a number among the options, pg_attver, which differs for each created table.
       || coalesce(' with ' || (select string_agg(option, ', ') from unnest(attribute.attoptions) as option where option !~ '^pg_'), '')
       || case when attribute.attidentity <> '' then ' identity' when attribute.attgenerated <> '' then ' generated' else '' end,
     audit.expression(initial.adbin, initial.adrelid)
@@ -168,12 +168,12 @@ select 'comment', thing.type || ' ' || thing.identity, description,
   format('comment on %s %s is null', regexp_replace(thing.type, '^table (column|constraint)$', '\1'), thing.identity)
 from pg_description as said
 cross join lateral pg_identify_object(said.classoid, said.objoid, said.objsubid) as thing
--- The schema audit is made anew by each deploy, comments and all.
+-- Each deploy creates the schema audit again, with its comments.
 where said.objoid >= 16384 and (thing.schema in ('app', 'deploy') or thing.type in ('policy', 'trigger') and thing.identity ~ ' on (app|deploy)\.'
   or thing.type = 'schema' and thing.identity in ('app', 'deploy')) and thing.identity <> 'deploy.facts';
-comment on view audit.object_facts is 'The facts of schemas, and of everything in them.';
-comment on column audit.object_facts.kind is 'What the fact is about.';
-comment on column audit.object_facts.object is 'The thing itself.';
-comment on column audit.object_facts.fact is 'What is so.';
-comment on column audit.object_facts.make is 'SQL that makes it so.';
-comment on column audit.object_facts.unmake is 'SQL that takes the thing away.';
+comment on view audit.object_facts is 'The facts of the schemas of the service and of their objects.';
+comment on column audit.object_facts.kind is 'The kind of object.';
+comment on column audit.object_facts.object is 'The object.';
+comment on column audit.object_facts.fact is 'The property, as text.';
+comment on column audit.object_facts.make is 'SQL that restores the fact.';
+comment on column audit.object_facts.unmake is 'SQL that removes the object.';

@@ -1,22 +1,22 @@
--- Drift: what is otherwise than the last deploy left it. This catches what no pattern can: a changed function body,
--- a predicate that became looser in a way that nobody thought of.
+-- Drift: differences between the catalogs and the facts of the last deploy. They show changes that no other check
+-- describes, such as a changed function body or a policy that allows more rows.
 
 create view audit.facts with (security_invoker) as
 select kind, object, fact, make, unmake from audit.role_facts
 union all
 select kind, object, fact, make, unmake from audit.object_facts;
-comment on view audit.facts is 'Everything that the chapters and migrations make, a fact a line.';
-comment on column audit.facts.kind is 'What the fact is about.';
-comment on column audit.facts.object is 'The thing itself.';
-comment on column audit.facts.fact is 'What is so.';
-comment on column audit.facts.make is 'SQL that makes it so.';
-comment on column audit.facts.unmake is 'SQL that takes the thing away.';
+comment on view audit.facts is 'All facts of the objects that the chapters and migrations create, one row each.';
+comment on column audit.facts.kind is 'The kind of object.';
+comment on column audit.facts.object is 'The object.';
+comment on column audit.facts.fact is 'The property, as text.';
+comment on column audit.facts.make is 'SQL that restores the fact.';
+comment on column audit.facts.unmake is 'SQL that removes the object.';
 
 create view audit.snapshot with (security_invoker) as
 select line
 from (select format('%s %s: %s', kind, object, fact) as line from audit.facts) as lines
 order by line collate "C";
-comment on view audit.snapshot is 'The facts as lines, in order: sql/snapshot.txt.';
+comment on view audit.snapshot is 'The facts as sorted lines: the content of sql/snapshot.txt.';
 comment on column audit.snapshot.line is 'One fact.';
 
 create function audit.fingerprint() returns text
@@ -28,17 +28,17 @@ comment on function audit.fingerprint() is
 create view audit.seal with (security_invoker) as
 select encode(sha256(convert_to(coalesce(string_agg(format('%s %s: %s, %s, %s, %s', kind, object, fact, make, unmake, server_major), E'\n' order by kind collate "C", object collate "C"), ''), 'UTF8')), 'hex') as seal
 from deploy.facts where kind <> 'seal';
-comment on view audit.seal is 'The SHA-256 of deploy.facts. A deploy keeps it among them, so that an edited line shows.';
+comment on view audit.seal is 'The SHA-256 of deploy.facts. A deploy stores it there too, so that an edited row is found.';
 comment on column audit.seal.seal is 'The hash.';
 
 create view audit.migrated_kinds (kind) with (security_invoker) as values
   ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
   ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other');
-comment on view audit.migrated_kinds is 'The kinds of facts that migrations make and a deploy does not make anew.';
+comment on view audit.migrated_kinds is 'The kinds of facts that migrations create and a deploy does not create again.';
 comment on column audit.migrated_kinds.kind is 'The kind.';
 
--- What a deploy does not make anew it must not take for meant either: a constraint that somebody dropped would be
--- forgotten by the next deploy. So of what migrations make only the difference is kept that this deploy has made.
+-- A deploy does not create the objects of migrations again. If it stored all facts as it finds them, a constraint that
+-- was dropped by hand would no longer be drift. So for these kinds it stores only what this deploy changed itself.
 create function audit.record_facts(before jsonb default null) returns void
 language sql volatile
 begin atomic
@@ -68,19 +68,19 @@ begin atomic
   from audit.seal as seal;
 end;
 comment on function audit.record_facts(jsonb) is
-  'Keeps as meant what this deploy has made: everything, or with the facts of before (kind, object, fact) what it made otherwise. The owner calls it without, to take over a change that was made by hand.';
+  'Stores the current facts in deploy.facts, for audit.drift. With the facts from before the deploy (kind, object, fact) it stores only those that the deploy changed. Without an argument it stores all: the owner calls it so to accept a change that was made by hand.';
 
 create view audit.drift_checks (code, severity, title, why) with (security_invoker) as values
-  ('isolation_drift', 'critical', 'The isolation is otherwise than the last deploy left it', 'Somebody changed a role, grant, policy, function, view, trigger or key by hand.'),
-  ('schema_drift', 'warning', 'The schema is otherwise than the last deploy left it', 'Somebody changed a column, index, check or setting by hand.'),
-  ('facts_edited', 'critical', 'What the last deploy left behind was changed since', 'Somebody made the comparison agree with what they did: deploy again.'),
-  ('facts_missing', 'critical', 'The last deploy left no facts behind', 'Nothing can be compared: deploy again.'),
-  ('facts_of_another_version', 'warning', 'The facts are those of another version of PostgreSQL', 'They are printed otherwise there, so nothing was compared: deploy again.');
+  ('isolation_drift', 'critical', 'The isolation differs from the last deploy', 'A role, grant, policy, function, view, trigger or key was changed by hand.'),
+  ('schema_drift', 'warning', 'The schema differs from the last deploy', 'A column, index, check or setting was changed by hand.'),
+  ('facts_edited', 'critical', 'deploy.facts was edited after the last deploy', 'The edit may hide a change that was made by hand. Deploy again.'),
+  ('facts_missing', 'critical', 'deploy.facts is empty', 'Drift cannot be checked. Deploy again.'),
+  ('facts_of_another_version', 'warning', 'deploy.facts is of another version of PostgreSQL', 'Versions print facts differently, so drift was not checked. Deploy again.');
 comment on view audit.drift_checks is 'The checks of drift.';
 comment on column audit.drift_checks.code is 'Its name, for audit.findings.';
-comment on column audit.drift_checks.severity is 'critical: a club can reach another; warning: anything else.';
+comment on column audit.drift_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.drift_checks.title is 'What it finds.';
-comment on column audit.drift_checks.why is 'Why that matters.';
+comment on column audit.drift_checks.why is 'Why it matters.';
 
 create view audit.drift with (security_invoker) as
 select
@@ -94,20 +94,20 @@ full join audit.facts as found on (meant.kind, meant.object) = (found.kind, foun
 where meant.fact is distinct from found.fact and exists (
   select from deploy.facts where server_major = current_setting('server_version_num')::integer / 10000
 );
-comment on view audit.drift is 'The facts that are not as the last deploy left them.';
-comment on column audit.drift.kind is 'What the fact is about.';
-comment on column audit.drift.object is 'The thing itself.';
-comment on column audit.drift.meant is 'What the last deploy left; null when it knew nothing of it.';
-comment on column audit.drift.found is 'What is there now; null when it is gone.';
-comment on column audit.drift.fix is 'SQL that brings back what is meant.';
+comment on view audit.drift is 'The facts that differ from the last deploy.';
+comment on column audit.drift.kind is 'The kind of object.';
+comment on column audit.drift.object is 'The object.';
+comment on column audit.drift.meant is 'The fact after the last deploy; null when there was none.';
+comment on column audit.drift.found is 'The fact now; null when there is none.';
+comment on column audit.drift.fix is 'SQL that restores the fact of the last deploy.';
 
 create view audit.drift_findings (code, object, detail, fix) with (security_invoker) as
 select
   case when kind in ('column', 'not null', 'default', 'index', 'constraint', 'setting', 'sequence', 'storage', 'type', 'other', 'comment') then 'schema_drift' else 'isolation_drift' end,
   kind || ' ' || object,
   case
-    when meant is null then 'it was not there: ' || found
-    when found is null then 'it is gone: ' || meant
+    when meant is null then 'it is new: ' || found
+    when found is null then 'it is missing: ' || meant
     else format('it was %s and is %s', meant, found)
   end,
   fix
@@ -124,8 +124,8 @@ select 'facts_of_another_version', 'deploy.facts', format('they are of PostgreSQ
   '-- Deploy again: node dist/migrate.js'
 from deploy.facts
 having min(server_major) <> current_setting('server_version_num')::integer / 10000;
-comment on view audit.drift_findings is 'What the checks of drift find.';
+comment on view audit.drift_findings is 'The findings of the checks of drift.';
 comment on column audit.drift_findings.code is 'The check.';
-comment on column audit.drift_findings.object is 'What it found.';
+comment on column audit.drift_findings.object is 'The object.';
 comment on column audit.drift_findings.detail is 'What is wrong with it.';
-comment on column audit.drift_findings.fix is 'SQL that mends it.';
+comment on column audit.drift_findings.fix is 'SQL that repairs it.';

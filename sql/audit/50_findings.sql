@@ -1,4 +1,4 @@
--- Findings: what all checks find. And the matrix of who may do what, for people.
+-- Findings: the results of all checks. And the matrix of privileges and policies, for people.
 
 create view audit.checks with (security_invoker) as
 select * from audit.table_checks
@@ -10,11 +10,11 @@ union all select * from audit.trigger_checks
 union all select * from audit.constraint_checks
 union all select * from audit.server_checks
 union all select * from audit.drift_checks;
-comment on view audit.checks is 'Every check, and why it matters.';
+comment on view audit.checks is 'All checks, each with its reason.';
 comment on column audit.checks.code is 'Its name.';
-comment on column audit.checks.severity is 'critical: a club can reach another, and /readyz answers 503; warning: anything else.';
+comment on column audit.checks.severity is 'critical: one club may access another, and /readyz answers 503; warning: any other weakness.';
 comment on column audit.checks.title is 'What it finds.';
-comment on column audit.checks.why is 'Why that matters.';
+comment on column audit.checks.why is 'Why it matters.';
 
 create view audit.findings with (security_invoker) as
 select found.code, checks.severity, found.object, checks.title, found.detail, found.fix
@@ -31,13 +31,13 @@ from (
 ) as found
 left join audit.checks as checks on checks.code = found.code
 order by checks.severity, found.code, found.object, found.detail;
-comment on view audit.findings is 'What weakens the isolation of clubs, or is otherwise than it should be. Empty when all is well.';
-comment on column audit.findings.code is 'The check that found it: audit.checks says why it matters.';
-comment on column audit.findings.severity is 'critical: a club can reach another; warning: anything else.';
-comment on column audit.findings.object is 'What it found.';
+comment on view audit.findings is 'What weakens the isolation of clubs or differs from what is intended. Empty when no check finds anything.';
+comment on column audit.findings.code is 'The check; audit.checks has its reason.';
+comment on column audit.findings.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.findings.object is 'The object.';
 comment on column audit.findings.title is 'What is wrong, in general.';
-comment on column audit.findings.detail is 'What is wrong, with this object.';
-comment on column audit.findings.fix is 'SQL that mends it. Read it first: it may drop what somebody still needs.';
+comment on column audit.findings.detail is 'What is wrong with this object.';
+comment on column audit.findings.fix is 'SQL that repairs it. Read it first: it may drop an object that is in use.';
 
 create function audit.assert_clean() returns void
 language plpgsql stable set search_path = ''
@@ -53,7 +53,7 @@ begin
   end if;
 end
 $$;
-comment on function audit.assert_clean() is 'Raises AU001 with every finding; does nothing when there is none. For scripts.';
+comment on function audit.assert_clean() is 'Raises AU001 with all findings; returns when there is none. For scripts.';
 
 create view audit.access with (security_invoker) as
 select
@@ -73,12 +73,12 @@ join audit.privileges as held
   on held.kind = 'table' and held.object = tables.relation and held.privilege = verb.verb and held.grantee in (role.role, 'public')
 where tables.ours
 group by tables.relation, tables.relid, role.role, verb.verb;
-comment on view audit.access is 'Who may do what with which table, and the policies that decide on the rows.';
+comment on view audit.access is 'The privileges of each role on each table, and the policies that apply to it.';
 comment on column audit.access.relation is 'The table.';
 comment on column audit.access.role is 'The role.';
 comment on column audit.access.verb is 'select, insert, update or delete.';
 comment on column audit.access.columns is 'The columns; null for all.';
-comment on column audit.access.policies is 'The policies that hold for it, the restrictive ones last. None on a reference table.';
+comment on column audit.access.policies is 'The policies that apply, restrictive ones last. None on a reference table.';
 
 revoke execute on all functions in schema audit from public;
 grant select on all tables in schema audit to club_auditor, club_api;

@@ -72,7 +72,7 @@ t.test('a finding is logged when it appears and when it is gone, and not in betw
     (latest) => latest !== undefined,
   );
   t.match(lines(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_completion' }]);
-  t.match(lines()[0], { detail: /^it was not there/, msg: 'audit finding' });
+  t.match(lines()[0], { detail: /^it is new/, msg: 'audit finding' });
 
   const audits = async (number: number) => {
     const seen = new Set([app.audit.latest()?.at]);

@@ -40,7 +40,7 @@ t.test('an administrator without superuser can run roles.sql, and then the deplo
       'the administrator’s own rights are no finding',
     );
     const notes = await auditor.query(
-      `select distinct object from audit.notes where topic = 'may hand roles on'`,
+      `select distinct object from audit.notes where topic = 'may grant roles'`,
     );
     t.same(notes.rows, [{ object: 'administrator' }], 'they are a note');
   });
