@@ -109,7 +109,7 @@ t.test('the keys that are known are used for an hour while the issuer is down, a
   let laterMs = 58 * 60_000;
   t.intercept(Date, 'now', { value: () => realNow() + laterMs });
   const cleo = provider.sign({ sub: 'cleo', exp: hours(48) });
-  t.equal(await offline.code(cleo), BELIEVED, '58 minutes later');
+  t.equal(await offline.code(cleo), ACCEPTED, '58 minutes later');
   laterMs += 61_000;
   t.equal(await offline.code(provider.sign({ sub: 'dora', exp: hours(48) })), 'service_unavailable');
   laterMs = 3_600_000;
@@ -125,8 +125,8 @@ t.test('all keys that share an id are tried, and no other', async (t) => {
   });
   const signed = (key: typeof first, claims: Record<string, unknown> = {}) =>
     provider.sign(claims, { key: key.privateKey, header: { kid: 'shared' } });
-  t.equal(await offline.code(signed(first, { sub: 'anna' })), BELIEVED);
-  t.equal(await offline.code(signed(second, { sub: 'ben' })), BELIEVED);
+  t.equal(await offline.code(signed(first, { sub: 'anna' })), ACCEPTED);
+  t.equal(await offline.code(signed(second, { sub: 'ben' })), ACCEPTED);
   t.equal(await offline.code(signed(stranger)), 'invalid_token');
   t.equal(await offline.code(signed(second, { exp: 1 })), 'invalid_token');
 });
@@ -179,8 +179,8 @@ t.test('a withdrawn key is not accepted again when the issuer goes down', async 
 
   await provider.goDown();
   laterMs += 30 * 60_000;
-  t.equal(await offline.code(fresh('ben')), BELIEVED);
-  t.not(await offline.code(provider.sign({ exp })), BELIEVED);
+  t.equal(await offline.code(fresh('ben')), ACCEPTED);
+  t.not(await offline.code(provider.sign({ exp })), ACCEPTED);
 });
 
 t.test('unknown key ids do not make the service fetch keys repeatedly', async (t) => {
