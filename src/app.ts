@@ -41,7 +41,7 @@ import { buildValidator } from './validation/compiler.js';
 
 const BODY_LIMIT_BYTES = 128 * 1024;
 
-/** An audit costs some tenths of a second of the database; what it would find was not there a minute ago. */
+/** An audit uses the database for some tenths of a second, so it runs once a minute. */
 const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
 
 const EXPIRY_EVERY_MS = 60_000;
@@ -49,10 +49,10 @@ const EXPIRY_EVERY_MS = 60_000;
 export type App = Awaited<ReturnType<typeof buildApp>>;
 
 /**
- * Builds the service; it listens when it is told to.
+ * Builds the service; the caller lets it listen.
  *
  * @param auditTimes null in tests: the service then audits and deletes expired answers only when asked
- * @param addition what `make run` adds to /docs; the process of production has none
+ * @param addition what `make run` adds to /docs; null in production
  */
 export async function buildApp(
   config: ServerConfig,
@@ -73,21 +73,21 @@ export async function buildApp(
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    // Who connects in the last moment of a stop is answered like everybody else; by itself Fastify says 503 in its own words.
+    // Requests on connections that open during a stop are answered; by default Fastify answers 503 in a form of its own.
     return503OnClosing: false,
-    // A path parameter of any length is a parameter; whether it is a UUID is said in words.
+    // A path parameter of any length reaches the validation, which says that it is not a UUID.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,
     schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   await app.register(drain);
-  // Counts what becomes of every request, so before anything that can end one.
+  // Counts every answer, so it comes before everything that can answer.
   await app.register(metrics, { database, listen: config.metrics });
   await app.register(methods);
   await app.register(responses);
   await app.register(securityHeaders);
-  // Before anything can be refused, because a page may read refusals too; a preflight brings no token and ends here.
+  // Errors need CORS headers too, so this comes before everything that can fail. A preflight has no token and ends here.
   await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(responseHeaders) });
   await app.register(problems, { catalogue });
   await app.register(strictRequests);
@@ -115,7 +115,7 @@ export async function buildApp(
       await api.register(tenant);
       await api.register(authorize);
       await api.register(testUser, { enabled: config.testUserHeader });
-      // Known and allowed, so counted; the body and the database are still untouched.
+      // Counts authorized requests, before the body is parsed and a connection is acquired.
       await api.register(rateLimit, { perMinute: config.rateLimitPerMinute });
       await api.register(requestTransaction, { database });
       await api.register(idempotency);

@@ -10,12 +10,12 @@ import { openLog } from './logger.js';
 import { isDeployed } from './ops/schema-version.js';
 
 /**
- * Connections that may wait to be accepted; the system may allow fewer (net.core.somaxconn). Of Node's own 511 a flood
- * leaves none, and a client that finds no room tries again only after a second, then after three.
+ * Connections that may wait to be accepted; the system may allow fewer (net.core.somaxconn). A flood fills Node's default
+ * of 511, and a client that finds no room tries again only after one second, then after three.
  */
 const BACKLOG = 4_096;
 
-/** Nothing can listen where the configuration says. The message says where, and why not. */
+/** The service cannot listen at the configured address. The message says where and why. */
 export class CannotListen extends Error {
   override name = 'CannotListen';
 
@@ -32,7 +32,7 @@ export class CannotListen extends Error {
 /**
  * Starts the service: checks the login and the release of the database, then listens.
  *
- * A database that is down or older than this release does not stop it: the service is not ready until that has changed.
+ * It also starts when the database is down or older than this release, and is not ready until that has changed.
  *
  * @param addition what `make run` adds to /docs
  * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
@@ -92,7 +92,7 @@ async function checkDatabase(database: Database, logger: FastifyBaseLogger): Pro
   }
 }
 
-/** Why the service cannot start: a sentence where an operator can do something about it, the whole error where not. */
+/** Why the service cannot start: a sentence when the operator can fix it, the whole error otherwise. */
 export function explain(error: unknown): unknown {
   const expected = [ConfigurationError, UnsafeDatabase, CannotListen].some((kind) => error instanceof kind);
   return expected ? (error as Error).message : error;

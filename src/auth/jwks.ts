@@ -3,15 +3,15 @@ import { invalidToken } from '../errors/auth.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 
-/** Asymmetric algorithms only: with a shared secret, whoever can check a token could also make one. */
+/** Asymmetric algorithms only: a shared secret that verifies tokens can also sign them. */
 export const ALGORITHMS = [
   'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA',
 ] as const; // biome-ignore format: families side by side
 
 const FETCH_TIMEOUT_MS = 2_000;
-/** Room for hundreds of keys; whoever sends more sends something else. */
+/** Room for hundreds of keys; a larger document is not a key set. */
 const MOST_BYTES = 512 * 1024;
-/** The issuer is asked at most this often while there are keys to go by, so random key ids cause no storm. */
+/** While keys are known, the issuer is asked at most this often, so that random key ids cause no storm of requests. */
 const COOLDOWN_MS = 30_000;
 /** Keys that are older are fetched again beside the requests. */
 const MAX_AGE_MS = 10 * 60_000;
@@ -25,15 +25,16 @@ const KEYS_PER_ID = 4;
 
 export interface KeySource {
   issuer: string;
-  /** Where the keys are; by discovery from the issuer when undefined. */
+  /** The URL of the key set; found by discovery from the issuer when undefined. */
   jwksUrl: string | undefined;
 }
 
-/** What a token says of the key that it was signed with. */
+/** The members of a token's header that select the key. */
 type Wanted = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
 
 /**
- * The issuer's public keys, fetched when they are first needed and again when they age or a new one is named.
+ * The issuer's public keys. They are fetched when a token needs them first, when they are old, and when a token names a key
+ * that is not known.
  *
  * While the issuer is slow or away, the keys that are known are used for an hour, and no request waits for it.
  */
@@ -45,7 +46,7 @@ export class IssuerKeys {
   #fetching: Promise<void> | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
 
-  /** @param onFailure hears why the keys could not be fetched */
+  /** @param onFailure is called with the reason when the keys cannot be fetched */
   constructor(source: KeySource, onFailure: (reason: string) => void) {
     this.#source = source;
     this.#onFailure = onFailure;
@@ -72,7 +73,7 @@ export class IssuerKeys {
     if (this.#ageMs() >= MAX_STALE_MS) {
       throw new Problem(serviceUnavailable, {
         detail:
-          'The keys of the identity provider cannot be fetched right now. Try again after the time in Retry-After.',
+          'The keys of the identity provider cannot be fetched right now. Try again after the seconds in Retry-After.',
       });
     }
     const [found] = await this.#lookUp(wanted);
@@ -110,7 +111,7 @@ export class IssuerKeys {
     return this.#known === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#known.at);
   }
 
-  /** Fetches the keys, unless that was tried a moment ago; what fails leaves those that are known. */
+  /** Fetches the keys, unless that was tried within the cooldown. A failure leaves the known keys. */
   #ask(): Promise<void> {
     if (this.#known !== undefined && elapsedMs(this.#askedAt) < COOLDOWN_MS) {
       return this.#fetching ?? Promise.resolve();
@@ -130,7 +131,7 @@ export class IssuerKeys {
     this.#hasSharedIds = new Set(keys.map(({ kid }) => kid)).size < keys.length;
   }
 
-  /** OpenID Connect Discovery 1.0, section 4: the issuer names its keys, and itself. */
+  /** The URL of the key set; from the discovery document (OpenID Connect Discovery 1.0, section 4), which must name the issuer. */
   async #locate(): Promise<string> {
     const { issuer, jwksUrl } = this.#source;
     if (jwksUrl !== undefined) {
@@ -157,9 +158,9 @@ const KEY_TYPES = ['RSA', 'EC', 'OKP'];
 const LEAST_RSA_BYTES = 256;
 
 /**
- * The keys of a set that may check a signature. Others are passed over (RFC 7517, section 5).
+ * The keys of a set that may verify a signature. Others are ignored (RFC 7517, section 5).
  *
- * @throws IssuerFault when there is none, so that the keys that are known stay
+ * @throws IssuerFault when there is none; the known keys stay then
  */
 function usableKeys(document: unknown): JWK[] {
   const { keys } = (document ?? {}) as { keys?: unknown };
@@ -175,17 +176,17 @@ function usableKeys(document: unknown): JWK[] {
 }
 
 /**
- * How long ago it was, by the clock, which goes on while the machine sleeps. Of a moment that lies ahead, because the clock
- * was set back, the distance counts: keys would stay fresh, and new ones unknown, until the clock is there again.
+ * Milliseconds since a time, by the wall clock, which continues while the machine sleeps. After the clock was set back the
+ * time is in the future, and its distance counts: otherwise keys would stay fresh until the clock reaches that time.
  */
 function elapsedMs(since: number): number {
   return Math.abs(Date.now() - since);
 }
 
-/** What is wrong with the issuer, in words of our own. */
+/** A fault of the issuer; the message can be logged. */
 class IssuerFault extends Error {}
 
-/** Why a fetch failed. Other messages can hold the address, with a password in it, or a piece of the answer. */
+/** Why a fetch failed. Messages of other errors can contain the URL, with a password in it, or a part of the answer. */
 function reasonOf(error: Error): string {
   if (error instanceof IssuerFault) {
     return error.message;
@@ -199,7 +200,7 @@ function reasonOf(error: Error): string {
     : `The request failed: ${code}.`;
 }
 
-/** Fetches a JSON document that is neither slow nor huge, from where it says it is. */
+/** Fetches a JSON document: in two seconds, up to 512 KiB, without redirects. */
 async function fetchDocument(url: string): Promise<unknown> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });

@@ -9,7 +9,7 @@ import { idempotencyInProgress, idempotencyKeyInvalid } from '../errors/conflict
 import { Problem } from '../errors/problem.js';
 import { countHeader } from './header-lines.js';
 
-/** What a request made, and where it is. */
+/** A created resource and its location. */
 export interface Made<Body> {
   location: string;
   etag?: string;
@@ -19,8 +19,8 @@ export interface Made<Body> {
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Makes something in the transaction of the request and answers 201. With an Idempotency-Key it is made once:
-     * whoever sends the request again gets the first answer. A refusal is not kept.
+     * Creates a resource in the transaction of the request and answers 201. With an Idempotency-Key it is created once: the
+     * same request gets the first answer again. An error is not stored.
      *
      * @throws Problem idempotency_key_invalid, idempotency_in_progress, and what the work or a statement throws
      */
@@ -31,7 +31,7 @@ declare module 'fastify' {
 const CREATED = 201;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Retry-safe creation: `reply.create`, for the routes that make something. */
+/** Retry-safe creation: `reply.create`, for the routes that create a resource. */
 export const idempotency = plugin(
   async (app) => {
     app.decorateReply('create', async function (make) {
@@ -60,7 +60,7 @@ export const idempotency = plugin(
         this.header('idempotent-replayed', 'true');
       }
       announce(this, answer);
-      // To the byte what is kept, whatever release kept it.
+      // The stored bytes are sent, also when another release stored them.
       return this.code(answer.status).type('application/json; charset=utf-8').send(answer.body) as never;
     });
   },
@@ -74,7 +74,7 @@ function announce(reply: FastifyReply, { location, etag }: Pick<Answer, 'locatio
   }
 }
 
-/** Whoever bears the key is not done yet: this one need not wait for the outcome, and may come back. */
+/** A request with the same key is still running: 409, and the client sends the request again later. */
 function refuseToWait(error: unknown): never {
   if (isStatementError(error) && error.code === LOCK_NOT_AVAILABLE) {
     throw new Problem(idempotencyInProgress);
@@ -83,7 +83,7 @@ function refuseToWait(error: unknown): never {
 }
 
 const HEADER = 'idempotency-key';
-/** Visible ASCII, blanks inside included; the length that the contract gives. */
+/** 1 to 255 characters of visible ASCII, with spaces inside. */
 const FORM = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /**
@@ -104,11 +104,11 @@ function readKey(request: FastifyRequest): string | undefined {
 }
 
 /**
- * What makes two requests the same one: the SHA-256 of method, path and body, in hexadecimal digits. The order of the members
- * of a JSON object means nothing (RFC 8259, section 4).
+ * The SHA-256 of method, path and body in hexadecimal digits; equal for equal requests. The order of the members of a JSON
+ * object does not matter (RFC 8259, section 4).
  */
 function fingerprintOf({ method, url, body }: FastifyRequest): string {
-  // No body and an empty one are the same to the routes that take either.
+  // No body and an empty object are equal to routes without a required body.
   const content = body === undefined || body === null ? {} : body;
   return createHash('sha256')
     .update(`${method} ${url}\n${JSON.stringify(content, sorted)}`)
@@ -144,7 +144,7 @@ async function claimKey(tx: Transaction, key: string, request: string): Promise<
   return given;
 }
 
-/** Keeps the answer for whoever comes with the key again. */
+/** Stores the answer for the next request with the key. */
 async function keepAnswer(tx: Transaction, key: string, answer: Answer): Promise<void> {
   const { status, location, etag, body } = answer;
   await tx.query(sql`select app.keep_answer(${key}, ${status}::smallint, ${location}, ${etag}, ${body})`);

@@ -21,7 +21,7 @@ const Ready = Type.Object(
         warnings: Type.Integer({ minimum: 0, description: 'Other findings.' }),
         at: Type.String({ format: 'date-time', description: 'When the audit was run.' }),
       },
-      { description: 'What the last audit of the isolation of clubs came to; there is one every minute.' },
+      { description: 'The result of the last audit of the isolation of clubs; it runs every minute.' },
     ),
   },
   {
@@ -29,7 +29,7 @@ const Ready = Type.Object(
   },
 );
 
-/** How old a question that is under way may be for later probes to wait for its answer, in milliseconds. */
+/** Later probes share the query of an earlier one for this long, in milliseconds. */
 const SHARED_FOR_MS = 250;
 
 /** Not ready, and why: for the caller and for the log. */
@@ -50,8 +50,8 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
   app,
   { database, isDraining, lastAudit },
 ) => {
-  // In a flood probes come all at once, and so many questions would be refused as too much. One that is not answered
-  // soon is asked again: it may be its connection that hangs.
+  // Many probes at once share one query, so that they do not fill the queue. After that time another query is sent,
+  // because the connection of the first may hang.
   let asked: { at: number; answer: Promise<boolean> } | undefined;
   const isCurrent = () => {
     const now = performance.now();
@@ -73,7 +73,7 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
         operationId: 'isAlive',
         tags: ['Operations'],
         summary: 'Whether the process answers',
-        description: 'Asks nothing but the process: a database that is down is no reason to restart it.',
+        description: 'Checks the process alone: a database that is down is no reason to restart it.',
         security: [],
         querystring: NoQuery,
         response: { 200: Alive },
@@ -89,7 +89,7 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
         operationId: 'isReady',
         tags: ['Operations'],
         summary: 'Whether the database can be reached, is not older than the code, and keeps clubs apart',
-        description: 'While it is a 503 the process wants no requests; `detail` says why.',
+        description: 'With 503 the process should get no requests; `detail` says why.',
         security: [],
         querystring: NoQuery,
         errors: [serviceUnavailable],

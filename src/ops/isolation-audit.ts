@@ -7,7 +7,7 @@ import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 
-/** What the audit of the database holds against it. `make audit` says more. */
+/** A finding of the audit of the database. `make audit` shows more of it. */
 export interface Finding {
   code: string;
   severity: string;
@@ -17,36 +17,36 @@ export interface Finding {
 
 /** When the service audits its database by itself. */
 export interface AuditTimes {
-  /** From the end of one audit to the beginning of the next. */
+  /** From the end of an audit to the start of the next, in milliseconds. */
   everyMs: number;
-  /** The same, until one has been run. */
+  /** The same until the first audit has run. */
   retryMs: number;
 }
 
-/** What an audit came to. */
+/** The result of an audit. */
 export interface Audited {
   critical: number;
   warnings: number;
-  /** When it ended, as RFC 3339 has it. */
+  /** When it ended (RFC 3339). */
   at: string;
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
     audit: {
-      /** What the last audit that could be run came to; undefined when there has been none. */
+      /** The result of the last audit that ran; undefined before the first. */
       latest(): Audited | undefined;
-      /** Audits now, or waits for the audit that is under way. Never fails: when it cannot be run, that is logged. */
+      /** Audits now, or waits for the audit that is running. Never fails: when the audit cannot run, that is logged. */
       run(): Promise<void>;
     };
   }
 }
 
 /**
- * The service audits the database that it serves from, at its start and then again and again: beside the requests,
- * which look at no more than what the last audit came to.
+ * Audits the isolation of the database at the start and then periodically. Requests are not delayed: `/readyz` reads the
+ * result of the last audit.
  *
- * Without times it only audits when it is told to.
+ * @param times null to audit only when `run` is called
  */
 export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
   async (app, { database, times }) => {
@@ -70,7 +70,7 @@ export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
           failing = false;
         }
       } catch (error) {
-        // What was known stays known: a database that is down for a moment has not become unsafe.
+        // The last result stays: a database that is down for a moment has not become unsafe.
         if (!failing && !isClosed) {
           app.log.warn({ reason: (error as Error).message }, 'the audit cannot be run');
         }
@@ -95,7 +95,7 @@ export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
     app.decorate('audit', { latest: () => latest, run });
     app.addHook('onReady', async () => {
       if (times !== null) {
-        // Not awaited: until it has ended the service listens, and is not ready.
+        // Not awaited: the service listens at once, and is not ready until the audit has ended.
         void repeat(times);
       }
     });
@@ -107,7 +107,7 @@ export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
   { name: 'audit' },
 );
 
-/** Whatever is no warning counts as critical, so that a severity that this code does not know alarms somebody. */
+/** Every other severity counts as critical, also one that this code does not know. */
 const isWarning = ({ severity }: Finding) => severity === 'warning';
 
 function countOf(findings: Finding[]) {
@@ -115,7 +115,7 @@ function countOf(findings: Finding[]) {
   return { critical: findings.length - warnings, warnings };
 }
 
-/** Each finding is logged when it appears and when it is gone, and not every minute between. */
+/** Logs a finding when it appears and when it is gone, not every minute in between. */
 function logChanges(log: FastifyBaseLogger, before: Finding[], after: Finding[]): void {
   for (const { severity, ...finding } of without(after, before)) {
     log[isWarning({ severity, ...finding }) ? 'warn' : 'error'](finding, 'audit finding');
@@ -135,8 +135,8 @@ function without(findings: Finding[], others: Finding[]): Finding[] {
 const ASKED = 'audit';
 
 /**
- * Between the migrations of a deploy and its chapters nothing is as it is meant to be, so an audit keeps away from
- * it; and a deploy waits for an audit, instead of each for the locks of the other.
+ * Takes the lock of deploys in shared mode. During a deploy the audit would report findings that are none, and a deploy
+ * waits for a running audit, so that neither waits for the table locks of the other.
  */
 const besideDeploys: Entry<{ asked: string; free: boolean }> = {
   tenant: NO_TENANT,
@@ -145,19 +145,19 @@ const besideDeploys: Entry<{ asked: string; free: boolean }> = {
 };
 
 /**
- * Reads what the audit finds, in some tenths of a second of one connection.
+ * Reads the findings. It uses one connection for some tenths of a second.
  *
- * @throws Unavailable when the database cannot be reached, or is being deployed to
+ * @throws Unavailable when the database cannot be reached, or a deploy is running
  */
 function readFindings(database: Database): Promise<Finding[]> {
   const requireNoDeploy = ({ free }: { free: boolean }) => {
     if (!free) {
-      throw new Unavailable('A deploy is under way.');
+      throw new Unavailable('A deploy is running.');
     }
   };
   return database.transaction('read only', 'audit', besideDeploys, requireNoDeploy, async (tx) => {
-    // The first statement leaves together with the entry, so it is not the audit: that waits for the entry's answer.
-    // The facts are compared as they are printed, and on the path of the deploy names are printed in full.
+    // The first statement is sent together with the entry, so the audit is the second: it runs after the lock was checked.
+    // With this search_path names are printed in full, as the deploy recorded them.
     await tx.query(sql`select set_config('search_path', 'pg_catalog', true)`);
     return tx.query<Finding>(sql`select code, severity, object, detail from audit.findings`);
   });

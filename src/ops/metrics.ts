@@ -10,13 +10,13 @@ import { health } from './health.js';
 
 export interface MetricsOptions {
   database: Database;
-  /** Where they are; undefined for nowhere, and then nothing is counted. */
+  /** The address of the metrics port; undefined for none, and then nothing is counted. */
   listen: { host: string; port: number } | undefined;
 }
 
 /**
- * `/metrics` for Prometheus, and `/livez` and `/readyz`, on a port of their own: who may use the service need not see
- * its measures, and probes are answered while the service's own port is full.
+ * `/metrics` for Prometheus, and `/livez` and `/readyz`, on a port of their own: callers of the API need not reach the
+ * metrics, and probes are answered while the public port is full.
  */
 export const metrics = plugin<MetricsOptions>(
   async (app, { database, listen }) => {
@@ -61,14 +61,14 @@ export const metrics = plugin<MetricsOptions>(
   { name: 'metrics', dependencies: ['drain'] },
 );
 
-/** From what a cached plan takes to where callers give up; in seconds. */
+/** Buckets of the durations in seconds: from a read with a cached plan to the time-out of most clients. */
 const BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Stands for every path and method that no route has: else whoever asks for nonsense would make a series each. */
+/** One label for all requests without a route, so that requests for random paths add no series. */
 const NO_ROUTE = 'none';
 
 /**
- * What is counted, by names as Prometheus wants them. No label holds a club or a member: there are too many of them,
- * and who does what is nobody's business here.
+ * The metrics, named by the conventions of Prometheus. No label contains a club or a member: there are too many, and
+ * metrics are no place for personal data.
  */
 class Measures {
   readonly #registry = new Registry();
@@ -121,7 +121,7 @@ class Measures {
       'Answers that this process deleted because they were older than 24 hours.',
       () => expiredAnswers().deleted,
     );
-    // So that a rate can be taken from the first one on.
+    // The series exists before the first 429, so that a rate can be computed.
     this.#refusals.inc({ code: 'rate_limited' }, 0);
   }
 
@@ -129,7 +129,7 @@ class Measures {
     return this.#registry.contentType;
   }
 
-  /** Counts an answer; `ms` is how long it took, and `code` that of its problem. */
+  /** Counts an answer: `ms` is its duration in milliseconds, `code` the code of its problem. */
   answered(method: string, route: string | undefined, status: number, ms: number, code: string | null): void {
     const labels = route === undefined ? { method: NO_ROUTE, route: NO_ROUTE } : { method, route };
     this.#requests.inc({ ...labels, status });
@@ -139,12 +139,12 @@ class Measures {
     }
   }
 
-  /** Every measure, in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   print(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  /** What the database knows is asked for when somebody looks. */
+  /** A gauge that is read when Prometheus asks. */
   #gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,

@@ -129,15 +129,18 @@ t.test('a deploy refuses an unknown migration history with one sentence, and cha
   t.same(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
 });
 
-t.test('a login that may not become the owner cannot deploy, and is told what it lacks', async (t) => {
-  const db = await makeDatabase(t, { empty: true });
-  await t.rejects(deploy(db.url), {
-    name: 'DeployError',
-    message:
-      /club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
-  });
-  t.same(await db.look(`select to_regnamespace('deploy') as made`), [{ made: null }]);
-});
+t.test(
+  'a login that may not become the owner cannot deploy, and the error names what it lacks',
+  async (t) => {
+    const db = await makeDatabase(t, { empty: true });
+    await t.rejects(deploy(db.url), {
+      name: 'DeployError',
+      message:
+        /club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
+    });
+    t.same(await db.look(`select to_regnamespace('deploy') as made`), [{ made: null }]);
+  },
+);
 
 t.test('every table, policy, trigger and function has a COMMENT with its purpose', async (t) => {
   const db = await makeDatabase(t);

@@ -283,7 +283,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         status: string;
-                        /** @description What the last audit of the isolation of clubs came to; there is one every minute. */
+                        /** @description The result of the last audit of the isolation of clubs; it runs every minute. */
                         audit: {
                             /** @description Findings that mean that a club could reach another. */
                             critical: number;
