@@ -115,7 +115,7 @@ t.test('each planted mistake is found', async (t) => {
     const { faults } = await explore(site, {
       roles: ['Admin'],
       about: /^app\.matrix_/,
-      contexts: ({ name }) => ['entered', 'nothing', 'a role and no club'].includes(name),
+      contexts: ({ name }) => ['entered', 'nothing', 'a role without a club'].includes(name),
     });
     if (!faults.some((fault) => says.test(fault))) {
       missed.push({ title, faults });
