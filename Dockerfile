@@ -1,4 +1,6 @@
 # The service for production, without compiler, development code and embedded database.
+# A tag moves. For the same image at each build, replace both tags by the digest that
+# `docker buildx imagetools inspect node:22-slim` prints: node@sha256:...
 FROM node:22-slim AS build
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
