@@ -58,10 +58,11 @@ bench: build bench/rivals/node_modules ## measure the service against its rivals
 	@node_modules/.bin/tsc --project bench/rivals
 	@node --enable-source-maps dist/bench/bench/run.js
 
-check: node_modules ## check types, lint and format
+check: node_modules ## check types, lint, format, and the links, commands and names of the pages
 	@node_modules/.bin/tsc --project client
 	@node_modules/.bin/tsc
 	@node_modules/.bin/biome check --error-on-warnings
+	@$(NODE) tools/lint-docs.ts
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
