@@ -79,7 +79,7 @@ t.test('a query after the end is rejected, and never reaches the next transactio
   await write(async (tx) => {
     kept = tx;
   });
-  await t.rejects((kept as unknown as Transaction).query(insert('late')), /over/);
+  await t.rejects((kept as unknown as Transaction).query(insert('late')), /has ended/);
   await write((tx) => tx.query(sql`select`));
   t.same(await titles('late'), []);
 });
