@@ -158,7 +158,7 @@ function bearerToken(request: FastifyRequest): string {
   }
   throw count === 0
     ? new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' } })
-    : invalid('the header Authorization is not one Bearer token');
+    : invalid('the header Authorization does not contain one token after its scheme');
 }
 
 /** Whether the signature is canonical base64url. Otherwise unused bits of its last letter allow several texts of one token. */

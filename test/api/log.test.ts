@@ -119,7 +119,7 @@ t.test('the log line of a refused token has the reason, which the caller does no
     ['the issuer has no key that it could be signed with', provider.sign({}, { header: { kid: 'zoe' } })],
     ['its header is not that of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
     ['it is not a signed JWT', 'zoes'],
-    ['the header Authorization is not one Bearer token', 'zoe zoe'],
+    ['the header Authorization does not contain one token after its scheme', 'zoe zoe'],
     ['it has no client_id', provider.sign(), ofClient],
     ['its client_id is none of AUTH_AUDIENCE', provider.sign({ client_id: 'zoe' }), ofClient],
   ];
