@@ -89,11 +89,10 @@ export class Database {
       const { connection } = lease;
       deadline ??= lease.since + DEADLINE_MS;
       const leftMs = deadline - performance.now();
-      const overdue = new Unavailable('The transaction took too long.');
-      const timer = setTimeout(() => connection.destroy(overdue), leftMs);
+      const timer = setTimeout(() => connection.destroy(tookTooLong()), leftMs);
       try {
         if (leftMs <= 0) {
-          throw overdue;
+          throw tookTooLong();
         }
         return await runTransaction(connection, mode, name, entry, accept, work);
       } catch (error) {
@@ -126,6 +125,10 @@ export class Database {
       }
     }
   }
+}
+
+function tookTooLong(): Unavailable {
+  return new Unavailable('The transaction took too long.');
 }
 
 function isStalePlan(error: unknown): error is Error {
