@@ -1,128 +1,181 @@
+/** The upgrade from the last release: the steps under "From 0.1.0" in CHANGELOG.md, and the rollback of docs/operate.md. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import t from 'tap';
-import { makeDatabase } from '../setup/database.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import t, { type Test } from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { provisionClub } from '../../src/deploy/provision-club.js';
+import { signToken, startIssuer } from '../../tools/issuer.js';
+import { freePort } from '../setup/free-port.js';
+import { startServer } from '../setup/server.js';
+import { AUDIENCE } from '../setup/service.js';
 
 const run = promisify(execFile);
-// In a clone without history the release is its own predecessor: then only the switch is tested.
-const previous = await run('sh', ['-c', 'git rev-parse --verify --quiet HEAD~1 || git rev-parse HEAD']).then(
-  ({ stdout }) => stdout.trim(),
-  () => undefined,
-);
 
-/** Builds the previous commit in a separate directory. */
-async function buildPrevious(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'club-previous-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  await run('sh', ['-c', `git archive ${previous} | tar -x -C ${directory}`]);
-  const locks = [directory, '.'].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8'));
-  const [before, now] = await Promise.all(locks);
-  if (before === now) {
-    await symlink(resolve('node_modules'), join(directory, 'node_modules'));
-  } else {
-    await run('npm', ['ci', '--include=dev', '--no-progress'], { cwd: directory });
-  }
-  await run('node_modules/.bin/tsc', ['--project', 'tsconfig.build.json'], { cwd: directory });
-  return directory;
+/** The last commit of 0.1.0. With a new release, this becomes the last commit of the one before it. */
+const LAST_RELEASE = '92d3f9d';
+
+/** A checkout of one release, and the arguments of Node.js that run one of its programs. */
+interface Release {
+  directory: string;
+  program: (name: 'server' | 'migrate') => string[];
 }
 
-t.test(
-  'two releases serve side by side during an upgrade and a rollback, and no request fails',
-  { skip: previous === undefined && 'git' },
-  async (t) => {
-    const issuer = await startService(t);
-    const db = await makeDatabase(t, { empty: true });
-    const releases = { old: await buildPrevious(), new: process.cwd() };
-    const deploy = (release: keyof typeof releases) =>
-      run(process.execPath, ['dist/migrate.js'], {
-        cwd: releases[release],
-        env: { PATH: process.env.PATH, MIGRATION_DATABASE_URL: db.migrationUrl },
-      });
+const thisRelease: Release = {
+  directory: process.cwd(),
+  program: (name) => [`dist/${name}.js`],
+};
 
-    // Like a load balancer: the addresses of the ready processes.
-    const ready: string[] = [];
-    async function start(release: keyof typeof releases, port: number) {
-      const child = spawn(process.execPath, ['dist/server.js'], {
-        cwd: releases[release],
-        env: {
-          PATH: process.env.PATH,
-          PORT: String(port),
-          DATABASE_URL: db.url,
-          AUTH_ISSUER: issuer.issuer.url,
-          RATE_LIMIT_PER_MINUTE: '0',
-          AUTH_AUDIENCE: AUDIENCE,
-        },
-        stdio: 'ignore',
-      });
-      t.teardown(() => child.kill('SIGKILL'));
-      const url = `http://127.0.0.1:${port}`;
-      for (let tries = 0; !(await fetch(`${url}/readyz`).catch(() => undefined))?.ok; tries += 1) {
-        t.ok(tries < 300, `${release} becomes ready`);
-        await sleep(50);
-      }
-      ready.push(url);
-      return async () => {
-        ready.splice(ready.indexOf(url), 1);
+/** Checks the last release out, with its own packages. Its TypeScript is run by this checkout's tsx. */
+async function checkOutLastRelease(t: Test): Promise<Release> {
+  const directory = await mkdtemp(join(tmpdir(), 'club-release-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  await run('sh', ['-c', `git archive ${LAST_RELEASE} | tar -x -C ${directory}`]);
+  await run('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-progress'], { cwd: directory });
+  const tsx = fileURLToPath(import.meta.resolve('tsx'));
+  return { directory, program: (name) => [`--import=${tsx}`, `src/${name}.ts`] };
+}
+
+/** The names of metrics in the table under "From 0.1.0": the old ones, and the new ones. */
+async function renamedMetrics(): Promise<{ old: string[]; new: string[] }> {
+  const changelog = await readFile('CHANGELOG.md', 'utf8');
+  const rows = [...changelog.matchAll(/^ +\| `(club_\w+)` \| .*?`(club_\w+)`.* \|$/gm)];
+  return { old: rows.map(([, name = '']) => name), new: rows.map(([, , name = '']) => name) };
+}
+
+const hasHistory = await run('git', ['cat-file', '-e', LAST_RELEASE]).then(
+  () => true,
+  () => false,
+);
+const skip = hasHistory ? {} : { skip: 'the checkout has no history of git' };
+
+t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request fails', skip, async (t) => {
+  const lastRelease = await checkOutLastRelease(t);
+  const server = await startServer(t);
+  const url = (user: string) => server.url('clubs', user, 'secret');
+  const database = server.url('clubs');
+  const { issuer, stop } = await startIssuer(await mkdtemp(join(tmpdir(), 'club-issuer-')));
+  t.teardown(stop);
+
+  /** Runs sql/roles.sql of a release, as the administrator. */
+  async function createRoles({ directory }: Release) {
+    const roles = await readFile(join(directory, 'sql/roles.sql'), 'utf8');
+    await withClient(database, (administrator) => administrator.query(roles));
+  }
+  const deploy = ({ directory, program }: Release) =>
+    run(process.execPath, program('migrate'), {
+      cwd: directory,
+      env: { PATH: process.env.PATH, MIGRATION_DATABASE_URL: url('club_migrator') },
+    });
+
+  // Like a load balancer: the addresses of the ready processes.
+  const ready: string[] = [];
+  /** Starts a process and waits until it is ready. */
+  async function start({ directory, program }: Release) {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const child = spawn(process.execPath, program('server'), {
+      cwd: directory,
+      env: {
+        PATH: process.env.PATH,
+        PORT: String(port),
+        METRICS_PORT: String(metricsPort),
+        DATABASE_URL: url('club_api'),
+        AUTH_ISSUER: issuer.url,
+        RATE_LIMIT_PER_MINUTE: '0',
+        AUTH_AUDIENCE: AUDIENCE,
+      },
+      stdio: 'ignore',
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    const address = `http://127.0.0.1:${port}`;
+    for (let tries = 0; !(await fetch(`${address}/readyz`).catch(() => undefined))?.ok; tries += 1) {
+      t.ok(tries < 300, `${directory} becomes ready`);
+      await sleep(50);
+    }
+    ready.push(address);
+    return {
+      metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+      stop: async () => {
+        ready.splice(ready.indexOf(address), 1);
         child.kill('SIGTERM');
         const [code] = await once(child, 'exit');
         t.equal(code, 0);
-      };
-    }
-
-    await deploy('old');
-    const base = 20_000 + (process.pid % 20_000);
-    const stopOld = await start('old', base);
-    const club = await db.makeClub();
-    const token = await issuer.token({ sub: 'anna', clubs: { [club]: 'Manager' } });
-    const headers = {
-      authorization: `Bearer ${token}`,
-      'x-tenant-id': club,
-      'content-type': 'application/json',
+      },
     };
+  }
 
-    let done = false;
-    const failures: string[] = [];
-    const written = new Set<string>();
-    const client = async (turn: number) => {
-      for (let count = turn; !done; count += 1) {
-        const url = `${ready[count % ready.length]}/api/tasks`;
-        const body = JSON.stringify({ title: `Task ${turn}-${count}` });
-        const made = await fetch(url, { method: 'POST', headers, body }).catch((error) => error);
-        const task = made.status === 201 ? await made.json() : undefined;
-        // The other release, if there is one, reads what this one has written.
-        const other = `${ready[(count + 1) % ready.length]}/api/tasks/${task?.id}`;
-        const read = await fetch(other, { headers }).catch((error) => error);
-        await read.text?.();
-        if (made.status !== 201 || read.status !== 200) {
-          failures.push(`${made.status ?? made} ${read.status ?? read}`);
-        }
-        written.add(task?.id);
+  await withClient(server.url('postgres'), (administrator) => administrator.query('create database clubs'));
+  await createRoles(lastRelease);
+  await withClient(database, (administrator) =>
+    administrator.query(`alter role club_api password 'secret'; alter role club_migrator password 'secret'`),
+  );
+  await deploy(lastRelease);
+  const before = await start(lastRelease);
+  const club = await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' });
+  const token = await signToken(issuer, AUDIENCE, { sub: 'anna', clubs: { [club]: 'Manager' } });
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-tenant-id': club,
+    'content-type': 'application/json',
+  };
+
+  let done = false;
+  const failures: string[] = [];
+  const written = new Set<string>();
+  const client = async (turn: number) => {
+    for (let count = turn; !done; count += 1) {
+      const tasks = `${ready[count % ready.length]}/api/tasks`;
+      const body = JSON.stringify({ title: `Task ${turn}-${count}` });
+      const made = await fetch(tasks, { method: 'POST', headers, body }).catch((error) => error);
+      const task = made.status === 201 ? await made.json() : undefined;
+      // The other release, if there is one, reads what this one has written.
+      const other = `${ready[(count + 1) % ready.length]}/api/tasks/${task?.id}`;
+      const read = await fetch(other, { headers }).catch((error) => error);
+      await read.text?.();
+      if (made.status !== 201 || read.status !== 200) {
+        failures.push(`${made.status ?? made} ${read.status ?? read}`);
       }
-    };
-    const clients = [0, 1, 2, 3].map(client);
+      written.add(task?.id);
+    }
+  };
+  const clients = [0, 1, 2, 3].map(client);
 
-    await sleep(300);
-    await deploy('new');
-    const stopNew = await start('new', base + 1);
-    await sleep(500);
-    await stopOld();
-    const stopRollback = await start('old', base + 2);
-    await sleep(500);
-    await stopNew();
-    await sleep(300);
-    done = true;
-    await Promise.all(clients);
-    await stopRollback();
+  const refused = await deploy(thisRelease).catch(({ stderr }) => stderr);
+  t.match(refused, /club_expiry: an administrator runs sql\/roles\.sql/);
+  await createRoles(thisRelease);
+  await deploy(thisRelease);
+  const after = await start(thisRelease);
+  await sleep(500);
 
-    t.same(failures, []);
-    t.ok(written.size > 50, `${written.size} tasks`);
-    const [row] = await db.look<{ count: string }>('select count(*) from app.tasks');
-    t.equal(Number(row?.count), written.size, 'each acknowledged task is stored once');
-  },
-);
+  const renamed = await renamedMetrics();
+  t.equal(renamed.old.length, 6);
+  const [oldMetrics, newMetrics] = await Promise.all([before.metrics(), after.metrics()]);
+  for (const name of renamed.old) {
+    t.match(oldMetrics, `# TYPE ${name} `);
+    t.notMatch(newMetrics, `# TYPE ${name} `);
+  }
+  for (const name of renamed.new) {
+    t.match(newMetrics, `# TYPE ${name} `);
+  }
+
+  await before.stop();
+  const rolledBack = await start(lastRelease);
+  await sleep(500);
+  await after.stop();
+  await sleep(300);
+  done = true;
+  await Promise.all(clients);
+  await rolledBack.stop();
+
+  t.same(failures, []);
+  t.ok(written.size > 50, `${written.size} tasks`);
+  const { rows } = await withClient(database, (administrator) =>
+    administrator.query('select count(*)::integer as stored from app.tasks'),
+  );
+  t.same(rows, [{ stored: written.size }], 'each acknowledged task is stored once');
+});
