@@ -20,6 +20,11 @@ const steps: Record<State, readonly Step[]> = {
   Done: ['nobody', 'nobody', 'nobody', 'nobody', 'same'],
 };
 
+/** Who may take the step from one state to another. */
+export function stepBetween(from: State, to: State): Step {
+  return steps[from][STATES.indexOf(to)] as Step;
+}
+
 export interface Pair {
   from: State;
   to: State;
@@ -28,9 +33,9 @@ export interface Pair {
 
 /** The 25 pairs of states, or those with one of these steps. */
 export function pairs(...wanted: Step[]): Pair[] {
-  return STATES.flatMap((from) =>
-    STATES.map((to, column) => ({ from, to, step: steps[from][column] as Step })),
-  ).filter(({ step }) => wanted.length === 0 || wanted.includes(step));
+  return STATES.flatMap((from) => STATES.map((to) => ({ from, to, step: stepBetween(from, to) }))).filter(
+    ({ step }) => wanted.length === 0 || wanted.includes(step),
+  );
 }
 
 /** The states that this caller may set on a task in that state, sorted. */

@@ -3,6 +3,7 @@ import type { TestDatabase } from '../../setup/database.js';
 import { fit, makers, SHIFT, textsOf } from '../../setup/endpoints.js';
 import type { TestService } from '../../setup/service.js';
 import { tablesOf } from '../../setup/testbed.js';
+import { foreignIds, foreignTexts } from '../rules.js';
 
 export interface CanaryClub {
   id: string;
@@ -110,6 +111,6 @@ export function shownOf(
   text: string,
   sent: string,
 ): string[] {
-  const words = [id, front, inside, mail, subject, key, ...Object.values(ids)];
-  return words.filter((word) => text.includes(word) && !sent.toLowerCase().includes(word));
+  const marks = [{ words: [front, inside, mail, subject, key], ids: [id, ...Object.values(ids)] }];
+  return [...foreignTexts(marks, text, sent), ...foreignIds(marks, text, sent)];
 }

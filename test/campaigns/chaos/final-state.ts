@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FinalRow, FinalState, Recovery } from './history.js';
-import { strangersIn } from './member.js';
+import { foreignIn } from './member.js';
 import { POOL_SIZE, type Testbed } from './testbed.js';
 import { openWire } from './wire.js';
 
@@ -15,7 +15,8 @@ export async function untilIdle({ look }: Testbed): Promise<void> {
 }
 
 /** Reads the final state as superuser, without policies. */
-export async function readFinalState({ look }: Testbed): Promise<FinalState> {
+export async function readFinalState(testbed: Testbed): Promise<FinalState> {
+  const { look } = testbed;
   const rowsOf = async (table: string, columns: string) =>
     (await look(
       `select club.slug as club, row::text as text, ${columns}
@@ -25,12 +26,14 @@ export async function readFinalState({ look }: Testbed): Promise<FinalState> {
   const finalRows = async (table: string, columns: string): Promise<FinalRow[]> =>
     (await rowsOf(table, `row.id, version, ${MARK}, ${columns}`)).map(({ text, ...row }) => ({
       ...row,
-      strangers: strangersIn(text, row.club),
+      strangers: foreignIn(text, testbed, row.club),
     }));
   const others: string[] = [];
   for (const table of ['members', 'shift_signups', 'idempotency_keys']) {
     for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
-      others.push(...strangersIn(text, club).map((other) => `a row of ${table} of ${club} holds ${other}`));
+      others.push(
+        ...foreignIn(text, testbed, club).map((other) => `a row of ${table} of ${club} holds ${other}`),
+      );
     }
   }
   return {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
+import { foreignIds, foreignTexts } from '../rules.js';
 import { isUnknown, type Operation, type Row } from './history.js';
 import type { Club, Testbed } from './testbed.js';
 import { type Ask, openWire, randomOf } from './wire.js';
@@ -29,11 +30,12 @@ export interface Noted {
   body: any;
 }
 
-const CANARY = /canary-[a-z]+-[0-9a-f]+/g;
-
-/** The other clubs whose canary is in a text. */
-export function strangersIn(text: string, canary: string): string[] {
-  return [...new Set(text.match(CANARY))].filter((other) => other !== canary);
+/** The texts and ids of the clubs but this one in a text. */
+export function foreignIn(text: string, { clubs }: Testbed, canary: string): string[] {
+  const others = clubs
+    .filter((club) => club.canary !== canary)
+    .map((club) => ({ words: [club.canary], ids: [club.id] }));
+  return [...foreignTexts(others, text), ...foreignIds(others, text)];
 }
 
 /** Joins the club: the first request creates the member, before any fault. */
@@ -74,13 +76,9 @@ export async function join(
               ...(heard.body?.code !== undefined && { code: heard.body.code }),
               retryAfter: heard.retryAfter,
               rows: heard.status < 300 ? rowsOf(heard.body) : [],
-              strangers: strangersIn(heard.text, club.canary),
+              strangers: foreignIn(heard.text, testbed, club.canary),
             }),
       };
-      const clubId = 'failure' in heard ? undefined : heard.body?.clubId;
-      if (clubId !== undefined && clubId !== club.id) {
-        operation.strangers.push(clubId);
-      }
       notes.push(operation);
       if (isUnknown(operation)) {
         await sleep(20);

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { STATES, type State } from '../../setup/workflow.js';
 import { isDone, type Kind } from './history.js';
 import type { Member, Noted, Request } from './member.js';
 
 /** The current rows of a club: all members work on the same few rows, so that they conflict. */
 export interface Board {
-  tasks: { id: string; version: number; state: string; uses: number }[];
+  /** `state` is undefined when it may have changed. */
+  tasks: { id: string; version: number; state: State | undefined; uses: number }[];
   shifts: { id: string; version: number; capacity: number; uses: number }[];
   /** A counter that makes written texts unique. */
   count: number;
@@ -12,12 +14,6 @@ export interface Board {
   end: () => boolean;
 }
 
-const NEXT: Record<string, string> = {
-  Open: 'Assigned',
-  Assigned: 'InProgress',
-  InProgress: 'Review',
-  Review: 'Done',
-};
 /** A row is not used after this many requests, to limit its unknown outcomes. */
 const MOST_USES = 60;
 const TASKS = 3;
@@ -64,7 +60,7 @@ async function workOnTask(member: Member, board: Board, kind: Kind): Promise<boo
   const path = `/api/tasks/${id}`;
   let noted: Noted;
   if (kind === 'patch task') {
-    const next = NEXT[task.state];
+    const next = task.state && STATES[STATES.indexOf(task.state) + 1];
     const isStep = next !== undefined && member.random() < 0.3;
     const title = `${member.club.canary} ${nextOf(board)}`;
     const named = isStep || member.random() < 0.8 ? task.version : undefined;
@@ -84,8 +80,7 @@ async function workOnTask(member: Member, board: Board, kind: Kind): Promise<boo
   if (status === 200 && noted.body.version > task.version) {
     Object.assign(task, { version: noted.body.version, state: noted.body.state });
   } else if (code === 'task_version_conflict') {
-    // The state is not known yet, so no step is known to change it.
-    Object.assign(task, { version: Math.max(task.version, noted.body.currentVersion), state: 'unseen' });
+    Object.assign(task, { version: Math.max(task.version, noted.body.currentVersion), state: undefined });
   } else if (status === 404 || kind === 'delete task') {
     board.tasks = board.tasks.filter((other) => other !== task);
   }

@@ -1,20 +1,19 @@
-/** Finds canaries and ids of other tenants in answers and in the log. */
-import type { World } from './state.js';
+/** Finds canaries and ids of other clubs in answers and in the log. */
+import { type ClubMarks, foreignIds, foreignTexts } from '../rules.js';
+import type { Club, World } from './state.js';
 
-const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const marksOf = ({ id, canary, members, tasks, shifts }: Club): ClubMarks => ({
+  words: [canary],
+  ids: [id, ...members.keys(), ...tasks.keys(), ...shifts.keys()],
+});
 
-/** The canaries and ids of other clubs in the text, except those of the request. */
+/** The texts and ids of the clubs that the caller may not see, except those of the request. */
 export function foreignIn(world: World, visible: string[], text: string, sent: string): string[] {
-  const ids = new Set(text.match(ID));
-  const others = [...world.clubs.values()].filter(({ id }) => !visible.includes(id));
-  return others.flatMap(({ id, canary, members, tasks, shifts }) => {
-    const shown = [id, ...members.keys(), ...tasks.keys(), ...shifts.keys()].filter((one) => ids.has(one));
-    return [...shown, ...(text.includes(canary) ? [canary] : [])].filter((word) => !sent.includes(word));
-  });
+  const others = [...world.clubs.values()].filter(({ id }) => !visible.includes(id)).map(marksOf);
+  return [...foreignTexts(others, text, sent), ...foreignIds(others, text, sent)];
 }
 
 /** The canaries in a log line, which must contain no user text. */
 export function canariesIn(world: World, lines: string[]): string[] {
-  const text = lines.join('');
-  return [...world.clubs.values()].map(({ canary }) => canary).filter((canary) => text.includes(canary));
+  return foreignTexts([...world.clubs.values()].map(marksOf), lines.join(''));
 }

@@ -1,11 +1,12 @@
 /** Many concurrent clients. The allowed answers of each follow from its own requests; the final state must agree. */
 import type { Role } from '../../../src/roles.js';
 import type { Answer, Person, TestService } from '../../setup/service.js';
+import { placeFaults } from '../rules.js';
 import { canariesIn, foreignIn } from './leaks.js';
 import type { Random } from './random.js';
 import type { Sums } from './sql/run.js';
 import { type Club, SUBJECTS, type World } from './state.js';
-import { makeWorld, strayCanaries } from './stored.js';
+import { makeWorld, strayRows } from './stored.js';
 
 interface Client extends Person {
   club: Club;
@@ -135,7 +136,7 @@ async function settle(ledger: Ledger, clients: Client[], { db }: TestService): P
     from app.shifts as shift
     union all select 'tasks', tenant_id, id, row_to_json(task), version, 0, 0, null from app.tasks as task
     union all select 'members', tenant_id, id, row_to_json(member), 1, 0, 0, null from app.members as member`);
-  faults.push(...strayCanaries(world, rows as Parameters<typeof strayCanaries>[1]));
+  faults.push(...strayRows(world, rows as Parameters<typeof strayRows>[1]));
   for (const { kind, tenant, id, version, capacity, counter, subjects } of rows) {
     const given = (versions.get(`/api/${kind}/${id}`) ?? []).sort((a, b) => a - b);
     if (version !== given.length + 1 || given.some((one, index) => one !== index + 2)) {
@@ -144,9 +145,11 @@ async function settle(ledger: Ledger, clients: Client[], { db }: TestService): P
     const own = clients.filter(({ club, signedUp }) => club.id === tenant && signedUp.has(id));
     const expected = own.map(({ subject }) => subject).sort();
     const stored: string[] = subjects ?? [];
-    if (counter > capacity || counter !== stored.length || stored.join() !== expected.join()) {
-      faults.push(`shift ${id}: ${counter} of ${capacity}: ${stored}, and the answers said ${expected}`);
+    if (stored.join() !== expected.join()) {
+      faults.push(`shift ${id}: ${stored}, and the answers said ${expected}`);
     }
+    const places = placeFaults({ capacity, signupCount: counter }, stored);
+    faults.push(...places.map(({ proof }) => `shift ${id}: ${proof}`));
   }
 }
 

@@ -1,9 +1,7 @@
 /** The state of the model: the clubs with all their rows, as plain values that can be cloned. */
 import type { Role } from '../../../src/roles.js';
+import type { State } from '../../setup/workflow.js';
 import type { Random } from './random.js';
-
-export const STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;
-export type State = (typeof STATES)[number];
 
 export interface Member {
   id: string;

@@ -1,6 +1,7 @@
 /** Compares the stored rows of every club, read as superuser, with the model. */
 import { isDeepStrictEqual } from 'node:util';
 import type { TestDatabase } from '../../setup/database.js';
+import { foreignIn } from './leaks.js';
 import type { Random } from './random.js';
 import { planClubs, type World } from './state.js';
 
@@ -59,7 +60,7 @@ function remembered(world: World): Map<string, unknown[]> {
   return rows;
 }
 
-/** The differences between the tables and the model, and the rows with another club's canary: empty when correct. */
+/** The differences between the tables and the model, and the rows with another club's texts or ids: empty when correct. */
 export async function differencesOfState(db: TestDatabase, world: World): Promise<string[]> {
   const stored = await db.look<{ kind: string; tenant: string; id: string; holds: unknown[] }>(STORED);
   const expected = remembered(world);
@@ -75,19 +76,16 @@ export async function differencesOfState(db: TestDatabase, world: World): Promis
   for (const [key, holds] of expected) {
     differences.push(`not stored: ${key}: ${JSON.stringify(holds)}`);
   }
-  return [...differences, ...strayCanaries(world, stored)];
+  return [...differences, ...strayRows(world, stored)];
 }
 
-/** Rows that hold the canary of another club than theirs. */
-export function strayCanaries(
+/** Rows that hold a text or an id of another club than theirs. */
+export function strayRows(
   world: World,
   stored: { kind: string; tenant: string; id: string; holds: unknown }[],
 ): string[] {
   return stored.flatMap(({ kind, tenant, id, holds }) => {
-    const text = JSON.stringify(holds);
-    const others = [...world.clubs.values()].filter(
-      (club) => club.id !== tenant && text.includes(club.canary),
-    );
-    return others.map(({ name }) => `${kind} ${id} of ${tenant} holds the canary of ${name}`);
+    const shown = foreignIn(world, [tenant], JSON.stringify(holds), '');
+    return shown.map((word) => `${kind} ${id} of ${tenant} holds ${word} of another club`);
   });
 }

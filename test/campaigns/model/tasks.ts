@@ -1,17 +1,11 @@
 /** The rules of tasks: the steps of the workflow, who may take them, and merge patches. */
 import type { Role } from '../../../src/roles.js';
-import { type Caller, reaches, STATES, type State, type Task } from './state.js';
+import { STATES, type State, type Step, stepBetween } from '../../setup/workflow.js';
+import { type Caller, reaches, type Task } from './state.js';
 
-/** Who takes each step: any Member, or the assignee and Managers. */
-const STEPS: Record<State, Partial<Record<State, 'member' | 'holder'>>> = {
-  Open: { Assigned: 'member' },
-  Assigned: { InProgress: 'member', Open: 'holder' },
-  InProgress: { Review: 'member', Assigned: 'holder' },
-  Review: { Done: 'member', InProgress: 'holder' },
-  Done: {},
-};
-
-export const isStep = (from: State, to: State): boolean => STEPS[from][to] !== undefined;
+/** Whether the workflow has the step, for some caller. */
+export const isStep = (from: State, to: State): boolean =>
+  ['member', 'holder'].includes(stepBetween(from, to));
 
 /** The states that the caller may set next, in the order of the workflow. */
 export function allowedSteps(
@@ -20,7 +14,8 @@ export function allowedSteps(
   { state, assigneeId }: Pick<Task, 'state' | 'assigneeId'>,
 ): State[] {
   const isHolder = assigneeId === memberId || reaches(role, 'Manager');
-  return STATES.filter((to) => STEPS[state][to] === 'member' || (isHolder && STEPS[state][to] === 'holder'));
+  const own: Step[] = isHolder ? ['member', 'holder'] : ['member'];
+  return STATES.filter((to) => own.includes(stepBetween(state, to)));
 }
 
 export interface Patch {

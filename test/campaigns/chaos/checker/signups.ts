@@ -1,3 +1,4 @@
+import { placeFaults } from '../../rules.js';
 import { type FinalRow, groupBy, type History, isDone, isUnknown, type Operation } from '../history.js';
 import { followMember, type Membership, type Span } from './membership.js';
 import { type Accuse, tell } from './verdict.js';
@@ -46,15 +47,8 @@ function checkPlaces(
   if (capacity === undefined || signupCount === undefined) {
     return;
   }
-  const held = Math.max(signupCount, members?.length ?? 0);
-  if (held > capacity) {
-    accuse('overfull', `${where}: ${held} signups for ${capacity} places`);
-  }
-  if (members !== undefined && new Set(members).size < members.length) {
-    accuse('doubled', `${where}: a member is signed up twice`);
-  }
-  if (members !== undefined && members.length !== signupCount) {
-    accuse('anomalies', `${where}: ${members.length} signups, counted as ${signupCount}`);
+  for (const { kind, proof } of placeFaults({ capacity, signupCount }, members)) {
+    accuse(kind === 'miscounted' ? 'anomalies' : kind, `${where}: ${proof}`);
   }
 }
 

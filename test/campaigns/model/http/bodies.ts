@@ -1,6 +1,8 @@
 /** Random bodies and filters, with the canary of the club in every text. */
+
+import { STATES } from '../../../setup/workflow.js';
 import type { Random } from '../random.js';
-import { type Club, drawId, drawTimes, STATES, type World } from '../state.js';
+import { type Club, drawId, drawTimes, type World } from '../state.js';
 import { isStep } from '../tasks.js';
 
 const due = (random: Random) => `2031-05-0${random.between(1, 9)}T08:00:00Z`;

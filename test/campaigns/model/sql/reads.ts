@@ -1,7 +1,8 @@
 /** Statements that read, mostly without a condition. */
 import type { Role } from '../../../../src/roles.js';
+import { STATES } from '../../../setup/workflow.js';
 import type { Random } from '../random.js';
-import { type Club, drawId, reaches, STATES } from '../state.js';
+import { type Club, drawId, reaches } from '../state.js';
 import { allowedSteps } from '../tasks.js';
 import type { Here, Step } from './step.js';
 

@@ -1,6 +1,8 @@
 /** Statements that write tasks, by an id or without a condition. */
+
+import { STATES } from '../../../setup/workflow.js';
 import type { Random } from '../random.js';
-import { drawId, reaches, STATES, type Task } from '../state.js';
+import { drawId, reaches, type Task } from '../state.js';
 import { allowedSteps, isStep } from '../tasks.js';
 import { drawText, inserting, updating } from './assignments.js';
 import type { Expected, Here, Inside, Step } from './step.js';
