@@ -23,7 +23,7 @@ t.teardown(() => noteSums(tally));
 function refused(t: Test, answer: unknown, wanted: unknown, what = 'an attack'): void {
   tally.tried += 1;
   if (!t.same(answer, wanted, what)) {
-    tally.through.push(what);
+    tally.succeeded.push(what);
   }
 }
 

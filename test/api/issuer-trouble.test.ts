@@ -27,14 +27,14 @@ async function withKnownKeys(t: Test) {
 }
 
 const troubles: [what: string, answer: (response: ServerResponse) => void][] = [
-  ['is silent', () => {}],
-  ['hangs up', (response) => response.destroy()],
-  ['has a fault', (response) => response.writeHead(500).end('{"keys":[]}')],
-  ['sends a page', (response) => response.writeHead(200).end('<html>')],
+  ['sends nothing', () => {}],
+  ['closes the connection', (response) => response.destroy()],
+  ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}')],
+  ['sends HTML', (response) => response.writeHead(200).end('<html>')],
   ['sends an empty object', (response) => response.writeHead(200).end('{}')],
-  ['sends keys that are none', (response) => response.writeHead(200).end('{"keys":[null, 5, {"kty": "no"}]}')],
-  ['redirects elsewhere', (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
-  ['stops in the middle', (response) => response.writeHead(200, { 'content-length': '500' }).end('{"keys":', () => response.destroy())],
+  ['sends unusable keys', (response) => response.writeHead(200).end('{"keys":[null, 5, {"kty": "no"}]}')],
+  ['redirects', (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+  ['stops in the middle of the body', (response) => response.writeHead(200, { 'content-length': '500' }).end('{"keys":', () => response.destroy())],
 ]; // biome-ignore format: a trouble a line
 
 for (const [what, answer] of troubles) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { likeness } from '../setup/likeness.js';
+import { comparablePart } from '../setup/comparable.js';
 import { type Answer, startService } from '../setup/service.js';
 import { CALLERS, type CallerName, STATES, type State, taskIn } from '../setup/workflow.js';
 
@@ -178,7 +178,7 @@ t.test('a member of another club and an unknown id are refused with the same err
   const [foreign, unknown] = [await ask(ids.stranger), await ask(ids.missing)];
   for (const [index, answer] of foreign.entries()) {
     t.match(answer, { status: 422, body: { code: 'assignee_not_member' } });
-    t.strictSame(likeness(answer, ids.stranger), likeness(unknown[index] as Answer, ids.missing));
+    t.strictSame(comparablePart(answer, ids.stranger), comparablePart(unknown[index] as Answer, ids.missing));
   }
   t.strictSame(await service.db.look(`select from app.tasks where title = 'Lost'`), []);
   t.strictSame((await manager.get(path)).body, task);

@@ -31,7 +31,7 @@ export async function attackCursors(
     if (answer.status >= 500) {
       tally.serverErrors.push(`${title}: ${answer.text}`);
     } else if (!allowed.includes(code)) {
-      tally.through.push(`${title}, ${path}: ${code}, and not ${allowed.join(' or ')}`);
+      tally.succeeded.push(`${title}, ${path}: ${code}, and not ${allowed.join(' or ')}`);
     }
     const hidden = person === anna ? south : north;
     tally.leaks.push(...shownOf(hidden, answer.text, path).map((word) => `${title}, ${path}: ${word}`));

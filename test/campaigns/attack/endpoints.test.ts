@@ -1,5 +1,5 @@
 import t from 'tap';
-import { likeness } from '../../setup/likeness.js';
+import { comparablePart } from '../../setup/comparable.js';
 import { type Answer, startService } from '../../setup/service.js';
 import { Random } from '../model/random.js';
 import { type Attempt, attemptsAt, clubsOf, mayShow, type Variant } from './attempts.js';
@@ -31,14 +31,14 @@ async function make(attempt: Attempt, tally: Tally): Promise<void> {
     tally.tried += 1;
     const answer = await service.send(method, path, { headers, body }).catch((error) => String(error));
     if (typeof answer === 'string') {
-      tally.through.push(`${title}: ${answer}`);
+      tally.succeeded.push(`${title}: ${answer}`);
       continue;
     }
     answers.push({ variant, answer });
     if (answer.status >= 500) {
       tally.serverErrors.push(`${title}: ${answer.text}`);
     } else if (!expected.includes(codeOf(answer)) || answer.headers['idempotent-replayed'] !== undefined) {
-      tally.through.push(`${title}, ${path}: ${codeOf(answer)}, and not ${expected.join(' or ')}`);
+      tally.succeeded.push(`${title}, ${path}: ${codeOf(answer)}, and not ${expected.join(' or ')}`);
     }
     const sent = JSON.stringify([path, body, variant.headers]);
     const said = answer.text + JSON.stringify(answer.headers);
@@ -51,10 +51,10 @@ async function make(attempt: Attempt, tally: Tally): Promise<void> {
   if (answers.some(({ answer }) => answer.status >= 400 || answer.text === '[]')) {
     const instanceOf = ({ path }: Variant) => path.split('?', 1)[0] as string;
     const kinds = new Set(
-      answers.map(({ variant, answer }) => JSON.stringify(likeness(answer, instanceOf(variant)))),
+      answers.map(({ variant, answer }) => JSON.stringify(comparablePart(answer, instanceOf(variant)))),
     );
     if (kinds.size > 1) {
-      tally.through.push(`${title}: ids are distinguishable: ${[...kinds].join(' and ')}`);
+      tally.succeeded.push(`${title}: ids are distinguishable: ${[...kinds].join(' and ')}`);
     }
   }
 }

@@ -66,10 +66,10 @@ async function inject(injection: Injection, tally: Tally): Promise<void> {
   const began = Date.now();
   const answer = await ask(injection).catch((error) => String(error));
   if (typeof answer === 'string') {
-    tally.through.push(`${title}: ${answer}`);
+    tally.succeeded.push(`${title}: ${answer}`);
     return;
   }
-  const fault = (what: string) => tally.through.push(`${title}: ${what}`);
+  const fault = (what: string) => tally.succeeded.push(`${title}: ${what}`);
   const code = answer.status < 400 ? answer.status : answer.body.code;
   if (answer.status >= 500) {
     tally.serverErrors.push(`${title}: ${answer.text}`);
@@ -126,10 +126,10 @@ t.test('each request is one log line, and no line contains the payload or a secr
   attack(t, 'the log', 1, async (tally) => {
     await wait(100);
     tally.tried += sent;
-    tally.through.push(...lines.filter((line) => !isRecord(line)));
+    tally.succeeded.push(...lines.filter((line) => !isRecord(line)));
     const requests = lines.filter((line) => JSON.parse(line).msg === 'request');
     if (requests.length !== sent) {
-      tally.through.push(`${requests.length} lines about ${sent} requests`);
+      tally.succeeded.push(`${requests.length} lines about ${sent} requests`);
     }
     const words = [MARK, ...secrets, north.inside, south.inside, 'Bearer'];
     for (const line of lines) {

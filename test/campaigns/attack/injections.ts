@@ -21,7 +21,7 @@ export interface Injection {
 export type Rows = Record<string, string>;
 
 /** Headers that no operation uses, and that logs and proxies often use. */
-const UNHEARD = [
+const IGNORED = [
   'user-agent', 'referer', 'cookie', 'x-request-id', 'x-correlation-id', 'traceparent', 'x-forwarded-for', 'x-forwarded-host', 'forwarded',
   'x-real-ip', 'x-test-userid', 'accept', 'accept-language', 'origin', 'if-none-match', 'range', 'x-http-method-override',
 ]; // biome-ignore format: a list
@@ -89,8 +89,8 @@ function injectionsOf(operation: Operation, rows: Rows, payload: string): Inject
   put('Authorization', ['invalid_token'], { headers: { authorization: payload } });
   put('a token', ['invalid_token'], { headers: { authorization: `Bearer ${payload}` } });
   if (method === 'GET') {
-    const unheard = Object.fromEntries(UNHEARD.map((name) => [name, payload]));
-    put('headers that are ignored', [200, 'signup_not_found'], { headers: unheard });
+    const ignored = Object.fromEntries(IGNORED.map((name) => [name, payload]));
+    put('headers that are ignored', [200, 'signup_not_found'], { headers: ignored });
   }
   return made;
 }

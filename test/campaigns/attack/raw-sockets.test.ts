@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import t from 'tap';
 import { openWires, type Reply } from '../../setup/raw.js';
 import { startService } from '../../setup/service.js';
+import { type Bytes, keepMessage, keptMessage, messages } from './fuzz/bytes.js';
+import { fuzz } from './fuzz/fuzz.js';
+import type { Complaint } from './fuzz/judge.js';
 import { isRecord } from './secrets.js';
 import { attack, isWhole } from './tally.js';
-import { type Bytes, keepMessage, keptMessage, messages } from './wild/bytes.js';
-import { fuzz } from './wild/fuzz.js';
-import type { Complaint } from './wild/judge.js';
 
 const MESSAGES = isWhole ? 20_000 : 3_000;
 const IN_FLIGHT = 16;
@@ -16,7 +16,7 @@ t.setTimeout(600_000);
 
 /** Random for each run; SEED=… repeats the run that printed it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
-/** A saved message to send instead: CHECK=.data/wild/raw-….json. */
+/** A saved message to send instead: CHECK=.data/fuzz/raw-….json. */
 const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? process.env.CHECK : undefined;
 const lines = { count: 0, broken: [] as string[], leaking: [] as string[] };
 const service = await startService(t, {}, undefined, {
@@ -81,7 +81,7 @@ async function attempt(message: Bytes): Promise<Complaint | undefined> {
     const what = wrong(message, replies);
     return what === undefined
       ? undefined
-      : { count: 'through', what: `${what}: ${text.slice(0, 300)} to ${message.is}` };
+      : { count: 'succeeded', what: `${what}: ${text.slice(0, 300)} to ${message.is}` };
   } catch (error) {
     return { count: 'serverErrors', what: `${(error as Error).message} after ${message.is}` };
   }
@@ -113,9 +113,9 @@ t.test(
         tally[count].push(`${what}, ${shown(item)}, kept in ${file}`);
       }
       for (const { title } of await service.db.look<{ title: string }>('select title from app.tasks')) {
-        tally.through.push(`made: ${title}`);
+        tally.succeeded.push(`made: ${title}`);
       }
-      tally.through.push(...lines.broken);
+      tally.succeeded.push(...lines.broken);
       tally.leaks.push(...lines.leaking);
       t.ok(lines.count >= MESSAGES / 2, `${lines.count} lines of the log, each one JSON object`);
     });
@@ -127,7 +127,7 @@ t.test(
 t.test('a reported message is minimal, and can be sent again', async (t) => {
   const isPlanted = ({ bytes }: Bytes) => bytes.includes('xchunked');
   const judged = async (message: Bytes): Promise<Complaint | undefined> =>
-    isPlanted(message) ? { count: 'through', what: 'planted' } : undefined;
+    isPlanted(message) ? { count: 'succeeded', what: 'planted' } : undefined;
   const [counterexample] = await fuzz(messages(senders), judged, 4_000, 5, { most: 1 });
   const message = counterexample?.item as Bytes;
   t.ok(isPlanted(message));

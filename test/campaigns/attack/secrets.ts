@@ -58,7 +58,7 @@ export async function attackSecrets(service: TestService, clubId: string, tally:
       );
     }
     for (const line of lines) {
-      tally.through.push(...(isRecord(line) ? [] : [`${name}: no line of the log: ${line}`]));
+      tally.succeeded.push(...(isRecord(line) ? [] : [`${name}: no line of the log: ${line}`]));
     }
   });
 }

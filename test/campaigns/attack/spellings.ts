@@ -102,21 +102,21 @@ export async function attackSpellings(
     const own = await ask(title, method, url, lines(north.id, south), content);
     const refusals = ['tenant_header_missing', 'tenant_header_invalid', 'invalid_parameter'];
     if (!(isPlain ? [answer] : refusals).includes(own)) {
-      tally.through.push(`${title}: ${own}`);
+      tally.succeeded.push(`${title}: ${own}`);
     }
     for (const id of [south.id, NIL, MISSING]) {
       const other = await ask(title, method, url, lines(id, north), content);
       if (!(isPlain ? ['tenant_forbidden'] : refusals).includes(other)) {
-        tally.through.push(`${title}, of ${id}: ${other}`);
+        tally.succeeded.push(`${title}, of ${id}: ${other}`);
       }
     }
   });
   for (const slug of [north.front, south.front, 'me', '*', 'null', 'undefined', '0', '%']) {
     const code = await ask(slug, 'GET', '/api/tasks', line(slug));
-    tally.through.push(...(code === 'tenant_header_invalid' ? [] : [`the slug ${slug}: ${code}`]));
+    tally.succeeded.push(...(code === 'tenant_header_invalid' ? [] : [`the slug ${slug}: ${code}`]));
   }
   for (const path of DISGUISES) {
     const code = await ask(path, 'GET', path, '');
-    tally.through.push(...(typeof code === 'string' ? [] : [`${path} without a tenant: ${code}`]));
+    tally.succeeded.push(...(typeof code === 'string' ? [] : [`${path} without a tenant: ${code}`]));
   }
 }

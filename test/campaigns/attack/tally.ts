@@ -13,7 +13,7 @@ if (isWhole) {
 export class Tally {
   tried = 0;
   /** Attempts with a forbidden success. */
-  readonly through: string[] = [];
+  readonly succeeded: string[] = [];
   /** Attempts with a 5xx or without an answer. */
   readonly serverErrors: string[] = [];
   /** Secrets or another club's data in an answer or the log. */
@@ -41,10 +41,10 @@ export async function attack(
 ): Promise<void> {
   const tally = new Tally();
   await run(tally);
-  const { tried, through, serverErrors, leaks } = tally;
+  const { tried, succeeded, serverErrors, leaks } = tally;
   t.comment(`attacks on ${suite}: ${sumsOf(tally)}`);
   noteSums(tally);
-  t.same(through.slice(0, MOST_SHOWN), [], 'nothing got through');
+  t.same(succeeded.slice(0, MOST_SHOWN), [], 'no attack succeeded');
   t.same(serverErrors.slice(0, MOST_SHOWN), [], 'no server error');
   t.same(leaks.slice(0, MOST_SHOWN), [], 'no leak');
   t.ok(tried >= atLeast, `${tried} attempts, and at least ${atLeast}`);
@@ -56,6 +56,6 @@ export function noteSums(tally: Tally): void {
   appendFileSync('.tap/attacks.txt', `${sumsOf(tally)}\n`);
 }
 
-function sumsOf({ tried, through, serverErrors, leaks }: Tally): string {
-  return `${tried} tried, ${through.length} through, ${serverErrors.length} server errors, ${leaks.length} leaks`;
+function sumsOf({ tried, succeeded, serverErrors, leaks }: Tally): string {
+  return `${tried} tried, ${succeeded.length} succeeded, ${serverErrors.length} server errors, ${leaks.length} leaks`;
 }

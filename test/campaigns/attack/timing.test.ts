@@ -88,7 +88,7 @@ t.test('the time of an error does not reveal whether an id of another club exist
         const { there, missing } = await measure(probe, SAMPLES, (code, status) => {
           tally.tried += 1;
           if (code !== probe.code) {
-            (status >= 500 ? tally.serverErrors : tally.through).push(`${probe.title}: ${status} ${code}`);
+            (status >= 500 ? tally.serverErrors : tally.succeeded).push(`${probe.title}: ${status} ${code}`);
           }
         });
         const found = apart(there, missing);

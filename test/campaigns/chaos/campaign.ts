@@ -5,12 +5,12 @@ import type { History, Kind, Operation } from './history.js';
 import { join, type Member } from './member.js';
 import type { Testbed } from './testbed.js';
 import { randomOf } from './wire.js';
-import { type Board, work } from './work.js';
+import { type SharedRows, work } from './work.js';
 
 /** The weight of each kind of request. */
-export type Habits = Partial<Record<Kind, number>>;
+export type Workload = Partial<Record<Kind, number>>;
 
-export const EVERYTHING: Habits = {
+export const EVERYTHING: Workload = {
   'sign up': 22,
   cancel: 12,
   'create task': 10,
@@ -36,18 +36,18 @@ const PEOPLE: [string, Role][] = [
 /** Longer than the slowest correct answer: the wait in the queue, the deadline, and a freeze. */
 const PATIENCE_MS = 18_000;
 /** Longer than the service may take to recover. */
-const PEACE_MS = 1_500;
+const FAULTLESS_MS = 1_500;
 const LAST_TRIES_MS = 5_000;
 
 export interface Plan {
   seed: number;
   durationMs: number;
-  habits?: Habits;
+  workload?: Workload;
   patienceMs?: number;
   /** The longest pause of a client between two requests. */
   restMs?: number;
   /** How long clients continue after the last fault. */
-  peaceMs?: number;
+  faultlessMs?: number;
   /** Injects faults until the end, and removes all of them before it returns. */
   nemesis(testbed: Testbed, isOver: () => boolean, random: () => number): Promise<void>;
 }
@@ -57,10 +57,10 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
   const {
     seed,
     durationMs,
-    habits = EVERYTHING,
+    workload = EVERYTHING,
     patienceMs = PATIENCE_MS,
     restMs = 6,
-    peaceMs = PEACE_MS,
+    faultlessMs = FAULTLESS_MS,
   } = plan;
   const operations: Operation[] = [];
   const members = await Promise.all(
@@ -73,23 +73,23 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
   const began = testbed.now();
   const isOver = () => testbed.now() - began > durationMs;
   let end = Number.POSITIVE_INFINITY;
-  const boards = new Map(
-    testbed.clubs.map((club): [string, Board] => [
+  const sharedRows = new Map(
+    testbed.clubs.map((club): [string, SharedRows] => [
       club.id,
       { tasks: [], shifts: [], count: 0, end: () => testbed.now() > end + LAST_TRIES_MS },
     ]),
   );
   const live = async (member: Member) => {
-    const board = boards.get(member.club.id) as Board;
+    const shared = sharedRows.get(member.club.id) as SharedRows;
     while (testbed.now() < end) {
-      await work(member, board, choose(habits, member.random()));
+      await work(member, shared, choose(workload, member.random()));
       await sleep(member.random() * restMs);
     }
     member.leave();
   };
   const lives = members.map(live);
   await plan.nemesis(testbed, isOver, randomOf(seed));
-  end = testbed.now() + peaceMs;
+  end = testbed.now() + faultlessMs;
   await Promise.all(lives);
   await untilIdle(testbed);
   const finalState = await readFinalState(testbed);
@@ -106,8 +106,8 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
   };
 }
 
-function choose(habits: Habits, random: number): Kind {
-  const all = Object.entries(habits) as [Kind, number][];
+function choose(workload: Workload, random: number): Kind {
+  const all = Object.entries(workload) as [Kind, number][];
   let rest = random * all.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [kind, weight] of all) {
     rest -= weight;

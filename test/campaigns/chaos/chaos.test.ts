@@ -24,12 +24,14 @@ const judge = (history: History): Verdict => {
   writeFileSync('.tap/chaos.txt', `${line}\n`);
   return verdict;
 };
-/** The first proofs of each charge. */
+/** The first proofs of each violation. */
 const proofs = (verdict: Verdict) =>
-  Object.entries(verdict).flatMap(([charge, all]) => all.slice(0, 10).map((proof) => `${charge}: ${proof}`));
+  Object.entries(verdict).flatMap(([violation, all]) =>
+    all.slice(0, 10).map((proof) => `${violation}: ${proof}`),
+  );
 
 if (kept !== undefined) {
-  t.test('a saved history has no charge', async (t) => {
+  t.test('a saved history has no violation', async (t) => {
     t.same(proofs(judge(await loadHistory(kept))), []);
   });
 } else {

@@ -1,32 +1,36 @@
 import t from 'tap';
 import { check } from './checker/index.js';
-import { CHARGES, sumUp } from './checker/verdict.js';
+import { sumUp, VIOLATIONS } from './checker/verdict.js';
 import { did, history, made, task } from './fixtures/by-hand.js';
 import { bad, good } from './fixtures/histories.js';
 import type { History } from './history.js';
 
-const chargesOf = (made: History) => {
+const violationsOf = (made: History) => {
   const verdict = check(made);
-  return CHARGES.filter((charge) => verdict[charge].length > 0);
+  return VIOLATIONS.filter((violation) => verdict[violation].length > 0);
 };
 
-t.test('a possible history has no charge', async (t) => {
-  const accused = Object.entries(good).map(([name, make]) => [name, chargesOf(make())]);
+t.test('a possible history has no violation', async (t) => {
+  const judged = Object.entries(good).map(([name, make]) => [name, violationsOf(make())]);
   t.same(
-    accused.filter(([, charges]) => charges?.length !== 0),
+    judged.filter(([, violations]) => violations?.length !== 0),
     [],
   );
 });
 
-t.test('an impossible history has its charge, and no other', async (t) => {
-  const missed = Object.entries(bad).map(([name, [charge, make]]) => [name, charge, chargesOf(make())]);
+t.test('an impossible history has its violation, and no other', async (t) => {
+  const missed = Object.entries(bad).map(([name, [violation, make]]) => [
+    name,
+    violation,
+    violationsOf(make()),
+  ]);
   t.same(
-    missed.filter(([, charge, charges]) => String(charges) !== charge),
+    missed.filter(([, violation, violations]) => String(violations) !== violation),
     [],
   );
 });
 
-t.test('the last line names every charge', async (t) => {
+t.test('the last line names every violation', async (t) => {
   const kept = history([made(), did('read task', 500)], { tasks: [task(1, 'A|Open')] });
   t.equal(
     sumUp(kept, check(kept)),

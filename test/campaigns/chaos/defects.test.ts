@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { type Habits, runCampaign } from './campaign.js';
+import { runCampaign, type Workload } from './campaign.js';
 import { check } from './checker/index.js';
 import type { Verdict } from './checker/verdict.js';
 import { copyProgram, type Defect } from './defects/defect.js';
@@ -21,32 +21,32 @@ t.setTimeout(defects.length * 40_000 + 60_000);
 const victim = await startVictim(t);
 
 /** Runs the service with or without the defect, under faults that reveal it. */
-async function judge(t: Test, scenario: Scenario, habits: Habits, defect?: Defect): Promise<Verdict> {
+async function judge(t: Test, scenario: Scenario, workload: Workload, defect?: Defect): Promise<Verdict> {
   const { patches, sql } = defect ?? {};
   const testbed = await startTestbed(t, victim, {
     program: await copyProgram(defect === undefined ? 'sound' : String(all.indexOf(defect)), patches),
     prepare: [scenario.sql, sql].join(';'),
   });
-  return check(await runCampaign(testbed, { seed: 1, habits, peaceMs: 300, ...scenario }));
+  return check(await runCampaign(testbed, { seed: 1, workload, faultlessMs: 300, ...scenario }));
 }
 
 let caught = 0;
 for (const defect of defects) {
   t.test(`the checker finds: ${defect.name}`, async (t) => {
-    const verdict = await judge(t, defect.scenario, defect.habits, defect);
-    const proofs = verdict[defect.charge];
+    const verdict = await judge(t, defect.scenario, defect.workload, defect);
+    const proofs = verdict[defect.violation];
     caught += proofs.length > 0 ? 1 : 0;
-    const counts = Object.entries(verdict).map(([charge, { length }]) => `${charge} ${length}`);
+    const counts = Object.entries(verdict).map(([violation, { length }]) => `${violation} ${length}`);
     t.comment(`what it is charged with: ${counts.join(', ')}: ${proofs[0]}`);
-    t.ok(proofs.length > 0, `${defect.charge} of ${counts.join(', ')}`);
+    t.ok(proofs.length > 0, `${defect.violation} of ${counts.join(', ')}`);
   });
 }
 
 for (const [name, [first]] of groupBy(defects, ({ scenario }) => scenario.name)) {
   t.test(`a correct service passes: ${name}`, async (t) => {
-    const { scenario, habits } = first as Defect;
+    const { scenario, workload } = first as Defect;
     t.same(
-      Object.entries(await judge(t, scenario, habits)).filter(([, proofs]) => proofs.length > 0),
+      Object.entries(await judge(t, scenario, workload)).filter(([, proofs]) => proofs.length > 0),
       [],
     );
   });

@@ -26,7 +26,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
   const finalRows = async (table: string, columns: string): Promise<FinalRow[]> =>
     (await rowsOf(table, `row.id, version, ${MARK}, ${columns}`)).map(({ text, ...row }) => ({
       ...row,
-      strangers: foreignIn(text, testbed, row.club),
+      foreign: foreignIn(text, testbed, row.club),
     }));
   const others: string[] = [];
   for (const table of ['members', 'shift_signups', 'idempotency_keys']) {
@@ -46,7 +46,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
       shift: string;
       member: string;
     }[],
-    strangers: others,
+    foreign: others,
   };
 }
 
@@ -64,12 +64,12 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
         const wire = openWire(service.url, 10_000);
         wires.push(wire);
         const began = performance.now();
-        const heard = await wire.ask(method, path, headers, body);
+        const response = await wire.ask(method, path, headers, body);
         slowestMs = Math.max(slowestMs, performance.now() - began);
-        if ('failure' in heard || heard.status >= 300) {
-          refused.push(`${method} ${path}: ${'failure' in heard ? heard.failure : heard.text}`);
+        if ('failure' in response || response.status >= 300) {
+          refused.push(`${method} ${path}: ${'failure' in response ? response.failure : response.text}`);
         }
-        return 'failure' in heard ? undefined : heard.body;
+        return 'failure' in response ? undefined : response.body;
       };
     }),
   );

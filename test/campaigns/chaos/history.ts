@@ -59,7 +59,7 @@ export interface Operation {
   retryAfter?: boolean;
   rows: Row[];
   /** Other clubs whose data is in the answer. */
-  strangers: string[];
+  foreign: string[];
 }
 
 /** A fault of the nemesis, from its start until its repair. */
@@ -74,7 +74,7 @@ export interface FinalRow extends Row {
   club: string;
   marker: string | null;
   /** Other clubs whose texts or rows it contains or references. */
-  strangers: string[];
+  foreign: string[];
 }
 
 /** The final database. */
@@ -83,7 +83,7 @@ export interface FinalState {
   shifts: FinalRow[];
   signups: { shift: string; member: string }[];
   /** Other rows with another club's data, in words. */
-  strangers: string[];
+  foreign: string[];
 }
 
 /** The state of the service after the faults. */

@@ -12,7 +12,7 @@ export interface Member {
   id: string;
   random(): number;
   /** Sends a request, records the operation and returns it. */
-  act(request: Request): Promise<Noted>;
+  act(request: Request): Promise<Recorded>;
   leave(): void;
 }
 
@@ -24,7 +24,7 @@ export interface Request
 }
 
 /** An operation, and the first row of the answer. */
-export interface Noted {
+export interface Recorded {
   operation: Operation;
   // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
   body: any;
@@ -62,28 +62,28 @@ export async function join(
     act: async ({ method, path, body, ...about }) => {
       const called = testbed.now();
       const key = about.key === undefined ? {} : { 'idempotency-key': about.key };
-      const heard = await ask(method, path, { ...headers, ...key }, body);
+      const response = await ask(method, path, { ...headers, ...key }, body);
       const operation: Operation = {
         ...about,
         club: club.canary,
         member: id,
         called,
         returned: testbed.now(),
-        ...('failure' in heard
-          ? { status: null, failure: heard.failure, rows: [], strangers: [] }
+        ...('failure' in response
+          ? { status: null, failure: response.failure, rows: [], foreign: [] }
           : {
-              status: heard.status,
-              ...(heard.body?.code !== undefined && { code: heard.body.code }),
-              retryAfter: heard.retryAfter,
-              rows: heard.status < 300 ? rowsOf(heard.body) : [],
-              strangers: foreignIn(heard.text, testbed, club.canary),
+              status: response.status,
+              ...(response.body?.code !== undefined && { code: response.body.code }),
+              retryAfter: response.retryAfter,
+              rows: response.status < 300 ? rowsOf(response.body) : [],
+              foreign: foreignIn(response.text, testbed, club.canary),
             }),
       };
       notes.push(operation);
       if (isUnknown(operation)) {
         await sleep(20);
       }
-      return { operation, body: 'failure' in heard ? undefined : heard.body };
+      return { operation, body: 'failure' in response ? undefined : response.body };
     },
   };
 }
@@ -91,12 +91,12 @@ export async function join(
 /** Joining is not checked, and some planted defects make it fail occasionally. */
 async function ownId(ask: Ask, headers: Record<string, string>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
-    const heard = await ask('GET', '/api/members/me', headers);
-    if (!('failure' in heard) && heard.status === 200) {
-      return heard.body.id;
+    const response = await ask('GET', '/api/members/me', headers);
+    if (!('failure' in response) && response.status === 200) {
+      return response.body.id;
     }
     if (tries === 10) {
-      throw new Error(`A member cannot join: ${JSON.stringify(heard)}`);
+      throw new Error(`A member cannot join: ${JSON.stringify(response)}`);
     }
     await sleep(50);
   }

@@ -5,7 +5,7 @@ import { OPERATORS } from './operators.js';
 import { BACKENDS, type Testbed } from './testbed.js';
 
 /** One kind of fault, repaired when it returns. */
-export type Harm = (testbed: Testbed, random: () => number) => Promise<void>;
+export type Injection = (testbed: Testbed, random: () => number) => Promise<void>;
 
 async function someBackends({ look }: Testbed, random: () => number): Promise<number[]> {
   const pids = (await look(`select pid ${BACKENDS}`)).map(({ pid }) => pid as number);
@@ -50,8 +50,13 @@ export const isCommit = asksFor('commit');
 export const isCommitted = ({ from, type, text }: Message) =>
   from === 'server' && type === 'C' && text.startsWith('COMMIT');
 
-const storm =
-  (side: 'front' | 'back', fits: (message: Message) => boolean, verdict: Verdict, chance: number): Harm =>
+const messageFaults =
+  (
+    side: 'front' | 'back',
+    fits: (message: Message) => boolean,
+    verdict: Verdict,
+    chance: number,
+  ): Injection =>
   async (testbed, random) => {
     cutAt(testbed, testbed[side], fits, verdict, chance, random);
     await sleep(300 + random() * 900);
@@ -59,7 +64,7 @@ const storm =
   };
 
 const restartPostgres =
-  (signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Harm =>
+  (signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Injection =>
   async ({ victim, back, database }) => {
     await victim.restart(signal);
     back.setUpstream(victim.urls(database).api);
@@ -68,7 +73,7 @@ const restartPostgres =
 const everything = () => true;
 
 /** Every kind of fault, by name. */
-export const HARMS: Record<string, Harm> = {
+export const INJECTIONS: Record<string, Injection> = {
   'backends terminated': async (testbed, random) => {
     for (let kills = 0; kills < 5; kills += 1) {
       const pids = await someBackends(testbed, random);
@@ -136,15 +141,15 @@ export const HARMS: Record<string, Harm> = {
     heal(testbed);
     testbed.back.cut();
   },
-  'cuts before any message to and from PostgreSQL': storm('back', everything, 'cut before', 0.01),
-  'cuts after any message to and from PostgreSQL': storm('back', everything, 'cut after', 0.01),
-  'cuts before COMMIT': storm('back', isCommit, 'cut before', 0.2),
-  'cuts after COMMIT': storm('back', isCommit, 'cut after', 0.2),
-  'cuts before the answer to COMMIT': storm('back', isCommitted, 'cut before', 0.2),
-  'cuts after the answer to COMMIT': storm('back', isCommitted, 'cut after', 0.2),
-  'cuts before a part of a request or an answer': storm('front', everything, 'cut before', 0.05),
-  'cuts after a part of a request or an answer': storm('front', everything, 'cut after', 0.05),
-  'slow messages': storm('back', everything, { delayMs: 20 }, 0.2),
+  'cuts before any message to and from PostgreSQL': messageFaults('back', everything, 'cut before', 0.01),
+  'cuts after any message to and from PostgreSQL': messageFaults('back', everything, 'cut after', 0.01),
+  'cuts before COMMIT': messageFaults('back', isCommit, 'cut before', 0.2),
+  'cuts after COMMIT': messageFaults('back', isCommit, 'cut after', 0.2),
+  'cuts before the answer to COMMIT': messageFaults('back', isCommitted, 'cut before', 0.2),
+  'cuts after the answer to COMMIT': messageFaults('back', isCommitted, 'cut after', 0.2),
+  'cuts before a part of a request or an answer': messageFaults('front', everything, 'cut before', 0.05),
+  'cuts after a part of a request or an answer': messageFaults('front', everything, 'cut after', 0.05),
+  'slow messages': messageFaults('back', everything, { delayMs: 20 }, 0.2),
   ...OPERATORS,
 };
 
@@ -159,7 +164,7 @@ export async function injectFaults(
   while (!isOver()) {
     await sleep(200 + random() * 1_800);
     if (order.length === 0) {
-      order = Object.keys(HARMS)
+      order = Object.keys(INJECTIONS)
         .map((name): [number, string] => [random(), name])
         .sort()
         .map(([, name]) => name);
@@ -167,7 +172,7 @@ export async function injectFaults(
     const kind = order.pop() as string;
     const fault = { kind, from: testbed.now(), to: Number.POSITIVE_INFINITY };
     testbed.faults.push(fault);
-    await HARMS[kind]?.(testbed, random);
+    await INJECTIONS[kind]?.(testbed, random);
     fault.to = testbed.now();
   }
   heal(testbed);

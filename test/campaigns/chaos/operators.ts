@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withClient } from '../../../src/deploy/client.js';
 import { deploy } from '../../../src/deploy/deploy.js';
-import type { Harm } from './nemesis.js';
+import type { Injection } from './nemesis.js';
 import { BACKENDS, type Testbed } from './testbed.js';
 
 /** Applies SQL, waits, and reverts it. */
 const forAWhile =
-  (harm: string, cure: string, mostMs: number): Harm =>
+  (harm: string, cure: string, mostMs: number): Injection =>
   async ({ look, database }, random) => {
     await look(harm.replace('DATABASE', database));
     await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
@@ -18,7 +18,7 @@ const forAWhile =
 
 /** Holds a lock on a table, like a transaction that was left open. */
 const locking =
-  (table: string): Harm =>
+  (table: string): Injection =>
   async ({ victim, database }: Testbed, random) => {
     await withClient(victim.urls(database).admin, async (client) => {
       await client.query(`begin; lock table ${table} in access exclusive mode`);
@@ -58,7 +58,7 @@ export async function deployInTime({ victim, database, failedDeploys }: Testbed)
 }
 
 /** Operators' actions on the database and the identity provider while the service runs. */
-export const OPERATORS: Record<string, Harm> = {
+export const OPERATORS: Record<string, Injection> = {
   'statements cancelled': async ({ look }, random) => {
     for (let turn = 0; turn < 10; turn += 1) {
       await look(`select pg_cancel_backend(pid) ${BACKENDS}`);

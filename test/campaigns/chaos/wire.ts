@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 
 /** An answer, or the error. */
-export type Heard =
+export type Response =
   | {
       status: number;
       retryAfter: boolean;
@@ -18,7 +18,7 @@ export type Ask = (
   path: string,
   headers: Record<string, string>,
   body?: unknown,
-) => Promise<Heard>;
+) => Promise<Response>;
 
 /** A client's keep-alive connection. */
 export function openWire(url: string, patienceMs: number): { ask: Ask; close(): void } {

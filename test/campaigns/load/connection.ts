@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** The result of a request: a status, or 0 for a broken connection or a time-out. */
-type Heard = (status: number) => void;
+type OnStatus = (status: number) => void;
 
 /** The time-out of a client, in milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -15,7 +15,7 @@ const READ = Buffer.alloc(65_536);
  */
 export class Connection {
   readonly #socket: Socket;
-  #heard: Heard | undefined;
+  #onStatus: OnStatus | undefined;
   #status = 0;
   /** Remaining bytes of the body; -1 during the head. */
   #rest = -1;
@@ -32,7 +32,7 @@ export class Connection {
       noDelay: true,
       onread: { buffer: READ, callback: read },
     });
-    this.#socket.setTimeout(PATIENCE_MS, () => this.#heard && this.end());
+    this.#socket.setTimeout(PATIENCE_MS, () => this.#onStatus && this.end());
     this.#socket.on('error', () => {});
     this.#socket.on('close', () => this.#finish(0));
   }
@@ -41,9 +41,9 @@ export class Connection {
     return this.#socket.destroyed;
   }
 
-  /** Sends a request; `heard` is called once. */
-  send(request: Uint8Array, heard: Heard): void {
-    this.#heard = heard;
+  /** Sends a request; `onStatus` is called once. */
+  send(request: Uint8Array, onStatus: OnStatus): void {
+    this.#onStatus = onStatus;
     this.#socket.write(request);
   }
 
@@ -75,8 +75,8 @@ export class Connection {
   }
 
   #finish(status: number): void {
-    const heard = this.#heard;
-    this.#heard = undefined;
-    heard?.(status);
+    const onStatus = this.#onStatus;
+    this.#onStatus = undefined;
+    onStatus?.(status);
   }
 }

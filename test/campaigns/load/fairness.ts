@@ -1,8 +1,8 @@
 import type { Arrival } from './arrivals.js';
-import type { BusyClub } from './habits.js';
+import type { BusyClub } from './busy-club.js';
+import { observe } from './observer.js';
 import { latenciesOf, quantile } from './sums.js';
 import { drive, type Trial, untilNormal } from './trials.js';
-import { witness } from './witness.js';
 
 /** The loud club and the seconds of each drive, the quiet club, and the knee in requests per second. */
 export interface Comparison extends Trial {
@@ -12,7 +12,7 @@ export interface Comparison extends Trial {
 }
 
 /** The 99th percentile of the quiet club's latency in milliseconds, and its rejected requests. */
-export interface Heard {
+export interface QuietClubResult {
   alone: number;
   /** While the loud club sends at the knee. */
   busy: number;
@@ -28,7 +28,7 @@ const QUIET_PART = 1 / 20;
 async function beside(loudRate: number, { url, quiet, knee, ...loud }: Comparison): Promise<Arrival[]> {
   const requests = Array.from({ length: 1_000 }, quiet.draw);
   const [arrivals] = await Promise.all([
-    witness({ url, requests, ratePerSecond: knee * QUIET_PART, seconds: loud.seconds }),
+    observe({ url, requests, ratePerSecond: knee * QUIET_PART, seconds: loud.seconds }),
     loudRate > 0 && drive(loud, loudRate),
   ]);
   await untilNormal(loud);
@@ -39,26 +39,26 @@ async function beside(loudRate: number, { url, quiet, knee, ...loud }: Compariso
 export async function compareBeside(
   ratePerSecond: number,
   comparison: Comparison,
-): Promise<Omit<Heard, 'busy'>> {
+): Promise<Omit<QuietClubResult, 'busy'>> {
   const alone = await beside(0, comparison);
   const flooded = await beside(ratePerSecond, comparison);
   return { alone: p99Of(alone), flooded: p99Of(flooded), refused: refusedOf(flooded) };
 }
 
 /** The latency of a club beside another one that sends nothing, at the knee, and at ten times the knee. */
-export async function compare(comparison: Comparison): Promise<Heard> {
-  const heard: Record<'alone' | 'busy' | 'flooded', Arrival[]> = { alone: [], busy: [], flooded: [] };
+export async function compare(comparison: Comparison): Promise<QuietClubResult> {
+  const arrivals: Record<'alone' | 'busy' | 'flooded', Arrival[]> = { alone: [], busy: [], flooded: [] };
   // Three alternating rounds, because the speed of the machine varies.
   for (const _ of ['once', 'again', 'and again']) {
-    heard.alone.push(...(await beside(0, comparison)));
-    heard.busy.push(...(await beside(comparison.knee, comparison)));
-    heard.flooded.push(...(await beside(10 * comparison.knee, comparison)));
+    arrivals.alone.push(...(await beside(0, comparison)));
+    arrivals.busy.push(...(await beside(comparison.knee, comparison)));
+    arrivals.flooded.push(...(await beside(10 * comparison.knee, comparison)));
   }
   return {
-    alone: p99Of(heard.alone),
-    busy: p99Of(heard.busy),
-    flooded: p99Of(heard.flooded),
-    refused: refusedOf(heard.flooded),
+    alone: p99Of(arrivals.alone),
+    busy: p99Of(arrivals.busy),
+    flooded: p99Of(arrivals.flooded),
+    refused: refusedOf(arrivals.flooded),
   };
 }
 

@@ -61,7 +61,7 @@ export class Generator {
       const some = Array.from({ length: CONNECTED_AT_ONCE }, () => new Connection(this.#port));
       this.#open += some.length;
       await Promise.all(
-        some.map((connection) => new Promise<number>((heard) => connection.send(request, heard))),
+        some.map((connection) => new Promise<number>((onStatus) => connection.send(request, onStatus))),
       );
       this.#idle.push(...some);
     }
@@ -106,10 +106,10 @@ export class Generator {
     });
   }
 
-  #send(request: Request, heard: (status: number) => void): void {
+  #send(request: Request, onStatus: (status: number) => void): void {
     const connection = this.#take();
     if (connection === undefined) {
-      heard(UNSENT);
+      onStatus(UNSENT);
       return;
     }
     connection.send(request, (status) => {
@@ -118,7 +118,7 @@ export class Generator {
       } else {
         this.#idle.push(connection);
       }
-      heard(status);
+      onStatus(status);
     });
   }
 

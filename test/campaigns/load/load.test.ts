@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { type BusyClub, makeBusyClub } from './busy-club.js';
 import { compare, compareBeside } from './fairness.js';
 import { flood } from './flood.js';
 import { Generator, type Request } from './generator.js';
-import { type BusyClub, makeBusyClub } from './habits.js';
 import { canPlace, placeOnFirst, placeOnOthers } from './processors.js';
 import { rush } from './rush.js';
 import { connectSilently } from './silence.js';

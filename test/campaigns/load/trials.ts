@@ -1,6 +1,6 @@
 import type { Generator, Request } from './generator.js';
+import { observe } from './observer.js';
 import { latenciesOf, type Sums, sumUp } from './sums.js';
-import { witness } from './witness.js';
 
 /** A load on the service, and its duration. */
 export interface Trial {
@@ -76,7 +76,7 @@ const HEALTH_PER_S = 20;
 
 /** Requests /livez and /readyz for this long; returns the worst latency in milliseconds. Throws when one is not 200. */
 export async function watchHealth(url: string, seconds: number): Promise<number> {
-  const arrivals = await witness({ url, requests: HEALTH, ratePerSecond: HEALTH_PER_S, seconds });
+  const arrivals = await observe({ url, requests: HEALTH, ratePerSecond: HEALTH_PER_S, seconds });
   const other = arrivals.find(({ status }) => status !== 200);
   if (other !== undefined) {
     throw new Error(`/livez or /readyz answered ${other.status} under load`);

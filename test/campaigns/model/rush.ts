@@ -28,7 +28,7 @@ interface Ledger {
 const HOURS = { startsAt: '2099-01-01T08:00:00Z', endsAt: '2099-01-01T10:00:00Z' };
 
 /** Waits for the answer and checks it: one of these codes, and no data of another club. */
-async function hear(
+async function check(
   ledger: Ledger,
   { club }: Client,
   what: string,
@@ -54,7 +54,7 @@ async function hear(
 async function signUp(ledger: Ledger, client: Client, shiftId: string): Promise<number> {
   const codes = client.signedUp.has(shiftId) ? ['already_signed_up'] : ['201', 'shift_full'];
   const call = client.post(`/api/shifts/${shiftId}/signup`);
-  const { status } = await hear(ledger, client, 'signing up', call, codes);
+  const { status } = await check(ledger, client, 'signing up', call, codes);
   if (status === 201) {
     client.signedUp.add(shiftId);
   }
@@ -63,7 +63,7 @@ async function signUp(ledger: Ledger, client: Client, shiftId: string): Promise<
 
 async function cancel(ledger: Ledger, client: Client, shiftId: string): Promise<void> {
   const codes = [client.signedUp.delete(shiftId) ? '204' : 'signup_not_found'];
-  await hear(ledger, client, 'cancelling', client.delete(`/api/shifts/${shiftId}/signup`), codes);
+  await check(ledger, client, 'cancelling', client.delete(`/api/shifts/${shiftId}/signup`), codes);
 }
 
 /** Writes a unique title, so that each success is a change: of the version that the writer of a task named. */
@@ -74,7 +74,7 @@ async function write(ledger: Ledger, client: Client, random: Random, path: strin
     ? client.patch(path, { title, version })
     : client.put(path, { title, ...HOURS, capacity: random.between(1, 4) });
   const refusal = isTask ? 'task_version_conflict' : 'capacity_below_signups';
-  const { status, body } = await hear(ledger, client, 'writing', call, ['200', refusal]);
+  const { status, body } = await check(ledger, client, 'writing', call, ['200', refusal]);
   if (status === 200) {
     ledger.versions.set(path, [...(ledger.versions.get(path) ?? []), body.version]);
     if (isTask && body.version !== version + 1) {
@@ -95,7 +95,7 @@ async function act(ledger: Ledger, client: Client, random: Random, tasks: string
     await write(ledger, client, random, path, kind === 'patch');
   } else {
     const path = random.pick(['/api/tasks', '/api/shifts', '/api/members', `/api/shifts/${shift}`]);
-    await hear(ledger, client, 'reading', client.get(path), ['200']);
+    await check(ledger, client, 'reading', client.get(path), ['200']);
   }
 }
 
@@ -104,7 +104,7 @@ async function race(ledger: Ledger, clients: Client[], random: Random): Promise<
   const capacity = random.between(1, 3);
   const [first] = clients as [Client];
   const shift = { title: first.club.canary, ...HOURS, capacity };
-  const { body } = await hear(ledger, first, 'making', first.post('/api/shifts', shift), ['201']);
+  const { body } = await check(ledger, first, 'making', first.post('/api/shifts', shift), ['201']);
   const statuses = await Promise.all(clients.map((client) => signUp(ledger, client, body.id)));
   const given = statuses.filter((status) => status === 201).length;
   if (given !== Math.min(capacity, clients.length)) {
@@ -117,7 +117,7 @@ async function race(ledger: Ledger, clients: Client[], random: Random): Promise<
   await cancel(ledger, holder, body.id);
   const path = `/api/shifts/${body.id}/signup`;
   const codes = ['201', 'already_signed_up'];
-  const calls = [1, 2, 3].map(() => hear(ledger, holder, 'thrice', holder.post(path), codes));
+  const calls = [1, 2, 3].map(() => check(ledger, holder, 'thrice', holder.post(path), codes));
   if ((await Promise.all(calls)).filter(({ status }) => status === 201).length !== 1) {
     ledger.faults.push('signing up three times at once did not succeed once');
   }
@@ -181,7 +181,7 @@ async function rush(ledger: Ledger, club: Club, random: Random, service: TestSer
   const [manager] = clients as [Client];
   const make = async (path: string, body: object): Promise<string> => {
     const call = manager.post(path, { title: club.canary, ...body });
-    return (await hear(ledger, manager, 'making', call, ['201'])).body.id;
+    return (await check(ledger, manager, 'making', call, ['201'])).body.id;
   };
   const tasks = await Promise.all([1, 2].map(() => make('/api/tasks', {})));
   const shifts = await Promise.all([1, 2].map(() => make('/api/shifts', { ...HOURS, capacity: 2 })));

@@ -111,9 +111,9 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
         });
         const log = written.join('');
         const lost = written.filter((line) => !isRecord(line));
-        tally.through.push(...lost.map((line) => `no line of the log: ${line}`));
+        tally.succeeded.push(...lost.map((line) => `no line of the log: ${line}`));
         if (written.length < batch.length) {
-          tally.through.push(`${written.length} lines of the log about ${batch.length} requests`);
+          tally.succeeded.push(`${written.length} lines of the log about ${batch.length} requests`);
         }
         for (const { fault, token } of batch) {
           if (holdsPartOf(log, token)) {
@@ -139,7 +139,7 @@ function judge(tally: Tally, { fault, token, expect = [401] }: Attempt, answer: 
   if (status >= 500) {
     tally.serverErrors.push(shown);
   } else if (!expect.includes(status) || !isProblem || !isChallenge) {
-    tally.through.push(shown);
+    tally.succeeded.push(shown);
   }
   if (holdsPartOf(`${JSON.stringify(headers)}\n${text}`, token)) {
     tally.leaks.push(shown);

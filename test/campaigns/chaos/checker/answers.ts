@@ -1,5 +1,5 @@
 import type { History, Kind, Operation } from '../history.js';
-import { type Accuse, tell } from './verdict.js';
+import { describe, type Report } from './verdict.js';
 
 /** How long after a fault an error is still allowed. */
 export const GRACE_MS = 1_000;
@@ -32,58 +32,58 @@ const REFUSALS: Record<Kind, string[]> = {
 /** Checks that every answer is allowed for its request and in time, and that every 5xx has a fault as its cause. */
 export function checkAnswers(
   { operations, faults, crashes, failedDeploys, recovery }: History,
-  accuse: Accuse,
+  report: Report,
 ): void {
   const hadReason = ({ called, returned }: Operation) =>
     faults.some(({ from, to }) => from <= returned && called <= to + GRACE_MS);
   for (const operation of operations) {
     const { kind, status, code, failure, retryAfter } = operation;
     if (failure === 'patience ran out') {
-      accuse('anomalies', `a hang: ${tell(operation)}`);
+      report('anomalies', `a hang: ${describe(operation)}`);
     } else if (failure === 'broken' && !hadReason(operation)) {
-      accuse('anomalies', `a connection that breaks without a reason: ${tell(operation)}`);
+      report('anomalies', `a connection that breaks without a reason: ${describe(operation)}`);
     } else if (status !== null && status >= 500) {
       if (status !== 503 || !retryAfter || !hadReason(operation)) {
-        accuse('unexpected-5xx', tell(operation));
+        report('unexpected-5xx', describe(operation));
       }
     } else if (status !== null && status >= 300 && !REFUSALS[kind].includes(code ?? '')) {
-      accuse('anomalies', `a refusal out of turn: ${tell(operation)}`);
+      report('anomalies', `a refusal out of turn: ${describe(operation)}`);
     }
   }
   for (const crash of crashes) {
-    accuse('crashes', crash);
+    report('crashes', crash);
   }
   for (const failure of failedDeploys) {
-    accuse('anomalies', failure);
+    report('anomalies', failure);
   }
   const { poolSize, sessions, usable, refused, slowestMs } = recovery;
   if (sessions > poolSize) {
-    accuse('anomalies', `${sessions} sessions of ${poolSize} are left`);
+    report('anomalies', `${sessions} sessions of ${poolSize} are left`);
   }
   if (usable !== poolSize) {
-    accuse('anomalies', `${usable} slots of ${poolSize} can be had`);
+    report('anomalies', `${usable} slots of ${poolSize} can be had`);
   }
   if (slowestMs > FULL_SPEED_MS) {
-    accuse('anomalies', `a request after the storm took ${Math.round(slowestMs)} ms`);
+    report('anomalies', `a request after the faults took ${Math.round(slowestMs)} ms`);
   }
   for (const refusal of refused) {
-    accuse('anomalies', `after the storm: ${refusal}`);
+    report('anomalies', `after the faults: ${refusal}`);
   }
 }
 
 /** Checks that no data of a club is in another club's answers or rows. */
-export function checkTenants({ operations, finalState }: History, accuse: Accuse): void {
+export function checkTenants({ operations, finalState }: History, report: Report): void {
   for (const operation of operations) {
-    if (operation.strangers.length > 0) {
-      accuse('foreign', `${tell(operation)} shows ${operation.strangers.join(', ')}`);
+    if (operation.foreign.length > 0) {
+      report('foreign', `${describe(operation)} shows ${operation.foreign.join(', ')}`);
     }
   }
-  for (const { id, strangers } of [...finalState.tasks, ...finalState.shifts]) {
-    if (strangers.length > 0) {
-      accuse('foreign', `the row ${id} holds ${strangers.join(', ')}`);
+  for (const { id, foreign } of [...finalState.tasks, ...finalState.shifts]) {
+    if (foreign.length > 0) {
+      report('foreign', `the row ${id} holds ${foreign.join(', ')}`);
     }
   }
-  for (const stranger of finalState.strangers) {
-    accuse('foreign', stranger);
+  for (const foreigner of finalState.foreign) {
+    report('foreign', foreigner);
   }
 }

@@ -3,18 +3,18 @@ import { checkAnswers, checkTenants } from './answers.js';
 import { checkLists } from './lists.js';
 import { checkRows } from './rows.js';
 import { checkSignups } from './signups.js';
-import { CHARGES, type Charge, type Verdict } from './verdict.js';
+import { type Verdict, VIOLATIONS, type Violation } from './verdict.js';
 
 /** Checks a history: the clients' answers against the database at the end. Independent of how it was recorded. */
 export function check(history: History): Verdict {
-  const verdict = Object.fromEntries(CHARGES.map((charge) => [charge, [] as string[]])) as Verdict;
-  const accuse = (charge: Charge, proof: string) => verdict[charge].push(proof);
+  const verdict = Object.fromEntries(VIOLATIONS.map((violation) => [violation, [] as string[]])) as Verdict;
+  const report = (violation: Violation, proof: string) => verdict[violation].push(proof);
   const { tasks, shifts } = history.finalState;
-  checkAnswers(history, accuse);
-  checkTenants(history, accuse);
-  checkRows(history, { name: 'task', change: 'patch task', finalRows: tasks }, accuse);
-  checkRows(history, { name: 'shift', change: 'put shift', finalRows: shifts }, accuse);
-  checkLists(history, accuse);
-  checkSignups(history, accuse);
+  checkAnswers(history, report);
+  checkTenants(history, report);
+  checkRows(history, { name: 'task', change: 'patch task', finalRows: tasks }, report);
+  checkRows(history, { name: 'shift', change: 'put shift', finalRows: shifts }, report);
+  checkLists(history, report);
+  checkSignups(history, report);
   return verdict;
 }

@@ -1,5 +1,5 @@
 import { groupBy, type History, isDone, isUnknown } from '../history.js';
-import { type Accuse, tell } from './verdict.js';
+import { describe, type Report } from './verdict.js';
 
 /** The newest rows, which are on the first page of any list. */
 const NEWEST = 5;
@@ -7,7 +7,7 @@ const NEWEST = 5;
 const CROWD = 40;
 
 /** Checks that a list has every row that was created before the request and not deleted. */
-export function checkLists({ operations }: History, accuse: Accuse): void {
+export function checkLists({ operations }: History, report: Report): void {
   for (const [, ofClub] of groupBy(operations, ({ club }) => club)) {
     const creations = ofClub.filter(({ kind }) => kind === 'create task');
     const made = creations.filter(isDone).sort((a, b) => a.returned - b.returned);
@@ -32,7 +32,7 @@ export function checkLists({ operations }: History, accuse: Accuse): void {
           doubtful.filter(({ called, returned }) => returned > creation.called && called < list.returned)
             .length > CROWD;
         if (isKept && !seen.has(id) && !isCrowded()) {
-          accuse('anomalies', `${tell(list)} misses ${id}`);
+          report('anomalies', `${describe(list)} misses ${id}`);
         }
       }
     }

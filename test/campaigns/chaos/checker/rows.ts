@@ -1,5 +1,5 @@
 import { type FinalRow, type History, isDone, isUnknown, type Operation, type Row } from '../history.js';
-import { type Accuse, tell } from './verdict.js';
+import { describe, type Report } from './verdict.js';
 
 /** A kind of row: tasks and shifts are created, changed by version and deleted in the same way. */
 export interface Noun {
@@ -22,16 +22,16 @@ interface Life {
 }
 
 /** Checks that creations are stored once, each version has one winner, and no reader sees an outdated version. */
-export function checkRows({ operations }: History, noun: Noun, accuse: Accuse): void {
-  checkCreations(operations, noun, accuse);
+export function checkRows({ operations }: History, noun: Noun, report: Report): void {
+  checkCreations(operations, noun, report);
   for (const life of livesOf(operations, noun).values()) {
-    checkPresence(life, accuse);
-    checkVersions(life, accuse);
-    checkSights(life, accuse);
+    checkPresence(life, report);
+    checkVersions(life, report);
+    checkSights(life, report);
   }
 }
 
-function checkCreations(operations: Operation[], { name, finalRows }: Noun, accuse: Accuse): void {
+function checkCreations(operations: Operation[], { name, finalRows }: Noun, report: Report): void {
   const ids = new Map<string, Set<string>>();
   const add = (marker: string | null | undefined, id: string | undefined) =>
     marker && id && ids.set(marker, (ids.get(marker) ?? new Set()).add(id));
@@ -45,7 +45,7 @@ function checkCreations(operations: Operation[], { name, finalRows }: Noun, accu
   }
   for (const [marker, made] of ids) {
     if (made.size > 1) {
-      accuse('doubled', `the ${name} ${marker} was made as ${[...made].join(' and ')}`);
+      report('doubled', `the ${name} ${marker} was made as ${[...made].join(' and ')}`);
     }
   }
 }
@@ -96,76 +96,76 @@ function livesOf(operations: Operation[], { name, change, finalRows }: Noun): Ma
   return lives;
 }
 
-function checkPresence({ id, made, deletions, misses, sights, finalRow }: Life, accuse: Accuse): void {
+function checkPresence({ id, made, deletions, misses, sights, finalRow }: Life, report: Report): void {
   const deleted = deletions.filter(isDone);
   const possible = deletions.filter((deletion) => isDone(deletion) || isUnknown(deletion));
   if (made && !finalRow && possible.length === 0) {
-    accuse('lost', `${tell(made)} made ${id}, which is missing`);
+    report('lost', `${describe(made)} made ${id}, which is missing`);
   }
   if (deleted.length > 1) {
-    accuse('doubled', `${id} was deleted ${deleted.length} times`);
+    report('doubled', `${id} was deleted ${deleted.length} times`);
   }
   for (const deletion of deleted) {
     if (finalRow) {
-      accuse('lost', `${tell(deletion)}, and it is there`);
+      report('lost', `${describe(deletion)}, and it is there`);
     }
     for (const { by } of sights) {
       if (by && by.called > deletion.returned && by.kind !== deletion.kind && !by.kind.startsWith('create')) {
-        accuse('lost', `${tell(by)} shows what ${tell(deletion)}`);
+        report('lost', `${describe(by)} shows what ${describe(deletion)}`);
       }
     }
   }
   for (const miss of misses) {
     const known = made && made.returned < miss.called;
     if (known && !possible.some((deletion) => deletion !== miss && deletion.called < miss.returned)) {
-      accuse('lost', `${tell(miss)}, and no request deleted it`);
+      report('lost', `${describe(miss)}, and no request deleted it`);
     }
   }
 }
 
-function checkVersions({ id, changes, sights, finalRow }: Life, accuse: Accuse): void {
+function checkVersions({ id, changes, sights, finalRow }: Life, report: Report): void {
   const winners = new Map<number, Operation>();
   for (const operation of changes.filter(isDone)) {
     const row = operation.rows[0];
     if (row === undefined) {
-      accuse('anomalies', `${tell(operation)} shows nothing`);
+      report('anomalies', `${describe(operation)} shows nothing`);
       continue;
     }
     const rival = winners.get(row.version);
     if (rival !== undefined) {
-      accuse(
+      report(
         'anomalies',
-        `version ${row.version} of ${id} has two winners: ${tell(rival)}; ${tell(operation)}`,
+        `version ${row.version} of ${id} has two winners: ${describe(rival)}; ${describe(operation)}`,
       );
     }
     winners.set(row.version, operation);
     if (operation.named !== undefined && row.version !== operation.named + 1) {
-      accuse('anomalies', `${tell(operation)} made ${row.version} of ${operation.named}`);
+      report('anomalies', `${describe(operation)} made ${row.version} of ${operation.named}`);
     }
     if (operation.content !== undefined && !row.content.includes(operation.content)) {
-      accuse('anomalies', `${tell(operation)} wrote ${operation.content} and shows ${row.content}`);
+      report('anomalies', `${describe(operation)} wrote ${operation.content} and shows ${row.content}`);
     }
   }
   const won = Math.max(1, ...winners.keys());
   if (finalRow && finalRow.version < won) {
-    accuse('lost', `version ${won} of ${id} was acknowledged, ${finalRow.version} is there`);
+    report('lost', `version ${won} of ${id} was acknowledged, ${finalRow.version} is there`);
   }
   const last = Math.max(won, ...sights.map(({ row }) => row.version));
   const open = last - 1 - winners.size;
   const unknown = changes.filter(isUnknown).length;
   if (open > unknown) {
-    accuse('anomalies', `${id} is at version ${last}: ${winners.size} changes known, ${unknown} in doubt`);
+    report('anomalies', `${id} is at version ${last}: ${winners.size} changes known, ${unknown} in doubt`);
   }
 }
 
-function checkSights({ id, sights }: Life, accuse: Accuse): void {
+function checkSights({ id, sights }: Life, report: Report): void {
   const contents = new Map<number, string>();
   const latest: { returned: number; version: number }[] = [];
   for (const { row, by } of sights) {
     const known = contents.get(row.version);
     if (known !== undefined && known !== row.content) {
       const proof = `version ${row.version} of ${id} is "${known}" and "${row.content}"`;
-      accuse(by === undefined ? 'lost' : 'anomalies', proof);
+      report(by === undefined ? 'lost' : 'anomalies', proof);
     }
     contents.set(row.version, row.content);
     // A replayed answer is as old as its first one.
@@ -174,7 +174,7 @@ function checkSights({ id, sights }: Life, accuse: Accuse): void {
     }
     const before = latestBefore(latest, by.called);
     if (row.version < before) {
-      accuse('anomalies', `${tell(by)} shows version ${row.version} of ${id} after ${before} was known`);
+      report('anomalies', `${describe(by)} shows version ${row.version} of ${id} after ${before} was known`);
     }
     const top = latest.at(-1)?.version ?? 0;
     latest.push({ returned: by.returned, version: Math.max(top, row.version) });

@@ -1,7 +1,7 @@
 import { placeFaults } from '../../rules.js';
 import { type FinalRow, groupBy, type History, isDone, isUnknown, type Operation } from '../history.js';
 import { followMember, type Membership, type Span } from './membership.js';
-import { type Accuse, tell } from './verdict.js';
+import { describe, type Report } from './verdict.js';
 
 /** One shift: its operations, and its members. */
 interface Shift {
@@ -16,25 +16,25 @@ interface Shift {
 }
 
 /** Checks that no shift is overfull or has a member twice, and that only a shift that can be full is called full. */
-export function checkSignups({ operations, finalState }: History, accuse: Accuse): void {
+export function checkSignups({ operations, finalState }: History, report: Report): void {
   const taken = new Map<string, string[]>();
   for (const { shift, member } of finalState.signups) {
     taken.set(shift, [...(taken.get(shift) ?? []), member]);
   }
   for (const operation of operations) {
     for (const row of operation.rows) {
-      checkPlaces(row, row.members, `${tell(operation)} shows ${row.id}`, accuse);
+      checkPlaces(row, row.members, `${describe(operation)} shows ${row.id}`, report);
     }
   }
   const left = new Map(finalState.shifts.map((finalRow) => [finalRow.id, finalRow]));
   for (const finalRow of left.values()) {
-    checkPlaces(finalRow, taken.get(finalRow.id) ?? [], `the shift ${finalRow.id}`, accuse);
+    checkPlaces(finalRow, taken.get(finalRow.id) ?? [], `the shift ${finalRow.id}`, report);
   }
   for (const shift of shiftsOf(operations)) {
-    checkMembers(shift, left.get(shift.id), new Set(taken.get(shift.id)), accuse);
-    checkCapacity(shift, accuse);
-    checkFull(shift, accuse);
-    checkReads(shift, accuse);
+    checkMembers(shift, left.get(shift.id), new Set(taken.get(shift.id)), report);
+    checkCapacity(shift, report);
+    checkFull(shift, report);
+    checkReads(shift, report);
   }
 }
 
@@ -42,13 +42,13 @@ function checkPlaces(
   { capacity, signupCount }: { capacity?: number; signupCount?: number },
   members: string[] | undefined,
   where: string,
-  accuse: Accuse,
+  report: Report,
 ): void {
   if (capacity === undefined || signupCount === undefined) {
     return;
   }
   for (const { kind, proof } of placeFaults({ capacity, signupCount }, members)) {
-    accuse(kind === 'miscounted' ? 'anomalies' : kind, `${where}: ${proof}`);
+    report(kind === 'miscounted' ? 'anomalies' : kind, `${where}: ${proof}`);
   }
 }
 
@@ -96,14 +96,14 @@ function checkMembers(
   { id, members }: Shift,
   left: FinalRow | undefined,
   taken: Set<string>,
-  accuse: Accuse,
+  report: Report,
 ): void {
   for (const [member, { contradiction, mayEnd }] of members) {
     if (contradiction !== undefined) {
       const isSecond = contradiction.kind === 'sign up' && contradiction.status === 201;
-      accuse(isSecond ? 'doubled' : 'lost', `nothing explains ${tell(contradiction)} to ${member}`);
+      report(isSecond ? 'doubled' : 'lost', `nothing explains ${describe(contradiction)} to ${member}`);
     } else if (left !== undefined && !mayEnd(taken.has(member) ? 'in' : 'out')) {
-      accuse(
+      report(
         'lost',
         `${member} is ${taken.has(member) ? 'in' : 'out'} of ${id}, contrary to an acknowledged answer`,
       );
@@ -111,7 +111,7 @@ function checkMembers(
   }
   for (const member of taken) {
     if (!members.has(member)) {
-      accuse('anomalies', `${member} is signed up for ${id} and never asked`);
+      report('anomalies', `${member} is signed up for ${id} and never asked`);
     }
   }
 }
@@ -128,26 +128,26 @@ function capacitiesIn({ made, puts }: Shift, from: number, to: number): number[]
 }
 
 /** Checks that acknowledged places never exceed the possible capacity. */
-function checkCapacity(shift: Shift, accuse: Accuse): void {
+function checkCapacity(shift: Shift, report: Report): void {
   const certain = [...shift.members.values()].flatMap(({ spans }) => spans.filter((span) => span.isCertain));
   for (const { from } of certain.filter((span) => span.from < shift.end)) {
     const held = certain.filter((span) => span.from <= from && from < span.to).length;
     const most = Math.max(...capacitiesIn(shift, from, from));
     if (held > most) {
-      accuse('overfull', `${held} signups are acknowledged for ${most} places of ${shift.id}`);
+      report('overfull', `${held} signups are acknowledged for ${most} places of ${shift.id}`);
       return;
     }
   }
 }
 
-function checkFull(shift: Shift, accuse: Accuse): void {
+function checkFull(shift: Shift, report: Report): void {
   for (const request of shift.requests.filter(({ code }) => code === 'shift_full')) {
     const { called, returned, member } = request;
     const others = [...shift.members].flatMap(([other, { spans }]) => (other === member ? [] : spans));
     const possible = others.filter((span) => span.isPossible && span.from <= returned && called <= span.to);
     const least = Math.min(...capacitiesIn(shift, called, returned));
     if (most(possible, called) < least) {
-      accuse('anomalies', `${tell(request)}, and it was not`);
+      report('anomalies', `${describe(request)}, and it was not`);
     }
   }
 }
@@ -161,13 +161,13 @@ function most(spans: Span[], start: number): number {
 }
 
 /** Checks that a read shows every member whose signup was acknowledged before it and is still valid. */
-function checkReads({ reads, members, end }: Shift, accuse: Accuse): void {
+function checkReads({ reads, members, end }: Shift, report: Report): void {
   for (const read of reads.filter(({ returned }) => returned < end)) {
     const seen = new Set(read.rows[0]?.members);
     for (const [member, { spans }] of members) {
       const span = spans.find(({ from, to }) => from <= read.called && read.returned <= to);
       if (span && (span.isCertain ? !seen.has(member) : !span.isPossible && seen.has(member))) {
-        accuse('anomalies', `${tell(read)} ${seen.has(member) ? 'shows' : 'misses'} ${member}`);
+        report('anomalies', `${describe(read)} ${seen.has(member) ? 'shows' : 'misses'} ${member}`);
       }
     }
   }

@@ -1,7 +1,7 @@
 import { type History, isDone, isUnknown, type Operation } from '../history.js';
 
-/** The charges that a history can prove. */
-export const CHARGES = [
+/** The violations that a history can prove. */
+export const VIOLATIONS = [
   'lost',
   'doubled',
   'overfull',
@@ -10,30 +10,30 @@ export const CHARGES = [
   'unexpected-5xx',
   'anomalies',
 ] as const;
-export type Charge = (typeof CHARGES)[number];
+export type Violation = (typeof VIOLATIONS)[number];
 
-/** The proofs of each charge, in words. */
-export type Verdict = Record<Charge, string[]>;
+/** The proofs of each violation, in words. */
+export type Verdict = Record<Violation, string[]>;
 
-/** Brings a charge. */
-export type Accuse = (charge: Charge, proof: string) => void;
+/** Brings a violation. */
+export type Report = (violation: Violation, proof: string) => void;
 
 /** Describes an operation in one line. */
-export function tell({ kind, target, key, called, returned, status, code, failure }: Operation): string {
+export function describe({ kind, target, key, called, returned, status, code, failure }: Operation): string {
   const about = [target, key].filter((word) => word !== undefined).join(' ');
   const said = status === null ? failure : [status, code].filter((word) => word !== undefined).join(' ');
   return `${kind} ${about} at ${Math.round(called)}..${Math.round(returned)} ms: ${said}`;
 }
 
-/** Whether there is no charge. */
+/** Whether there is no violation. */
 export function isClean(verdict: Verdict): boolean {
-  return CHARGES.every((charge) => verdict[charge].length === 0);
+  return VIOLATIONS.every((violation) => verdict[violation].length === 0);
 }
 
 /** The last line of a run. */
 export function sumUp({ faults, operations }: History, verdict: Verdict): string {
   const writes = operations.filter((operation) => isDone(operation) && !/^(read|list)/.test(operation.kind));
-  const counts = CHARGES.map((charge) => `${charge} ${verdict[charge].length}`);
+  const counts = VIOLATIONS.map((violation) => `${violation} ${verdict[violation].length}`);
   return [
     `chaos: faults ${faults.length}`,
     `operations ${operations.length}`,

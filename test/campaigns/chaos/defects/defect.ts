@@ -1,16 +1,16 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { root } from '../../../setup/source.js';
-import type { Habits } from '../campaign.js';
-import type { Charge } from '../checker/verdict.js';
+import type { Workload } from '../campaign.js';
+import type { Violation } from '../checker/verdict.js';
 import type { Scenario } from './scenarios.js';
 
-/** A planted defect of the service, with the scenario that reveals it and the expected charge. */
+/** A planted defect of the service, with the scenario that reveals it and the expected violation. */
 export interface Defect {
   name: string;
-  charge: Charge;
+  violation: Violation;
   scenario: Scenario;
-  habits: Habits;
+  workload: Workload;
   /** SQL for the database under test. */
   sql?: string;
   /** Changes to a copy of the program. */

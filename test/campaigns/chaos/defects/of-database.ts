@@ -1,9 +1,9 @@
-import type { Habits } from '../campaign.js';
+import type { Workload } from '../campaign.js';
 import type { Defect } from './defect.js';
 import { rewrite } from './rewrite.js';
-import { beforeCommitted, noBeginning, peace } from './scenarios.js';
+import { beforeCommitted, noBeginning, noFaults } from './scenarios.js';
 
-const rush: Habits = { 'sign up': 10, cancel: 6, 'read shift': 2 };
+const rush: Workload = { 'sign up': 10, cancel: 6, 'read shift': 2 };
 const SIGN_UP = 'app.sign_up(uuid)';
 const SLOWLY: [string, string] = [
   'insert into app.shift_signups',
@@ -15,30 +15,30 @@ const UNLIMITED = 'alter table app.shifts drop constraint shifts_capacity_holds_
 export const ofDatabase: Defect[] = [
   {
     name: 'signing up takes no lock, and only the constraint refuses',
-    charge: 'anomalies',
-    scenario: peace,
-    habits: rush,
+    violation: 'anomalies',
+    scenario: noFaults,
+    workload: rush,
     sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY),
   },
   {
     name: 'signing up takes no lock, and nothing else enforces the capacity',
-    charge: 'overfull',
-    scenario: peace,
-    habits: rush,
+    violation: 'overfull',
+    scenario: noFaults,
+    workload: rush,
     sql: rewrite(SIGN_UP, [' for no key update', ''], SLOWLY) + UNLIMITED,
   },
   {
     name: 'signing up ignores the capacity',
-    charge: 'overfull',
-    scenario: peace,
-    habits: rush,
+    violation: 'overfull',
+    scenario: noFaults,
+    workload: rush,
     sql: rewrite(SIGN_UP, ['shift.signup_count >= shift.capacity', 'false']) + UNLIMITED,
   },
   {
     name: 'a shift is full one place too early',
-    charge: 'anomalies',
-    scenario: peace,
-    habits: rush,
+    violation: 'anomalies',
+    scenario: noFaults,
+    workload: rush,
     sql: rewrite(SIGN_UP, [
       'shift.signup_count >= shift.capacity',
       'shift.signup_count >= shift.capacity - 1',
@@ -46,17 +46,17 @@ export const ofDatabase: Defect[] = [
   },
   {
     name: 'a member may sign up twice',
-    charge: 'doubled',
-    scenario: peace,
-    habits: rush,
+    violation: 'doubled',
+    scenario: noFaults,
+    workload: rush,
     sql: `${rewrite(SIGN_UP, ['s.member_id = caller_id', 'false'])}
       alter table app.shift_signups drop constraint shift_signups_once;`,
   },
   {
     name: 'a cancellation deletes nothing',
-    charge: 'lost',
-    scenario: peace,
-    habits: rush,
+    violation: 'lost',
+    scenario: noFaults,
+    workload: rush,
     sql: rewrite('app.cancel_sign_up(uuid)', [
       'delete from app.shift_signups',
       'perform from app.shift_signups',
@@ -64,30 +64,30 @@ export const ofDatabase: Defect[] = [
   },
   {
     name: 'the counter does not follow the signups',
-    charge: 'anomalies',
-    scenario: peace,
-    habits: rush,
+    violation: 'anomalies',
+    scenario: noFaults,
+    workload: rush,
     sql: 'drop trigger shift_signups_count on app.shift_signups',
   },
   {
     name: 'tasks have no floor',
-    charge: 'foreign',
-    scenario: peace,
-    habits: { 'create task': 2, 'list tasks': 5 },
+    violation: 'foreign',
+    scenario: noFaults,
+    workload: { 'create task': 2, 'list tasks': 5 },
     sql: 'drop policy tasks_floor on app.tasks',
   },
   {
     name: 'members have no floor',
-    charge: 'foreign',
-    scenario: peace,
-    habits: { 'list members': 5 },
+    violation: 'foreign',
+    scenario: noFaults,
+    workload: { 'list members': 5 },
     sql: 'drop policy members_floor on app.members',
   },
   {
     name: 'the context outlives the transaction',
-    charge: 'foreign',
+    violation: 'foreign',
     scenario: noBeginning,
-    habits: { 'create task': 10, 'read task': 3 },
+    workload: { 'create task': 10, 'read task': 3 },
     sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
       ', true);',
       ', false);',
@@ -95,16 +95,16 @@ export const ofDatabase: Defect[] = [
   },
   {
     name: 'the version is never incremented',
-    charge: 'anomalies',
-    scenario: peace,
-    habits: { 'create task': 1, 'patch task': 10 },
+    violation: 'anomalies',
+    scenario: noFaults,
+    workload: { 'create task': 1, 'patch task': 10 },
     sql: rewrite('app.guard_task()', ['new.version := old.version + 1', 'new.version := old.version']),
   },
   {
     name: 'an update is ignored',
-    charge: 'anomalies',
-    scenario: peace,
-    habits: { 'create task': 1, 'patch task': 10 },
+    violation: 'anomalies',
+    scenario: noFaults,
+    workload: { 'create task': 1, 'patch task': 10 },
     sql: rewrite('app.guard_task()', [
       'new.version := old.version + 1',
       'new.title := old.title; new.version := old.version + 1',
@@ -112,9 +112,9 @@ export const ofDatabase: Defect[] = [
   },
   {
     name: 'a key is forgotten',
-    charge: 'doubled',
+    violation: 'doubled',
     scenario: beforeCommitted,
-    habits: { 'create task': 10 },
+    workload: { 'create task': 10 },
     sql: rewrite('app.claim_key(text, bytea)', ['if found then', 'if true then']),
   },
 ];

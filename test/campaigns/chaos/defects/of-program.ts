@@ -11,8 +11,8 @@ import {
   failingCommit,
   failingRollback,
   kills,
+  noFaults,
   otherColumns,
-  peace,
   rarely,
   rollback,
   silence,
@@ -41,16 +41,16 @@ const reading = { 'create task': 1, 'read task': 10, 'list tasks': 5, 'list shif
 export const ofProgram: Defect[] = [
   {
     name: 'the reply does not wait for COMMIT',
-    charge: 'lost',
+    violation: 'lost',
     scenario: beforeCommit,
-    habits: writing,
+    workload: writing,
     patches: [[TRANSACTION, 'await commit(connection);', 'commit(connection).catch(() => {});']],
   },
   {
     name: 'the command tag of COMMIT is not checked',
-    charge: 'lost',
+    violation: 'lost',
     scenario: rollback,
-    habits: writing,
+    workload: writing,
     patches: [
       [TRANSACTION, `if (result.command === 'ROLLBACK') {`, 'if (false) {'],
       [TRANSACTION, `expectTag(connection, result, 'COMMIT', 'unknown');`, ''],
@@ -58,32 +58,32 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a connection is released without ROLLBACK after a COMMIT that failed',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: failingCommit,
-    habits: writing,
+    workload: writing,
     patches: [
       [TRANSACTION, 'await rollBack(connection, connection.rollbackAfterFailedCommit(ROLLBACK));', ''],
     ],
   },
   {
     name: 'a connection is released without ROLLBACK after work that failed',
-    charge: 'unexpected-5xx',
-    scenario: peace,
-    habits: writing,
+    violation: 'unexpected-5xx',
+    scenario: noFaults,
+    workload: writing,
     patches: [[TRANSACTION, 'await rollBack(connection, connection.query(ROLLBACK));', '']],
   },
   {
     name: 'a connection is released after a ROLLBACK that failed',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: failingRollback,
-    habits: writing,
+    workload: writing,
     patches: [[TRANSACTION, 'catch (error) {\n        connection.destroy(error);\n    }', 'catch {}']],
   },
   {
     name: 'a write with an unknown outcome is repeated',
-    charge: 'doubled',
+    violation: 'doubled',
     scenario: beforeCommitted,
-    habits: creating,
+    workload: creating,
     patches: [
       [
         'database/database.js',
@@ -94,9 +94,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'the version is checked at the read, and not at the write',
-    charge: 'anomalies',
+    violation: 'anomalies',
     scenario: slowness,
-    habits: { 'create task': 1, 'patch task': 20 },
+    workload: { 'create task': 1, 'patch task': 20 },
     patches: [
       ['tasks/queries.js', ' and version = ${read.version}', ''],
       // Otherwise few writers overlap between the read and the write.
@@ -105,9 +105,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a connection reconnects under its transaction',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: betweenStatements,
-    habits: writing,
+    workload: writing,
     patches: [
       [CONNECTION, 'if (sockets > 1) {', 'if (false) {'],
       [CONNECTION, 'connectSocket(this.#socket, server)', 'connectSocket(new net.Socket(), server)'],
@@ -118,9 +118,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a connection that was destroyed is never released',
-    charge: 'anomalies',
+    violation: 'anomalies',
     scenario: twice,
-    habits: writing,
+    workload: writing,
     patches: [
       [
         POOL,
@@ -131,9 +131,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a connection that was destroyed is leased again',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: kills,
-    habits: writing,
+    workload: writing,
     patches: [
       [POOL, 'while (connection?.isDestroyed) {', 'while (false) {'],
       [POOL, 'else if (!connection.isDestroyed) {', 'else {'],
@@ -141,32 +141,32 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a transaction has no deadline',
-    charge: 'anomalies',
+    violation: 'anomalies',
     scenario: silence,
-    habits: writing,
+    workload: writing,
     patches: [['database/database.js', 'const DEADLINE_MS = 8_000;', 'const DEADLINE_MS = 800_000;']],
   },
   {
     name: 'an overdue read is sent again',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: slowReads,
-    habits: reading,
+    workload: reading,
     patches: [[READ, 'throw overdue ?? error;', 'throw error;']],
   },
   {
     name: 'the tenant context of a read or a write is not verified',
-    charge: 'foreign',
+    violation: 'foreign',
     scenario: wrongClub,
-    habits: { ...creating, 'list tasks': 5 },
+    workload: { ...creating, 'list tasks': 5 },
     patches: [
       ['database/tenant-context.js', 'enteredTenantId === tenantId', 'enteredTenantId !== undefined'],
     ],
   },
   {
     name: 'rows are used before the tenant context is verified',
-    charge: 'foreign',
+    violation: 'foreign',
     scenario: wrongClub,
-    habits: creating,
+    workload: creating,
     patches: [
       [TRANSACTION, 'await this.#entered;\n        return rows;', 'return rows;'],
       [TRANSACTION, 'await this.#entered;\n        await this.#last;', 'await this.#last;'],
@@ -181,9 +181,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'an answer is not matched with its read',
-    charge: 'foreign',
+    violation: 'foreign',
     scenario: answersTwice,
-    habits: reading,
+    workload: reading,
     patches: [
       [
         READ,
@@ -195,9 +195,9 @@ export const ofProgram: Defect[] = [
   {
     // The driver repeats a statement whose column types changed, and loses count of the following answers.
     name: 'a read has a column whose type can change, and an answer is not matched with its read',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: ddlUnderReads,
-    habits: reading,
+    workload: reading,
     patches: [
       [
         READ,
@@ -213,23 +213,23 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a connection whose plans are stale is kept',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: otherColumns,
-    habits: { ...writing, 'put shift': 5, 'list tasks': 3 },
+    workload: { ...writing, 'put shift': 5, 'list tasks': 3 },
     patches: [['database/database.js', 'connection.destroy(error);', '']],
   },
   {
     name: 'a read does not lock the members first',
-    charge: 'anomalies',
+    violation: 'anomalies',
     scenario: deploys,
-    habits: { 'create shift': 1, 'list shifts': 10, 'read shift': 5 },
+    workload: { 'create shift': 1, 'list shifts': 10, 'read shift': 5 },
     patches: [[READ, ' left join app.members as locked_first on false', '']],
   },
   {
     name: 'a parameter is undefined, and only the driver checks it',
-    charge: 'unexpected-5xx',
-    scenario: peace,
-    habits: reading,
+    violation: 'unexpected-5xx',
+    scenario: noFaults,
+    workload: reading,
     patches: [
       ['database/sql.js', 'if (value === undefined || isStatement(value)) {', 'if (false) {'],
       [CONNECTION, 'return value === null ||', 'return value == null ||'],
@@ -242,9 +242,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a serializer throws',
-    charge: 'unexpected-5xx',
-    scenario: peace,
-    habits: reading,
+    violation: 'unexpected-5xx',
+    scenario: noFaults,
+    workload: reading,
     patches: [
       [
         CONNECTION,
@@ -256,9 +256,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'the key is stored in its own transaction',
-    charge: 'doubled',
+    violation: 'doubled',
     scenario: rarely,
-    habits: { 'create task': 4, 'read task': 2 },
+    workload: { 'create task': 4, 'read task': 2 },
     patches: [
       ['http/idempotency.js', 'await make(tx);', 'await request.transaction(make);'],
       // Enough for two per client, otherwise they wait for each other.
@@ -267,9 +267,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'reads are answered from an outdated cache',
-    charge: 'anomalies',
-    scenario: peace,
-    habits: { 'create task': 1, 'patch task': 10, 'read task': 10, 'list tasks': 2 },
+    violation: 'anomalies',
+    scenario: noFaults,
+    workload: { 'create task': 1, 'patch task': 10, 'read task': 10, 'list tasks': 2 },
     patches: [
       [
         'http/request-transaction.js',
@@ -286,9 +286,9 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'a failure is answered with success',
-    charge: 'lost',
+    violation: 'lost',
     scenario: beforeCommit,
-    habits: { 'sign up': 10, cancel: 10 },
+    workload: { 'sign up': 10, cancel: 10 },
     patches: [
       [
         'shifts/routes.js',
@@ -300,23 +300,23 @@ export const ofProgram: Defect[] = [
   },
   {
     name: 'an unhandled rejection',
-    charge: 'crashes',
+    violation: 'crashes',
     scenario: whileOpening,
-    habits: writing,
+    workload: writing,
     patches: [[TRANSACTION, 'promise.catch(() => { });', '']],
   },
   {
     name: 'a 503 has no Retry-After',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: betweenStatements,
-    habits: writing,
+    workload: writing,
     patches: [['http/error-handler.js', `reply.header('retry-after', RETRY_AFTER_S);`, '']],
   },
   {
     name: 'a lost connection is a 500',
-    charge: 'unexpected-5xx',
+    violation: 'unexpected-5xx',
     scenario: betweenStatements,
-    habits: writing,
+    workload: writing,
     patches: [['errors/from-database.js', 'error instanceof Unavailable || ', '']],
   },
 ];

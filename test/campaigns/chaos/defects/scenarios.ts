@@ -16,7 +16,7 @@ export interface Scenario extends Pick<Plan, 'nemesis'> {
   sql?: string;
   patienceMs?: number;
   restMs?: number;
-  peaceMs?: number;
+  faultlessMs?: number;
 }
 
 const DURATION_MS = 2_500;
@@ -51,8 +51,8 @@ const isBegin = asksFor('begin');
 const isLogIn = ({ from, type }: Message) => from === 'server' && type === 'R';
 const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
 
-export const peace: Scenario = {
-  name: 'peace',
+export const noFaults: Scenario = {
+  name: 'no faults',
   durationMs: DURATION_MS,
   nemesis: async (testbed, isOver) => {
     heal(testbed);
@@ -249,7 +249,7 @@ export const twice: Scenario = {
 export const kills: Scenario = {
   name: 'backends die',
   durationMs: DURATION_MS,
-  peaceMs: 2_000,
+  faultlessMs: 2_000,
   nemesis: async (testbed: Testbed, isOver) => {
     heal(testbed);
     while (!isOver()) {

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Described, Operation, Parameter, Schema } from './document.js';
-import { bytesOf, standIn, tokenOf, type WildRequest } from './request.js';
+import { bytesOf, type FuzzRequest, standIn, tokenOf } from './request.js';
 import { formats, instant, isKey, periodFault, textFault } from './rules.js';
 
 /** The result of a request by the document and by the rules that it cannot express. */
@@ -20,7 +20,7 @@ export interface Verdict {
 const LIMIT_BYTES = 128 * 1024;
 
 /** Builds the oracle from the document. */
-export function oracle(described: Described): (request: WildRequest) => Verdict {
+export function oracle(described: Described): (request: FuzzRequest) => Verdict {
   const ajv = new Ajv2020({ strict: false, formats });
   ajv.addKeyword({ keyword: 'x-text', validate: (kind: 'line' | 'block', text: unknown) => typeof text !== 'string' || textFault(text, kind) === null }); // biome-ignore format: a keyword
   ajv.addKeyword({ keyword: 'x-period', validate: (_on: true, data: object) => periodFault(data as Record<string, unknown>) === null }); // biome-ignore format: a keyword
@@ -154,7 +154,7 @@ function keyFaults(parameters: Parameter[], key: string | undefined): string[] {
 
 function bodyFaults(
   { bodies, bodyIsRequired }: Operation,
-  request: WildRequest,
+  request: FuzzRequest,
   validate: (schema: Schema, value: unknown) => boolean,
 ): string[] {
   const bytes = bytesOf(request);
@@ -182,7 +182,7 @@ function bodyFaults(
   }
 }
 
-function unsaid({ bodies }: Operation, request: WildRequest): string | undefined {
+function unsaid({ bodies }: Operation, request: FuzzRequest): string | undefined {
   if (Object.keys(bodies).length === 0 && bytesOf(request).length > 0) {
     return 'a body where the document has none';
   }

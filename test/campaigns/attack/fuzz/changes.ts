@@ -2,7 +2,7 @@ import fc, { type Arbitrary } from 'fast-check';
 import type { Described, Operation, Schema } from './document.js';
 import { type Draft, draft, written } from './draft.js';
 import { header, INHERITED, json, mediaType, nasty } from './noise.js';
-import { standIn, tokenOf, type WildRequest } from './request.js';
+import { type FuzzRequest, standIn, tokenOf } from './request.js';
 
 const TIMES = [
   '2031-02-29T00:00:00Z', '2032-02-29T00:00:00Z', '2100-02-29T00:00:00Z', '2031-04-31T00:00:00Z', '2031-13-01T00:00:00Z', '2031-00-01T00:00:00Z', '2031-01-00T00:00:00Z',
@@ -178,13 +178,13 @@ const elsewhere: Record<string, Change> = {
 }; // biome-ignore format: changes
 
 /** Requests of an operation with one change, which may or may not be a fault. */
-export function changed(described: Described, operation: Operation): Arbitrary<WildRequest> {
+export function changed(described: Described, operation: Operation): Arbitrary<FuzzRequest> {
   const changes = { ...(Object.keys(operation.bodies).length > 0 ? inBody : {}), ...elsewhere };
   const names = Object.keys(changes).flatMap((name) =>
     /edge|nasty/.test(name) ? [name, name, name] : [name],
   );
   const noise = fc.record({ one: fc.nat(999), other: fc.nat(999), text: nasty, header, media: mediaType });
-  const rewritten = fc.tuple(draft(described, operation), json).map(([drawn, text]): WildRequest => ({
+  const rewritten = fc.tuple(draft(described, operation), json).map(([drawn, text]): FuzzRequest => ({
     ...written('near', 'a body that is any JSON', drawn),
     ...(Object.keys(operation.bodies).length > 0 && { body: { text } }),
   })); // biome-ignore format: one thing

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import type { Described, Operation } from './document.js';
-import { ROLES, standIn, tokenOf, type WildRequest } from './request.js';
+import { type FuzzRequest, ROLES, standIn, tokenOf } from './request.js';
 import { id, value } from './values.js';
 
 /** The parts of a request, before it is serialized. */
@@ -92,7 +92,7 @@ export function draft(described: Described, operation: Operation): Arbitrary<Dra
 }
 
 /** Serializes a draft. */
-export function written(kind: WildRequest['kind'], change: string, drawn: Draft): WildRequest {
+export function written(kind: FuzzRequest['kind'], change: string, drawn: Draft): FuzzRequest {
   const { operation, method, query, headers, body } = drawn;
   const search = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
   const path = operation.path.replace('{id}', encode(drawn.id ?? ''));

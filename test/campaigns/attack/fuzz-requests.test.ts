@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { campaign, type Failure, plan } from './fuzz/campaign.js';
+import { openSite } from './fuzz/site.js';
 import { attack } from './tally.js';
-import { campaign, type Failure, plan } from './wild/campaign.js';
-import { openSite } from './wild/site.js';
 
 // make passes an unset variable as an empty string.
 /** Random for each run; SEED=… repeats the run that printed it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
 const runs = Number(process.env.RUNS || 50_000);
-/** A saved failure to send instead: CHECK=.data/wild/….json. */
+/** A saved failure to send instead: CHECK=.data/fuzz/….json. */
 const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? undefined : process.env.CHECK || undefined;
 t.setTimeout(120_000 + runs * 10);
 
@@ -21,8 +21,8 @@ t.test('no random request gets an answer that the document does not allow', asyn
     t.same(await planned.judged(request, site.send), undefined, kept);
     return;
   }
-  await attack(t, 'wild requests', runs, async (tally) => {
-    t.comment(`wild seed: ${seed}`);
+  await attack(t, 'random requests', runs, async (tally) => {
+    t.comment(`fuzz seed: ${seed}`);
     const started = performance.now();
     const used = process.cpuUsage();
     const { tried, failures, counts } = await campaign(planned, runs, seed, { keeps: true });
@@ -34,7 +34,7 @@ t.test('no random request gets an answer that the document does not allow', asyn
     }
     const sums = Object.entries(counts).sort().map(([name, sum]) => `${name} ${sum}`).join(', '); // biome-ignore format: one thing
     t.comment(
-      `wild requests: ${Math.round(tried / seconds)} a second for ${Math.round(seconds)} s, ${Math.round((user + system) / 1e6)} s of CPU, ${sums}`,
+      `random requests: ${Math.round(tried / seconds)} a second for ${Math.round(seconds)} s, ${Math.round((user + system) / 1e6)} s of CPU, ${sums}`,
     );
   });
 });

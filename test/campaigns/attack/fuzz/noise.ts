@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import fc, { type Arbitrary } from 'fast-check';
 import type { Described } from './document.js';
-import { ROLES, standIn, tokenOf, type WildRequest } from './request.js';
+import { type FuzzRequest, ROLES, standIn, tokenOf } from './request.js';
 
 /** Inherited property names, and names that an object must not take from a request. */
 export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__']; // biome-ignore format: a list
@@ -61,7 +61,7 @@ const names = ['x-tenant-id', 'authorization', 'x-test-userid', 'if-match', 'ide
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 /** Any request, mostly with a valid token and club, so that it passes the first checks. */
-export function noise(described: Described): Arbitrary<WildRequest> {
+export function noise(described: Described): Arbitrary<FuzzRequest> {
   const paths = [...new Set(described.operations.map(({ path }) => path))];
   const parts = ['api', 'tasks', 'shifts', 'members', 'clubs', 'me', 'signup', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*', ':id', 't%61sks', 'TASKS', standIn('task', 0), standIn('shift', 1), ...INHERITED]; // biome-ignore format: a list
   const encoded = fc.oneof(nasty.map((text) => encodeURIComponent(Buffer.from(text).toString())), fc.constantFrom('%', '%f', '%ff', '%c0%af', '%00', '%ed%a0%80', '+', 'a=b', '[]', '[a]', ';', ':')); // biome-ignore format: one thing
@@ -109,12 +109,12 @@ export function noise(described: Described): Arbitrary<WildRequest> {
     { weight: 3, arbitrary: fc.constant('application/json') },
     { weight: 1, arbitrary: mediaType },
   );
-  return fc.record({ method, path, query, headers, body, type }).map((drawn): WildRequest => {
+  return fc.record({ method, path, query, headers, body, type }).map((drawn): FuzzRequest => {
     const typed = drawn.body === undefined || drawn.type === '' ? {} : { 'content-type': drawn.type };
     const sent = { ...typed, ...drawn.headers };
     const url = normal(drawn.path + drawn.query);
     return {
-      kind: 'wild',
+      kind: 'random',
       change: 'anything',
       method: drawn.method,
       url,

@@ -7,14 +7,14 @@ import { fuzz, keep } from './fuzz.js';
 import { type Complaint, judge } from './judge.js';
 import { noise } from './noise.js';
 import { oracle } from './oracle.js';
-import type { WildRequest } from './request.js';
+import type { FuzzRequest } from './request.js';
 import type { Send, Site } from './site.js';
 
 /** A minimal request with a wrong answer. */
 export interface Failure extends Complaint {
   seed: number;
   path: string;
-  request: WildRequest;
+  request: FuzzRequest;
   /** The file in which it is saved; undefined when it is not saved. */
   file?: string;
 }
@@ -29,12 +29,12 @@ export interface Campaign {
 const TIDY_EVERY = 200;
 
 /** Checks the answer to one request. */
-export type Judge = (request: WildRequest, send: Send) => Promise<Complaint | undefined>;
+export type Judge = (request: FuzzRequest, send: Send) => Promise<Complaint | undefined>;
 
 /** The parsed document of a site, created once because parsing is slow. */
 export interface Plan {
   site: Site;
-  arbitrary: Arbitrary<WildRequest>;
+  arbitrary: Arbitrary<FuzzRequest>;
   judged: Judge;
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Arrival } from './arrivals.js';
 import { Generator, type Request } from './generator.js';
 
-/** The requests of a witness, their rate, and the duration. */
+/** The requests of a observe, their rate, and the duration. */
 export interface Watch {
   url: string;
   requests: Request[];
@@ -16,7 +16,7 @@ export interface Watch {
  * Sends requests during a flood, from a separate process: the process of the flood is busy, and would measure its own
  * delay as the service's.
  */
-export async function witness(watch: Watch): Promise<Arrival[]> {
+export async function observe(watch: Watch): Promise<Arrival[]> {
   const child = fork(fileURLToPath(import.meta.url), {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

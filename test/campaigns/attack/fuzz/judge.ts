@@ -1,11 +1,11 @@
 import type { Answer } from '../../../setup/service.js';
 import type { Verdict } from './oracle.js';
-import type { WildRequest } from './request.js';
+import type { FuzzRequest } from './request.js';
 import { CANARY } from './site.js';
 
 /** A fault of an answer, and its counter in the tally. */
 export interface Complaint {
-  count: 'through' | 'serverErrors' | 'leaks';
+  count: 'succeeded' | 'serverErrors' | 'leaks';
   what: string;
 }
 
@@ -36,7 +36,7 @@ const ALWAYS: Record<string, RegExp> = {
  * @param hold throws when the answer is not in the document
  */
 export function judge(
-  request: WildRequest,
+  request: FuzzRequest,
   verdict: Verdict,
   answer: Answer,
   hold: (method: string, url: string, answer: Answer) => void,
@@ -54,7 +54,7 @@ export function judge(
   const wrong = misfit(request, verdict, answer) ?? outsideOf(request, verdict, answer, hold);
   return wrong === undefined
     ? undefined
-    : { count: 'through', what: `${status} ${body?.code ?? ''}: ${wrong}` };
+    : { count: 'succeeded', what: `${status} ${body?.code ?? ''}: ${wrong}` };
 }
 
 function withoutErrors(body: unknown, text: string): string {
@@ -64,7 +64,7 @@ function withoutErrors(body: unknown, text: string): string {
 }
 
 /** Whether a valid request was refused, or an invalid one accepted. */
-function misfit({ method }: WildRequest, verdict: Verdict, { status, body }: Answer): string | undefined {
+function misfit({ method }: FuzzRequest, verdict: Verdict, { status, body }: Answer): string | undefined {
   const { operation, faults, unsaid, isAdmin } = verdict;
   if (operation === undefined || unsaid !== undefined) {
     return undefined;
@@ -79,7 +79,7 @@ function misfit({ method }: WildRequest, verdict: Verdict, { status, body }: Ans
 }
 
 function outsideOf(
-  { method, url }: WildRequest,
+  { method, url }: FuzzRequest,
   { operation, methods }: Verdict,
   answer: Answer,
   hold: (method: string, url: string, answer: Answer) => void,

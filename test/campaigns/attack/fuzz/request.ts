@@ -1,8 +1,8 @@
 /** A request as plain data, so that it can be printed, saved and sent again. */
 
-export interface WildRequest {
+export interface FuzzRequest {
   /** Its kind: a request that the document allows, one with a change, or random data. */
-  kind: 'valid' | 'near' | 'wild';
+  kind: 'valid' | 'near' | 'random';
   /** What was changed. */
   change: string;
   method: string;
@@ -54,7 +54,7 @@ export function resolve(text: string, meaning: Meaning): string {
 }
 
 /** The bytes of the body; undefined without a body. */
-export function bytesOf({ body }: WildRequest): Buffer {
+export function bytesOf({ body }: FuzzRequest): Buffer {
   if (body === undefined) {
     return Buffer.alloc(0);
   }

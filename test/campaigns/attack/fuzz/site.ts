@@ -3,13 +3,13 @@ import type { Test } from 'tap';
 import { connectAsRuntime } from '../../../setup/runtime.js';
 import { type Answer, startService, type TestService } from '../../../setup/service.js';
 import { shiftRequest } from '../../../setup/shifts.js';
-import { type Meaning, type Noun, ROLES, ROWS, resolve, type WildRequest } from './request.js';
+import { type FuzzRequest, type Meaning, type Noun, ROLES, ROWS, resolve } from './request.js';
 
 /** A text that only the other club has. */
 export const CANARY = 'canary-of-the-other-club';
 
-/** Sends a wild request; returns the answer. */
-export type Send = (request: WildRequest) => Promise<Answer>;
+/** Sends a random request; returns the answer. */
+export type Send = (request: FuzzRequest) => Promise<Answer>;
 
 export interface Site {
   service: TestService;
@@ -45,7 +45,7 @@ export async function openSite(t: Test): Promise<Site> {
   };
   const made = { task: 0, shift: 0 };
 
-  const inject = ({ method, url, headers, body }: WildRequest) => {
+  const inject = ({ method, url, headers, body }: FuzzRequest) => {
     const named = Object.entries(headers).map(([name, value]) => [name, resolve(value, meaning)]);
     const options = {
       method: method as 'GET',

@@ -32,7 +32,7 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
     ),
   ]);
   const idOf = (rows: unknown[]) => (pick(rows) as { id: string }).id;
-  const habits: [number, (member: Member) => Request][] = [
+  const mix: [number, (member: Member) => Request][] = [
     [45, (member) => member('GET', '/api/tasks?limit=20')],
     [20, (member) => member('GET', `/api/tasks/${idOf(tasks)}`)],
     [15, (member) => member('GET', '/api/shifts?limit=20')],
@@ -42,10 +42,10 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
   ];
   const word = () => {
     let rest = Math.random() * 100;
-    const [, wordOf] = habits.find(([weight]) => {
+    const [, wordOf] = mix.find(([weight]) => {
       rest -= weight;
       return rest < 0;
-    }) as (typeof habits)[number];
+    }) as (typeof mix)[number];
     return wordOf(pick(members));
   };
   // Created in advance, because the generator has no time for it in a flood.

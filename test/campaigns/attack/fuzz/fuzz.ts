@@ -12,7 +12,7 @@ export interface Counterexample<Item> extends Complaint {
 const IN_FLIGHT = 8;
 /** More counterexamples give no new information. */
 const MOST_COUNTEREXAMPLES = 5;
-const FOLDER = '.data/wild';
+const FOLDER = '.data/fuzz';
 
 class Refuted extends Error {
   constructor(readonly complaint: Complaint) {

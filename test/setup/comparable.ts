@@ -1,7 +1,7 @@
 import type { Answer } from './service.js';
 
 /** The comparable part of an answer: everything that could distinguish the rows of two ids. */
-export function likeness(answer: Answer, id: string) {
+export function comparablePart(answer: Answer, id: string) {
   const { 'x-request-id': requestId, date, ...others } = answer.headers;
   // The remaining rate limit depends on earlier requests only.
   const headers = Object.fromEntries(
