@@ -36,17 +36,14 @@ export class RequestOrder {
     const closed = new Promise<void>((resolve) => response.once('close', resolve)).then(() => {
       connection.unanswered -= 1;
     });
-    if (unanswered === 0) {
-      connection.answered = closed;
-      handle();
-      return;
-    }
-    connection.answered = connection.answered.then(() => {
-      if (!socket.destroyed) {
+    // After a response with Connection: close no further request is handled (RFC 9112, 9.6).
+    const handleWhileOpen = () => {
+      if (socket.writable) {
         handle();
       }
       return closed;
-    });
+    };
+    connection.answered = unanswered === 0 ? handleWhileOpen() : connection.answered.then(handleWhileOpen);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { DropArgument } from 'node:net';
 import type { FastifyBaseLogger, FastifyServerFactory } from 'fastify';
 import { throttle } from '../logger.js';
 import type { RequestOrder } from './request-order.js';
-import { endConnectionBehindUnclear } from './strict-requests.js';
+import { closeAfterAmbiguous } from './strict-requests.js';
 
 /** The limit for the request line and the headers. It must be smaller than REQUEST_TIMEOUT_MS, or Node.js swaps the two. */
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -30,7 +30,7 @@ export interface HttpServerOptions {
 export function serverFactory({ maxConnections, logger, order }: HttpServerOptions): FastifyServerFactory {
   return (handler): Server => {
     const receive = (request: IncomingMessage, response: ServerResponse) => {
-      endConnectionBehindUnclear(request, response);
+      closeAfterAmbiguous(request, response);
       order.take(request, response, () => handler(request, response));
     };
     const server = createServer(

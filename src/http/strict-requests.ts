@@ -1,44 +1,41 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import plugin from 'fastify-plugin';
 import { type Fault, Problem } from '../errors/problem.js';
 import { invalidParameter } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
 
-/** The last request of each connection that is about to close. */
-const lastRequests = new WeakMap<Socket, IncomingMessage>();
+/** The faults of ambiguous messages. */
+const faults = new WeakMap<IncomingMessage, MessageFault>();
+
+interface MessageFault {
+  detail: string;
+  errors?: Fault[];
+}
 
 /**
  * Closes the connection after the response when the end of the request is ambiguous: a message that can be parsed in two
  * ways, and a request with Upgrade, after which Node.js drops bytes (RFC 9110, 7.8).
  */
-export function endConnectionBehindUnclear(request: IncomingMessage, response: ServerResponse): void {
-  const isLast = request.headers.upgrade !== undefined || unclear(request) !== undefined;
-  if (isLast && !lastRequests.has(request.socket)) {
-    lastRequests.set(request.socket, request);
+export function closeAfterAmbiguous(request: IncomingMessage, response: ServerResponse): void {
+  const fault = faultOf(request);
+  if (fault !== undefined) {
+    faults.set(request, fault);
+  }
+  if (fault !== undefined || request.headers.upgrade !== undefined) {
     response.setHeader('connection', 'close');
   }
 }
 
-/** Rejects messages that Node.js and a proxy could parse differently (request smuggling), and all later ones of the connection. */
+/** Rejects messages that Node.js and a proxy could parse differently (request smuggling). */
 export const strictRequests = plugin(
   async (app) => {
     app.addHook(
       'onRequest',
       immediate(({ raw }) => {
-        const last = lastRequests.get(raw.socket);
-        if (last === undefined) {
-          return;
-        }
-        if (last !== raw) {
-          const detail =
-            'This connection closes after the request before this one. Send this request on a new connection.';
-          throw new Problem(invalidParameter, { detail }, { headers: { connection: 'close' } });
-        }
-        const fault = unclear(raw);
+        const fault = faults.get(raw);
         if (fault !== undefined) {
-          throw new Problem(invalidParameter, fault, { headers: { connection: 'close' } });
+          throw new Problem(invalidParameter, fault);
         }
       }),
     );
@@ -47,7 +44,7 @@ export const strictRequests = plugin(
 );
 
 /** The reason why a message can be parsed in two ways; undefined when it cannot. */
-function unclear(message: IncomingMessage): { detail: string; errors?: Fault[] } | undefined {
+function faultOf(message: IncomingMessage): MessageFault | undefined {
   // Messages of HTTP/2 and later have another format (RFC 9110, section 2.5).
   if (!['1.0', '1.1'].includes(message.httpVersion)) {
     return { detail: 'Send the request in HTTP/1.1.' };

@@ -176,6 +176,16 @@ t.test('pipelined requests are answered in order, each for its own caller', asyn
   t.equal(new Set(replies.map(({ headers }) => headers['x-request-id'])).size, 5);
 });
 
+t.test('a request behind a response that closes its connection is not handled', async (t) => {
+  const before = (await served()).length;
+  const { replies } = await raw(`${post('Content-Length: 1', '{')}${smuggled}`, Number.POSITIVE_INFINITY);
+  t.equal(statuses(replies), '400');
+  t.equal(replies[0]?.headers.connection, 'close');
+  // A request that is handled in spite of it creates its task within some milliseconds.
+  await sleep(300);
+  t.equal((await served()).length, before);
+});
+
 /** A malformed message after a complete request: an invalid request line, or a body with invalid chunks. */
 const brokenBehind = {
   'a request line': 'FOO / HTTP/1.1\r\n\r\n',
