@@ -57,7 +57,8 @@ export const authenticate = plugin<AuthSettings>(
         requiredClaims: ['iss', audienceClaim, 'exp', 'sub'],
         clockTolerance: LEEWAY_MS,
         cache: CACHED_TOKENS,
-        cacheTTL: CACHE_MS,
+        // fast-jwt adds clockTolerance to both times.
+        cacheTTL: CACHE_MS - LEEWAY_MS,
         // Failures are not cached: a key that could not be fetched may be available at the next request.
         errorCacheTTL: () => -LEEWAY_MS - 1,
       },
@@ -73,6 +74,9 @@ export const authenticate = plugin<AuthSettings>(
     const identities = new WeakMap<Claims, Identity>();
 
     function identify(claims: Claims, request: FastifyRequest): Identity {
+      if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
+        throw invalid('its exp, nbf or iat is no time');
+      }
       const identity = readIdentity(claims, clubs);
       const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
       if (identity === null) {
@@ -80,9 +84,6 @@ export const authenticate = plugin<AuthSettings>(
       }
       if (!isForUs) {
         throw invalid(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
-      }
-      if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
-        throw invalid('its exp, nbf or iat is no time');
       }
       if (isOtherToken(claims)) {
         throw invalid('it is not an access token');
@@ -107,7 +108,7 @@ export const authenticate = plugin<AuthSettings>(
         }
         for (const key of await keys.others(decodeProtectedHeader(token) as JWTHeaderParameters)) {
           try {
-            return await app.jwt.verify(token, { key });
+            return await app.jwt.verify(token, { key, cache: false });
           } catch (failure) {
             if (!isInvalidSignature(failure)) {
               throw failure;
@@ -129,8 +130,9 @@ export const authenticate = plugin<AuthSettings>(
         }
         throw invalid(faultOfToken(error as Error));
       }
-      if (Object.prototype.toString.call(claims) !== '[object Object]' || claims instanceof Error) {
-        throw invalid('its claims are no object');
+      // fast-jwt caches an error of Node.js, such as that of an unusable key, and returns it as if it were the claims.
+      if (claims instanceof Error) {
+        throw invalid('it could not be verified');
       }
       return claims as Claims;
     }

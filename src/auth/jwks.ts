@@ -10,13 +10,13 @@ export const ALGORITHMS = [
 
 const FETCH_TIMEOUT_MS = 2_000;
 /** Room for hundreds of keys; a larger document is not a key set. */
-const MOST_BYTES = 512 * 1024;
-/** While keys are known, the issuer is asked at most this often, so that random key ids cause no storm of requests. */
+const MAX_BYTES = 512 * 1024;
+/** While keys are known, the issuer is asked at most this often, so that random key ids cause few requests to it. */
 const COOLDOWN_MS = 30_000;
-/** Keys that are older are fetched again beside the requests. */
+/** Keys that are older are refreshed in the background. */
 const MAX_AGE_MS = 10 * 60_000;
 /**
- * Keys that are older than this are not used. With the minute for which a verified token is believed, a withdrawn key is
+ * Keys that are older than this are not used. With the minute for which a verified token is cached, a withdrawn key is
  * accepted for an hour at most.
  */
 const MAX_STALE_MS = 59 * 60_000;
@@ -30,13 +30,13 @@ export interface KeySource {
 }
 
 /** The members of a token's header that select the key. */
-type Wanted = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
+type KeySelector = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
 
 /**
  * The issuer's public keys. They are fetched when a token needs them first, when they are old, and when a token names a key
  * that is not known.
  *
- * While the issuer is slow or away, the keys that are known are used for an hour, and no request waits for it.
+ * While the issuer is slow or unreachable, the keys that are known are used for an hour, and no request waits for it.
  */
 export class IssuerKeys {
   readonly #source: KeySource;
@@ -44,7 +44,7 @@ export class IssuerKeys {
   #known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
   #hasSharedIds = false;
   #fetching: Promise<void> | undefined;
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #fetchedAt = Number.NEGATIVE_INFINITY;
 
   /** @param onFailure is called with the reason when the keys cannot be fetched */
   constructor(source: KeySource, onFailure: (reason: string) => void) {
@@ -59,24 +59,24 @@ export class IssuerKeys {
    *   the keys are not known or older than an hour, and cannot be fetched
    */
   async find({ alg, kid }: JWTHeaderParameters): Promise<string> {
-    const wanted = kid === undefined ? { alg } : { alg, kid };
-    const [key] = await this.#lookUp(wanted);
+    const selector = kid === undefined ? { alg } : { alg, kid };
+    const [key] = await this.#lookUp(selector);
     const ageMs = this.#ageMs();
     if (key !== undefined && ageMs < MAX_AGE_MS) {
       return key;
     }
-    const asked = this.#ask();
+    const refreshed = this.#refresh();
     if (key !== undefined && ageMs < MAX_STALE_MS) {
       return key;
     }
-    await asked;
+    await refreshed;
     if (this.#ageMs() >= MAX_STALE_MS) {
       throw new Problem(serviceUnavailable, {
         detail:
           'The keys of the identity provider cannot be fetched right now. Try again after the seconds in Retry-After.',
       });
     }
-    const [found] = await this.#lookUp(wanted);
+    const [found] = await this.#lookUp(selector);
     if (found === undefined) {
       throw new Problem(invalidToken, {}, { reason: 'the issuer has no key that it could be signed with' });
     }
@@ -89,11 +89,11 @@ export class IssuerKeys {
   }
 
   /** The keys that may have made a signature; several only when they share an id. */
-  async #lookUp(wanted: Wanted): Promise<string[]> {
+  async #lookUp(selector: KeySelector): Promise<string[]> {
     try {
-      return this.#known === undefined ? [] : [await exportSPKI(await this.#known.find(wanted))];
+      return this.#known === undefined ? [] : [await exportSPKI(await this.#known.find(selector))];
     } catch (error) {
-      if (!(error instanceof errors.JWKSMultipleMatchingKeys) || wanted.kid === undefined) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys) || selector.kid === undefined) {
         return [];
       }
       const found: string[] = [];
@@ -112,8 +112,8 @@ export class IssuerKeys {
   }
 
   /** Fetches the keys, unless that was tried within the cooldown. A failure leaves the known keys. */
-  #ask(): Promise<void> {
-    if (this.#known !== undefined && elapsedMs(this.#askedAt) < COOLDOWN_MS) {
+  #refresh(): Promise<void> {
+    if (this.#known !== undefined && elapsedMs(this.#fetchedAt) < COOLDOWN_MS) {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()
@@ -125,7 +125,7 @@ export class IssuerKeys {
   }
 
   async #fetch(): Promise<void> {
-    this.#askedAt = Date.now();
+    this.#fetchedAt = Date.now();
     const keys = usableKeys(await fetchDocument(await this.#locate()));
     this.#known = { find: createLocalJWKSet({ keys }), at: Date.now() };
     this.#hasSharedIds = new Set(keys.map(({ kid }) => kid)).size < keys.length;
@@ -147,7 +147,7 @@ export class IssuerKeys {
       throw new IssuerFault('The discovery document is not that of the issuer.');
     }
     if (issuer.startsWith('https:') && !document.jwks_uri.startsWith('https:')) {
-      throw new IssuerFault('The discovery document leads from https to keys without it.');
+      throw new IssuerFault('The jwks_uri of the discovery document is not https, but the issuer is.');
     }
     return document.jwks_uri;
   }
@@ -155,7 +155,7 @@ export class IssuerKeys {
 
 const KEY_TYPES = ['RSA', 'EC', 'OKP'];
 /** RFC 7518, section 3.3: a key of 2,048 bits or larger. */
-const LEAST_RSA_BYTES = 256;
+const MIN_RSA_BYTES = 256;
 
 /**
  * The keys of a set that may verify a signature. Others are ignored (RFC 7517, section 5).
@@ -166,7 +166,7 @@ function usableKeys(document: unknown): JWK[] {
   const { keys } = (document ?? {}) as { keys?: unknown };
   const found = (Array.isArray(keys) ? keys : []).filter((key): key is JWK => {
     const { kty, n, use = 'sig' } = (key ?? {}) as JWK;
-    const isLarge = kty !== 'RSA' || Buffer.from(String(n), 'base64url').length >= LEAST_RSA_BYTES;
+    const isLarge = kty !== 'RSA' || Buffer.from(String(n), 'base64url').length >= MIN_RSA_BYTES;
     return KEY_TYPES.includes(String(kty)) && use === 'sig' && isLarge;
   });
   if (found.length === 0) {
@@ -212,8 +212,8 @@ async function fetchDocument(url: string): Promise<unknown> {
   for await (const part of response.body) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MOST_BYTES) {
-      throw new IssuerFault(`The answer had more than ${MOST_BYTES} bytes.`);
+    if (bytes > MAX_BYTES) {
+      throw new IssuerFault(`The answer had more than ${MAX_BYTES} bytes.`);
     }
   }
   return JSON.parse(Buffer.concat(parts).toString());
