@@ -31,14 +31,12 @@ const UNAVAILABLE = new Set([
   '26000', // prepared statement missing: a pooler in transaction mode needs DATABASE_PREPARE=off
   '40001', // serialization failure, after the second attempt
   '40P01', // deadlock, after the second attempt
-  '55P03', // lock_timeout
-  '57014', // statement_timeout
 ]);
 
 /**
  * Classes of SQLSTATEs for which the answer is a 503: feature not supported (such as with a rule on a table), insufficient
  * resources, program limit exceeded (such as no transaction ids left), object not in prerequisite state, operator
- * intervention, system error, internal error (such as corrupted data).
+ * intervention (such as statement_timeout), system error, internal error (such as corrupted data).
  */
 const UNAVAILABLE_CLASSES = ['0A', '53', '54', '55', '57', '58', 'XX'];
 
@@ -50,7 +48,7 @@ const NO_PRIVILEGE = '42501';
 const BY_POLICY = 'ExecWithCheckOptions';
 
 /** A singleton: creating an error per rejected request is measurable in an overload. */
-const TOO_MUCH = new Problem(serviceUnavailable, {
+const QUEUE_FULL_PROBLEM = new Problem(serviceUnavailable, {
   detail:
     'This club has more requests than the service can answer. Try again after the seconds in Retry-After.',
 });
@@ -65,7 +63,7 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
     return new Problem(tenantForbidden);
   }
   if (error === QUEUE_FULL) {
-    return TOO_MUCH;
+    return QUEUE_FULL_PROBLEM;
   }
   if (error instanceof Unavailable || error instanceof UnsafeDatabase) {
     return new Problem(serviceUnavailable);

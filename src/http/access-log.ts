@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import sensible from '@fastify/sensible';
+import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { immediate } from './immediate.js';
 
@@ -22,8 +23,7 @@ export const responses = plugin(
     app.addHook(
       'onRequest',
       immediate((request, reply) => {
-        // X-Forwarded-For from a trusted proxy can hold any text.
-        request.address = isIP(request.ip) === 0 ? 'unknown' : request.ip;
+        request.address = addressOf(request);
         reply.header('x-request-id', request.id);
         // A response depends on the caller and the club, so only the caller's own cache may store it.
         reply.header('cache-control', 'private, no-cache');
@@ -53,3 +53,8 @@ export const responses = plugin(
   },
   { name: 'responses' },
 );
+
+/** The address of the client; `unknown` when X-Forwarded-For of a trusted proxy holds another text. */
+export function addressOf({ ip }: FastifyRequest): string {
+  return isIP(ip) === 0 ? 'unknown' : ip;
+}

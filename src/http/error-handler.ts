@@ -1,9 +1,7 @@
-import { isIP } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
 import type { Catalogue } from '../errors/catalogue.js';
-import { preconditionFailed } from '../errors/conflict.js';
 import { internalError, serviceUnavailable } from '../errors/fault.js';
 import { problemFromDatabase } from '../errors/from-database.js';
 import { problemFromValidation } from '../errors/from-validation.js';
@@ -16,6 +14,7 @@ import {
   routeNotFound,
   unsupportedMediaType,
 } from '../errors/request.js';
+import { addressOf } from './access-log.js';
 import { PREFLIGHT_URL } from './cors.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { pathOf } from './target.js';
@@ -30,24 +29,14 @@ declare module 'fastify' {
 /** The value of Retry-After in a 503, in seconds. */
 export const RETRY_AFTER_S = '1';
 
-/** Errors by the error code of Fastify. */
-const byErrorCode: Record<string, ErrorType> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: payloadTooLarge,
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: unsupportedMediaType,
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: malformedJson,
-  FST_ERR_CTP_INVALID_JSON_BODY: malformedJson,
-  FST_ERR_BAD_URL: invalidParameter,
-};
-
-/** Other errors of Fastify and its plugins, by their status. */
+/** Errors of Fastify and its plugins by their status. */
 const byStatus: Record<number, ErrorType> = {
   400: invalidParameter,
-  404: routeNotFound,
-  412: preconditionFailed,
   413: payloadTooLarge,
   415: unsupportedMediaType,
-  503: serviceUnavailable,
 };
+/** The body is shorter than its Content-Length; another 400 than `byStatus` has. */
+const INCOMPLETE_BODY = 'FST_ERR_CTP_INVALID_CONTENT_LENGTH';
 
 /**
  * Sends every error as `application/problem+json`.
@@ -99,7 +88,8 @@ function problemOf(error: FastifyError): Problem {
   if (error.validation !== undefined) {
     return problemFromValidation(error.validation, error.validationContext ?? 'body');
   }
-  return new Problem(byErrorCode[error.code] ?? byStatus[error.statusCode ?? 500] ?? internalError);
+  const { code, statusCode = 500 } = error;
+  return new Problem(code === INCOMPLETE_BODY ? malformedJson : (byStatus[statusCode] ?? internalError));
 }
 
 /** Answers a request that cannot be routed, such as one whose path cannot be decoded. */
@@ -114,11 +104,10 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
   if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
-  request.log.info(
-    { method: request.method, route: null, status: 400, ip: isIP(request.ip) === 0 ? 'unknown' : request.ip },
-    'request',
-  );
-  send(problemOf(error), request, reply);
+  const problem = problemOf(error);
+  const { status, code } = problem;
+  request.log.info({ method: request.method, route: null, status, code, ip: addressOf(request) }, 'request');
+  send(problem, request, reply);
 }
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
