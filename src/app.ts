@@ -69,7 +69,7 @@ export async function buildApp(
     clientErrorHandler: answerClientErrors(logger, order),
     // One line a request, written by http/access-log.ts.
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: config.trustProxy?.split(',') ?? false,
+    trustProxy: config.trustProxy ?? false,
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -82,7 +82,7 @@ export async function buildApp(
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   await app.register(drain);
-  // Counts every answer, so it comes before everything that can answer.
+  // Counts every routed request, so it comes before everything that can answer.
   await app.register(metrics, { database, listen: config.metrics });
   await app.register(methods);
   await app.register(responses);

@@ -143,7 +143,7 @@ export interface ServerConfig {
   database: DatabaseOptions;
   auth: AuthSettings;
   /** The proxies whose X-Forwarded-For is trusted, for the address in the log; undefined for none. */
-  trustProxy: string | undefined;
+  trustProxy: string[] | undefined;
   /** The origins whose pages may read responses; empty without CORS. */
   corsOrigins: string[];
   testUserHeader: boolean;
@@ -163,7 +163,7 @@ export function readServerConfig(
 ): ServerConfig {
   const variables = readEnvironment({ ...environment, ...provided }, ['DATABASE_URL', 'AUTH_ISSUER']);
   return {
-    // For localhost Fastify opens a second server, without the limits and error answers of the first.
+    // The name can resolve to ::1 alone; the documentation promises 127.0.0.1.
     host: variables.HOST === 'localhost' ? '127.0.0.1' : variables.HOST,
     port: variables.PORT,
     maxConnections: variables.MAX_CONNECTIONS,
@@ -180,7 +180,7 @@ export function readServerConfig(
       readsPerConnection: READS_PER_CONNECTION,
     },
     auth: readAuthSettings(variables),
-    trustProxy: variables.TRUST_PROXY,
+    trustProxy: variables.TRUST_PROXY?.split(','),
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',
     isDevelopment: variables.NODE_ENV === 'development',

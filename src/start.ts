@@ -11,7 +11,7 @@ import { isDeployed } from './ops/schema-version.js';
 
 /**
  * Connections that may wait to be accepted; the system may allow fewer (net.core.somaxconn). A flood fills Node's default
- * of 511, and a client that finds no room tries again only after one second, then after three.
+ * of 511; a client that is not accepted retries after one second, then after three.
  */
 const BACKLOG = 4_096;
 
@@ -35,9 +35,9 @@ export class CannotListen extends Error {
  * It also starts when the database is down or older than this release, and is not ready until that has changed.
  *
  * @param addition what `make run` adds to /docs
- * @returns the way to stop. For `drainMs` milliseconds it answers on, not ready and closing each connection with
- *   its answer, so that load balancers and clients go elsewhere; then running requests finish, the connections
- *   to the database close, and the log is written.
+ * @returns the function that stops the service. For `drainMs` milliseconds requests are still answered, `/readyz` is 503
+ *   and each response closes its connection, so that load balancers and clients go elsewhere. Then running requests
+ *   finish, the connections to the database close, and the log is written.
  * @throws UnsafeDatabase when row-level security would not hold; CannotListen
  */
 export async function start(

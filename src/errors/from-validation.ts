@@ -4,7 +4,7 @@ import { type Fault, Problem } from './problem.js';
 import { invalidParameter, validationFailed } from './request.js';
 
 /** An error of the validator, with the schema and the value, which are missing in Fastify's type. */
-type Broken = FastifySchemaValidationError & {
+type AjvError = FastifySchemaValidationError & {
   parentSchema?: { properties?: Record<string, unknown>; description?: string; 'x-some-of'?: string[] };
   data?: unknown;
 };
@@ -17,14 +17,14 @@ const MAX_FAULTS = 100;
  *
  * @param part the part of the message that was checked, as Fastify names it
  */
-export function problemFromValidation(errors: Broken[], part: string): Problem {
+export function problemFromValidation(errors: AjvError[], part: string): Problem {
   const places = new Map<string, Fault>();
   for (const error of errors) {
     if (places.size === MAX_FAULTS) {
       break;
     }
     const path = pathOf(error);
-    // Only the first fault of a place: a wrong format is no news when the type is wrong.
+    // Only the first fault of a place: when the type is wrong, an error of the format adds nothing.
     if (!places.has(path)) {
       places.set(path, { ...locate(path, part), ...describe(error, part) });
     }
@@ -51,7 +51,7 @@ function locate(path: string, part: string): { pointer: string } | { parameter: 
 }
 
 function describe(
-  { keyword, params, message, parentSchema, data }: Broken,
+  { keyword, params, message, parentSchema, data }: AjvError,
   part: string,
 ): { code: string; detail: string } {
   switch (keyword) {

@@ -6,7 +6,7 @@ import { defineError, type Members } from './problem.js';
 const PLAIN_PLACE = /^[\w./~[\]-]{1,64}$/;
 
 /** The sentence about faults: the place and detail of a single fault, or the given text for several. */
-function sayFaults(several: string) {
+function detailOf(several: string) {
   return ({ errors = [] }: Members<Record<never, never>>): string => {
     const [fault, ...others] = errors;
     if (fault === undefined || others.length > 0) {
@@ -33,7 +33,7 @@ export const validationFailed = defineError({
   code: 'validation_failed',
   status: 400,
   title: 'Validation failed',
-  detail: sayFaults('The body does not have the expected form. `errors` lists each fault.'),
+  detail: detailOf('The body does not have the expected form. `errors` lists each fault.'),
   meaning:
     'The body is valid JSON, but does not fit the schema of this operation. `errors` lists every fault.',
   fix:
@@ -63,7 +63,7 @@ export const invalidParameter = defineError({
   code: 'invalid_parameter',
   status: 400,
   title: 'Invalid parameter',
-  detail: sayFaults('The path or the query string is not as expected. `errors` lists each fault.'),
+  detail: detailOf('The path or the query string is not as expected. `errors` lists each fault.'),
   meaning:
     'A parameter in the path or the query string is unknown, was sent twice, or has an invalid value; or the message is ' +
     'not valid HTTP.',

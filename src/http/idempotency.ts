@@ -10,7 +10,7 @@ import { Problem } from '../errors/problem.js';
 import { countHeader } from './header-lines.js';
 
 /** A created resource and its location. */
-export interface Made<Body> {
+export interface Created<Body> {
   location: string;
   etag?: string;
   body: Body;
@@ -20,11 +20,11 @@ declare module 'fastify' {
   interface FastifyReply {
     /**
      * Creates a resource in the transaction of the request and answers 201. With an Idempotency-Key it is created once: the
-     * same request gets the first answer again. An error is not stored.
+     * same request gets the first response again. An error is not stored.
      *
      * @throws Problem idempotency_key_invalid, idempotency_in_progress, and what the work or a statement throws
      */
-    create<Body>(make: (tx: TenantTransaction) => Promise<Made<Body>>): Promise<Body>;
+    create<Body>(work: (tx: TenantTransaction) => Promise<Created<Body>>): Promise<Body>;
   }
 }
 
@@ -34,40 +34,43 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /** Retry-safe creation: `reply.create`, for the routes that create a resource. */
 export const idempotency = plugin(
   async (app) => {
-    app.decorateReply('create', async function (make) {
+    app.decorateReply('create', async function (work) {
       const { request } = this;
       const key = readKey(request);
       this.code(CREATED);
       if (key === undefined) {
-        const { location, etag, body } = await request.transaction(make);
-        announce(this, { location, etag: etag ?? null });
+        const { location, etag, body } = await request.transaction(work);
+        setHeaders(this, { location, etag: etag ?? null });
         return body;
       }
       const fingerprint = fingerprintOf(request);
       let isReplay = false;
-      const answer = await request.transaction(async (tx) => {
-        const given = await claimKey(tx, key, fingerprint).catch(refuseToWait);
-        isReplay = given !== undefined;
-        if (given !== undefined) {
-          return given;
+      const response = await request.transaction(async (tx) => {
+        const stored = await acquireKey(tx, key, fingerprint).catch(asInProgress);
+        isReplay = stored !== undefined;
+        if (stored !== undefined) {
+          return stored;
         }
-        const { location, etag = null, body } = await make(tx);
-        const made: Answer = { status: CREATED, location, etag, body: this.serialize(body) as string };
-        await keepAnswer(tx, key, made);
-        return made;
+        const { location, etag = null, body } = await work(tx);
+        const created = { status: CREATED, location, etag, body: this.serialize(body) as string };
+        await storeResponse(tx, key, created);
+        return created;
       });
       if (isReplay) {
         this.header('idempotent-replayed', 'true');
       }
-      announce(this, answer);
+      setHeaders(this, response);
       // The stored bytes are sent, also when another release stored them.
-      return this.code(answer.status).type('application/json; charset=utf-8').send(answer.body) as never;
+      return this.code(response.status).type('application/json; charset=utf-8').send(response.body) as never;
     });
   },
   { name: 'idempotency', dependencies: ['request-transaction'] },
 );
 
-function announce(reply: FastifyReply, { location, etag }: Pick<Answer, 'location' | 'etag'>): void {
+function setHeaders(
+  reply: FastifyReply,
+  { location, etag }: Pick<StoredResponse, 'location' | 'etag'>,
+): void {
   reply.header('location', location);
   if (etag !== null) {
     reply.header('etag', etag);
@@ -75,7 +78,7 @@ function announce(reply: FastifyReply, { location, etag }: Pick<Answer, 'locatio
 }
 
 /** A request with the same key is still running: 409, and the client sends the request again later. */
-function refuseToWait(error: unknown): never {
+function asInProgress(error: unknown): never {
   if (isStatementError(error) && error.code === LOCK_NOT_AVAILABLE) {
     throw new Problem(idempotencyInProgress);
   }
@@ -122,30 +125,34 @@ function sorted(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** An answer that was given to a request that made something. */
-interface Answer {
+/** The response to a request that created something. */
+interface StoredResponse {
   status: number;
   location: string;
   etag: string | null;
-  /** As it was sent. */
+  /** The serialized JSON. */
   body: string;
 }
 
 /**
- * Claims a key of the caller's: undefined when it is theirs now, and the answer when the request was done before.
- * Waits for a request that bears the same key.
+ * Acquires the key for the caller; returns the stored response of an earlier request. Waits while another request holds
+ * the key.
  *
  * @param request the SHA-256 of the request, in hexadecimal digits
- * @throws pg.DatabaseError ID001 when the key belongs to another request, 55P03 when the wait ran out
+ * @throws postgres.PostgresError ID001 when the key belongs to another request, 55P03 when the wait ran out
  */
-async function claimKey(tx: Transaction, key: string, request: string): Promise<Answer | undefined> {
-  const [given] = await tx.query<Answer>(sql`
+async function acquireKey(
+  tx: Transaction,
+  key: string,
+  request: string,
+): Promise<StoredResponse | undefined> {
+  const [stored] = await tx.query<StoredResponse>(sql`
     select status, location, etag, body from app.claim_key(${key}, decode(${request}, 'hex'))`);
-  return given;
+  return stored;
 }
 
-/** Stores the answer for the next request with the key. */
-async function keepAnswer(tx: Transaction, key: string, answer: Answer): Promise<void> {
-  const { status, location, etag, body } = answer;
+/** Stores the response for the next request with the key. */
+async function storeResponse(tx: Transaction, key: string, response: StoredResponse): Promise<void> {
+  const { status, location, etag, body } = response;
   await tx.query(sql`select app.keep_answer(${key}, ${status}::smallint, ${location}, ${etag}, ${body})`);
 }

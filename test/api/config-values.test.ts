@@ -32,7 +32,7 @@ t.test('every setting is read, and the settings of a command override the enviro
     maxConnections: 65_535,
     rateLimitPerMinute: 0,
     metrics: { host: '10.0.0.1', port: 9_464 },
-    trustProxy: '10.0.0.0/8',
+    trustProxy: ['10.0.0.0/8'],
     corsOrigins: ['https://app.example.org', 'http://localhost:5173'],
     logLevel: 'silent',
     database: { url: production.DATABASE_URL, size: 100, readsPerConnection: 8, prepare: false },
@@ -133,7 +133,7 @@ t.test('an invalid value is refused with the name of its variable', async (t) =>
   t.same(faultyIn({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
 });
 
-t.test('localhost is one address: a second listener would have none of the limits', async (t) => {
+t.test('localhost is 127.0.0.1, also where the name resolves to ::1', async (t) => {
   const { host } = readServerConfig({ ...production, HOST: 'localhost' }, {});
   t.equal(host, '127.0.0.1');
 });

@@ -17,7 +17,7 @@ const metricsPort = await freePort();
 const written: string[] = [];
 const service = await startService(
   t,
-  { trustProxy: '127.0.0.1', metrics: { host: '127.0.0.1', port: metricsPort } },
+  { trustProxy: ['127.0.0.1'], metrics: { host: '127.0.0.1', port: metricsPort } },
   undefined,
   { write: (line: string) => void written.push(line) },
 );
