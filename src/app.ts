@@ -12,16 +12,16 @@ import { testUser } from './auth/test-user.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
 import { Catalogue } from './errors/catalogue.js';
-import { responses } from './http/access-log.js';
+import { accessLog } from './http/access-log.js';
 import { body } from './http/body.js';
 import { answerClientErrors } from './http/client-errors.js';
 import { cors } from './http/cors.js';
-import { answerBrokenRequest, problems } from './http/error-handler.js';
-import { drain } from './http/graceful-shutdown.js';
+import { answerBrokenRequest, errorHandler } from './http/error-handler.js';
+import { gracefulShutdown } from './http/graceful-shutdown.js';
 import { idempotency } from './http/idempotency.js';
-import { methods } from './http/method-not-allowed.js';
+import { allowedMethods } from './http/method-not-allowed.js';
 import { problemPages } from './http/problem-pages.js';
-import { query } from './http/query-string.js';
+import { queryString } from './http/query-string.js';
 import { rateLimit } from './http/rate-limit.js';
 import { RequestOrder } from './http/request-order.js';
 import { requestTransaction } from './http/request-transaction.js';
@@ -81,17 +81,17 @@ export async function buildApp(
     schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  await app.register(drain);
+  await app.register(gracefulShutdown);
   // Counts every routed request, so it comes before everything that can answer.
   await app.register(metrics, { database, listen: config.metrics });
-  await app.register(methods);
-  await app.register(responses);
+  await app.register(allowedMethods);
+  await app.register(accessLog);
   await app.register(securityHeaders);
   // Errors need CORS headers too, so this comes before everything that can fail. A preflight has no token and ends here.
   await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(responseHeaders) });
-  await app.register(problems, { catalogue });
+  await app.register(errorHandler, { catalogue });
   await app.register(strictRequests);
-  await app.register(query);
+  await app.register(queryString);
   await app.register(body);
   await app.register(openapi, {
     catalogue,

@@ -137,7 +137,7 @@ export const authenticate = plugin<AuthSettings>(
       return claims as Claims;
     }
   },
-  { name: 'authenticate', dependencies: ['problems'] },
+  { name: 'authenticate', dependencies: ['error-handler'] },
 );
 
 /** Whether the JOSE header fits an access token. Critical extensions (`crit`) are not supported (RFC 7515, 4.1.11). */

@@ -15,7 +15,7 @@ declare module 'fastify' {
  * The headers of every response, and the access log: one line per request. It has the route and not the URL, so no
  * parameter, body or token is logged.
  */
-export const responses = plugin(
+export const accessLog = plugin(
   async (app) => {
     await app.register(sensible);
 
@@ -51,7 +51,7 @@ export const responses = plugin(
       }),
     );
   },
-  { name: 'responses' },
+  { name: 'access-log' },
 );
 
 /** The address of the client; `unknown` when X-Forwarded-For of a trusted proxy holds another text. */

@@ -40,5 +40,5 @@ export const cors = plugin<{ origins: string[]; exposedHeaders: string[] }>(
       },
     });
   },
-  { name: 'cors', dependencies: ['responses'] },
+  { name: 'cors', dependencies: ['access-log'] },
 );

@@ -44,7 +44,7 @@ const INCOMPLETE_BODY = 'FST_ERR_CTP_INVALID_CONTENT_LENGTH';
  * The answer says what the caller can act on. What only an operator can act on is in the log, under the id of the request.
  * Neither has messages of the database or values of a query.
  */
-export const problems = plugin<{ catalogue: Catalogue }>(
+export const errorHandler = plugin<{ catalogue: Catalogue }>(
   async (app, { catalogue }) => {
     app.decorateRequest('problem', null);
 
@@ -77,7 +77,7 @@ export const problems = plugin<{ catalogue: Catalogue }>(
       send(problem, request, reply);
     });
   },
-  { name: 'problems', dependencies: ['methods'] },
+  { name: 'error-handler', dependencies: ['method-not-allowed'] },
 );
 
 /** The problem for an error of the service, Fastify or its plugins. */

@@ -13,7 +13,7 @@ declare module 'fastify' {
  * Connection draining: before the server closes, responses have `Connection: close`, so clients with keep-alive connections
  * reconnect to another process. Closing these connections without it would reset requests in transit.
  */
-export const drain = plugin(
+export const gracefulShutdown = plugin(
   async (app) => {
     app.decorate('isDraining', false);
     app.decorate('drain', () => {
@@ -26,5 +26,5 @@ export const drain = plugin(
       done();
     });
   },
-  { name: 'drain' },
+  { name: 'graceful-shutdown' },
 );

@@ -15,7 +15,7 @@ interface Pattern {
 }
 
 /** Collects the methods of each path, to distinguish a 405 from a 404. */
-export const methods = plugin(
+export const allowedMethods = plugin(
   async (app) => {
     const patterns = new Map<string, Pattern>();
 
@@ -48,5 +48,5 @@ export const methods = plugin(
       return [...new Set(found.flatMap((pattern) => [...pattern.methods]))].sort();
     });
   },
-  { name: 'methods' },
+  { name: 'method-not-allowed' },
 );

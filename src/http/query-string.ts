@@ -7,7 +7,7 @@ import { immediate } from './immediate.js';
  * Rejects a query string that does not decode to UTF-8. The parser would keep such a part undecoded: a search for `%ff`
  * would find a percent sign and two letters.
  */
-export const query = plugin(
+export const queryString = plugin(
   async (app) => {
     app.addHook(
       'preValidation',
@@ -28,7 +28,7 @@ export const query = plugin(
       }),
     );
   },
-  { name: 'query', dependencies: ['problems'] },
+  { name: 'query-string', dependencies: ['error-handler'] },
 );
 
 function isEncoded(part: string): boolean {

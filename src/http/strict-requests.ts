@@ -40,7 +40,7 @@ export const strictRequests = plugin(
       }),
     );
   },
-  { name: 'strict-requests', dependencies: ['problems'] },
+  { name: 'strict-requests', dependencies: ['error-handler'] },
 );
 
 /** The reason why a message can be parsed in two ways; undefined when it cannot. */

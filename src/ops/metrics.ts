@@ -3,9 +3,9 @@ import plugin from 'fastify-plugin';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.js';
 import { Catalogue } from '../errors/catalogue.js';
-import { problems } from '../http/error-handler.js';
+import { errorHandler } from '../http/error-handler.js';
 import { immediate } from '../http/immediate.js';
-import { methods } from '../http/method-not-allowed.js';
+import { allowedMethods } from '../http/method-not-allowed.js';
 import { health } from './health.js';
 
 export interface MetricsOptions {
@@ -43,8 +43,8 @@ export const metrics = plugin<MetricsOptions>(
       loggerInstance: app.log,
       logController: new LogController({ disableRequestLogging: true }),
     });
-    await admin.register(methods);
-    await admin.register(problems, { catalogue: new Catalogue() });
+    await admin.register(allowedMethods);
+    await admin.register(errorHandler, { catalogue: new Catalogue() });
     await admin.register(health, {
       database,
       isDraining: () => app.isDraining,
@@ -58,7 +58,7 @@ export const metrics = plugin<MetricsOptions>(
     });
     app.addHook('onClose', () => admin.close());
   },
-  { name: 'metrics', dependencies: ['drain'] },
+  { name: 'metrics', dependencies: ['graceful-shutdown'] },
 );
 
 /** Buckets of the durations in seconds: from a read with a cached plan to the time-out of most clients. */

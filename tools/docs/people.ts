@@ -45,7 +45,7 @@ export function demoDocs(issuer: Issuer, audiences: string[]): FastifyPluginAsyn
           : payload,
       );
     },
-    { name: 'demo-docs', dependencies: ['problems'] },
+    { name: 'demo-docs', dependencies: ['error-handler'] },
   );
 }
 
