@@ -11,6 +11,11 @@ declare module 'fastify' {
   }
 }
 
+/** A response depends on the caller and the club, so only the caller's own cache may store it. */
+export const CACHE_CONTROL = 'private, no-cache';
+/** The request headers on which a response depends. */
+export const VARY = ['Authorization', 'X-Tenant-Id'];
+
 /**
  * The headers of every response, and the access log: one line per request. It has the route and not the URL, so no
  * parameter, body or token is logged.
@@ -25,9 +30,8 @@ export const accessLog = plugin(
       immediate((request, reply) => {
         request.address = addressOf(request);
         reply.header('x-request-id', request.id);
-        // A response depends on the caller and the club, so only the caller's own cache may store it.
-        reply.header('cache-control', 'private, no-cache');
-        reply.vary(['Authorization', 'X-Tenant-Id']);
+        reply.header('cache-control', CACHE_CONTROL);
+        reply.vary(VARY);
       }),
     );
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger } from 'fastify';
 import { Problem } from '../errors/problem.js';
 import { headersTooLarge, invalidParameter, requestTimeout } from '../errors/request.js';
+import { CACHE_CONTROL, VARY } from './access-log.js';
 import type { RequestOrder } from './request-order.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
@@ -45,8 +46,8 @@ function messageOf(problem: Problem, requestId: string): string {
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     'Content-Type: application/problem+json',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    'Cache-Control: private, no-cache',
-    'Vary: Authorization, X-Tenant-Id',
+    `Cache-Control: ${CACHE_CONTROL}`,
+    `Vary: ${VARY.join(', ')}`,
     ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
     `X-Request-Id: ${requestId}`,
     'Connection: close',

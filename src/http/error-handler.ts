@@ -14,7 +14,7 @@ import {
   routeNotFound,
   unsupportedMediaType,
 } from '../errors/request.js';
-import { addressOf } from './access-log.js';
+import { addressOf, CACHE_CONTROL, VARY } from './access-log.js';
 import { PREFLIGHT_URL } from './cors.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { pathOf } from './target.js';
@@ -98,8 +98,8 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
   reply.headers({
     ...SECURITY_HEADERS,
     'x-request-id': request.id,
-    'cache-control': 'private, no-cache',
-    vary: 'Authorization, X-Tenant-Id',
+    'cache-control': CACHE_CONTROL,
+    vary: VARY.join(', '),
   });
   if (request.server.isDraining) {
     reply.header('connection', 'close');
