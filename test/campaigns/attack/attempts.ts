@@ -78,7 +78,7 @@ export function attemptsAt(
     }
     // With a sufficient role a write would change the rows, so only reads are tried. Some rows only their member sees.
     if (accessError !== undefined || method === 'GET') {
-      tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200, answer]);
+      tryOut('the own club’s id', [{ path: at(String(own.ids[kind])) }], [200, ...operation.missing]);
     }
   } else {
     tryOut('the list', [{ path }], [answer]);

@@ -26,6 +26,8 @@ export interface Operation {
   body: Record<string, unknown> | undefined;
   /** The answer to a caller with a sufficient role, for an id that no row has. */
   answer: number | string;
+  /** The codes of its 404. */
+  missing: string[];
   /** The codes of its domain errors: 422. */
   forbidden: string[];
 }
@@ -58,6 +60,8 @@ export function operationsOf(app: App): Operation[] {
       }
       const placed = (place: string) => parameters.filter((parameter) => parameter.in === place);
       const schema = requestBody?.content['application/json']?.schema;
+      const codesOf = (status: string) =>
+        Object.keys(responses[status]?.content?.['application/problem+json']?.examples ?? {});
       return [
         {
           method,
@@ -68,7 +72,8 @@ export function operationsOf(app: App): Operation[] {
           role: known.role,
           body: known.body as Record<string, unknown> | undefined,
           answer: known.answer,
-          forbidden: Object.keys(responses['422']?.content?.['application/problem+json']?.examples ?? {}),
+          missing: codesOf('404'),
+          forbidden: codesOf('422'),
         },
       ];
     }),

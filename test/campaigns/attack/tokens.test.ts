@@ -46,14 +46,10 @@ t.test('a bad token gives no access, no 5xx, and is not repeated in the answer',
     // The valid token is in the verifier's cache: a similar token must not match it.
     for (const by of KEYS) {
       const token = provider.sign({ sub: CANARY, clubs: { [north]: 'Admin' } }, { by });
-      const { changed, same } = oneBitOff(token, isWhole);
       t.equal(await code(token), ACCEPTED);
-      const some = someOf(changed, SHARE);
+      const some = someOf(oneBitOff(token, isWhole), SHARE);
       await strike(tally, some);
       t.equal(await code(token), ACCEPTED, `after ${some.length} that differ from it in one bit, ${by}`);
-      for (const other of same) {
-        t.equal(await code(other), ACCEPTED, 'the same bytes in another encoding are the same signature');
-      }
     }
   });
   t.equal(attacker.connections(), 0, 'no URL from a token is fetched');
