@@ -30,6 +30,12 @@ async function judge(t: Test, scenario: Scenario, workload: Workload, defect?: D
   return check(await runCampaign(testbed, { seed: 1, workload, faultlessMs: 300, ...scenario }));
 }
 
+t.test('every planted defect fits the program, also those that this run does not plant', async () => {
+  for (const { patches } of ofProgram) {
+    await copyProgram('fit', patches);
+  }
+});
+
 let caught = 0;
 for (const defect of defects) {
   t.test(`the checker finds: ${defect.name}`, async (t) => {
@@ -37,7 +43,7 @@ for (const defect of defects) {
     const proofs = verdict[defect.violation];
     caught += proofs.length > 0 ? 1 : 0;
     const counts = Object.entries(verdict).map(([violation, { length }]) => `${violation} ${length}`);
-    t.comment(`what it is charged with: ${counts.join(', ')}: ${proofs[0]}`);
+    t.comment(`the checker reports ${counts.join(', ')}: ${proofs[0]}`);
     t.ok(proofs.length > 0, `${defect.violation} of ${counts.join(', ')}`);
   });
 }

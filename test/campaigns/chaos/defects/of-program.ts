@@ -260,7 +260,7 @@ export const ofProgram: Defect[] = [
     scenario: rarely,
     workload: { 'create task': 4, 'read task': 2 },
     patches: [
-      ['http/idempotency.js', 'await make(tx);', 'await request.transaction(make);'],
+      ['http/idempotency.js', 'await work(tx);', 'await request.transaction(work);'],
       // Enough for two per client, otherwise they wait for each other.
       [POOL, 'this.#options = options;', 'this.#options = { ...options, size: 40 };'],
     ],

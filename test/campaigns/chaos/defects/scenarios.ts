@@ -195,7 +195,7 @@ export const ddlUnderReads = ddl('columns change their types all the time', 10, 
  */
 export const deploys: Scenario = {
   name: 'deploys',
-  durationMs: 4_000,
+  durationMs: 10_000,
   sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
     "setting := set_config('app.tenant_id', tenant_id::text, true)",
     "perform pg_sleep(0.01); setting := set_config('app.tenant_id', tenant_id::text, true)",
