@@ -101,7 +101,7 @@ export const rateLimited = defineError({
   meaning:
     'You have sent more requests in this club within a minute than one caller may. Other callers are not affected.',
   fix:
-    'Wait for the seconds in `Retry-After`. `RateLimit-Remaining` in every response is the number of requests that are ' +
-    'left. With `limit=500` a list needs fewer requests.',
+    'Wait for the seconds in `Retry-After`. `RateLimit-Remaining` in every counted response is the number of requests ' +
+    'that are left. With `limit=500` a list needs fewer requests.',
   example: { request: 'GET /api/tasks' },
 });

@@ -37,7 +37,7 @@ export const taskAssignForbidden = defineError({
   detail:
     'Members can take open tasks for themselves. To assign a task to somebody else you need the role Manager; your role ' +
     'is Member.',
-  meaning: 'You tried to assign a task to another member, or to take a task that is assigned already.',
+  meaning: 'You tried to assign a task to another member, and your role is lower than Manager.',
   fix: 'Send `{"state":"Assigned"}` to take an open task yourself, or ask a Manager to assign it.',
   sqlState: 'TK003',
   example: { request: PATCH },
@@ -76,7 +76,9 @@ export const taskAlreadyAssigned = defineError({
   status: 409,
   title: 'Task already assigned',
   detail: 'Somebody else has taken this task. Read it again to see who.',
-  meaning: '`{"state":"Assigned"}` takes the task for you, but it is assigned to somebody else.',
+  meaning:
+    'You tried to take the task (`{"state":"Assigned"}`, or as a Member your own id as `assigneeId`), but it is assigned ' +
+    'to somebody else.',
   fix: 'Choose another task: `GET /api/tasks?assigneeId=none` lists the open ones. A Manager can reassign this one.',
   example: { request: PATCH },
 });
