@@ -93,7 +93,16 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   t.same(await look('select display_name from app.members where id = $1', [member.id]), [
     { display_name: 'Former member' },
   ]);
-  await run('pg_stat_activity');
+
+  // As a managed server does for the login of its customer.
+  await look('grant pg_read_all_stats, pg_signal_backend to admin');
+  await withClient(`postgres://club_migrator:DEPLOY_PASSWORD@${address}/clubs`, async (session) => {
+    await session.query('begin');
+    const { pid } = (await session.query('select pg_backend_pid() as pid')).rows[0];
+    const { stdout: found } = await run('pg_stat_activity', { '10 seconds': '0 seconds', PID: String(pid) });
+    t.match(found, new RegExp(`^ +${pid} \\| club_migrator \\| idle in transaction`, 'm'));
+    await t.rejects(session.query('select'), 'the session was ended');
+  });
 
   await run('pg_dump');
   const before = await rowsOf(first);
@@ -105,11 +114,21 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   t.same(await rowsOf(first), before, 'the club is restored from the backup');
   t.same(await look('select code, object from audit.findings'), []);
 
+  const login = (role: string, password: string) =>
+    withClient(`postgres://${role}:${password}@${address}/clubs`, (client) => client.query('select'));
   await run('create role club_api_2');
+  await login('club_api_2', 'NEW_PASSWORD');
   t.same(
     await look(`select rolconfig from pg_roles where rolname = 'club_api_2'`),
     await look(`select rolconfig from pg_roles where rolname = 'club_api'`),
   );
+  await run('CHANGED_PASSWORD');
+  await login('club_api', 'CHANGED_PASSWORD');
+  await t.rejects(login('club_api', 'API_PASSWORD'), /password authentication failed/, 'the old password');
+  await run('drop role club_api_2');
+  await t.rejects(login('club_api_2', 'NEW_PASSWORD'), /password authentication failed/);
+  t.same(await look('select code, object from audit.findings'), []);
+
   t.same(
     blocks.filter((block) => !ran.has(block)),
     [],
