@@ -193,7 +193,7 @@ t.test('an old connection is replaced when it is released, never while it is lea
   t.equal(pool.counts.lost, 0, 'closed, not lost');
 });
 
-t.test('a connection that cannot be opened, or is refused, frees its slot', async (t) => {
+t.test('a connection that cannot be opened, or is refused, frees its place in the pool', async (t) => {
   const unreachable = new URL(db.url);
   unreachable.host = '127.0.0.1:1';
   for (const [url, expected] of [
@@ -225,7 +225,7 @@ t.test('a connection that cannot be opened, or is refused, frees its slot', asyn
 
 // Waiting.
 
-t.test('a request waits for at most five seconds, and then holds no slot', async (t) => {
+t.test('a request waits for at most five seconds, and then holds no place in the queue', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const start = performance.now();
