@@ -71,7 +71,7 @@ verify: node_modules ## fail when something generated is stale, or a migration w
 	@$(NODE) tools/snapshot.ts --verify
 	@$(NODE) tools/lint-migrations.ts
 
-snapshot: node_modules ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/promises.txt, docs/requests.http, the client's types
+snapshot: node_modules ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, the client's types
 	@$(NODE) tools/snapshot.ts
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL

@@ -1,10 +1,10 @@
 /**
  * `make snapshot` writes the generated files, and `make verify` fails when one is stale: sql/snapshot.txt from a new
- * deploy, docs/errors.md from the catalogue of errors, and docs/promises.txt, docs/requests.http and the types of the
+ * deploy, docs/errors.md from the catalogue of errors, and docs/api-snapshot.txt, docs/requests.http and the types of the
  * client from the OpenAPI document.
  *
  * sql/snapshot.txt has one fact about the database per line, so that a review shows each added grant or removed policy. It
- * is always from the embedded server, because PostgreSQL versions print some facts differently. docs/promises.txt has one
+ * is always from the embedded server, because PostgreSQL versions print some facts differently. docs/api-snapshot.txt has one
  * fact about the API per line: a removed line breaks a promise to clients.
  */
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -13,12 +13,12 @@ import { join } from 'node:path';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
+import { describeApi } from './api-snapshot.js';
 import { describeOperations, describeResources, describeTypes } from './client-types.js';
 import { createDatabase } from './development-database.js';
 import { readDocument } from './document.js';
 import { describeCodes } from './errors-page.js';
 import { startPostgres } from './postgres.js';
-import { describePromises } from './promises.js';
 import { describeRequests } from './requests.js';
 
 const DATABASE = 'club';
@@ -32,9 +32,9 @@ const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
     make: async () => describeCodes(),
   },
   {
-    name: 'docs/promises.txt',
-    file: new URL('../docs/promises.txt', sqlDirectory),
-    make: async () => describePromises(document),
+    name: 'docs/api-snapshot.txt',
+    file: new URL('../docs/api-snapshot.txt', sqlDirectory),
+    make: async () => describeApi(document),
   },
   {
     name: 'docs/requests.http',

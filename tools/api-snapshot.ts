@@ -25,7 +25,7 @@ interface Document {
 }
 
 /** The facts of the OpenAPI document that programs depend on, one per line, so that a review shows changes for clients. */
-export function describePromises(document: object): string {
+export function describeApi(document: object): string {
   const { paths, components } = document as Document;
   const lines = [
     ...Object.entries(paths).flatMap(([path, methods]) =>
