@@ -1,4 +1,6 @@
 -- Checks: tables and views.
+--
+-- A fix that would delete rows is a comment: whether they are needed is an administrator's decision.
 
 create view audit.table_checks (code, severity, title, why) with (security_invoker) as values
   ('rls_disabled', 'critical', 'A table is not under row-level security', 'Its policies have no effect: every role that may read the table reads the rows of every club.'),
@@ -30,6 +32,7 @@ comment on column audit.table_checks.why is 'Why it matters.';
 create view audit.table_findings (code, object, detail, fix) with (security_invoker) as
 with tables as (select * from audit.tables),
 views as (select relid, relation, schema, ours, owner, security_invoker, comment from audit.views),
+deployed as (select object as relation from deploy.facts where kind in ('table', 'partitioned table')),
 tenant_table as (
   select * from tables where schema = 'app' and kind in ('table', 'partitioned table') and not is_reference
 )
@@ -69,20 +72,24 @@ where tenant_column = 'tenant_id' and tenant_type = 'uuid'
   and (attribute.attgenerated <> '' or audit.expression(initial.adbin, initial.adrelid) is distinct from 'app.tenant_id()')
 union all
 select 'no_policy', relation, 'there is no permissive policy',
-  format('drop table %s', relation)
+  case when relation in (select deployed.relation from deployed) then '-- Deploy again: node dist/migrate.js'
+    else format('-- Create its policies in a chapter. Or, if its rows are not needed: drop table %s', relation) end
 from tenant_table
 where not exists (
   select from audit.policies as policy where policy.relation = tenant_table.relation and not policy.restrictive
 )
 union all
 select 'table_outside_schema', relation, format('a %s in the schema %s', kind, schema),
-  format('drop %s %s', replace(kind, 'partitioned ', ''), relation)
+  case when home.name in (select deployed.relation from deployed) and home.name not in (select tables.relation from tables) then format('alter table %s set schema app', relation)
+    else format('-- If its rows are not needed: drop %s %s', replace(kind, 'partitioned ', ''), relation) end
 from tables
+join pg_class as class on class.oid = relid
+cross join lateral (select audit.name_of('app', class.relname)) as home (name)
 where kind <> 'sequence' and (
   not ours or (schema in ('deploy', 'audit') and not is_reference)
 )
 union all
-select 'table_outside_schema', thing.identity, 'among the objects of PostgreSQL', format('drop %s %s', thing.type, thing.identity)
+select 'table_outside_schema', thing.identity, 'among the objects of PostgreSQL', format('-- If its rows are not needed: drop %s %s', thing.type, thing.identity)
 from pg_class as class
 cross join lateral pg_identify_object('pg_class'::regclass, class.oid, 0) as thing
 where class.oid >= 16384 and class.relkind in ('r', 'p', 'f', 'm', 'v')
@@ -98,14 +105,14 @@ from (
 join pg_namespace as namespace on namespace.oid = made.namespace and namespace.nspname ~ '^pg_temp_'
 cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
 union all
-select 'inheritance_child', class.oid::regclass::text, 'it is another application''s child of ' || parent.relation, format('alter table %s no inherit %s', class.oid::regclass, parent.relation)
+select 'inheritance_child', child.identity, 'it is a child of ' || parent.identity,
+  case when class.relispartition then format('alter table %s detach partition %s', parent.identity, child.identity)
+    else format('alter table %s no inherit %s', child.identity, parent.identity) end
 from pg_inherits as inherits
-join tables as parent on parent.relid = inherits.inhparent and parent.ours
 join pg_class as class on class.oid = inherits.inhrelid and class.relkind in ('r', 'p', 'f')
-where class.oid not in (select relid from tables)
-union all
-select 'inheritance_child', relation, 'it is a child of ' || parents, format('drop table %s', relation)
-from tables where parents is not null
+cross join lateral pg_identify_object('pg_class'::regclass, inherits.inhparent, 0) as parent
+cross join lateral pg_identify_object('pg_class'::regclass, inherits.inhrelid, 0) as child
+where inherits.inhrelid in (select relid from tables) or inherits.inhparent in (select relid from tables where ours)
 union all
 select 'foreign_table', relation, 'it reads rows of another server', format('drop foreign table %s', relation)
 from tables where kind = 'foreign table'

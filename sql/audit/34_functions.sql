@@ -33,16 +33,19 @@ comment on column audit.function_checks.why is 'Why it matters.';
 
 create view audit.function_findings (code, object, detail, fix) with (security_invoker) as
 with written as (
-  -- Without comments, which may name constructs that the code does not use.
-  select *, regexp_replace(regexp_replace(body, '--[^\n]*', '', 'g'), '/\*.*?\*/', '', 'g') as code
-  from audit.functions
+  select functions.*,
+    -- Without comments, which may name constructs that the code does not use.
+    regexp_replace(regexp_replace(body, '--[^\n]*', '', 'g'), '/\*.*?\*/', '', 'g') as code,
+    case when function in (select object from deploy.facts where kind = 'function') then '-- Deploy again: node dist/migrate.js'
+      else format('drop routine %s', function) end as drop_it
+  from audit.functions as functions
 ), raised as (
-  select function, state[1] as state
+  select function, drop_it, state[1] as state
   from written
   cross join lateral regexp_matches(code, '(?:errcode\s*:?=\s*|raise\s+(?:exception\s+)?sqlstate\s+)''([^'']+)''', 'gi') as state
   union all
   -- Raised with a condition name, or with a code that is computed at run time.
-  select function, state[1]
+  select function, drop_it, state[1]
   from written
   cross join lateral regexp_matches(code, '\mraise\s+(?:exception\s+)?(?!exception\M|debug\M|log\M|info\M|notice\M|warning\M|using\M|sqlstate\M)([a-z]\w+)|errcode\s*:?=\s*([a-z]\w*)', 'gi') as found
   cross join lateral (select array[coalesce(found[1], found[2])]) as named (state)
@@ -115,15 +118,15 @@ select 'function_owner', function, 'it belongs to ' || owner, format('alter rout
 from written
 where ours and owner not in (select role from audit.intended_roles where purpose in ('owner', 'capability'))
 union all
-select 'function_language', function, 'it is written in ' || language, format('drop routine %s', function)
+select 'function_language', function, 'it is written in ' || language, drop_it
 from written where is_function and language not in ('sql', 'plpgsql')
 union all
-select 'function_dynamic', function, 'it executes text', format('drop routine %s', function)
+select 'function_dynamic', function, 'it executes text', drop_it
 from written
 where ours and function not in (select intended.function from audit.intended_dynamic as intended)
   and (language = 'plpgsql' and code ~* '\mexecute\M' or code ~* '\m(query|table|cursor|schema|database)_to_xml|\mts_(stat|rewrite)\M')
 union all
-select 'function_reaches_out', function, 'it has ' || found[1], format('drop routine %s', function)
+select 'function_reaches_out', function, 'it has ' || found[1], drop_it
 from written
 cross join lateral regexp_match(
   code, '(\mpg_(?:read_file|read_binary_file|stat_file|ls_\w+|reload_conf|terminate_backend|cancel_backend|logical_\w+|stat_reset\w*)\M|\mlo_\w+\(|\mdblink\w*\('
@@ -131,15 +134,19 @@ cross join lateral regexp_match(
   || '|(?:^|;|\mthen|\melse|\mbegin|\mloop)\s*(?:set|reset|alter|create|drop|grant|revoke|truncate|copy|discard|load|do|security)\s+\w+)', 'i') as found
 where found is not null and ours and schema <> 'audit'
 union all
-select 'context_setter', function, 'it calls set_config for the context', format('drop routine %s', function)
+select 'context_setter', function, 'it calls set_config for the context', drop_it
 from written
 where ours and code ~* '\mset_config\(''app\.' and not exists (select from audit.intended_entrances as entrance where entrance.function = written.function)
 union all
-select 'function_swallows', function, 'it has an exception handler', format('drop routine %s', function)
+select 'function_swallows', function, 'it has an exception handler', drop_it
 from written where ours and language = 'plpgsql' and code ~* '\mexception\s+when\M'
 union all
-select 'function_outside_schema', function, 'a function in the schema ' || schema, format('drop routine %s', function)
-from written where not ours
+select 'function_outside_schema', function, 'a function in the schema ' || schema,
+  case when home.name in (select object from deploy.facts where kind = 'function') and home.name not in (select other.function from written as other) then format('alter routine %s set schema app', function)
+    else drop_it end
+from written
+cross join lateral (select 'app' || substr(written.function, length(quote_ident(schema)) + 1)) as home (name)
+where not ours
 union all
 select 'function_in_catalog', audit.signature(proc.oid),
   case when proc.oid >= 16384 then 'it is new' else 'it differs from PostgreSQL''s own' end,
@@ -160,10 +167,10 @@ from written where ours and coalesce(comment, '') = ''
 union all
 select distinct 'sqlstate_unknown', function, 'it raises ' || state,
   -- For an intended code add a line to audit.intended_codes instead.
-  format('drop routine %s', function)
+  drop_it
 from raised where not exists (select from audit.intended_codes as known where known.sqlstate = raised.state)
 union all
-select 'sqlstate_missing', function, 'it raises without errcode', format('drop routine %s', function)
+select 'sqlstate_missing', function, 'it raises without errcode', drop_it
 from written
 where ours and language = 'plpgsql' and exists (
   -- String constants are removed first: a semicolon inside one does not end the statement.

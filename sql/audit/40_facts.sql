@@ -61,7 +61,8 @@ select kind, relation,
     format('alter table %s %s row level security, %s row level security, owner to %s',
       relation, case when row_security then 'enable' else 'disable' end, case when row_security_forced then 'force' else 'no force' end, owner)
   end,
-  format('drop %s %s', replace(kind, 'partitioned ', ''), relation)
+  -- A comment, like that of a column: the table may be one of the deploy that was renamed.
+  format('%sdrop %s %s', case when kind in ('table', 'partitioned table') then '-- If its rows are not needed: ' else '' end, replace(kind, 'partitioned ', ''), relation)
 from tables where ours
 union all
 select 'storage', relation, concat_ws(' ', array_to_string(reloptions, ', '), case when relreplident <> 'd' then 'replica identity ' || relreplident::text end), null,
@@ -77,7 +78,8 @@ select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invok
   format('drop view %s', relation)
 from audit.views join pg_class as class on class.oid = relid where ours
 union all
-select written.kind, written.name, written.fact, format('alter table %s %s', tables.relation, written.make), format('alter table %s %s', tables.relation, written.unmake)
+select written.kind, written.name, written.fact, format('alter table %s %s', tables.relation, written.make),
+  format('%salter table %s %s', case written.kind when 'column' then '-- If its values are not needed: ' else '' end, tables.relation, written.unmake)
 from pg_attribute as attribute
 join tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
 join pg_type as type on type.oid = attribute.atttypid

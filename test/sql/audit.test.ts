@@ -60,6 +60,11 @@ t.test('every weakening is found by its check, every check finds one, and its SQ
       'every finding is fixed by its SQL',
     );
     t.same(
+      outcomes.filter(({ dropped }) => dropped.length > 0).map(({ mutant, dropped }) => [mutant, dropped]),
+      [],
+      'no fix drops a table, a column or a function that the deploy created',
+    );
+    t.same(
       checks.filter((code) => !killers.has(code)),
       [],
       'every check finds something',
@@ -69,6 +74,54 @@ t.test('every weakening is found by its check, every check finds one, and its SQ
       `mutants: ${outcomes.length}, killed: ${outcomes.filter(({ killed }) => killed).length}, ` +
         `checks: ${checks.length}, checks that killed: ${killers.size}`,
     );
+  });
+});
+
+t.test('the fixes of all findings together drop no table and no column', async (t) => {
+  const db = await makeDatabase(t);
+  const changes = [
+    `do $$ declare policy name; begin
+       for policy in select polname from pg_policy where polrelid = 'app.tasks'::regclass and polpermissive
+       loop execute format('drop policy %I on app.tasks', policy); end loop;
+     end $$`,
+    'alter table app.tasks set schema public',
+    'alter table app.tasks set schema deploy',
+    'alter table app.tasks rename to jobs',
+    'alter table app.tasks rename column title to name',
+    'create table app.notes (like app.tasks)',
+    'create table public.backup as table app.tasks',
+    'create table app.old_tasks () inherits (app.tasks)',
+  ];
+  await withClient(db.adminUrl, async (client) => {
+    for (const change of changes) {
+      await client.query('begin');
+      await client.query(change);
+      const { rows: tables } = await client.query(
+        `select oid from pg_class where relkind = 'r' and relnamespace <> all (array['pg_catalog', 'information_schema']::regnamespace[])`,
+      );
+      const { rows: findings } = await client.query('select fix from audit.findings');
+      t.ok(findings.length > 0, change);
+      for (const { fix } of findings) {
+        await client.query('savepoint fix');
+        await client.query(fix ?? '').catch(() => client.query('rollback to fix'));
+      }
+      const { rows: left } = await client.query('select oid from pg_class where oid = any ($1)', [
+        tables.map(({ oid }) => oid),
+      ]);
+      t.equal(left.length, tables.length, `${change}: no table is dropped`);
+      const { rows: columns } = await client.query(
+        `select from pg_attribute where attisdropped and attrelid = any ($1)`,
+        [tables.map(({ oid }) => oid)],
+      );
+      t.same(columns, [], `${change}: no column is dropped`);
+      await client.query('rollback');
+    }
+    await client.query('begin; alter table app.tasks set schema public');
+    const { rows } = await client.query(`select fix from audit.findings where code = 'table_outside_schema'`);
+    t.same(rows, [{ fix: 'alter table public.tasks set schema app' }]);
+    await client.query(rows[0].fix);
+    t.same((await client.query('table audit.findings')).rows, []);
+    await client.query('rollback');
   });
 });
 

@@ -10,6 +10,8 @@ export interface Outcome {
   killed: boolean;
   /** What is wrong with the fixing SQL of the finding; undefined when it works. */
   unmended: string | undefined;
+  /** The columns and functions of the deploy that the fixing SQL dropped. */
+  dropped: string[];
 }
 
 interface Finding {
@@ -33,6 +35,20 @@ export async function findingViews(client: pg.Client): Promise<Map<string, strin
   return views;
 }
 
+/** The columns of tables and the functions, by their numbers: one that was renamed or moved is the same. */
+async function readObjects(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ id: string; name: string }>(
+    `select concat_ws(' ', catalog, number, part) as id, pg_describe_object(catalog, number, part) as name
+     from (
+       select 'pg_class'::regclass, attrelid, attnum from pg_attribute join pg_class on pg_class.oid = attrelid
+       where attnum > 0 and not attisdropped and relkind = 'r' and attrelid >= 16384
+       union all
+       select 'pg_proc'::regclass, oid, 0 from pg_proc where oid >= 16384
+     ) as object (catalog, number, part)`,
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /**
  * Applies a weakening in a transaction that is rolled back. Tests whether its check finds it, and whether the
  * SQL of the finding removes the finding.
@@ -49,11 +65,16 @@ export async function tryMutant(
     ]);
     return rows;
   };
+  const deployed = await readObjects(client);
   await client.query('begin');
   try {
     await client.query(mutant);
+    const before = await readObjects(client);
     const found = await named();
-    return { code, mutant, killed: found.length > 0, unmended: await mend(client, found, named) };
+    const unmended = await mend(client, found, named);
+    const after = await readObjects(client);
+    const dropped = [...deployed].filter(([id]) => before.has(id) && !after.has(id)).map(([, name]) => name);
+    return { code, mutant, killed: found.length > 0, unmended, dropped };
   } finally {
     await client.query('rollback');
   }
