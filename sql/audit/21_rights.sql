@@ -102,21 +102,36 @@ with object (kind, name, column_name, ours, is_reference, owner, acl) as (
   select 'foreign data wrapper', quote_ident(fdwname), null, true, false, fdwowner, fdwacl from pg_foreign_data_wrapper
   union all
   select 'parameter', parname, null, true, false, 10::oid, paracl from pg_parameter_acl
+),
+-- One row also for a privilege that several roles have granted.
+held as (
+  select kind, name, column_name, ours, is_reference, owner, acl.grantee, lower(acl.privilege_type) as privilege, bool_or(acl.is_grantable) as may_grant,
+    array_agg(acl.grantor::regrole) filter (where acl.grantor <> object.owner) as handed_on_by
+  from object
+  cross join lateral aclexplode(object.acl) as acl
+  where acl.grantee <> object.owner
+  group by kind, name, column_name, ours, is_reference, owner, acl.grantee, acl.privilege_type
 )
 select
-  object.kind,
-  object.name as object,
-  object.column_name,
-  object.ours,
-  object.is_reference,
-  object.owner::regrole::text as owner,
+  held.kind,
+  held.name as object,
+  held.column_name,
+  held.ours,
+  held.is_reference,
+  held.owner::regrole::text as owner,
   case held.grantee when 0 then 'public' else coalesce(grantee.rolname, held.grantee::text) end as grantee,
-  lower(held.privilege_type) as privilege,
-  held.is_grantable as may_grant
-from object
-cross join lateral aclexplode(object.acl) as held
-left join pg_roles as grantee on grantee.oid = held.grantee
-where held.grantee <> object.owner;
+  held.privilege,
+  held.may_grant,
+  concat_ws('; ',
+    format('revoke %s from %s cascade', what.it, case held.grantee when 0 then 'public' else held.grantee::regrole::text end),
+    -- The owner cannot revoke what another role granted, but the GRANT OPTION of that role and what depends on it.
+    (select string_agg(format('revoke grant option for %s from %s cascade', what.it, grantor), '; ' order by grantor::text) from unnest(held.handed_on_by) as grantor)
+  ) as revoke
+from held
+cross join lateral (
+  select format('%s%s on %s %s', held.privilege, ' (' || quote_ident(held.column_name) || ')', held.kind, held.name)
+) as what (it)
+left join pg_roles as grantee on grantee.oid = held.grantee;
 comment on view audit.privileges is 'The granted privileges, without those of owners: on the database, its schemas, relations, columns, routines, types, large objects and foreign servers, and on parameters.';
 comment on column audit.privileges.kind is 'database, schema, table (a view as well), sequence, routine, type, large object, foreign server, foreign data wrapper or parameter.';
 comment on column audit.privileges.object is 'Its qualified name.';
@@ -127,6 +142,7 @@ comment on column audit.privileges.owner is 'The owner of the object.';
 comment on column audit.privileges.grantee is 'The role with the privilege; public is every role.';
 comment on column audit.privileges.privilege is 'The privilege.';
 comment on column audit.privileges.may_grant is 'Whether it has GRANT OPTION.';
+comment on column audit.privileges.revoke is 'SQL that revokes it, with the privileges that depend on it.';
 
 create view audit.policies with (security_invoker) as
 select

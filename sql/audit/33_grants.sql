@@ -37,10 +37,7 @@ held as (
   select privilege.*, role.purpose, role.provider,
     privilege.object || coalesce('.' || quote_ident(privilege.column_name), '') as what,
     format('%s to %s', privilege.privilege, privilege.grantee) as says,
-    format(
-      'revoke %s%s on %s %s from %s', privilege.privilege, coalesce(' (' || quote_ident(privilege.column_name) || ')', ''),
-      privilege.kind, privilege.object, case privilege.grantee when 'public' then 'public' else quote_ident(privilege.grantee) end
-    ) as revoke_it,
+    privilege.revoke as revoke_it,
     tables.tenant_column, tables.relid
   from privileges as privilege
   left join roles as role on role.role = privilege.grantee
@@ -86,14 +83,13 @@ from held where column_name = tenant_column and privilege in ('insert', 'update'
   -- An operator creates clubs; the floor allows only the club of its context.
   and not (object = 'app.clubs' and privilege = 'insert' and grantee = 'club_operator')
 union all
-select 'grant_hand_on', what, says || ' with grant option', replace(revoke_it, 'revoke ', 'revoke grant option for ')
+select 'grant_hand_on', what, says || ' with grant option', regexp_replace(revoke_it, '^revoke ', 'revoke grant option for ')
 from held where may_grant
 union all
 select 'reference_table_writable', what, says, revoke_it
 from held where is_reference and privilege in ('insert', 'update', 'delete')
 union all
-select 'schema_create', object, format('%s to %s', privilege, grantee),
-  format('revoke %s on schema %s from %s', privilege, object, case grantee when 'public' then 'public' else quote_ident(grantee) end)
+select 'schema_create', object, format('%s to %s', privilege, grantee), revoke
 from privileges where kind = 'schema' and privilege = 'create' and grantee not in ('pg_database_owner')
 union all
 select case privilege when 'create' then 'database_create' else 'database_temporary' end, what, says, revoke_it
@@ -132,7 +128,7 @@ where role.purpose in ('owner', 'capability') and not exists (
 )
 union all
 select distinct 'system_object_granted', thing.identity, format('%s to %s', lower(given.privilege_type), holder.name),
-  format('revoke %s%s on %s %s from %s', lower(given.privilege_type), coalesce(' (' || quote_ident(object.column_name) || ')', ''), object.kind, thing.identity, holder.name)
+  format('revoke %s%s on %s %s from %s cascade', lower(given.privilege_type), coalesce(' (' || quote_ident(object.column_name) || ')', ''), object.kind, thing.identity, holder.name)
 from (
   select 'table', 'pg_class'::regclass, oid, 0, null::name, relacl, relnamespace from pg_class where relacl is not null
   union all
@@ -165,7 +161,7 @@ where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::reg
     select from pg_init_privs as initial where (initial.classoid, initial.objoid, initial.objsubid) = (object.catalog, object.oid, object.number)
   ))
 union all
-select 'parameter_granted', object, says, format('revoke %s on parameter %s from %s', privilege, object, case grantee when 'public' then 'public' else quote_ident(grantee) end)
+select 'parameter_granted', object, says, revoke_it
 from held where kind = 'parameter' and (purpose is not null or grantee = 'public')
 union all
 select 'foreign_server_granted', what, says, revoke_it

@@ -29,7 +29,7 @@ union all
 select 'grant', format('%s on %s %s to %s', privilege, kind, object || coalesce('.' || quote_ident(column_name), ''), grantee),
   case when may_grant then 'held, and may be handed on' else 'held' end,
   format('grant %s%s on %s %s to %s', privilege, columns, kind, object, to_whom),
-  format('revoke %s%s on %s %s from %s', privilege, columns, kind, object, to_whom)
+  revoke
 from audit.privileges
 cross join lateral (
   select coalesce(' (' || quote_ident(column_name) || ')', ''), case grantee when 'public' then 'public' else quote_ident(grantee) end

@@ -49,8 +49,9 @@ begin
       from pg_proc as proc
       where proc.pronamespace in ('app'::regnamespace, 'deploy'::regnamespace) and pg_has_role(proc.proowner, 'member')
     )
+    -- CASCADE, because the grantee may have granted its privileges to other roles.
     select distinct format(
-      'revoke all on %s %s from %s', object.kind, object.name,
+      'revoke all on %s %s from %s cascade', object.kind, object.name,
       case granted.grantee when 0 then 'public' else granted.grantee::regrole::text end
     ) as statement
     from object

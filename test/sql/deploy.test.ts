@@ -63,6 +63,12 @@ t.test('the next deploy undoes manual changes of what the chapters define', asyn
     'a grant on a schema': 'grant create on schema app to club_api',
     'a grant on a sequence': 'grant usage on sequence deploy.migrations_id_seq to club_api',
     'a grant to pass on': 'grant select on app.clubs to club_api with grant option',
+    'a grant that its holder passed on': `grant select on app.shifts to club_operator with grant option;
+      set role club_operator; grant select on app.shifts to club_directory, club_signup; reset role`,
+    'a grant on a column that its holder passed on': `grant update (title) on app.tasks to club_operator with grant option;
+      set role club_operator; grant update (title) on app.tasks to club_signup; reset role`,
+    'a grant on a function that its holder passed on': `grant execute on function app.new_id() to club_signup with grant option;
+      set role club_signup; grant execute on function app.new_id() to club_directory; reset role`,
     'a grant less': 'revoke select on app.tasks from club_api',
     'a function': `create function app.peek() returns setof app.tasks language sql security definer as 'table app.tasks'`,
     'a function that is granted': `create function app.peer() returns int language sql as 'select 1';

@@ -39,6 +39,18 @@ t.test('a manual change stays a finding after further deploys, also with migrati
   t.same((await found(db)).sort(), expected, 'what a migration creates is intended, and nothing else');
 });
 
+t.test('a privilege that two roles have granted is one fact', async (t) => {
+  const db = await makeDatabase(t);
+  await db.look(`grant select on app.tasks to club_signup with grant option; set role club_signup;
+    grant select on app.tasks to club_directory; reset role; grant select on app.tasks to club_directory`);
+  t.same((await found(db)).sort(), [
+    'isolation_drift grant select on table app.tasks to club_directory',
+    'isolation_drift grant select on table app.tasks to club_signup',
+  ]);
+  await db.look('select audit.record_facts()');
+  t.same(await found(db), []);
+});
+
 t.test('only the owner can accept a manual change', async (t) => {
   const db = await makeDatabase(t);
   await db.look('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');

@@ -1,5 +1,9 @@
 import type { Mutants } from '../mutation.js';
 
+/** A privilege that another role than the owner granted, and then the owner too. */
+const passedOn = `grant select on app.tasks to club_operator with grant option; create role reporting;
+  set local role club_operator; grant select on app.tasks to reporting; reset role`;
+const grantedTwice = `${passedOn}; grant select on app.tasks to reporting`;
 const onDatabase = (statement: string) =>
   `do $$ begin execute format('${statement}', current_database()); end $$`;
 
@@ -20,6 +24,8 @@ export const grants: Mutants = {
     'create role reporting; grant select (email) on app.members to reporting',
     'create role reporting; grant execute on function app.sign_up(uuid) to reporting',
     'grant select on app.members to pg_monitor',
+    passedOn,
+    grantedTwice,
     'create role "Re Porting"; grant usage on type app.club_role to "Re Porting"',
   ],
   granted_to_auditor: [
@@ -76,6 +82,8 @@ export const grants: Mutants = {
     'grant insert (id) on app.clubs to club_api',
   ],
   grant_hand_on: [
+    passedOn,
+    `${passedOn}; set local role club_operator; grant select on app.tasks to club_signup with grant option; reset role`,
     'grant select on app.tasks to club_api with grant option',
     'grant execute on function app.sign_up(uuid) to club_api with grant option',
     'grant usage on schema app to club_signup with grant option',

@@ -62,6 +62,7 @@ export const drift: Mutants = {
     'drop policy tasks_create on app.tasks',
     'revoke select on app.tasks from club_api',
     'grant select on app.tasks to club_signup',
+    'grant select on app.tasks to club_signup with grant option; set local role club_signup; grant select on app.tasks to club_directory; reset role; grant select on app.tasks to club_directory',
     'grant update (version) on app.tasks to club_api',
     'grant delete on app.members to club_api',
     'drop trigger tasks_guard on app.tasks',
