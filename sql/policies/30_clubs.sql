@@ -102,9 +102,7 @@ declare
   );
 begin
   perform set_config('app.tenant_id', club_id::text, true);
-  -- A writing request holds FOR KEY SHARE on this row through its foreign keys: this lock waits for running writes and
-  -- blocks new ones.
-  perform from app.clubs as club where club.id = club_id for update;
+  perform from app.clubs as club where club.id = club_id for no key update;
   if not found then
     raise exception using errcode = 'CL002', message = format('there is no club %s', club_id);
   end if;
@@ -112,7 +110,7 @@ begin
 end
 $$;
 comment on function app.enter_as_operator(uuid) is
-  'Sets the context of a club, closed or not, for an operator, and locks the club against writes. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
+  'Sets the context of a club, closed or not, for an operator, and locks its row: another function for operators waits until the transaction ends, a request does not. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
 
 create or replace function app.leave_as_operator(context jsonb) returns void
 language plpgsql volatile set search_path = ''
@@ -135,7 +133,8 @@ begin
   perform app.leave_as_operator(context);
 end
 $$;
-comment on function app.rename_club(uuid, text, text) is 'Changes the name and the slug of a club. For operators. CL002: no such club.';
+comment on function app.rename_club(uuid, text, text) is
+  'Changes the name and the slug of a club. The slug is a key: its change waits for transactions that have inserted rows of the club, and new inserts wait for it. For operators. CL002: no such club.';
 grant execute on function app.rename_club(uuid, text, text) to club_owner;
 
 create or replace function app.close_club(id uuid) returns void
@@ -175,6 +174,9 @@ begin
   if not exists (select from app.clubs as club where club.id = forget_club.id and club.closed_at is not null) then
     raise exception using errcode = 'CL003', message = format('the club %s is not closed', id);
   end if;
+  -- An INSERT holds FOR KEY SHARE on this row through its foreign key: this waits for such transactions and blocks new ones.
+  -- A row that was inserted later would keep the club from being deleted.
+  perform from app.clubs as club where club.id = forget_club.id for update;
   perform set_config('app.closed_club_id', id::text, true);
   -- The trigger that counts signups runs as club_signup, whose policies need a role in the context.
   perform set_config('app.role', 'Admin', true);
@@ -196,7 +198,7 @@ begin
 end
 $$;
 comment on function app.forget_club(uuid) is
-  'Removes a closed club and all its rows, permanently. For operators. CL002: no such club; CL003: it is not closed.';
+  'Removes a closed club and all its rows, permanently. Waits for transactions that have inserted rows of the club; new inserts wait for it. For operators. CL002: no such club; CL003: it is not closed.';
 grant execute on function app.forget_club(uuid) to club_owner;
 
 set local role club_owner;

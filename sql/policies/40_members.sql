@@ -75,9 +75,11 @@ create or replace function app.erase_member(club_id uuid, member_id uuid) return
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  -- Waits for responses that are being stored and blocks new ones until the end: any of them may name the member.
   context constant jsonb := app.enter_as_operator(club_id);
 begin
+  -- Storing a response inserts a key first, which holds FOR KEY SHARE on this row: this waits for responses that are being
+  -- stored and blocks new ones until the end. Any of them may name the member.
+  perform from app.clubs as club where club.id = club_id for update;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
   set external_user_id = 'erased:' || member.id, display_name = 'Former member', email = null,
@@ -86,13 +88,12 @@ begin
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
-  -- Deletes the stored responses of the club; a request that is sent again after this is processed again.
   delete from app.idempotency_keys;
   perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, as those of a former member. For operators. CL002: no such club; ME001: no such member.';
+  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, as those of a former member. Deletes the stored responses of the whole club, because any may name the member: a request that is sent again with its key after this runs again. Waits for transactions that have inserted rows of the club; new inserts wait for it. For operators. CL002: no such club; ME001: no such member.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

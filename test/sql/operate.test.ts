@@ -3,6 +3,7 @@ import pg from 'pg';
 import t from 'tap';
 import { relationsOf } from '../setup/catalog.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
+import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
 
@@ -165,6 +166,54 @@ t.test('an answer that is stored during the erasure of a member is deleted too',
   });
   await erasing;
   t.same(await service.db.look('select key from app.idempotency_keys where tenant_id = $1', [south]), []);
+});
+
+t.test('closing, reopening and renaming a club wait for no insert; removal and erasure do', async (t) => {
+  const club = await service.db.makeClub('busy');
+  const gina = { clubId: club, subject: 'gina', role: 'Manager' } as const;
+  const runtime = await connectAsRuntime(t, service.db);
+  await runtime.join(gina);
+  const memberId = await runtime.join({ clubId: club, subject: 'hans', role: 'Member' });
+  const call = async (statement: string) => {
+    await operator.query(`set lock_timeout = '300ms'`);
+    try {
+      await operator.query(`select ${statement}`);
+      return 'ok';
+    } catch (error) {
+      return (error as pg.DatabaseError).code;
+    } finally {
+      await operator.query('reset lock_timeout');
+    }
+  };
+  await runtime.inside(gina, async () => {
+    await runtime.client.query(`insert into app.tasks (title) values ('Row')`);
+    t.equal(await call(`app.rename_club('${club}', 'Busy', 'busy')`), 'ok');
+    t.equal(await call(`app.rename_club('${club}', 'Busy', 'busier')`), '55P03', 'a slug is a key');
+    t.equal(await call(`app.erase_member('${club}', '${memberId}')`), '55P03');
+    t.equal(await call(`app.close_club('${club}')`), 'ok');
+    t.equal(await call(`app.forget_club('${club}')`), '55P03');
+    t.equal(await call(`app.reopen_club('${club}')`), 'ok');
+  });
+
+  await operator.query('begin');
+  await operator.query(`select app.close_club('${club}')`);
+  t.match(await runtime.run(gina, `insert into app.tasks (title) values ('Row')`), { code: 'ok' });
+  await operator.query('rollback; begin');
+  await operator.query(`select app.erase_member('${club}', '${memberId}')`);
+  t.match(await runtime.run(gina, `update app.tasks set title = 'Sail'`), { code: 'ok', rowCount: 2 });
+  await runtime.client.query(`set lock_timeout = '300ms'`);
+  t.match(await runtime.run(gina, `insert into app.tasks (title) values ('Row')`), { code: '55P03' });
+  await operator.query('rollback');
+
+  let removing: Promise<unknown> | undefined;
+  await runtime.inside(gina, async () => {
+    await runtime.client.query(`insert into app.tasks (title) values ('Row')`);
+    await operator.query(`select app.close_club('${club}')`);
+    removing = operator.query(`select app.forget_club('${club}')`);
+    t.equal(await untilWaiting(service.db, 1), 1);
+  });
+  await removing;
+  t.same(await service.db.look('select from app.tasks where tenant_id = $1', [club]), []);
 });
 
 t.test('the service cannot call the operators’ functions', async (t) => {
