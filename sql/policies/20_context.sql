@@ -125,11 +125,11 @@ return encode(
 comment on function app.new_id() is
   'A new id: a UUID of version 7, so that new rows are next to each other in the index.';
 
-grant execute on function
-  app.missing_context(text), app.tenant_id(), app.user_id(), app.role(), app.member_id(), app.new_id()
+grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id()
 to club_api, club_signup, club_idempotency;
-grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.closed_club_id(), app.new_id()
-to club_operator;
+grant execute on function app.user_id() to club_api;
+grant execute on function app.new_id() to club_api, club_signup;
+grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.closed_club_id() to club_operator;
 grant execute on function app.missing_context(text), app.club_ids() to club_directory;
 grant execute on function
   app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid), app.enter_directory(uuid[])
