@@ -1,16 +1,16 @@
--- Idempotency: the answer to a request that is sent again.
+-- Idempotency: the stored response for a request that is sent again.
 --
--- A client whose connection breaks cannot know whether its request was done. With a key it sends the request again
--- and gets the first answer. Key and answer are written in the transaction of the request itself: either both
--- are there or neither. A second request with the same key waits in app.claim_key for the first to end.
+-- A client whose connection breaks cannot know whether its request was processed. With a key it sends the request again
+-- and gets the first response. Key and response are written in the transaction of the request: both are stored or neither.
+-- A second request with the same key waits in app.claim_key for the first to end.
 --
--- Requests have no right on the table. They call two functions of club_idempotency, which serve the caller's own
--- keys and nobody else's. Every service process deletes expired answers of all clubs, by a function of club_expiry:
--- that role reaches rows by their age alone.
+-- club_api has no privilege on the table. It calls two functions of club_idempotency, which read and write only keys of the
+-- caller. Every service process deletes expired responses of all clubs with a function of club_expiry. The floor of that role
+-- compares only their age.
 
-comment on table app.idempotency_keys is 'Answers to requests that bore an Idempotency-Key, for 24 hours.';
-comment on column app.idempotency_keys.request is 'SHA-256 of the request: the same key for another request is a mistake.';
-comment on column app.idempotency_keys.body is 'The body of the answer, as it was sent. Deleted when a member is erased, whom it may name.';
+comment on table app.idempotency_keys is 'Stored responses of requests with an Idempotency-Key, for 24 hours.';
+comment on column app.idempotency_keys.request is 'SHA-256 of the request. The same key for another request is an error.';
+comment on column app.idempotency_keys.body is 'The body of the response, as it was sent. Deleted when a member of the club is erased, because it may name the member.';
 
 alter table app.idempotency_keys alter column tenant_id set default app.tenant_id();
 alter table app.idempotency_keys alter column member_id set default app.member_id();
@@ -20,43 +20,43 @@ grant insert (key, request, created_at) on app.idempotency_keys to club_idempote
 grant update (status, location, etag, body) on app.idempotency_keys to club_idempotency;
 grant delete on app.idempotency_keys to club_operator;
 grant select, delete on app.idempotency_keys to club_expiry;
--- FOR UPDATE asks for this right. The policy lets no update through.
+-- FOR UPDATE needs this privilege. The policy allows no update.
 grant update (status) on app.idempotency_keys to club_expiry;
 
 alter table app.idempotency_keys enable row level security, force row level security;
 
 create policy idempotency_keys_floor on app.idempotency_keys as restrictive for all to club_api, club_idempotency, club_operator
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-comment on policy idempotency_keys_floor on app.idempotency_keys is 'Nobody reaches a key of another club.';
+comment on policy idempotency_keys_floor on app.idempotency_keys is 'Only keys of the club of this transaction are visible and writable.';
 
 create policy idempotency_keys_expiry_floor on app.idempotency_keys as restrictive for all to club_expiry
   using (created_at < now() - interval '24 hours') with check (false);
-comment on policy idempotency_keys_expiry_floor on app.idempotency_keys is 'Expiry reaches the answers of all clubs that are older than 24 hours, and writes nothing.';
+comment on policy idempotency_keys_expiry_floor on app.idempotency_keys is 'Only stored responses that are older than 24 hours are visible, of all clubs; none is writable.';
 
 create policy idempotency_keys_expire on app.idempotency_keys for all to club_expiry
   using (created_at < now() - interval '24 hours') with check (false);
-comment on policy idempotency_keys_expire on app.idempotency_keys is 'Expired answers are read, locked and deleted.';
+comment on policy idempotency_keys_expire on app.idempotency_keys is 'Expired responses are read, locked and deleted.';
 
 create policy idempotency_keys_read on app.idempotency_keys for select to club_idempotency
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy idempotency_keys_read on app.idempotency_keys is 'A caller finds keys of their own.';
+comment on policy idempotency_keys_read on app.idempotency_keys is 'A caller reads their own keys.';
 
 create policy idempotency_keys_claim on app.idempotency_keys for insert to club_idempotency
   with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy idempotency_keys_claim on app.idempotency_keys is 'A caller claims keys of their own.';
+comment on policy idempotency_keys_claim on app.idempotency_keys is 'A caller reserves their own keys.';
 
 create policy idempotency_keys_keep on app.idempotency_keys for update to club_idempotency
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member')
   with check (member_id = (select app.member_id()));
-comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller keeps the answers to their own requests.';
+comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller stores the responses of their own requests.';
 
 create policy idempotency_keys_clear on app.idempotency_keys for delete to club_idempotency
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller claims an expired key of their own again.';
+comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller deletes an expired key of their own, to reserve it again.';
 
 create policy idempotency_keys_erase on app.idempotency_keys for delete to club_operator
   using (tenant_id = (select app.tenant_id()));
-comment on policy idempotency_keys_erase on app.idempotency_keys is 'With an erased member go the kept answers of the club: any of them may name the member.';
+comment on policy idempotency_keys_erase on app.idempotency_keys is 'An operator who erases a member deletes the stored responses of the club, because any may name the member. So does the removal of a closed club.';
 
 set local role club_idempotency;
 
@@ -80,7 +80,7 @@ begin
       return;
     end if;
     select * into known from app.idempotency_keys as k where k.member_id = caller_id and k.key = claim_key.key;
-    -- An expired key may be deleted between the two statements. Then it is free again.
+    -- An expired key may be deleted between the two statements. Then it is inserted again.
     exit when found;
   end loop;
   if known.request <> claim_key.request then
@@ -90,7 +90,7 @@ begin
 end
 $$;
 comment on function app.claim_key(text, bytea) is
-  'Claims a key of the caller''s for this request. No row: it is the caller''s, and app.keep_answer keeps the answer. A row: the answer that was given. Waits for a request that bears the same key. ID001: the key belongs to another request.';
+  'Reserves the key for this request. No row: the request is new; store its response with app.keep_answer. One row: the stored response. Waits while another transaction holds the key. ID001: the key belongs to another request.';
 grant execute on function app.claim_key(text, bytea) to club_api;
 
 create or replace function app.keep_answer(key text, status smallint, location text, etag text, body text) returns void
@@ -100,7 +100,7 @@ as $$
   set status = keep_answer.status, location = keep_answer.location, etag = keep_answer.etag, body = keep_answer.body
   where own.member_id = app.member_id() and own.key = keep_answer.key
 $$;
-comment on function app.keep_answer(text, smallint, text, text, text) is 'Keeps the answer to the request that claimed the key, in its transaction.';
+comment on function app.keep_answer(text, smallint, text, text, text) is 'Stores the response of the request that reserved the key, in its transaction.';
 grant execute on function app.keep_answer(text, smallint, text, text, text) to club_api;
 
 set local role club_expiry;
@@ -109,7 +109,7 @@ create or replace function app.delete_expired_answers(out deleted integer, out k
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- The policy says which: of all clubs, those older than 24 hours.
+  -- The policy selects the rows: those of all clubs that are older than 24 hours.
   with expired as materialized (
     select old.tenant_id, old.member_id, old.key
     from app.idempotency_keys as old
@@ -124,7 +124,7 @@ begin
 end
 $$;
 comment on function app.delete_expired_answers() is
-  'Deletes up to 1000 answers that are older than 24 hours of all clubs, and passes over rows that others have locked. Answers with how many there were, and with the size of the table with its indexes in bytes.';
+  'Deletes up to 1000 stored responses of all clubs that are older than 24 hours, and skips rows that others have locked. Returns their number, and the size of the table with its indexes in bytes.';
 grant execute on function app.delete_expired_answers() to club_api;
 
 set local role club_owner;
