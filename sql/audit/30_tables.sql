@@ -22,7 +22,7 @@ create view audit.table_checks (code, severity, title, why) with (security_invok
   ('table_without_comment', 'warning', 'A table or view has no comment', 'A review needs to know its purpose.'),
   ('view_reads_as_owner', 'critical', 'A view reads as its owner', 'The policies of the caller do not apply to the tables behind it. Set security_invoker.'),
   ('view_outside_schema', 'warning', 'A view is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
-  ('view_owner', 'warning', 'A view does not belong to club_owner', 'The next deploy cannot replace it.');
+  ('view_owner', 'warning', 'A view does not belong to club_owner', 'Its owner can replace it until a deploy drops it.');
 comment on view audit.table_checks is 'The checks of tables and views.';
 comment on column audit.table_checks.code is 'Its name, for audit.findings.';
 comment on column audit.table_checks.severity is 'critical: one club may access another; warning: any other weakness.';

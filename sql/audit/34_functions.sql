@@ -9,7 +9,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('function_setting', 'critical', 'A function has an unexpected SET clause', 'Only search_path, datestyle and intervalstyle are allowed; a setting of the context, or row_security, would change the isolation.'),
   ('function_leakproof', 'critical', 'A function is LEAKPROOF', 'The planner may run it on rows before the policies filter them.'),
   ('function_immutable', 'critical', 'A function is IMMUTABLE', 'The planner computes it once and may use the result for the next club.'),
-  ('accessor_volatility', 'critical', 'An accessor is not STABLE', 'VOLATILE: it is called for every row. IMMUTABLE: its result may be used for the next club.'),
+  ('accessor_volatility', 'critical', 'An accessor is not STABLE', 'VOLATILE: outside of a subquery that is evaluated once, it is called for every row. IMMUTABLE: its result may be used for the next club.'),
   ('accessor_silent', 'critical', 'An accessor does not raise when its setting is missing', 'With null a policy returns no rows and hides the error; with a default it returns the rows of another club.'),
   ('accessor_overloaded', 'critical', 'A function has the name of an accessor', 'A call with other arguments, or with defaults, may resolve to it instead of the accessor.'),
   ('accessor_missing', 'critical', 'An accessor does not exist', 'Policies and functions need it. The list is audit.intended_accessors.'),

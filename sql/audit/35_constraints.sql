@@ -34,6 +34,7 @@ con as (
 select 'foreign_key_without_tenant', foreign_key, definition, drop_it
 from key where joins_tenants and not keeps_tenant
 union all
+-- In app.clubs the id is the tenant: a unique index that contains it is allowed.
 select 'unique_without_tenant', index, definition,
   case when constraint_name is null then format('drop index %s', index)
     else format('alter table %s drop constraint %I', relation, constraint_name) end
@@ -42,8 +43,7 @@ where relation in (select relation from tenant_table)
   and tenant_column <> all (columns)
   and not exists (select from audit.intended_uniques as intended where (intended.index, intended.columns) = (uniques.index, uniques.columns))
 union all
--- In app.clubs the id is the tenant: a unique index that contains it is allowed.
-select 'unique_without_tenant', index, 'the tenant is only in an expression or a predicate: ' || definition,
+select 'unique_without_tenant', index, 'the table has no tenant column: ' || definition,
   case when constraint_name is null then format('drop index %s', index)
     else format('alter table %s drop constraint %I', relation, constraint_name) end
 from unique_indexes as uniques

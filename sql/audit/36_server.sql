@@ -11,7 +11,7 @@ create view audit.server_checks (code, severity, title, why) with (security_invo
   ('event_trigger', 'warning', 'There is an event trigger', 'It runs at changes of the schema, with the privileges of the deploy.'),
   ('version_vulnerable', 'warning', 'The version of PostgreSQL has a known vulnerability in row-level security', 'Update it to at least the version in audit.intended_versions.'),
   ('system_tables_open', 'critical', 'allow_system_table_mods is on', 'A role that may write the catalogs can become a superuser.'),
-  ('triggers_off', 'critical', 'This session runs without triggers', 'session_replication_role is not origin, so foreign keys are not checked.');
+  ('triggers_off', 'critical', 'session_replication_role is not origin', 'With replica, neither the triggers of the service nor the checks of foreign keys run. local runs both, but nothing in the service sets it.');
 comment on view audit.server_checks is 'The checks of the server.';
 comment on column audit.server_checks.code is 'Its name, for audit.findings.';
 comment on column audit.server_checks.severity is 'critical: one club may access another; warning: any other weakness.';

@@ -73,7 +73,7 @@ where kind <> 'sequence' and (reloptions is not null or relreplident <> 'd')
 union all
 select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end,
     nullif('with ' || array_to_string(array(select option from unnest(reloptions) as option where option !~ '^security_invoker='), ', '), 'with '), 'body', md5(definition)),
-  -- Each deploy creates this schema again, so there is no SQL for a single view of it.
+  -- A deploy creates this whole schema again, so there is no SQL for a single view of it.
   case when schema <> 'audit' then format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %4$s', relation, security_invoker, rtrim(definition, ';'), owner) end,
   format('drop view %s', relation)
 from audit.views join pg_class as class on class.oid = relid where ours
@@ -170,9 +170,9 @@ select 'comment', thing.type || ' ' || thing.identity, description,
   format('comment on %s %s is null', regexp_replace(thing.type, '^table (column|constraint)$', '\1'), thing.identity)
 from pg_description as said
 cross join lateral pg_identify_object(said.classoid, said.objoid, said.objsubid) as thing
--- Each deploy creates the schema audit again, with its comments.
+-- Without the schema audit, which a deploy creates again with its comments.
 where said.objoid >= 16384 and (thing.schema in ('app', 'deploy') or thing.type in ('policy', 'trigger') and thing.identity ~ ' on (app|deploy)\.'
-  or thing.type = 'schema' and thing.identity in ('app', 'deploy')) and thing.identity <> 'deploy.facts';
+  or thing.type = 'schema' and thing.identity in ('app', 'deploy'));
 comment on view audit.object_facts is 'The facts of the schemas of the service and of their objects.';
 comment on column audit.object_facts.kind is 'The kind of object.';
 comment on column audit.object_facts.object is 'The object.';

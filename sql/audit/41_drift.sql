@@ -23,7 +23,7 @@ create function audit.fingerprint() returns text
 language sql stable
 return (select encode(sha256(convert_to(string_agg(snapshot.line || E'\n', '' order by snapshot.line collate "C"), 'UTF8')), 'hex') from audit.snapshot);
 comment on function audit.fingerprint() is
-  'The SHA-256 of the facts. On the version of PostgreSQL that sql/snapshot.txt was made with it is that of the file: compare without trusting the database.';
+  'The SHA-256 of the facts. On the major version that sql/snapshot.txt was made with it equals the SHA-256 of the file. It is computed by this database; sql/README.md shows a comparison that does not use its functions.';
 
 create view audit.seal with (security_invoker) as
 select encode(sha256(convert_to(coalesce(string_agg(format('%s %s: %s, %s, %s, %s', kind, object, fact, make, unmake, server_major), E'\n' order by kind collate "C", object collate "C"), ''), 'UTF8')), 'hex') as seal
