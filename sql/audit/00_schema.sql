@@ -2,7 +2,8 @@
 --
 --     select * from audit.findings;      -- no row: no check found a weakness
 --
--- The schema has no data. Every deploy drops and creates it again, so an object added by hand does not stay.
+-- The schema has no data. A deploy drops it and creates it again if a chapter has changed or the database has drift, so an
+-- object added by hand does not stay.
 -- It is read by club_auditor, which sees no row of a club, and by the service for /readyz. Three layers:
 --
 --   facts    audit.tables, policies, privileges, roles, functions, …: views over the catalogs

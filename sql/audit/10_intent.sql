@@ -8,7 +8,7 @@ create view audit.intended_roles (role, can_login, purpose, why) with (security_
   ('club_migrator', true, 'deploy', 'The login of the deploy. Member of the owner and the capability roles; the running service never uses it.'),
   ('club_api', true, 'runtime', 'The login of the running service. Owns nothing, is a member of no role.'),
   ('club_auditor', true, 'auditor', 'Reads this schema and no row of a club.'),
-  ('club_signup', false, 'capability', 'Owns the functions that create and cancel signups, and the counter: a Member has no privilege to lock a shift.'),
+  ('club_signup', false, 'capability', 'Owns the functions that create and cancel signups, and the counter: a row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
   ('club_idempotency', false, 'capability', 'Owns the functions that store responses for idempotency keys: club_api has no privilege on that table.'),
   ('club_expiry', false, 'capability', 'Owns the function that deletes expired responses of all clubs: its floor compares only their age.'),
   ('club_directory', false, 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one.'),
@@ -60,7 +60,7 @@ comment on column audit.intended_accessors.setting is 'The setting that it reads
 comment on column audit.intended_accessors.why is 'What it returns.';
 
 create view audit.intended_definers (function, owner, why) with (security_invoker) as values
-  ('app.sign_up(uuid)', 'club_signup'::name, 'Locks the shift, which needs an UPDATE privilege that no Member has.'),
+  ('app.sign_up(uuid)', 'club_signup'::name, 'Locks the shift. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
   ('app.cancel_sign_up(uuid)', 'club_signup', 'Locks the shift, as app.sign_up does.'),
   ('app.count_signups()', 'club_signup', 'Writes the counter, which no other role may write.'),
   ('app.claim_key(text,bytea)', 'club_idempotency', 'Writes a key to the table of keys, on which club_api has no privilege.'),
@@ -235,8 +235,8 @@ return schema in (select schemaid from audit.other_schemas) and owner in (select
 comment on function audit.is_elsewhere(oid, oid) is 'Whether an object is another application''s: both its schema and its owner are.';
 
 -- The releases of 2025-08-14 fixed CVE-2025-8713: statistics could show rows of a table under row-level security.
--- Earlier ones about policies: CVE-2024-10976 (policies not applied below subqueries), CVE-2023-39418 (MERGE),
--- CVE-2023-2455.
+-- Earlier ones about policies: CVE-2024-10976 (a plan that was reused after a change of role applied the policies of the
+-- wrong role), CVE-2023-39418 (MERGE), CVE-2023-2455.
 create view audit.intended_versions (major, minimum, why) with (security_invoker) as values
   (15, 150014, 'CVE-2025-8713: statistics can show rows that row-level security hides.'),
   (16, 160010, 'CVE-2025-8713: statistics can show rows that row-level security hides.'),

@@ -1,8 +1,8 @@
 -- Shifts and signups: capacity.
 --
 -- Members sign up with app.sign_up and cancel with app.cancel_sign_up. Both belong to club_signup, because they
--- lock the shift's row, and a row lock needs an UPDATE privilege on shifts that no Member has. Both lock the
--- shift first (another order would deadlock) and read clock_timestamp() after the lock: now() is the start of
+-- lock the shift's row. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass. Both lock
+-- the shift first (another order would deadlock) and read clock_timestamp() after the lock: now() is the start of
 -- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
 -- policies let it write only the caller's own signup.
 --
