@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readUse } from './processors.js';
 import type { Slice } from './slice.js';
 import type { DatabaseName, Stage } from './stage.js';
@@ -28,7 +29,7 @@ export interface Order {
   script: string;
   /** The number of HTTP requests that one run of the script corresponds to. */
   requests: number;
-  database?: DatabaseName;
+  database?: DatabaseName | 'copy';
   /** The duration in seconds, or the number of runs of each client. */
   length: { seconds: number } | { runs: number };
 }
@@ -60,6 +61,8 @@ export async function runPgbench(
     output += chunk;
   });
   const [code] = await once(child, 'close');
+  // The sessions end just after pgbench. Only then their processor time is counted with that of the postmaster.
+  await sleep(200);
   const after = readUse(process.pid, postmaster);
   await rm(directory, { recursive: true });
   const runs = Number(/actually processed: (\d+)/.exec(output)?.[1]);

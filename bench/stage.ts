@@ -45,7 +45,7 @@ export interface Stage {
   apiUrl(database: DatabaseName): string;
   adminUrl(database: DatabaseName): string;
   look<Row extends pg.QueryResultRow>(
-    database: DatabaseName,
+    database: DatabaseName | 'copy',
     sql: string,
     values?: unknown[],
   ): Promise<Row[]>;

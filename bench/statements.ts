@@ -20,8 +20,11 @@ const SHIFT = '00000000-0000-4000-8000-bbbbbbbbbbbb';
 const FROM = '1970-01-01T00:00:00Z';
 const TO = '1970-01-02T00:00:00Z';
 
+/** The club of a transaction, in a pgbench script. */
+export const CLUB_EXPRESSION = `('00000000-0000-4000-8000-' || lpad(:club::text, 12, '0'))::uuid`;
+
 const expressions: Record<string, string> = {
-  [CLUB]: `('00000000-0000-4000-8000-' || lpad(:club::text, 12, '0'))::uuid`,
+  [CLUB]: CLUB_EXPRESSION,
   [SUBJECT]: `('caller-' || :caller)`,
   [TASK]: rowId('task', ':task', ':club'),
   [SHIFT]: rowId('shift', ':shift', ':club'),
