@@ -2,8 +2,8 @@
  * A deploy brings a database to the release of this checkout. It can be run again after an interruption at any point.
  *
  * Each migration (tables, constraints, indexes) runs once. The chapters of `sql/policies` and `sql/audit` (policies,
- * grants, functions) are applied completely, in the transaction of the last transactional migration, so no session sees a
- * table without its policies. The service never has the login of the deploy.
+ * grants, functions) are applied completely, in the transaction of the last transactional migration. A table that was
+ * committed before has no grants until then. The service never has the login of the deploy.
  */
 import pg from 'pg';
 import { reasonOf } from '../database/errors.js';

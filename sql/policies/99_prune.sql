@@ -1,4 +1,4 @@
--- Sweep: drops the functions and views in app and deploy that no chapter created.
+-- Prune: drops the functions and views in app and deploy that no chapter created.
 --
 -- They are of an earlier release or were made by hand. Each "create or replace" of a chapter writes its catalog row
 -- in this transaction, so a row of another transaction is dropped.

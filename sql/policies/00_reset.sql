@@ -1,4 +1,4 @@
--- Clear: drops every policy, trigger and grant in the schemas app and deploy.
+-- Reset: drops every policy, trigger and grant in the schemas app and deploy.
 --
 -- The chapters that follow create them again in the same transaction. So the chapters are the only source: a
 -- policy or a grant that was added by hand is gone after the next deploy. The transaction begins as the login of
@@ -6,7 +6,7 @@
 
 -- A savepoint gives the catalog rows written here another transaction id than those of the chapters. By this id
 -- the last chapter finds what no chapter created.
-savepoint clear;
+savepoint reset;
 
 do $$
 declare
@@ -63,7 +63,7 @@ begin
 end
 $$;
 
-release savepoint clear;
+release savepoint reset;
 
 -- By default PostgreSQL lets every role execute a new function. Here each chapter grants EXECUTE.
 alter default privileges for role club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator
