@@ -46,15 +46,16 @@ export function listTasks(query: TaskListQuery, page: Page): Query<Listed<TaskLi
     select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`;
 }
 
-/** Whether an index bounds the rows that a list reads: no filter in any order, or state and assignee in the default order. */
+/**
+ * Whether an index bounds the rows that a list reads: no filter in any order, or one state or the assignee in the default
+ * order. No index gives several states in one order, or combines a state and an assignee.
+ */
 export function isIndexed({ dueBefore, dueAfter, q, state, assigneeId, sort }: TaskListQuery): boolean {
+  const filters = [dueBefore, dueAfter, q, state, assigneeId].filter((value) => value !== undefined);
   const isDefaultOrder = sort === undefined || sort === '-createdAt' || sort === 'createdAt';
-  return (
-    [dueBefore, dueAfter, q].every(isUndefined) && (isDefaultOrder || [state, assigneeId].every(isUndefined))
-  );
+  const isOneKey = filters.length === 1 && (assigneeId !== undefined || state?.length === 1);
+  return filters.length === 0 || (isDefaultOrder && isOneKey);
 }
-
-const isUndefined = (value: unknown) => value === undefined;
 
 function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery): Statement[] {
   const all: Statement[] = [];

@@ -3,8 +3,8 @@ import type { Query } from '../../src/database/sql.js';
 import type { KeyKind } from '../../src/http/cursor.js';
 import type { Order, Page } from '../../src/http/pagination.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
-import { listShifts, shiftOrders } from '../../src/shifts/queries.js';
-import { listTasks, taskOrders } from '../../src/tasks/queries.js';
+import { isIndexed as isShiftListIndexed, listShifts, shiftOrders } from '../../src/shifts/queries.js';
+import { isIndexed as isTaskListIndexed, listTasks, taskOrders } from '../../src/tasks/queries.js';
 import { callerOf } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
 import { prepared, readStatementOf } from '../setup/read-statement.js';
@@ -151,24 +151,62 @@ for (const [name, { orders, list, middle }] of Object.entries(LISTS)) {
   });
 }
 
-t.test('tasks of a state or an assignee, in the default order, are read from an index', async (t) => {
-  for (const filter of [
-    { state: ['Review'] },
-    { state: ['Open'] },
-    { assigneeId: 'me' },
-    { assigneeId: anna },
-    { assigneeId: 'none' },
-  ]) {
-    const nodes = await planOf(listTasks(filter as never, pageOf(taskOrders.createdAt, true)));
-    t.same(faultsOf(nodes), [], JSON.stringify(filter));
+/** Every combination of one value of each filter; undefined is no filter. */
+const combinations = (filters: Record<string, unknown[]>): object[] =>
+  Object.entries(filters).reduce<object[]>(
+    (all, [name, values]) => all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
+    [{}],
+  );
+const hoursFromNow = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+t.test('a list of tasks shares a connection only if an index bounds the rows that it reads', async (t) => {
+  let accepted = 0;
+  for (const filters of combinations({
+    state: [undefined, ['Review'], ['Open'], ['Done'], ['Review', 'Done'], ['Open', 'Assigned']],
+    assigneeId: [undefined, 'me', anna, 'none'],
+    dueAfter: [undefined, hoursFromNow(1_000)],
+    dueBefore: [undefined, hoursFromNow(-1_000)],
+    q: [undefined, 'no such title'],
+  })) {
+    for (const [name, order] of Object.entries(taskOrders)) {
+      for (const sort of [name, `-${name}`]) {
+        if (isTaskListIndexed({ ...filters, sort } as never)) {
+          accepted += 1;
+          const nodes = await planOf(listTasks(filters as never, pageOf(order, sort.startsWith('-'))));
+          t.same(faultsOf(nodes), [], `${sort} ${JSON.stringify(filters)}`);
+        }
+      }
+    }
   }
+  t.equal(accepted, 8 + 2 * 3 + 2 * 3, 'no filter in any order, one state or the assignee by creation');
+});
+
+t.test('a list of shifts shares a connection only if an index bounds the rows that it reads', async (t) => {
+  let accepted = 0;
+  for (const filters of combinations({
+    from: [undefined, hoursFromNow(0)],
+    to: [undefined, hoursFromNow(168)],
+    signedUp: [undefined, true],
+    hasFreeSlots: [undefined, true],
+    q: [undefined, 'no such title'],
+  })) {
+    for (const [name, order] of Object.entries(shiftOrders)) {
+      for (const sort of [name, `-${name}`]) {
+        if (isShiftListIndexed({ ...filters, sort } as never)) {
+          accepted += 1;
+          const nodes = await planOf(listShifts(filters as never, pageOf(order, sort.startsWith('-'))));
+          // A shift lasts at most 31 days, so shifts that started up to 31 days before the window are read.
+          t.same(faultsOf(nodes, 31 * 24), [], `${sort} ${JSON.stringify(filters)}`);
+        }
+      }
+    }
+  }
+  t.equal(accepted, 6 + 2 * 3, 'no filter in any order, a window by start');
 });
 
 t.test('a time window of shifts at any position is read from an index', async (t) => {
-  const hour = 3_600_000;
-  const at = (hours: number) => new Date(Date.now() + hours * hour).toISOString();
   for (const start of [-SHIFTS / 2, 0, SHIFTS / 2 - 200]) {
-    const window = { from: at(start), to: at(start + 168) };
+    const window = { from: hoursFromNow(start), to: hoursFromNow(start + 168) };
     const nodes = await planOf(listShifts(window, pageOf(shiftOrders.startsAt, false)));
     // A shift lasts at most 31 days, so shifts that started up to 31 days before the window are read.
     t.same(faultsOf(nodes, 31 * 24), [], `from hour ${start}`);
