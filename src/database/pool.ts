@@ -65,7 +65,9 @@ export class Pool {
   #lastTenant: string | undefined;
   #tenantChangedAt = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | undefined;
-  #onReleased = () => {};
+  /** The number of released connections that are being closed. */
+  #closing = 0;
+  #onClosed = () => {};
   /** Connections opened and destroyed since the start. */
   readonly counts = { opened: 0, lost: 0 };
 
@@ -115,7 +117,11 @@ export class Pool {
       this.#inUse.delete(connection);
       this.#reading.delete(connection);
       if (this.#closed !== undefined || performance.now() - connection.openedAt > MAX_AGE_MS) {
-        void connection.close().then(() => this.#onReleased());
+        this.#closing += 1;
+        void connection.close().then(() => {
+          this.#closing -= 1;
+          this.#onClosed();
+        });
       } else if (!connection.isDestroyed) {
         this.#idle.push(connection);
       }
@@ -135,9 +141,9 @@ export class Pool {
       reject(stopping());
     }
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
-    while (this.#inUse.size > 0) {
+    while (this.#inUse.size + this.#closing > 0) {
       await new Promise<void>((resolve) => {
-        this.#onReleased = resolve;
+        this.#onClosed = resolve;
       });
     }
   }

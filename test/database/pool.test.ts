@@ -306,6 +306,26 @@ t.test('closing rejects waiting and new requests, and ends when every lease is r
   t.same(await until(backends, (pids) => pids.length === 0), []);
 });
 
+t.test('closing ends when every connection is closed, also one that closes slowly', async (t) => {
+  const pool = makePool(t, { size: 2 });
+  const leases = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
+  const closed: Lease[] = [];
+  for (const [number, lease] of leases.entries()) {
+    const close = lease.connection.close.bind(lease.connection);
+    lease.connection.close = async () => {
+      await close();
+      await sleep(200 * number);
+      closed.push(lease);
+    };
+  }
+  const closing = pool.close();
+  for (const lease of leases) {
+    pool.release(lease);
+  }
+  await closing;
+  t.same(closed, leases);
+});
+
 // Tenants.
 
 t.test('a tenant can use all connections but one while no other tenant is active', async (t) => {
