@@ -214,10 +214,13 @@ export class Pool {
       return undefined;
     }
     const now = performance.now();
-    const open = [...this.#reading].filter(([connection, leases]) => isOpen(connection, leases, now));
+    const reading = [...this.#reading];
+    const open = reading.filter(([connection, leases]) => isOpen(connection, leases, now));
     const tenants = open.filter(([, leases]) => has(leases, tenant));
+    // The oldest read delays all others of its connection, so a connection that is not open counts for its tenant.
+    const notOpen = reading.filter((one) => !open.includes(one) && oldestOf(one[1])?.tenant === tenant);
     const hasRoom = ([, leases]: [Connection, Set<Lease>]) => leases.size < readsPerConnection;
-    const mayTakeAnother = tenants.length < Math.max(1, mostReading - 1);
+    const mayTakeAnother = tenants.length + notOpen.length < Math.max(1, mostReading - 1);
     const room = (mayTakeAnother ? open : tenants).find(hasRoom);
     if (room !== undefined) {
       return room[0];
@@ -278,9 +281,14 @@ export class Pool {
 
 /** Whether a connection accepts further reads. */
 function isOpen(connection: Connection, leases: Set<Lease>, now: number): boolean {
-  const [oldest] = leases;
+  const oldest = oldestOf(leases);
   const isSlow = oldest !== undefined && now - oldest.since > SLOW_READ_MS;
   return !isSlow && !connection.isDestroyed && now - connection.openedAt <= MAX_AGE_MS;
+}
+
+function oldestOf(leases: Set<Lease>): Lease | undefined {
+  const [oldest] = leases;
+  return oldest;
 }
 
 function has(leases: Set<Lease>, tenant: string): boolean {

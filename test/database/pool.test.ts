@@ -502,6 +502,24 @@ t.test('a connection whose oldest read is slow gets no new reads, and keeps its 
   t.same(pool.load, AT_REST);
 });
 
+t.test('slow reads count towards the limit of their tenant, and leave a connection for others', async (t) => {
+  const pool = makePool(t, { size: 5, readsPerConnection: 2 });
+  await warm(pool);
+  const slow = await Promise.all([1, 2, 3, 4].map(() => pool.acquire('shared', 'north')));
+  t.equal(connectionsOf(slow), 2, 'the limit: two connections of three');
+  await sleep(SLOW_READ_MS + 20);
+  const next = ask(pool, 'shared', 'north');
+  t.equal(await granted([next]), 0);
+  const other = await pool.acquire('shared', 'south');
+  t.equal(connectionsOf([...slow, other]), 3);
+  for (const lease of [...slow, other]) {
+    pool.release(lease);
+  }
+  await next.done;
+  pool.release(next.lease as Lease);
+  t.same(pool.load, AT_REST);
+});
+
 t.test('a destroyed connection gets no new reads', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 4 });
   await warm(pool);
