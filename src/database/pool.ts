@@ -50,7 +50,8 @@ const MAX_AGE_MS = 30 * 60_000;
  * - The queue is served round robin by tenant. Each tenant has a bulkhead limit: all connections but one, or half of them
  *   while other tenants send requests too.
  * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another. They leave
- *   `KEPT_FROM_READS` connections free, and take another connection only while no exclusive lease waits.
+ *   `KEPT_FROM_READS` connections free. While an exclusive lease waits, also one that its own bulkhead limit holds back,
+ *   they take another connection only if none of theirs accepts further reads.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -167,18 +168,33 @@ export class Pool {
 
   #serveQueue(): void {
     const take = ({ kind, resolve, timer }: Waiter, tenant: string) => {
-      // Not counted as waiting here: shared reads get no connection while an exclusive lease waits.
-      this.#countWaiting(kind, -1);
       const lease = this.#tryLease(kind, tenant);
       if (lease === undefined) {
-        this.#countWaiting(kind, 1);
         return false;
       }
+      this.#countWaiting(kind, -1);
       clearTimeout(timer);
       resolve(lease);
       return true;
     };
-    while (this.#closed === undefined && this.#queue.shift(take)) {}
+    while (this.#closed === undefined && this.#hasRoom() && this.#queue.shift(take)) {}
+  }
+
+  /** Whether a waiter may get a connection; without room nobody in the queue is asked. */
+  #hasRoom(): boolean {
+    const isFree = this.#idle.length > 0 || this.#inUse.size < this.#options.size;
+    if (isFree && this.#waitingExclusive > 0) {
+      return true;
+    }
+    const now = performance.now();
+    return (
+      this.#queue.size > this.#waitingExclusive &&
+      ((isFree && this.#reading.size < this.#mostReading) ||
+        [...this.#reading].some(
+          ([connection, leases]) =>
+            leases.size < this.#options.readsPerConnection && isOpen(connection, leases, now),
+        ))
+    );
   }
 
   #tryLease(kind: LeaseKind, tenant: string): Lease | undefined {
@@ -206,11 +222,17 @@ export class Pool {
     return inUse < this.#bulkheadLimit(tenant) ? this.#takeFree() : undefined;
   }
 
+  /** The maximum number of connections with shared reads. */
+  get #mostReading(): number {
+    return Math.max(1, this.#options.size - KEPT_FROM_READS);
+  }
+
   /** A connection of shared reads with room for one more, or a free connection if reads may take another. */
   #forRead(tenant: string): Connection | undefined {
     const { size, readsPerConnection } = this.#options;
-    const mostReading = Math.max(1, size - KEPT_FROM_READS);
-    if (this.#waitingExclusive > 0 && this.#reading.size >= size) {
+    const mostReading = this.#mostReading;
+    // Only with a pool of one connection: its reads end before a waiting exclusive lease starts.
+    if (this.#reading.size >= size && this.#waitingExclusive > 0) {
       return undefined;
     }
     const now = performance.now();

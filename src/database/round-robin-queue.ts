@@ -51,7 +51,7 @@ export class RoundRobinQueue<Item> {
   /** Removes an item; does nothing when the item is not in the queue. */
   remove(tenant: string, item: Item): void {
     const items = this.#tenants.get(tenant) ?? [];
-    const index = items.lastIndexOf(item);
+    const index = items.indexOf(item);
     if (index >= 0) {
       items.splice(index, 1);
       this.#size -= 1;
