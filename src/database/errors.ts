@@ -56,8 +56,12 @@ const REMEDIES: Record<string, string> = {
   ENOENT: 'A file or a socket that DATABASE_URL names does not exist.',
 };
 
-/** The reason why the database cannot be used, for the log: the root cause, and the remedy if one is known. */
-export function reasonOf(error: unknown): string {
+/**
+ * The reason why the database cannot be used, for the log: the root cause, and the remedy if one is known.
+ *
+ * @param variable the variable with the URL of the database
+ */
+export function reasonOf(error: unknown, variable = 'DATABASE_URL'): string {
   let cause = error as Error & { code?: string };
   while (cause.cause instanceof Error) {
     cause = cause.cause;
@@ -65,6 +69,6 @@ export function reasonOf(error: unknown): string {
   // A host name with several addresses fails with an AggregateError: one error for each address and no message.
   const errors: Error[] = cause instanceof AggregateError ? cause.errors : [cause];
   const reason = errors.map(({ message }) => message).join(', ');
-  const remedy = REMEDIES[cause.code ?? ''];
+  const remedy = REMEDIES[cause.code ?? '']?.replace('DATABASE_URL', variable);
   return remedy === undefined ? reason : `${reason}. ${remedy}`;
 }

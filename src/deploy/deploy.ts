@@ -248,11 +248,14 @@ export function explainFailure(error: unknown): unknown {
   if (error instanceof DeployError) {
     return error.message;
   }
-  if (error instanceof pg.DatabaseError) {
+  if (error instanceof pg.DatabaseError && error.severity !== 'FATAL') {
     return `The deploy failed, and its last step was rolled back: ${error.message} (SQLSTATE ${error.code}).`;
   }
-  const { code } = error as NodeJS.ErrnoException;
-  return code === undefined
+  const { code, message } = error as NodeJS.ErrnoException;
+  // Errors of pg without a code.
+  const isLost = /^(timeout expired|Connection terminated)/.test(message);
+  const reason = reasonOf(error, 'MIGRATION_DATABASE_URL').replace(/\.$/, '');
+  return code === undefined && !isLost
     ? error
-    : `The database of MIGRATION_DATABASE_URL cannot be reached: ${reasonOf(error)}.`;
+    : `The database of MIGRATION_DATABASE_URL cannot be used: ${reason}.`;
 }

@@ -146,11 +146,11 @@ t.test('a deploy that cannot connect, or is not allowed to, says so in one sente
   for (const [url, said] of [
     [
       'postgres://club_migrator:x@127.0.0.1:1/club',
-      /^The database of MIGRATION_DATABASE_URL cannot be reached: .*ECONNREFUSED.*\.\n$/,
+      /^The database of MIGRATION_DATABASE_URL cannot be used: .*ECONNREFUSED.* in MIGRATION_DATABASE_URL\.\n$/,
     ],
     [
       testCluster().adminUrl.replace(/:[^:@]*@/, ':wrong@'),
-      /^The deploy failed, .*password authentication failed.* \(SQLSTATE 28P01\)\.\n$/,
+      /^The database of MIGRATION_DATABASE_URL cannot be used: password authentication failed.* correct MIGRATION_DATABASE_URL, .*[^.]\.\n$/,
     ],
   ] as const) {
     const { code, out, err } = await start('dist/migrate.js', { MIGRATION_DATABASE_URL: url });

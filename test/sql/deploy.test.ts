@@ -1,6 +1,6 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { deploy } from '../../src/deploy/deploy.js';
+import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK, lockDeploys, whenLocksAreFree } from '../../src/deploy/locks.js';
 import { onlineStatements } from '../../src/deploy/migrations.js';
 import { readRelease, type SqlFile } from '../../src/deploy/release.js';
@@ -309,3 +309,17 @@ t.test('no foreign object becomes part of the service, with any search_path of t
   );
   t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
 });
+
+t.test(
+  'a deploy that cannot connect in time, or loses its connection, says so; a bug is shown as it is',
+  async (t) => {
+    for (const message of ['timeout expired', 'Connection terminated unexpectedly']) {
+      t.equal(
+        explainFailure(new Error(message)),
+        `The database of MIGRATION_DATABASE_URL cannot be used: ${message}.`,
+      );
+    }
+    const bug = new TypeError('a bug');
+    t.equal(explainFailure(bug), bug);
+  },
+);
