@@ -64,7 +64,7 @@ export class Database {
     options: ReadOptions,
   ): Promise<Answer<Context, Row>> {
     const lease = this.#readsShare ? options.lease : 'exclusive';
-    return this.#retry(() => read(this.#pool, entry, query, { ...options, lease }));
+    return this.#retry(1, () => read(this.#pool, entry, query, { ...options, lease }));
   }
 
   /**
@@ -84,7 +84,7 @@ export class Database {
     work: (tx: Transaction) => Promise<Result>,
   ): Promise<Result> {
     let deadline: number | undefined;
-    return this.#retry(async () => {
+    return this.#retry(this.#staleAttempts, async () => {
       const lease = await this.#pool.acquire('exclusive', entry.tenant);
       const { connection } = lease;
       deadline ??= lease.since + DEADLINE_MS;
@@ -112,12 +112,13 @@ export class Database {
     await this.#pool.close();
   }
 
-  async #retry<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  /** @param staleAttempts the maximum of attempts after stale plans; the statement of a read cannot have one */
+  async #retry<Result>(staleAttempts: number, attempt: () => Promise<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
       try {
         return await attempt();
       } catch (error) {
-        const limit = isStalePlan(error) ? this.#staleAttempts : isTransient(error) ? TRANSIENT_ATTEMPTS : 1;
+        const limit = isStalePlan(error) ? staleAttempts : isTransient(error) ? TRANSIENT_ATTEMPTS : 1;
         if (attempts >= limit) {
           throw error;
         }
