@@ -80,21 +80,21 @@ class Measures {
   });
   readonly #durations = new Histogram({
     name: 'club_http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer.',
+    help: 'From the routing of a request to the end of its answer.',
     labelNames: ['method', 'route'],
     buckets: BUCKETS_S,
     registers: [this.#registry],
   });
   readonly #refusals = new Counter({
     name: 'club_http_refusals_total',
-    help: 'Refusals by the code of their problem; rate_limited among them.',
+    help: 'Errors by code; rate_limited among them.',
     labelNames: ['code'],
     registers: [this.#registry],
   });
 
   constructor(database: Database, expiredAnswers: () => FastifyInstance['expiredAnswers']) {
     collectDefaultMetrics({ register: this.#registry });
-    this.#gauge('club_database_pool_size', 'Connections there may be.', () => database.size);
+    this.#gauge('club_database_pool_size', 'The maximum number of connections.', () => database.size);
     this.#gauge('club_database_pool_in_use', 'Connections in use.', () => database.load.inUse);
     this.#gauge(
       'club_database_queue_length',
