@@ -43,8 +43,14 @@ export interface Finding {
   fix: string | null;
 }
 
+/** Every other severity counts as critical, also one that this code does not know. */
+export const isWarning = ({ severity }: Pick<Finding, 'severity'>) => severity === 'warning';
+
 export const findings = `
-  select found.code, found.severity, found.object, found.title, found.detail, checks.why, found.fix
+  select
+    found.code, coalesce(found.severity, 'critical') as severity, found.object,
+    coalesce(found.title, 'The audit does not describe this check.') as title, found.detail,
+    coalesce(checks.why, 'unknown') as why, found.fix
   from audit.findings as found
   left join audit.checks as checks on checks.code = found.code
   order by found.severity, found.code, found.object, found.detail`;

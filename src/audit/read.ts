@@ -3,6 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { reasonOf } from '../database/errors.js';
 import { withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { readRelease, sqlDirectory } from '../deploy/release.js';
@@ -77,10 +78,8 @@ function hashOfSnapshot(): string {
     .digest('hex');
 }
 
-function impossible(error: Error & { code?: string; severity?: string; errors?: Error[] }): Error {
+function impossible(error: Error & { code?: string; severity?: string }): Error {
   const { code = '', severity } = error;
-  // A host name with several addresses fails with an AggregateError: one error for each address and no message.
-  const message = (error.errors?.[0] ?? error).message;
   if (error instanceof AuditImpossible) {
     return error;
   }
@@ -92,10 +91,11 @@ function impossible(error: Error & { code?: string; severity?: string; errors?: 
   if (code === NO_PRIVILEGE) {
     return new AuditImpossible('This login may not read the schema audit. Use club_auditor.');
   }
+  const reason = reasonOf(error, 'AUDIT_DATABASE_URL').replace(/\.$/, '');
   return new AuditImpossible(
     severity === undefined
-      ? `The database cannot be reached: ${message}.`
-      : `The database refused the audit: ${message}.`,
+      ? `The database cannot be reached: ${reason}.`
+      : `The database refused the audit: ${reason}.`,
     { cause: error },
   );
 }

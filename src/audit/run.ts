@@ -1,5 +1,6 @@
 import { toMarkdown } from './markdown.js';
 import { printable } from './printable.js';
+import { isWarning } from './questions.js';
 import { AuditImpossible, readReport } from './read.js';
 import { toText } from './text.js';
 
@@ -26,7 +27,7 @@ export async function runAudit(url: string, format: string): Promise<Audited> {
     );
   }
   const report = await readReport(url);
-  const isCritical = report.findings.some(({ severity }) => severity === 'critical');
+  const isCritical = !report.findings.every(isWarning);
   return { out: print(report), exitCode: isCritical ? 1 : 0 };
 }
 

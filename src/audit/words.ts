@@ -1,7 +1,7 @@
 /**
  * The sentences of a report, for all formats.
  */
-import type { Access, Membership, Policy, Role } from './questions.js';
+import { type Access, isWarning, type Membership, type Policy, type Role } from './questions.js';
 import type { Report } from './read.js';
 
 /** The PostgreSQL version that sql/snapshot.txt is generated with: the embedded one. */
@@ -14,10 +14,10 @@ export function count(number: number, noun: string): string {
 
 /** The number of findings of each severity, in one sentence. */
 export function verdict({ findings }: Report): string {
-  const critical = findings.filter(({ severity }) => severity === 'critical').length;
+  const warnings = findings.filter(isWarning).length;
   return findings.length === 0
     ? 'No findings: the isolation of clubs holds, as far as the audit knows.'
-    : `${count(critical, 'critical finding')}, ${count(findings.length - critical, 'warning')}.`;
+    : `${count(findings.length - warnings, 'critical finding')}, ${count(warnings, 'warning')}.`;
 }
 
 /** The facts about the audited database, as pairs of a word and a sentence. */

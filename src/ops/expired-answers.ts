@@ -1,5 +1,6 @@
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
+import { reasonOf } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
 import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
@@ -52,7 +53,7 @@ export const expiredAnswers = plugin<{ database: Database; everyMs: number | nul
         isFailing = false;
       } catch (error) {
         if (!isFailing && !isClosed) {
-          app.log.warn({ reason: (error as Error).message }, 'expired answers cannot be deleted');
+          app.log.warn({ reason: reasonOf(error) }, 'expired answers cannot be deleted');
         }
         isFailing = true;
       }

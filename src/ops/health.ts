@@ -41,7 +41,7 @@ export interface HealthOptions {
   database: Database;
   /** Whether the process is about to stop. */
   isDraining: () => boolean;
-  /** What the last audit came to; undefined when there has been none. */
+  /** The result of the last audit; undefined when there has been none. */
   lastAudit: () => Audited | undefined;
 }
 
@@ -110,7 +110,7 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
       if (audited.critical > 0) {
         throw notReady(
           `The isolation audit found ${audited.critical} critical finding${audited.critical === 1 ? '' : 's'}. ` +
-            'Run make audit.',
+            'Run node dist/audit.js.',
         );
       }
       return { status: 'ready', audit: audited };

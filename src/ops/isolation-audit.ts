@@ -1,13 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify';
 import plugin from 'fastify-plugin';
+import { isWarning } from '../audit/questions.js';
 import type { Database } from '../database/database.js';
-import { Unavailable } from '../database/errors.js';
+import { reasonOf, Unavailable } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
 import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 
-/** A finding of the audit of the database. `make audit` shows more of it. */
+/** A finding of the audit of the database. The command `node dist/audit.js` shows more of it. */
 export interface Finding {
   code: string;
   severity: string;
@@ -72,7 +73,7 @@ export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
       } catch (error) {
         // The last result stays: a database that is down for a moment has not become unsafe.
         if (!failing && !isClosed) {
-          app.log.warn({ reason: (error as Error).message }, 'the audit cannot be run');
+          app.log.warn({ reason: reasonOf(error) }, 'the audit cannot be run');
         }
         failing = true;
       }
@@ -107,9 +108,6 @@ export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
   { name: 'audit' },
 );
 
-/** Every other severity counts as critical, also one that this code does not know. */
-const isWarning = ({ severity }: Finding) => severity === 'warning';
-
 function countOf(findings: Finding[]) {
   const warnings = findings.filter(isWarning).length;
   return { critical: findings.length - warnings, warnings };
@@ -118,7 +116,7 @@ function countOf(findings: Finding[]) {
 /** Logs a finding when it appears and when it is gone, not every minute in between. */
 function logChanges(log: FastifyBaseLogger, before: Finding[], after: Finding[]): void {
   for (const { severity, ...finding } of without(after, before)) {
-    log[isWarning({ severity, ...finding }) ? 'warn' : 'error'](finding, 'audit finding');
+    log[isWarning({ severity }) ? 'warn' : 'error'](finding, 'audit finding');
   }
   for (const { severity, ...finding } of without(before, after)) {
     log.info(finding, 'audit finding is gone');

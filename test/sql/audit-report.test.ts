@@ -114,6 +114,19 @@ t.test('warnings are printed and do not fail the command', async (t) => {
   t.match(out, /^ {2}WARNING policy_without_comment: app\.tasks\.tasks_read$/m);
 });
 
+t.test('a finding of a check without a severity counts as critical, in every format', async (t) => {
+  const db = await makeDatabase(t);
+  await db.look(`create or replace view audit.table_checks (code, severity, title, why) with (security_invoker) as
+    values ('other', 'warning', 'other', 'other')`);
+  await db.look('comment on table app.tasks is null');
+  for (const format of ['text', 'markdown']) {
+    const { code, out, err } = await run(db.url, format);
+    t.same([code, err], [1, '']);
+    t.match(out, /critical:? .*table_without_comment/i);
+    t.match(out, /^[1-9]\d* critical findings?, /m);
+  }
+});
+
 t.test('names and comments of a database are escaped for the terminal and for HTML', async (t) => {
   const db = await makeDatabase(t);
   const evil = '\u001b]0;own\u0007\u009b31m\r\u202e`|<img src=x>_*a*_\nNo findings: all is well.';
@@ -144,7 +157,11 @@ t.test('an audit that cannot run says why in one sentence, and exits with 2', as
   isImpossible(t, await run(undefined), /AUDIT_DATABASE_URL must be set/);
   isImpossible(t, await run('postgres://a,b/club'), /AUDIT_DATABASE_URL must be the URL of one server/);
   isImpossible(t, await run(db.url, 'html'), /^There is no format html\. Formats are text, markdown\./);
-  isImpossible(t, await run(nobody), /^The database cannot be reached: .*ECONNREFUSED/);
+  isImpossible(
+    t,
+    await run(nobody),
+    /^The database cannot be reached: .*ECONNREFUSED.* in AUDIT_DATABASE_URL\.$/m,
+  );
   isImpossible(t, await run(stranger.href), /^The database refused the audit: password/);
   isImpossible(t, await run(empty.adminUrl), /^This database has no audit/);
   await withClient(db.adminUrl, async (client) => {
