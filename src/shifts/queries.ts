@@ -92,16 +92,13 @@ export function findShift(id: string): Query<ShiftDetailDto> {
 /** Creates a shift. */
 export async function insertShift(tx: Transaction, shift: CreateShiftRequest): Promise<ShiftDetailDto> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
-  const created = await withSignups(
-    tx,
-    sql`
+  const [created] = await tx.query<Omit<ShiftDetailDto, 'signups'>>(sql`
     with created as (
       insert into app.shifts (title, location, description, starts_at, ends_at, capacity)
       values (${title}, ${location}, ${description}, ${startsAt}, ${endsAt}, ${capacity})
       returning *
-    ) select ${detail} from created as shift`,
-  );
-  return created as ShiftDetailDto;
+    ) select ${detail} from created as shift`);
+  return { ...(created as Omit<ShiftDetailDto, 'signups'>), signups: [] };
 }
 
 /** Updates the shift; a trigger increments its version if a column changes. */
@@ -111,18 +108,16 @@ export async function updateShift(
   shift: CreateShiftRequest,
 ): Promise<ShiftDetailDto> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
-  const updated = await withSignups(
-    tx,
-    sql`
+  const [updated] = await tx.query<Omit<ShiftDetailDto, 'signups'>>(sql`
     with updated as (
       update app.shifts
       set title = ${title}, location = ${location}, description = ${description},
           starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity}
       where id = ${id}
       returning *
-    ) select ${detail} from updated as shift`,
-  );
-  return updated as ShiftDetailDto;
+    ) select ${detail} from updated as shift`);
+  const signups = await tx.query<ShiftSignupDto>(signupsOf(sql`${id}`));
+  return { ...(updated as Omit<ShiftDetailDto, 'signups'>), signups };
 }
 
 /** Locks a shift until this transaction ends and returns its version and number of signups. */
@@ -163,13 +158,4 @@ export function findMySignup(shiftId: string): Query<ShiftSignupDto | Record<key
 /** Cancels the caller's signup. app.cancel_sign_up raises errors as SQLSTATEs. */
 export async function cancelSignUp(tx: Transaction, shiftId: string): Promise<void> {
   await tx.query(sql`select app.cancel_sign_up(${shiftId})`);
-}
-
-async function withSignups(tx: Transaction, statement: Statement): Promise<ShiftDetailDto | undefined> {
-  const [shift] = await tx.query<Omit<ShiftDetailDto, 'signups'>>(statement);
-  if (shift === undefined) {
-    return undefined;
-  }
-  const signups = await tx.query<ShiftSignupDto>(signupsOf(sql`${shift.id}`));
-  return { ...shift, signups };
 }
