@@ -159,8 +159,8 @@ from audit.functions as functions
 join ours on ours.role = functions.owner and ours.purpose = 'capability'
 where functions.ours and not exists (select from audit.intended_definers as intended where intended.function = functions.function)
   -- A function that no other role may execute is no finding.
-  and (exists (select from pg_trigger where tgfoid = functions.funcid)
-    or exists (select from audit.privileges as held where held.kind = 'routine' and held.object = functions.function))
+  and (functions.funcid in (select tgfoid from pg_trigger)
+    or functions.function in (select object from audit.privileges where kind = 'routine'))
 union all
 select distinct 'object_owner', thing.type || ' ' || thing.identity, 'it belongs to ' || owner.role,
   case when thing.type = 'large object' then format('alter large object %s owner to club_owner', owned.objid)

@@ -77,6 +77,13 @@ t.test('every weakening is found by its check, every check finds one, and its SQ
   });
 });
 
+t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
+  const db = await makeDatabase(t);
+  const [plan] = await db.look('explain (format json) select * from audit.findings');
+  const cost = plan?.['QUERY PLAN'][0].Plan['Total Cost'];
+  t.ok(cost < 100_000, `the cost is ${cost}; the default of jit_above_cost is 100,000`);
+});
+
 t.test('the fixes of all findings together drop no table and no column', async (t) => {
   const db = await makeDatabase(t);
   const changes = [
