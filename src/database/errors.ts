@@ -45,7 +45,8 @@ export function isStatementError(error: unknown): error is postgres.PostgresErro
 const REMEDIES: Record<string, string> = {
   '28P01':
     'The server rejected the login or its password: correct DATABASE_URL, or run sql/roles.sql and set the password.',
-  '28000': 'The server rejected the login: check pg_hba.conf, or run sql/roles.sql, which creates club_api.',
+  '28000':
+    'The server rejected the login: check pg_hba.conf, or run sql/roles.sql, which creates the logins.',
   '3D000': 'The server has no such database: correct DATABASE_URL, or create the database.',
   '42501': 'The login may not connect to the database: run sql/roles.sql there.',
   '53300': 'The server has no connection left: raise max_connections, or lower DATABASE_POOL_SIZE.',

@@ -233,7 +233,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request) => {
-      const [signup] = await request.read(findMySignup(request.params.id));
+      const [signup] = await request.read(findMySignup(request.params.id), 'shared');
       if (signup === undefined) {
         throw new Problem(errors.shiftNotFound);
       }
