@@ -9,7 +9,7 @@ export interface Answer {
 }
 
 /** Whether a retry can succeed: the service is overloaded or unavailable, or the first request is still in progress. */
-export function isPassing({ status, text }: Answer): boolean {
+export function isRetryable({ status, text }: Answer): boolean {
   return (
     [429, 502, 503, 504].includes(status) || (status === 409 && text.includes('"idempotency_in_progress"'))
   );

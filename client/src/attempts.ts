@@ -1,4 +1,4 @@
-import { type Answer, isDoubtful, isPassing, readAnswer, retryAfterOf } from './answer.js';
+import { type Answer, isDoubtful, isRetryable, readAnswer, retryAfterOf } from './answer.js';
 import type { Connection } from './connection.js';
 import { NoAnswerError } from './errors.js';
 import type { PreparedRequest } from './request.js';
@@ -48,8 +48,8 @@ export async function attempt(
     }
     const retryAfterMs = answer && retryAfterOf(answer);
     const waitMs = waitBefore(attempts, retryAfterMs);
-    const mayPass = request.needsToken && (answer === undefined || isPassing(answer));
-    if (!mayPass || attempts >= most || Date.now() + waitMs > deadline) {
+    const mayRetry = request.needsToken && (answer === undefined || isRetryable(answer));
+    if (!mayRetry || attempts >= most || Date.now() + waitMs > deadline) {
       return settle(request, outcome, { attempts, isDoubtful: isInDoubt, retryAfterMs });
     }
     isInDoubt ||= answer === undefined || isDoubtful(answer);

@@ -1,7 +1,7 @@
 import { keepToken, type Token, type TokenKeeper } from './token.js';
 
 /** The limits for retries. */
-export interface Patience {
+export interface RetryLimits {
   /** The maximum number of attempts; 1 for no retry. */
   attempts?: number;
   /** No new attempt starts later than this many milliseconds after the first. */
@@ -14,7 +14,7 @@ export interface ClientOptions {
   token: Token;
   /** The club of the methods; `client.club(id)` returns a client for another club. */
   clubId?: string;
-  retry?: Patience;
+  retry?: RetryLimits;
   /** The limit for one attempt, in milliseconds. */
   timeoutMs?: number;
   /** Replaces the platform's fetch. */

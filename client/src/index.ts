@@ -1,6 +1,6 @@
 /** The client of the Club Management Service: all its exports. */
 export { type Client, createClient } from './client.js';
-export type { ClientOptions, Patience, Wait } from './connection.js';
+export type { ClientOptions, RetryLimits, Wait } from './connection.js';
 export { isProblem, NoAnswerError, ProblemError, UnexpectedAnswerError } from './errors.js';
 export type * from './generated/resources.js';
 export type { Health } from './health.js';

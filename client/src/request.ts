@@ -61,7 +61,7 @@ export function prepare(
     method,
     url: `${base}${path}${queryString(call.query ?? {})}`,
     headers,
-    body: call.body === undefined ? undefined : JSON.stringify(call.body, written),
+    body: call.body === undefined ? undefined : JSON.stringify(call.body, datesToText),
     needsToken: path.startsWith('/api/'),
   };
 }
@@ -75,16 +75,16 @@ function newKey(): string {
 function queryString(query: Record<string, unknown>): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encodeURIComponent(said(value))}`);
+    .map(([name, value]) => `${name}=${encodeURIComponent(toText(value))}`);
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-function said(value: unknown): string {
+function toText(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value);
 }
 
 /** JSON.stringify would write null for an invalid Date, and null clears a field; toISOString throws instead. */
-function written(this: Record<string, unknown>, name: string, value: unknown): unknown {
+function datesToText(this: Record<string, unknown>, name: string, value: unknown): unknown {
   const given = this[name];
   return given instanceof Date ? given.toISOString() : value;
 }

@@ -2,8 +2,8 @@ import type { List } from './list.js';
 import type { Sender } from './send.js';
 import type {
   CallOptions,
+  CreateOptions,
   CreateShiftRequest,
-  MakeOptions,
   ShiftDetailDto,
   ShiftFilter,
   ShiftListDto,
@@ -18,7 +18,7 @@ import type {
 export interface Shifts {
   list(filter?: ShiftFilter, options?: CallOptions): List<ShiftListDto>;
   get(id: string, options?: CallOptions): Promise<ShiftDetailDto>;
-  create(shift: CreateShiftRequest, options?: MakeOptions): Promise<ShiftDetailDto>;
+  create(shift: CreateShiftRequest, options?: CreateOptions): Promise<ShiftDetailDto>;
   /** Changes the given fields and keeps all others, so it needs the complete shift, not a row of a list. */
   update(
     shift: ShiftDetailDto,
@@ -30,7 +30,7 @@ export interface Shifts {
   /** Deletes a shift and its signups if its version is unchanged; with an id only, without this check. */
   delete(shift: Versioned | string, options?: CallOptions): Promise<void>;
   /** Takes a free place. */
-  signUp(id: string, options?: MakeOptions): Promise<ShiftSignupDto>;
+  signUp(id: string, options?: CreateOptions): Promise<ShiftSignupDto>;
   /** Your signup, as `signUp` returned it. */
   mySignup(id: string, options?: CallOptions): Promise<ShiftSignupDto>;
   /** Cancels your signup. */

@@ -2,8 +2,8 @@ import type { List } from './list.js';
 import type { Sender } from './send.js';
 import type {
   CallOptions,
+  CreateOptions,
   CreateTaskRequest,
-  MakeOptions,
   TaskChanges,
   TaskDetailDto,
   TaskFilter,
@@ -19,7 +19,7 @@ import type {
 export interface Tasks {
   list(filter?: TaskFilter, options?: CallOptions): List<TaskListDto>;
   get(id: string, options?: CallOptions): Promise<TaskDetailDto>;
-  create(task: CreateTaskRequest, options?: MakeOptions): Promise<TaskDetailDto>;
+  create(task: CreateTaskRequest, options?: CreateOptions): Promise<TaskDetailDto>;
   /** Changes the given fields; null clears a field. */
   update(task: Versioned, changes: TaskChanges, options?: CallOptions): Promise<TaskDetailDto>;
   /** Sets the state; `allowedTransitions` of the task lists the states that you may set. */

@@ -55,7 +55,7 @@ export interface CallOptions {
 }
 
 /** The options of methods that create something. */
-export interface MakeOptions extends CallOptions {
+export interface CreateOptions extends CallOptions {
   /** Your own key, for a request that you may repeat after a restart; otherwise the client generates one. */
   idempotencyKey?: string;
 }

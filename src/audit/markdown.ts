@@ -2,25 +2,25 @@
  * The report as Markdown, for a ticket or an archive.
  */
 import { printable } from './printable.js';
-import type { Finding } from './questions.js';
 import type { Report } from './read.js';
 import {
-  columnWords,
+  columnText,
   grouped,
-  membershipWords,
-  particulars,
-  policyWords,
-  roleWords,
-  scopeWords,
+  membershipText,
+  policyText,
+  roleText,
+  scopeText,
+  summary,
   verdict,
-} from './words.js';
+} from './sentences.js';
+import type { Finding } from './statements.js';
 
 /** Prints the report as Markdown. */
 export function toMarkdown(report: Report): string {
-  const { site, findings, notes, roles, memberships, access, policies } = report;
-  const facts = particulars(report);
+  const { server, findings, notes, roles, memberships, access, policies } = report;
+  const facts = summary(report);
   const blocks = [
-    `# Audit of the database ${code(site.database)}`,
+    `# Audit of the database ${code(server.database)}`,
     facts.map(([word, text]) => `- ${word}: ${prose(text)}`).join('\n'),
     verdict(report),
     '## Findings',
@@ -33,15 +33,15 @@ export function toMarkdown(report: Report): string {
     '## Roles',
     table(
       ['Role', 'Purpose', 'Why'],
-      roles.map((role) => [code(role.role), prose(roleWords(role)), prose(role.why)]),
+      roles.map((role) => [code(role.role), prose(roleText(role)), prose(role.why)]),
     ),
     '## Who may become whom',
     table(
       ['Member', 'Role', 'How'],
       memberships.map((one) => [
-        code(one.way[0] ?? ''),
-        code(one.way.at(-1) ?? ''),
-        prose(membershipWords(one)),
+        code(one.path[0] ?? ''),
+        code(one.path.at(-1) ?? ''),
+        prose(membershipText(one)),
       ]),
     ),
     '## Access',
@@ -51,8 +51,8 @@ export function toMarkdown(report: Report): string {
         code(cell.relation),
         cell.verb,
         code(cell.role),
-        prose(columnWords(cell)),
-        prose(policyWords(cell)),
+        prose(columnText(cell)),
+        prose(policyText(cell)),
       ]),
     ),
     '## Policies',
@@ -60,7 +60,7 @@ export function toMarkdown(report: Report): string {
       `### ${code(relation)}`,
       ...ofTable.map((policy) =>
         [
-          `- ${code(policy.name)}: ${prose(scopeWords(policy))}`,
+          `- ${code(policy.name)}: ${prose(scopeText(policy))}`,
           `  - using: ${policy.using === null ? 'none' : code(policy.using)}`,
           `  - check: ${policy.check === null ? 'none' : code(policy.check)}`,
           `  - why: ${policy.comment === null ? 'no comment' : prose(policy.comment)}`,

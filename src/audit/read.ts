@@ -7,21 +7,21 @@ import { reasonOf } from '../database/errors.js';
 import { withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { readRelease, sqlDirectory } from '../deploy/release.js';
-import * as questions from './questions.js';
+import * as statements from './statements.js';
 
 /** The result of an audit. */
 export interface Report {
-  site: questions.Site;
+  server: statements.Server;
   /** The release that was deployed last, if any. */
-  deployed: questions.Deployed | undefined;
+  deployed: statements.LastDeploy | undefined;
   /** The release of this checkout and the hash of its snapshot, to compare with. */
   ours: { release: string; snapshot: string };
-  findings: questions.Finding[];
-  notes: questions.Note[];
-  roles: questions.Role[];
-  memberships: questions.Membership[];
-  access: questions.Access[];
-  policies: questions.Policy[];
+  findings: statements.Finding[];
+  notes: statements.Note[];
+  roles: statements.Role[];
+  memberships: statements.Membership[];
+  access: statements.Access[];
+  policies: statements.Policy[];
 }
 
 /** The audit cannot run; the message says why and what to do. */
@@ -53,18 +53,18 @@ export async function readReport(url: string): Promise<Report> {
       if (!lock?.free) {
         throw new AuditImpossible('A deploy is running in this database. Run the audit after it.');
       }
-      const [site] = (await read<questions.Site>(questions.site)) as [questions.Site];
-      const [deployed] = await read<questions.Deployed>(questions.deployed);
+      const [server] = (await read<statements.Server>(statements.server)) as [statements.Server];
+      const [deployed] = await read<statements.LastDeploy>(statements.deployed);
       return {
-        site,
+        server,
         deployed,
         ours,
-        findings: await read<questions.Finding>(questions.findings),
-        notes: await read<questions.Note>(questions.notes),
-        roles: await read<questions.Role>(questions.roles),
-        memberships: await read<questions.Membership>(questions.memberships),
-        access: await read<questions.Access>(questions.access),
-        policies: await read<questions.Policy>(questions.policies),
+        findings: await read<statements.Finding>(statements.findings),
+        notes: await read<statements.Note>(statements.notes),
+        roles: await read<statements.Role>(statements.roles),
+        memberships: await read<statements.Membership>(statements.memberships),
+        access: await read<statements.Access>(statements.access),
+        policies: await read<statements.Policy>(statements.policies),
       };
     });
   } catch (error) {

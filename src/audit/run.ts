@@ -1,13 +1,13 @@
 import { toMarkdown } from './markdown.js';
 import { printable } from './printable.js';
-import { isWarning } from './questions.js';
 import { AuditImpossible, readReport } from './read.js';
+import { isWarning } from './statements.js';
 import { toText } from './text.js';
 
 const formats: Record<string, typeof toText> = { text: toText, markdown: toMarkdown };
 
 /** The output of an audit and its exit code. */
-export interface Audited {
+export interface AuditOutput {
   out: string;
   /** 0, or 1 when a finding is critical. */
   exitCode: number;
@@ -19,7 +19,7 @@ export interface Audited {
  * @param format text or markdown
  * @throws AuditImpossible
  */
-export async function runAudit(url: string, format: string): Promise<Audited> {
+export async function runAudit(url: string, format: string): Promise<AuditOutput> {
   const print = formats[format];
   if (print === undefined) {
     throw new AuditImpossible(
@@ -33,7 +33,7 @@ export async function runAudit(url: string, format: string): Promise<Audited> {
 
 /** Prints an audit and sets the exit code of the process: 2 when the audit could not run. */
 export async function printAudit(
-  audit: () => Promise<Audited>,
+  audit: () => Promise<AuditOutput>,
   explain: (error: unknown) => unknown,
 ): Promise<void> {
   try {

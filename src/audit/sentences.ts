@@ -1,8 +1,9 @@
 /**
  * The sentences of a report, for all formats.
  */
-import { type Access, isWarning, type Membership, type Policy, type Role } from './queries.js';
+
 import type { Report } from './read.js';
+import { type Access, isWarning, type Membership, type Policy, type Role } from './statements.js';
 
 /** The PostgreSQL version that sql/snapshot.txt is generated with: the embedded one. */
 export const SNAPSHOT_MAJOR = 18;

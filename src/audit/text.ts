@@ -2,31 +2,33 @@
  * The report for a terminal of 100 columns, without colours.
  */
 import { printable } from './printable.js';
-import type { Finding } from './questions.js';
 import type { Report } from './read.js';
 import {
-  columnWords,
+  columnText,
   grouped,
-  membershipWords,
-  particulars,
-  policyWords,
-  roleWords,
-  scopeWords,
+  membershipText,
+  policyText,
+  roleText,
+  scopeText,
+  summary,
   verdict,
-} from './words.js';
+} from './sentences.js';
+import type { Finding } from './statements.js';
 
 const WIDTH = 100;
 
 /** Prints the report as text. */
 export function toText(report: Report): string {
-  const { site, findings, notes, roles, memberships, access, policies } = report;
+  const { server, findings, notes, roles, memberships, access, policies } = report;
   const sections: [string, string[]][] = [
     ['Findings', findings.flatMap(finding)],
     ['Notes', notes.flatMap(({ topic, object, detail }) => entry(`${object}, ${topic}`, [['', detail]]))],
-    ['Roles', roles.flatMap((role) => entry(`${role.role}: ${roleWords(role)}`, [['', role.why]]))],
+    ['Roles', roles.flatMap((role) => entry(`${role.role}: ${roleText(role)}`, [['', role.why]]))],
     [
       'Who may become whom',
-      memberships.flatMap((one) => entry(`${one.way[0]} -> ${one.way.at(-1)}`, [['', membershipWords(one)]])),
+      memberships.flatMap((one) =>
+        entry(`${one.path[0]} -> ${one.path.at(-1)}`, [['', membershipText(one)]]),
+      ),
     ],
     [
       'Access: which role may do what with which table, in which columns and by which policies',
@@ -34,8 +36,8 @@ export function toText(report: Report): string {
         entry(
           relation,
           cells.flatMap((cell) => [
-            [`${cell.verb} ${cell.role}`, columnWords(cell)] as const,
-            ['', policyWords(cell)] as const,
+            [`${cell.verb} ${cell.role}`, columnText(cell)] as const,
+            ['', policyText(cell)] as const,
           ]),
         ),
       ),
@@ -43,7 +45,7 @@ export function toText(report: Report): string {
     [
       'Policies',
       policies.flatMap((policy) =>
-        entry(`${policy.relation} ${policy.name}: ${scopeWords(policy)}`, [
+        entry(`${policy.relation} ${policy.name}: ${scopeText(policy)}`, [
           ['using', policy.using ?? '-'],
           ['check', policy.check ?? '-'],
           ['why', policy.comment ?? '-'],
@@ -52,9 +54,9 @@ export function toText(report: Report): string {
     ],
   ];
   const lines = [
-    ...wrapped(`Audit of the database ${site.database}`, '', ''),
+    ...wrapped(`Audit of the database ${server.database}`, '', ''),
     '',
-    ...table(particulars(report), '  '),
+    ...table(summary(report), '  '),
     '',
     ...wrapped(verdict(report), '', ''),
     ...sections

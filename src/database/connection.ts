@@ -180,8 +180,8 @@ export class Connection {
   }
 
   #onNotice({ code = '', routine }: postgres.Notice): void {
-    const isDoubt = TRANSACTION_WARNINGS.includes(code) && !this.#expectsNoTransaction;
-    if (isDoubt || routine === UNREPLICATED_COMMIT) {
+    const isUnexpectedState = TRANSACTION_WARNINGS.includes(code) && !this.#expectsNoTransaction;
+    if (isUnexpectedState || routine === UNREPLICATED_COMMIT) {
       this.destroy(new Error(`the server warned with ${code} in ${routine}`));
     }
   }

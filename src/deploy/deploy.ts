@@ -25,7 +25,7 @@ const ROLES = [
   'club_operator',
 ];
 
-export interface Deployed {
+export interface DeployResult {
   /** The migrations that this deploy ran, by name. */
   migrations: string[];
   /** Whether the chapters were applied; false when they are unchanged since the last deploy and the database has no drift. */
@@ -41,7 +41,7 @@ export interface Deployed {
  * @throws DeployError when the roles are missing, the database is newer, a migration was edited after it ran, or a lock
  *   could not be acquired
  */
-export async function deploy(url: string, release: Release = readRelease()): Promise<Deployed> {
+export async function deploy(url: string, release: Release = readRelease()): Promise<DeployResult> {
   return withClient(url, async (client) => {
     // The search_path of the login must not matter: a name could resolve to an object that another role created.
     await client.query('set search_path = pg_catalog, pg_temp');

@@ -12,9 +12,9 @@ const LOCK_TIMEOUT_MS = 200;
 /** The longest pause between two attempts. */
 const LONGEST_PAUSE_MS = 5_000;
 /** The limit for all attempts together. */
-const PATIENCE_MS = 120_000;
+const GIVE_UP_AFTER_MS = 120_000;
 /** The SQLSTATEs after which another attempt is made: lock_timeout and deadlock. */
-const MAY_PASS = ['55P03', '40P01'];
+const RETRYABLE = ['55P03', '40P01'];
 
 /** The deploy must not continue; the message says what to do. */
 export class DeployError extends Error {
@@ -27,8 +27,8 @@ export class DeployError extends Error {
  *
  * @throws DeployError when another session holds the lock for two minutes
  */
-export async function lockDeploys(client: pg.Client, patienceMs = PATIENCE_MS): Promise<void> {
-  for (const giveUpAt = Date.now() + patienceMs; ; await sleep(100)) {
+export async function lockDeploys(client: pg.Client, giveUpAfterMs = GIVE_UP_AFTER_MS): Promise<void> {
+  for (const giveUpAt = Date.now() + giveUpAfterMs; ; await sleep(100)) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as free', [DEPLOY_LOCK]);
     if (rows[0].free) {
       return;
@@ -66,19 +66,19 @@ async function holdersOf(client: pg.Client): Promise<string> {
 export async function whenLocksAreFree<Result>(
   client: pg.Client,
   work: () => Promise<Result>,
-  patienceMs = PATIENCE_MS,
+  giveUpAfterMs = GIVE_UP_AFTER_MS,
 ): Promise<Result> {
-  const giveUpAt = Date.now() + patienceMs;
+  const giveUpAt = Date.now() + giveUpAfterMs;
   await client.query(`set lock_timeout = '${LOCK_TIMEOUT_MS}ms'`);
   for (let pauseMs = LOCK_TIMEOUT_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     try {
       return await work();
     } catch (error) {
-      if (!MAY_PASS.includes(String((error as pg.DatabaseError).code))) {
+      if (!RETRYABLE.includes(String((error as pg.DatabaseError).code))) {
         throw error;
       }
       if (Date.now() > giveUpAt) {
-        const seconds = Math.round(patienceMs / 1_000);
+        const seconds = Math.round(giveUpAfterMs / 1_000);
         throw new DeployError(
           `Other sessions held locks of the tables for ${seconds} s; this step changed nothing. ` +
             'Look for long transactions in pg_stat_activity, and deploy again.',

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
-import type { Audited } from './isolation-audit.js';
+import type { AuditCounts } from './isolation-audit.js';
 import { isDeployed } from './schema-version.js';
 
 const Alive = Type.Object({ status: Type.String() }, { examples: [{ status: 'live' }] });
@@ -42,7 +42,7 @@ export interface HealthOptions {
   /** Whether the process is about to stop. */
   isDraining: () => boolean;
   /** The result of the last audit; undefined when there has been none. */
-  lastAudit: () => Audited | undefined;
+  lastAudit: () => AuditCounts | undefined;
 }
 
 /** `/livez` and `/readyz`, for the public port and the metrics port alike: no token, no club. */

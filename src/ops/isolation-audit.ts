@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import plugin from 'fastify-plugin';
-import { isWarning } from '../audit/questions.js';
+import { isWarning } from '../audit/statements.js';
 import type { Database } from '../database/database.js';
 import { reasonOf, Unavailable } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
@@ -25,7 +25,7 @@ export interface AuditTimes {
 }
 
 /** The result of an audit. */
-export interface Audited {
+export interface AuditCounts {
   critical: number;
   warnings: number;
   /** When it ended (RFC 3339). */
@@ -36,7 +36,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     audit: {
       /** The result of the last audit that ran; undefined before the first. */
-      latest(): Audited | undefined;
+      latest(): AuditCounts | undefined;
       /** Audits now, or waits for the audit that is running. Never fails: when the audit cannot run, that is logged. */
       run(): Promise<void>;
     };
@@ -52,7 +52,7 @@ declare module 'fastify' {
 export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
   async (app, { database, times }) => {
     let known: Finding[] = [];
-    let latest: Audited | undefined;
+    let latest: AuditCounts | undefined;
     let failing = false;
     let running: Promise<void> | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -130,16 +130,14 @@ function without(findings: Finding[], others: Finding[]): Finding[] {
   return findings.filter((finding) => !known.has(keyOf(finding)));
 }
 
-const ASKED = 'audit';
-
 /**
  * Takes the lock of deploys in shared mode. During a deploy the audit would report findings that are none, and a deploy
  * waits for a running audit, so that neither waits for the table locks of the other.
  */
-const besideDeploys: Entry<{ asked: string; free: boolean }> = {
+const withoutDeploy: Entry<{ free: boolean }> = {
   tenant: NO_TENANT,
-  columns: sql`${ASKED}::text as asked, pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
-  verify: ({ asked }) => asked === ASKED,
+  columns: sql`pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
+  verify: ({ free }) => typeof free === 'boolean',
 };
 
 /**
@@ -153,7 +151,7 @@ function readFindings(database: Database): Promise<Finding[]> {
       throw new Unavailable('A deploy is running.');
     }
   };
-  return database.transaction('read only', 'audit', besideDeploys, requireNoDeploy, async (tx) => {
+  return database.transaction('read only', 'audit', withoutDeploy, requireNoDeploy, async (tx) => {
     // The first statement is sent together with the entry, so the audit is the second: it runs after the lock was checked.
     // With this search_path names are printed in full, as the deploy recorded them.
     await tx.query(sql`select set_config('search_path', 'pg_catalog', true)`);

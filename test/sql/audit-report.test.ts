@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { readReport } from '../../src/audit/read.js';
-import { SNAPSHOT_MAJOR } from '../../src/audit/words.js';
+import { SNAPSHOT_MAJOR } from '../../src/audit/sentences.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
@@ -178,8 +178,8 @@ t.test(
   'the snapshot needs the PostgreSQL version that the report names; other versions get an error',
   async (t) => {
     const db = await makeDatabase(t);
-    const { site, ours } = await readReport(db.adminUrl);
-    t.equal(site.fingerprint === ours.snapshot, site.major === SNAPSHOT_MAJOR);
+    const { server, ours } = await readReport(db.adminUrl);
+    t.equal(server.fingerprint === ours.snapshot, server.major === SNAPSHOT_MAJOR);
     await db.look('grant delete on app.members to club_api');
     const out = (await run(db.adminUrl)).out.replaceAll(/\s+/g, ' ');
     t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
