@@ -6,7 +6,7 @@ import { startProvider } from '../setup/provider.js';
 import { root } from '../setup/source.js';
 import { isAsPrinted } from '../sql/book/blocks.js';
 import { prepareCommands } from './fixtures/commands.js';
-import { paste } from './fixtures/paste.js';
+import { needsCurl, paste } from './fixtures/paste.js';
 
 const page = await readFile(join(root, 'docs/api.md'), 'utf8');
 /** The blocks of shell, each with the block of text behind it, which is its output. */
@@ -15,7 +15,7 @@ const blocks = [...page.matchAll(/^```sh\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)
 );
 const END = '=== end of block';
 
-t.test('every block of shell on the page prints what the block behind it says', async (t) => {
+t.test('every block of shell on the page prints what the block behind it says', needsCurl, async (t) => {
   const commands = await prepareCommands(t);
   await commands.serve();
   const lines = blocks.map((block) => `${block.lines}\necho '${END}'\n`).join('');

@@ -4,7 +4,7 @@ import t from 'tap';
 import { readDocument } from '../../tools/document.js';
 import { root } from '../setup/source.js';
 import { prepareCommands } from './fixtures/commands.js';
-import { DEFAULT_URL, paste } from './fixtures/paste.js';
+import { DEFAULT_URL, needsCurl, paste } from './fixtures/paste.js';
 
 const commands = await prepareCommands(t);
 await commands.serve();
@@ -23,13 +23,13 @@ const { code, out, err } = await paste(
 const lines = code === 0 && err === '' ? out.trim().split('\n') : [];
 const answers = lines.map((line) => JSON.parse(line));
 
-t.test('the lines run as they are printed, and complain of nothing', async (t) => {
+t.test('the lines run as they are printed, and complain of nothing', needsCurl, async (t) => {
   t.equal(blocks.length, 4);
   t.equal(chapter.split(DEFAULT_URL).length, 3, 'one URL to paste, and one to look at');
   t.same([code, err], [0, '']);
 });
 
-t.test('they show what the text beside them says', async (t) => {
+t.test('they show what the text beside them says', needsCurl, async (t) => {
   const [clubs, signup, full, foreign, unseen, never, ...more] = answers;
   t.same(more, []);
   t.match(clubs, [
