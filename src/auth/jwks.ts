@@ -44,7 +44,7 @@ export class IssuerKeys {
   #known: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
   #hasSharedIds = false;
   #fetching: Promise<void> | undefined;
-  #fetchedAt = Number.NEGATIVE_INFINITY;
+  #attemptedAt = Number.NEGATIVE_INFINITY;
 
   /** @param onFailure is called with the reason when the keys cannot be fetched */
   constructor(source: KeySource, onFailure: (reason: string) => void) {
@@ -113,7 +113,7 @@ export class IssuerKeys {
 
   /** Fetches the keys, unless that was tried within the cooldown. A failure leaves the known keys. */
   #refresh(): Promise<void> {
-    if (this.#known !== undefined && elapsedMs(this.#fetchedAt) < COOLDOWN_MS) {
+    if (this.#known !== undefined && elapsedMs(this.#attemptedAt) < COOLDOWN_MS) {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()
@@ -125,7 +125,7 @@ export class IssuerKeys {
   }
 
   async #fetch(): Promise<void> {
-    this.#fetchedAt = Date.now();
+    this.#attemptedAt = Date.now();
     const keys = usableKeys(await fetchDocument(await this.#locate()));
     this.#known = { find: createLocalJWKSet({ keys }), at: Date.now() };
     this.#hasSharedIds = new Set(keys.map(({ kid }) => kid)).size < keys.length;

@@ -180,7 +180,7 @@ export class Pool {
     while (this.#closed === undefined && this.#hasRoom() && this.#queue.shift(take)) {}
   }
 
-  /** Whether a waiter may get a connection; without room nobody in the queue is asked. */
+  /** Whether a waiter may get a connection. Without room the queue is not searched. */
   #hasRoom(): boolean {
     const isFree = this.#idle.length > 0 || this.#inUse.size < this.#options.size;
     if (isFree && this.#waitingExclusive > 0) {
