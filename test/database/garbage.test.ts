@@ -17,6 +17,9 @@ const ROUNDS = 50;
 const TRANSACTIONS = 10;
 const ROWS = 100;
 const TEXT = 200;
+const READ = ROUNDS * TRANSACTIONS * ROWS * TEXT;
+/** What is kept grows in every measurement; what the compiler keeps of its own does not. */
+const MEASUREMENTS = 3;
 
 t.test('a finished read or transaction keeps no memory of its rows', async (t) => {
   const texts = sql`select repeat('x', ${TEXT}) || each as text from generate_series(1, ${ROWS}) as each`;
@@ -29,25 +32,23 @@ t.test('a finished read or transaction keeps no memory of its rows', async (t) =
   for (const [name, query] of Object.entries(runs)) {
     let rows = 0;
     const run = async () => {
-      for (let count = 0; count < TRANSACTIONS; count += 1) {
+      rows = 0;
+      for (let count = 0; count < ROUNDS * TRANSACTIONS; count += 1) {
         rows += (await query()).length;
       }
+      await setImmediate();
+      collect();
+      return process.memoryUsage().heapUsed;
     };
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await run();
+    const grown: number[] = [];
+    let before = await run();
+    for (let each = 0; each < MEASUREMENTS; each += 1) {
+      const after = await run();
+      grown.push(after - before);
+      before = after;
     }
-    rows = 0;
-    await setImmediate();
-    collect();
-    const before = process.memoryUsage().heapUsed;
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await run();
-    }
-    await setImmediate();
-    collect();
-    const kept = process.memoryUsage().heapUsed - before;
     t.equal(rows, ROUNDS * TRANSACTIONS * ROWS);
-    const read = ROUNDS * TRANSACTIONS * ROWS * TEXT;
-    t.ok(kept < read / 20, `${name}: ${kept >> 10} KiB kept of ${read >> 10} read`);
+    const kept = Math.min(...grown);
+    t.ok(kept < READ / 20, `${name}: ${kept >> 10} KiB kept of ${READ >> 10} read`);
   }
 });
