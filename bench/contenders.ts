@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { root } from '../tools/root.js';
 import { startFlags } from '../tools/start-flags.js';
-import { root } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';
 import { Wire } from './wire.js';
 
@@ -47,8 +47,8 @@ export const rivals: Record<string, (pool: number, variant?: string) => Program>
 
 /** Programs of bench/limits. */
 export const limits: Program[] = [
-  { name: 'fastify', file: 'dist/bench/bench/limits/fastify.js', settings: { TOKENS: 'off' } },
-  { name: 'fastify-jwt', file: 'dist/bench/bench/limits/fastify.js', settings: { TOKENS: 'on' } },
+  { name: 'fastify', file: 'dist/development/bench/limits/fastify.js', settings: { TOKENS: 'off' } },
+  { name: 'fastify-jwt', file: 'dist/development/bench/limits/fastify.js', settings: { TOKENS: 'on' } },
 ];
 
 function rival(name: string, pool: number, variant?: string): Program {

@@ -1,8 +1,3 @@
-import { fileURLToPath } from 'node:url';
-
-/** The root of the project, relative to the compiled file in dist/bench/bench. */
-export const root = fileURLToPath(new URL('../../../', import.meta.url));
-
 /** Divides the number of rows and clubs, for work on the benchmark itself: SCALE=100 has a hundredth of them. */
 const scale = Number(process.env.SCALE || 1);
 /** The parts to measure, separated by commas: workloads, growth, memory, signup-rush. */

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { root } from '../tools/root.js';
 import type { Caller, Signer } from './callers.js';
 import { service, startContender } from './contenders.js';
 import { entrantOf, prepare } from './entrants.js';
-import { root } from './plan.js';
 import type { Stage } from './stage.js';
 
 const DIRECTORY = join(root, '.tap/profile');

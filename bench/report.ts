@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { root } from '../tools/root.js';
 import type { Result } from './entrants.js';
-import { plan, root } from './plan.js';
+import { plan } from './plan.js';
 import { processorCount, processorName } from './processors.js';
 import { type Figures, figuresOf, lineOf, median, type Ratio } from './rounds.js';
 import { disturbances, type Slice } from './slice.js';

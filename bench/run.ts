@@ -4,6 +4,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { root } from '../tools/root.js';
 import { makeCallers, Signer } from './callers.js';
 import { chartOf } from './chart.js';
 import { type Contender, limits, service, startContender } from './contenders.js';
@@ -12,7 +13,7 @@ import { findDifferences } from './equivalence.js';
 import { measureGrowth, measureStart } from './growth.js';
 import { measureMemory } from './memory.js';
 import { findPgbench, runPgbench } from './pgbench.js';
-import { isAsked, plan, root } from './plan.js';
+import { isAsked, plan } from './plan.js';
 import { chooseRivals } from './pools.js';
 import { profileService } from './profile.js';
 import { type Findings, linesOf, reportOf } from './report.js';

@@ -7,8 +7,9 @@ import type pg from 'pg';
 import { withClient } from '../src/deploy/client.js';
 import { type Issuer, startIssuer } from '../tools/issuer.js';
 import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
+import { root } from '../tools/root.js';
 import { fill, type Size } from './filling.js';
-import { plan, root } from './plan.js';
+import { plan } from './plan.js';
 
 /** Settings that fit a server for such a database, with full durability. */
 export const SETTINGS = {

@@ -1,10 +1,9 @@
 /** A part of `make check`: fails when a page has a link, a command or a name that is wrong. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { lintDocs } from './docs-lint.js';
+import { root } from './root.js';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = (await readdir(root)).filter((name) => name.endsWith('.md'));
 for (const folder of ['docs', 'sql', 'test', 'bench', 'client']) {
   const names = await readdir(join(root, folder), { recursive: true });

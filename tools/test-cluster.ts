@@ -7,6 +7,7 @@ import type { DevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
+import { type Login, urlOf } from './database-url.js';
 import { startPostgres } from './postgres.js';
 
 /** The server on which a test file creates its databases; passed as JSON in TEST_CLUSTER. */
@@ -20,11 +21,6 @@ export interface TestCluster {
   migrator: Login;
   /** The directory with the programs of PostgreSQL; undefined for the embedded one. */
   bin: string | undefined;
-}
-
-export interface Login {
-  user: string;
-  password: string;
 }
 
 const ROLES = [
@@ -118,15 +114,4 @@ async function makeLogin(admin: pg.Client, role: string, own: boolean, suffix: s
     );
   }
   return { user, password };
-}
-
-/** The URL of the same server with another database and login. */
-export function urlOf(adminUrl: string, database: string, login?: Login): string {
-  const url = new URL(adminUrl);
-  url.pathname = `/${database}`;
-  if (login !== undefined) {
-    url.username = login.user;
-    url.password = login.password;
-  }
-  return url.href;
 }

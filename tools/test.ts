@@ -7,13 +7,12 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Parser, type Result } from 'tap-parser';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
+import { root } from './root.js';
 import { openTestCluster } from './test-cluster.js';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
-const answers = fileURLToPath(new URL('../.tap/answers.txt', import.meta.url));
+const answers = join(root, '.tap/answers.txt');
 /** A TAP comment that is printed: a total, such as `model: 4925 operations`. */
 const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 
@@ -35,7 +34,8 @@ async function runFiles(files: string[], environment: NodeJS.ProcessEnv): Promis
 async function runFile(file: string, environment: NodeJS.ProcessEnv): Promise<void> {
   const began = performance.now();
   // A test file is a program that prints TAP.
-  const child = spawn(process.execPath, ['--import=tsx', '--enable-source-maps', file], {
+  const program = join('dist/development', file.replace(/\.ts$/, '.js'));
+  const child = spawn(process.execPath, ['--enable-source-maps', program], {
     cwd: root,
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The directory `sql/`; the path is the same from `src/` and from `dist/`. */
-export const sqlDirectory = new URL('../../sql/', import.meta.url);
+/** The directory `sql/`, beside package.json. */
+export const sqlDirectory = new URL('sql/', import.meta.resolve('#package.json'));
 
 /** The role that owns every object of the service; the deploy runs as this role. */
 export const OWNER = 'club_owner';

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
 import { Environment } from '../../src/variables.js';
+import { root } from '../../tools/root.js';
 import { testCluster } from '../setup/database.js';
 import { faultsOf, faultyIn, production } from '../setup/faults.js';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
 const names = Object.keys(Environment.properties);
 t.test('.env.example has every variable once, each with a comment and the default of the code', async (t) => {
-  const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
+  const example = await readFile(join(root, '.env.example'), 'utf8');
   const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
   t.same(written.map(([, , name]) => name).sort(), [...names].sort());
   t.same(

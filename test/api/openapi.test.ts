@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { contract, endpoints, fit, makeLinked, makers } from '../setup/endpoints.js';
 import { startService } from '../setup/service.js';
-import { root } from '../setup/source.js';
 
 const service = await startService(t);
 const { body: document } = await service.send('GET', '/openapi.json');

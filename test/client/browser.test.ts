@@ -4,13 +4,13 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { type Page, startBrowser } from '../setup/browser.js';
 import { openClients } from '../setup/client.js';
 import { freePort } from '../setup/free-port.js';
 import { codeBlocks, emptyFolder } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { root } from '../setup/source.js';
 
 t.test('the sign-up page signs its user up, in a browser, from another origin', async (t) => {
   const browser = await startBrowser(t);

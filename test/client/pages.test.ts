@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { openClients, rejection } from '../setup/client.js';
 import { codeBlocks, execute, projectWithClient, runModule } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
-import { root } from '../setup/source.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');

@@ -11,8 +11,8 @@ import { sql } from '../../src/database/sql.js';
 import { readOwn } from '../../src/database/tenant-context.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
+import { urlOf } from '../../tools/database-url.js';
 import { createDatabase } from '../../tools/development-database.js';
-import { urlOf } from '../../tools/test-cluster.js';
 import { freePort } from '../setup/free-port.js';
 import { startServer } from '../setup/server.js';
 

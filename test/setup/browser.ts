@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
 import type { Test } from 'tap';
-import { root } from './source.js';
+import { root } from '../../tools/root.js';
 
 const FLAGS = [
   '--headless',

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Test } from 'tap';
 import { provisionClub } from '../../src/deploy/provision-club.js';
-import { type TestCluster, urlOf } from '../../tools/test-cluster.js';
+import { urlOf } from '../../tools/database-url.js';
+import type { TestCluster } from '../../tools/test-cluster.js';
 
 /** A separate deployed database, dropped when the test ends. */
 export interface TestDatabase {

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { root } from '../../tools/root.js';
 
 /** A set-up of docs/identity.md: a token, the settings, and the result. */
 export interface SetUp {
@@ -16,7 +18,7 @@ export interface SetUp {
  * settings since the last result.
  */
 export async function readIdentityBook(): Promise<SetUp[]> {
-  const page = await readFile(new URL('../../docs/identity.md', import.meta.url), 'utf8');
+  const page = await readFile(join(root, 'docs/identity.md'), 'utf8');
   return page.split(/^## /m).flatMap((chapter) => {
     const provider = chapter.split('\n', 1)[0] ?? '';
     const setUps: SetUp[] = [];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { root } from './source.js';
+import { root } from '../../tools/root.js';
 
 export const execute = promisify(execFile);
 

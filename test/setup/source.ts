@@ -1,12 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { root } from '../../tools/root.js';
 
 const { dirname, join, relative } = posix;
-
-/** The root of the project. */
-export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A module of the source: its imports, and its exports without a comment. */
 export interface Module {

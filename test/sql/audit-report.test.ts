@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { readReport } from '../../src/audit/read.js';
 import { SNAPSHOT_MAJOR } from '../../src/audit/sentences.js';
@@ -11,10 +10,11 @@ import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
 import { createDatabase } from '../../tools/development-database.js';
+import { root } from '../../tools/root.js';
 import { makeDatabase } from '../setup/database.js';
 import { directory, start } from '../tools/fixtures/postgres.js';
 
-const audit = fileURLToPath(new URL('../../dist/audit.js', import.meta.url));
+const audit = join(root, 'dist/audit.js');
 
 // The test starts processes, and a server twice.
 t.setTimeout(90_000);

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { startPostgres } from '../../tools/postgres.js';
+import { root } from '../../tools/root.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
-import { root } from '../setup/source.js';
 
 /** Debian's server: the installed pg_dump cannot dump a newer server. */
 const BIN = '/usr/lib/postgresql/15/bin';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { readIdentityBook } from '../setup/identity-book.js';
 import { startProvider } from '../setup/provider.js';
-import { root } from '../setup/source.js';
 import { isAsPrinted } from '../sql/book/blocks.js';
 import { prepareCommands } from './fixtures/commands.js';
 import { needsCurl, paste } from './fixtures/paste.js';

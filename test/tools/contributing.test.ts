@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
 
 // The test compiles the project, deploys it and runs some of its tests.
 t.setTimeout(240_000);
@@ -64,6 +64,8 @@ t.test(
       return `${stdout}${stderr}`;
     };
     const node = process.execPath;
+    // The packages are those of this checkout.
+    const installed = ['--old-file=package-lock.json', '--old-file=node_modules'];
     const bin = join(cwd, 'node_modules/.bin');
     const sources = files.map(({ path }) => path).filter((path) => path.endsWith('.ts'));
     t.notMatch(await run(join(bin, 'biome'), 'check', '--error-on-warnings', ...sources), /Found \d+ error/);
@@ -80,10 +82,10 @@ t.test(
       'refusals',
       'routes',
     ];
+    t.equal(await run('make', ...installed, 'development'), '', 'the build');
     const output = await run(
       node,
-      '--import=tsx',
-      'tools/test.ts',
+      'dist/development/tools/test.js',
       ...tests.map((name) => `test/api/${name}.test.ts`),
       ...['isolation', 'references', 'audit-answers', 'operate'].map((name) => `test/sql/${name}.test.ts`),
       'test/database/read-plans.test.ts',

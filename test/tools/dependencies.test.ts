@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
 
 interface Manifest {
   dependencies: Record<string, string>;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { Environment } from '../../src/variables.js';
-import { root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
 
 t.test('README has at most 150 lines', async (t) => {
   t.ok((await readFile(join(root, 'README.md'), 'utf8')).split('\n').length <= 151);

@@ -3,9 +3,9 @@ import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { root } from '../setup/source.js';
 import { openWire } from '../setup/wire.js';
 
 const PAGE = 'docs/one-signup.md';
@@ -39,11 +39,11 @@ t.test('the page lists every file of src of which a signup runs a function, and 
   const { result } = await session.post('Profiler.takePreciseCoverage');
   t.equal(status, 201);
 
-  const src = join(root, 'src/');
+  const compiled = join(root, 'dist/development/');
   const run = result
-    .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(src))
+    .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(join(compiled, 'src/')))
     .filter(({ functions }) => functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0))
-    .map(({ url }) => fileURLToPath(url).slice(root.length));
+    .map(({ url }) => fileURLToPath(url).slice(compiled.length).replace(/\.js$/, '.ts'));
   const [counted = ''] = page.split(/^## In PostgreSQL$/m);
   const listed = [...counted.matchAll(/\[(src\/[^\]]+)\]\(\.\.\/([^)]+)\)/g)].map(([, name, link]) => {
     t.equal(link, name);

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { check } from 'recheck';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
-import { list, root } from '../setup/source.js';
+import { list } from '../setup/source.js';
 import { type Pattern, patternsInSql, patternsOf } from './patterns.js';
 
 /** Limits by steps and not by time, so that the results do not depend on the load of the machine. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import ts from 'typescript';
-import { root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
 
 /** A regular expression, and its place in the source. */
 export interface Pattern {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { readDocument } from '../../tools/document.js';
-import { root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
 import { prepareCommands } from './fixtures/commands.js';
 import { DEFAULT_URL, needsCurl, paste } from './fixtures/paste.js';
 

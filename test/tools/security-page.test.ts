@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import t from 'tap';
 import ts from 'typescript';
-import { list, root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
+import { list } from '../setup/source.js';
 
 const { dirname, join } = posix;
 

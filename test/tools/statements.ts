@@ -1,5 +1,5 @@
 import ts from 'typescript';
-import { root } from '../setup/source.js';
+import { root } from '../../tools/root.js';
 
 /** The functions that send a text to PostgreSQL: those of the drivers, and the project's wrappers. */
 const SENDING = ['query', 'read', 'sql', '#sql'];

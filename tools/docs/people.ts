@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
 import plugin from 'fastify-plugin';
 import { NoQuery } from '../../src/validation/schemas.js';
 import { type Issuer, signToken } from '../issuer.js';
 import { claimsOf, type DemoClub, demoClubs, demoPeople, demoRoles } from '../people.js';
+import { root } from '../root.js';
 
 /** A demo person in one of their clubs, as an option on the page. */
 export interface Offer {
@@ -12,8 +14,8 @@ export interface Offer {
   token: string;
 }
 
-/** A script for browsers, which is not compiled and is served from this folder. */
-const SCRIPT = new URL('./choose.js', import.meta.url);
+/** A script for browsers, which is not compiled. */
+const SCRIPT = join(root, 'tools/docs/choose.js');
 const TAG = '<script src="/docs/demo-people.js"></script>';
 
 /**

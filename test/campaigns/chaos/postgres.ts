@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
+import { urlOf } from '../../../tools/database-url.js';
 import { startPostgres } from '../../../tools/postgres.js';
-import { openTestCluster, urlOf } from '../../../tools/test-cluster.js';
+import { openTestCluster } from '../../../tools/test-cluster.js';
 
 /** A PostgreSQL server to crash. */
 export interface Victim {

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { root } from '../../../tools/root.js';
 import { startFlags } from '../../../tools/start-flags.js';
-import { root } from '../../setup/source.js';
 
 /** The shipped service as a separate process, to be killed, frozen and restarted. */
 export interface ServiceProcess {

@@ -3,17 +3,14 @@ import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Test } from 'tap';
 import { environmentWith } from '../../../src/config.js';
 import { deploy } from '../../../src/deploy/deploy.js';
-import { sqlDirectory } from '../../../src/deploy/release.js';
 import { loadDemo } from '../../../tools/demo.js';
 import { createDatabase } from '../../../tools/development-database.js';
+import { root } from '../../../tools/root.js';
 import { startServer } from '../../setup/server.js';
-
-const root = fileURLToPath(new URL('..', sqlDirectory));
 
 export interface Reader {
   /** Runs statements in the session of a role; returns what `psql --quiet --tuples-only` prints. */

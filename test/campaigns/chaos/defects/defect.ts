@@ -1,6 +1,6 @@
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { root } from '../../../setup/source.js';
+import { root } from '../../../../tools/root.js';
 import type { Workload } from '../campaign.js';
 import type { Violation } from '../checker/verdict.js';
 import type { Scenario } from './scenarios.js';
@@ -33,12 +33,9 @@ const SHARED_READS: Patch = ['config.js', /READS_PER_CONNECTION = \d+;/, 'READS_
 export async function copyProgram(name: string, patches: Patch[] = []): Promise<string> {
   const directory = join(copies, name);
   await rm(directory, { recursive: true, force: true });
-  await mkdir(copies, { recursive: true });
-  // The program reads its release two folders up.
-  await symlink(join(root, 'sql'), join(copies, 'sql')).catch(() => {});
   await cp(join(root, 'dist'), directory, {
     recursive: true,
-    filter: (path) => !/\.map$|tsbuildinfo$/.test(path),
+    filter: (path) => !/\.map$|tsbuildinfo$|dist\/development$/.test(path),
   });
   for (const [file, from, to] of [SHARED_READS, ...patches]) {
     const path = join(directory, file);
