@@ -29,7 +29,7 @@ async function get<Body>(path: string, token: string, club?: string): Promise<Bo
 }
 
 async function tokenOf(...args: string[]): Promise<string> {
-  return (await commands.run('token.ts', args)).out.trim();
+  return (await commands.run('token.js', args)).out.trim();
 }
 
 /** The address of the running embedded server, without its password. */
@@ -48,10 +48,10 @@ function isRefusal(t: Test, { code, out, err }: Ended, sentence: RegExp) {
 t.test('outside of development make run refuses to start, and make token gives no token', async (t) => {
   const elsewhere = await prepareCommands(t);
   const [unset, production, token, early] = await Promise.all([
-    elsewhere.run('run.ts', [], { NODE_ENV: '' }),
-    elsewhere.run('run.ts', [], { NODE_ENV: 'production' }),
-    commands.run('token.ts', ['anna'], { NODE_ENV: 'production' }),
-    elsewhere.run('token.ts', ['anna']),
+    elsewhere.run('run.js', [], { NODE_ENV: '' }),
+    elsewhere.run('run.js', [], { NODE_ENV: 'production' }),
+    commands.run('token.js', ['anna'], { NODE_ENV: 'production' }),
+    elsewhere.run('token.js', ['anna']),
   ]);
   isRefusal(t, unset, /NODE_ENV must be development for make run\./);
   isRefusal(t, production, /NODE_ENV must be development for make run\./);
@@ -106,13 +106,13 @@ t.test(
 t.test('a second make run on the same port says so and changes nothing', async (t) => {
   const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
   const issuer = await readIssuer();
-  isRefusal(t, await commands.run('run.ts'), new RegExp(`^The port ${commands.port} is taken`));
+  isRefusal(t, await commands.run('run.js'), new RegExp(`^The port ${commands.port} is taken`));
   t.equal(await readIssuer(), issuer, 'the issuer of the first still works');
   t.match(await get('/api/clubs/me', anna), [{ id: NORTH }]);
 });
 
 t.test('make token prints a token that works, and nothing else', async (t) => {
-  const emil = await commands.run('token.ts', ['emil']);
+  const emil = await commands.run('token.js', ['emil']);
   t.match(emil, { code: 0, out: /^\S+\n$/, err: '' });
   t.match(await get('/api/members/me', emil.out.trim(), NORTH), {
     displayName: 'Emil Engel',
@@ -121,12 +121,12 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
   const stranger = await tokenOf('somebody new', `south,${NORTH}`, 'Manager');
   t.match(await get('/api/clubs/me', stranger), [{ role: 'Manager' }, { role: 'Manager' }]);
 
-  isRefusal(t, await commands.run('token.ts'), /^Give the person/);
-  isRefusal(t, await commands.run('token.ts', ['anna', 'east']), /^east is neither a demo club/);
+  isRefusal(t, await commands.run('token.js'), /^Give the person/);
+  isRefusal(t, await commands.run('token.js', ['anna', 'east']), /^east is neither a demo club/);
 });
 
 t.test('make club prints the id of the new club, and nothing else, while make run serves', async (t) => {
-  const made = await commands.run('club.ts', ['Chess Club', 'chess', 'Europe/Paris']);
+  const made = await commands.run('club.js', ['Chess Club', 'chess', 'Europe/Paris']);
   t.match(made, { code: 0, err: '' });
   const id = made.out.trim();
   t.match(id, UUID);
@@ -138,21 +138,21 @@ t.test('make club prints the id of the new club, and nothing else, while make ru
     role: 'Member',
   });
 
-  isRefusal(t, await commands.run('club.ts', ['', 'go']), /^Give a name and a slug/);
+  isRefusal(t, await commands.run('club.js', ['', 'go']), /^Give a name and a slug/);
   isRefusal(
     t,
-    await commands.run('club.ts', ['Chess Again', 'chess']),
+    await commands.run('club.js', ['Chess Again', 'chess']),
     /^There is a club with the slug chess/,
   );
-  isRefusal(t, await commands.run('club.ts', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
+  isRefusal(t, await commands.run('club.js', ['Go', 'go', 'Europe/Atlantis']), /^There is no time zone/);
 });
 
 t.test('make audit audits the database of make run, as club_auditor', async (t) => {
-  const { code, out, err } = await commands.run('audit.ts');
+  const { code, out, err } = await commands.run('audit.js');
   t.same([code, err], [0, '']);
   t.match(out, /^ +login +club_auditor$/m);
   t.match(out, /^No findings/m);
-  t.match((await commands.run('audit.ts', ['markdown'])).out, /^# Audit of the database `club`$/m);
+  t.match((await commands.run('audit.js', ['markdown'])).out, /^# Audit of the database `club`$/m);
 });
 
 t.test('a killed make run leaves no PostgreSQL running, and the next one serves the same data', async (t) => {

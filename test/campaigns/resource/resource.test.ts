@@ -1,0 +1,24 @@
+import t from 'tap';
+import { makeExample } from '../../setup/example.js';
+
+t.setTimeout(240_000);
+
+t.test('the tests that go through all resources hold for the example of a new one', async (t) => {
+  const { test } = await makeExample(t);
+  const output = await test(
+    'api/authorization',
+    'api/idempotency-keys',
+    'api/openapi',
+    'api/openapi-examples',
+    'api/openapi-refusals',
+    'api/refusals',
+    'api/routes',
+    'sql/audit-answers',
+    'sql/isolation',
+    'sql/operate',
+    'sql/references',
+    'database/read-plans',
+    'tools/requests',
+  );
+  t.match(output, /^\d+ passed, 0 failed$/m, output);
+});
