@@ -1,9 +1,9 @@
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
-import { reasonOf } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
 import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
+import { startPeriodicJob } from './periodic-job.js';
 
 /** What one run deleted, and what is left. */
 interface Expired {
@@ -37,35 +37,22 @@ export const expiredAnswers = plugin<{ database: Database; everyMs: number | nul
   async (app, { database, everyMs }) => {
     let deleted = 0;
     let keptBytes = 0;
-    let isFailing = false;
-    let isClosed = false;
-    let timer: NodeJS.Timeout | undefined;
-
-    async function run(): Promise<void> {
-      try {
+    const run = startPeriodicJob(app, {
+      messages: {
+        fails: 'expired answers cannot be deleted',
+        recovers: 'expired answers can be deleted again',
+      },
+      work: async (isClosed) => {
         let batch: number;
         do {
           const expired = await deleteBatch(database);
           batch = expired.deleted;
           deleted += batch;
           keptBytes = Number(expired.keptBytes);
-        } while (batch === BATCH && !isClosed);
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing && !isClosed) {
-          app.log.warn({ reason: reasonOf(error) }, 'expired answers cannot be deleted');
-        }
-        isFailing = true;
-      }
-    }
-
-    async function repeat(pauseMs: number): Promise<void> {
-      await run();
-      if (!isClosed) {
-        timer = setTimeout(repeat, pauseMs, pauseMs).unref();
-      }
-    }
-
+        } while (batch === BATCH && !isClosed());
+      },
+      pauseMs: everyMs === null ? null : () => everyMs,
+    });
     app.decorate('expiredAnswers', {
       run,
       get deleted() {
@@ -74,15 +61,6 @@ export const expiredAnswers = plugin<{ database: Database; everyMs: number | nul
       get keptBytes() {
         return keptBytes;
       },
-    });
-    app.addHook('onReady', async () => {
-      if (everyMs !== null) {
-        void repeat(everyMs);
-      }
-    });
-    app.addHook('onClose', async () => {
-      isClosed = true;
-      clearTimeout(timer);
     });
   },
   { name: 'expired-answers' },

@@ -2,11 +2,12 @@ import type { FastifyBaseLogger } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isWarning } from '../audit/statements.js';
 import type { Database } from '../database/database.js';
-import { reasonOf, Unavailable } from '../database/errors.js';
+import { Unavailable } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
 import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
+import { startPeriodicJob } from './periodic-job.js';
 
 /** A finding of the audit of the database. The command `node dist/audit.js` shows more of it. */
 export interface Finding {
@@ -53,57 +54,20 @@ export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
   async (app, { database, times }) => {
     let known: Finding[] = [];
     let latest: AuditCounts | undefined;
-    let failing = false;
-    let running: Promise<void> | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    let isClosed = false;
-
-    async function attempt(): Promise<void> {
-      try {
+    const run = startPeriodicJob(app, {
+      messages: { fails: 'the audit cannot be run', recovers: 'the audit can be run again' },
+      // When it fails, the last result stays: a database that is down for a moment has not become unsafe.
+      work: async (isClosed) => {
         const findings = await readFindings(database);
-        if (!isClosed) {
+        if (!isClosed()) {
           logChanges(app.log, known, findings);
           known = findings;
           latest = { ...countOf(findings), at: new Date().toISOString() };
-          if (failing) {
-            app.log.info('the audit can be run again');
-          }
-          failing = false;
         }
-      } catch (error) {
-        // The last result stays: a database that is down for a moment has not become unsafe.
-        if (!failing && !isClosed) {
-          app.log.warn({ reason: reasonOf(error) }, 'the audit cannot be run');
-        }
-        failing = true;
-      }
-    }
-
-    function run(): Promise<void> {
-      running ??= attempt().finally(() => {
-        running = undefined;
-      });
-      return running;
-    }
-
-    async function repeat({ everyMs, retryMs }: AuditTimes): Promise<void> {
-      await run();
-      if (!isClosed) {
-        timer = setTimeout(repeat, latest === undefined ? retryMs : everyMs, { everyMs, retryMs }).unref();
-      }
-    }
-
+      },
+      pauseMs: times && (() => (latest === undefined ? times.retryMs : times.everyMs)),
+    });
     app.decorate('audit', { latest: () => latest, run });
-    app.addHook('onReady', async () => {
-      if (times !== null) {
-        // Not awaited: the service listens at once, and is not ready until the audit has ended.
-        void repeat(times);
-      }
-    });
-    app.addHook('onClose', async () => {
-      isClosed = true;
-      clearTimeout(timer);
-    });
   },
   { name: 'audit' },
 );

@@ -1,0 +1,66 @@
+import type { FastifyInstance } from 'fastify';
+import { reasonOf } from '../database/errors.js';
+
+/** Work of the service beside its requests. */
+export interface PeriodicJob {
+  /** What is logged when it begins to fail, such as "the audit cannot be run", and when it succeeds again. */
+  messages: { fails: string; recovers: string };
+  /** Does the work once. After a longer step it returns when the service is closed. */
+  work(isClosed: () => boolean): Promise<void>;
+  /** From the end of a run to the start of the next, in milliseconds; null to run only when asked. */
+  pauseMs: (() => number) | null;
+}
+
+/**
+ * Repeats a job from the start of the service until it is closed. The start does not wait for the first run.
+ *
+ * @returns a function that runs the job now, or waits for the run that has begun. It never fails: failures are logged, the
+ * first of several in a row
+ */
+export function startPeriodicJob(app: FastifyInstance, job: PeriodicJob): () => Promise<void> {
+  const { messages, work, pauseMs } = job;
+  let isFailing = false;
+  let isClosed = false;
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function attempt(): Promise<void> {
+    try {
+      await work(() => isClosed);
+      if (isFailing && !isClosed) {
+        app.log.info(messages.recovers);
+      }
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !isClosed) {
+        app.log.warn({ reason: reasonOf(error) }, messages.fails);
+      }
+      isFailing = true;
+    }
+  }
+
+  function run(): Promise<void> {
+    running ??= attempt().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  async function repeat(nextPauseMs: () => number): Promise<void> {
+    await run();
+    if (!isClosed) {
+      timer = setTimeout(repeat, nextPauseMs(), nextPauseMs).unref();
+    }
+  }
+
+  app.addHook('onReady', async () => {
+    if (pauseMs !== null) {
+      void repeat(pauseMs);
+    }
+  });
+  app.addHook('onClose', async () => {
+    isClosed = true;
+    clearTimeout(timer);
+  });
+  return run;
+}
