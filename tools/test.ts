@@ -108,7 +108,7 @@ try {
     TEST_CLUSTER: JSON.stringify(cluster),
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
-    // In seconds, for each file; some files set another value.
+    // In seconds, for each file; long campaigns set another value.
     TAP_TIMEOUT: '300',
   });
   await runFiles(given.length > 0 ? given : await findFiles(), environment);

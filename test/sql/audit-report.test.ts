@@ -16,9 +16,6 @@ import { directory, start } from '../tools/fixtures/postgres.js';
 
 const audit = join(root, 'dist/audit.js');
 
-// The test starts processes, and a server twice.
-t.setTimeout(90_000);
-
 interface Ended {
   code: number | null;
   out: string;

@@ -13,9 +13,6 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 type Shift = Pick<ShiftListDto, 'startsAt' | 'freeSlots' | 'signupCount'>;
 
-// Every command is a process, and PostgreSQL starts twice.
-t.setTimeout(90_000);
-
 const commands = await prepareCommands(t);
 const first = await commands.serve();
 const anna = first.token;

@@ -1,9 +1,6 @@
 import t from 'tap';
 import { makeExample } from '../setup/example.js';
 
-// The test compiles the project, deploys it and runs some of its tests.
-t.setTimeout(240_000);
-
 t.test(
   'the example of a resource passes the checks and its tests, with ten files written by hand',
   async (t) => {

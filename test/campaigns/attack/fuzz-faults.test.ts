@@ -4,8 +4,6 @@ import { campaign, plan } from './fuzz/campaign.js';
 import type { FuzzRequest } from './fuzz/request.js';
 import { CANARY, openSite } from './fuzz/site.js';
 
-t.setTimeout(180_000);
-
 const site = await openSite(t);
 const planned = plan(site);
 

@@ -1,8 +1,6 @@
 import t from 'tap';
 import { makeExample } from '../../setup/example.js';
 
-t.setTimeout(240_000);
-
 t.test('the tests that go through all resources hold for the example of a new one', async (t) => {
   const { test } = await makeExample(t);
   const output = await test(
