@@ -62,16 +62,16 @@ export class Connection {
    *
    * @throws postgres.PostgresError when the statement failed; ConnectionLost for any other failure
    */
-  query<Row = Record<string, unknown>>({ strings, values }: Statement): Promise<Result<Row>> {
+  query<Row extends object = Record<string, unknown>>({ strings, values }: Statement): Promise<Result<Row>> {
     if (this.#destroyed !== undefined) {
       return Promise.reject(new ConnectionLost(this.#destroyed));
     }
     return new Promise((resolve, reject) => {
       this.#inFlight.add(reject);
-      this.#sql(strings, ...values.map(toText)).then(
+      this.#sql<Row[]>(strings, ...values.map(toText)).then(
         (result) => {
           if (this.#inFlight.delete(reject)) {
-            resolve(result as unknown as Result<Row>);
+            resolve(result);
           }
         },
         (error: Error) => {

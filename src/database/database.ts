@@ -76,7 +76,7 @@ export class Database {
    * @param name the name of the operation, for the comment at the start of each statement
    * @throws Unavailable; UnsafeDatabase; what the work, `accept` or a statement threw
    */
-  transaction<Context, Result>(
+  transaction<Context extends object, Result>(
     mode: Mode,
     name: string,
     entry: Entry<Context>,

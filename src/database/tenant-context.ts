@@ -173,7 +173,7 @@ class InTenant implements TenantTransaction {
     this.#member = member;
   }
 
-  query<Row>(query: Query<Row>): Promise<Row[]> {
+  query<Row extends object>(query: Query<Row>): Promise<Row[]> {
     return this.#tx.query(query);
   }
 

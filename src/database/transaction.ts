@@ -11,7 +11,7 @@ export interface Transaction {
    * @throws postgres.PostgresError when the statement fails; every later statement then fails with the same error
    * @throws Unavailable when the connection is lost
    */
-  query<Row>(query: Query<Row>): Promise<Row[]>;
+  query<Row extends object>(query: Query<Row>): Promise<Row[]>;
 }
 
 export type Mode = 'read only' | 'read write';
@@ -35,7 +35,7 @@ const ROLLBACK = sql`rollback`;
  * @param accept checks the context; throws to reject the transaction
  * @throws what the work, `accept` or a statement threw, after ROLLBACK; Unavailable when the connection was lost
  */
-export async function runTransaction<Context, Result>(
+export async function runTransaction<Context extends object, Result>(
   connection: Connection,
   mode: Mode,
   name: string,
@@ -80,7 +80,7 @@ class Statements implements Transaction {
     this.#entered = handled(enter(connection, mode, this.#name, entry, accept));
   }
 
-  query<Row>(query: Query<Row>): Promise<Row[]> {
+  query<Row extends object>(query: Query<Row>): Promise<Row[]> {
     if (this.#isOver) {
       return Promise.reject(new Error('The transaction has ended. Await every query inside the work.'));
     }
@@ -106,19 +106,19 @@ class Statements implements Transaction {
     );
   }
 
-  async #first<Row>(statement: Statement): Promise<Row[]> {
+  async #first<Row extends object>(statement: Statement): Promise<Row[]> {
     const rows = handled(this.#connection.query<Row>(statement));
     await this.#entered;
     return rows;
   }
 
-  async #next<Row>(last: Promise<unknown>, statement: Statement): Promise<Row[]> {
+  async #next<Row extends object>(last: Promise<unknown>, statement: Statement): Promise<Row[]> {
     await last;
     return this.#connection.query<Row>(statement);
   }
 }
 
-async function enter<Context>(
+async function enter<Context extends object>(
   connection: Connection,
   mode: Mode,
   name: Statement,
