@@ -16,52 +16,95 @@ const answers = join(root, '.tap/answers.txt');
 /** A TAP comment that is printed: a total, such as `model: 4925 operations`. */
 const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 
+/** The comment that test-group.ts prints before a file. */
+const FILE = /^# file (.*)/;
+/** The folders whose tests run in the process of other files. */
+const SHARING = /^test\/(api|client|database|sql)\//;
+const GROUP_SIZE = 8;
+
 /** The totals of the top-level tests of all files. */
 const counts = { passed: 0, failed: 0, skipped: [] as string[] };
 
-/** Runs the files in parallel. */
+/** Runs the files in parallel, in groups. */
 async function runFiles(files: string[], environment: NodeJS.ProcessEnv): Promise<void> {
-  const waiting = files.values();
+  const waiting = groupsOf(files).values();
   const work = async () => {
-    for (const file of waiting) {
-      await runFile(file, environment);
+    for (const group of waiting) {
+      await runGroup(group, environment);
     }
   };
   // One more than the number of cores: tests often wait for PostgreSQL, a timer or a process.
   await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
 }
 
-async function runFile(file: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const began = performance.now();
-  // A test file is a program that prints TAP.
-  const program = join('dist/development', file.replace(/\.ts$/, '.js'));
-  const child = spawn(process.execPath, ['--enable-source-maps', program], {
+/** The groups of files that share a process: tests of the service do, to load it once. The others come first: they take longest. */
+function groupsOf(files: string[]): string[][] {
+  const groups = files.filter((file) => !SHARING.test(file)).map((file) => [file]);
+  const sharing = files.filter((file) => SHARING.test(file));
+  for (let at = 0; at < sharing.length; at += GROUP_SIZE) {
+    groups.push(sharing.slice(at, at + GROUP_SIZE));
+  }
+  return groups;
+}
+
+async function runGroup(files: string[], environment: NodeJS.ProcessEnv): Promise<void> {
+  const program = join(root, 'dist/development/tools/test-group.js');
+  const child = spawn(process.execPath, ['--enable-source-maps', program, ...files], {
     cwd: root,
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let [rules, failed] = [0, 0];
+  const runs: FileRun[] = [];
   const parser = new Parser();
   parser.on('child', followTest);
-  parser.on('assert', (rule: Result) => {
-    rules += 1;
+  parser.on('assert', (rule: Result) => runs.at(-1)?.take(rule));
+  parser.on('comment', (comment: string) => {
+    const file = FILE.exec(comment)?.[1];
+    if (file !== undefined) {
+      runs.at(-1)?.end();
+      runs.push(new FileRun(file));
+    }
+  });
+  child.stdout.pipe(parser);
+  const [[code, signal]] = await Promise.all([once(child, 'close'), once(parser, 'complete')]);
+  // A process with a failed test ends with 1.
+  const isExpected = code === 0 || (code === 1 && runs.some(({ failed }) => failed > 0));
+  runs.at(-1)?.end(isExpected ? undefined : `the process ended with ${signal ?? code}`);
+  for (const file of files.slice(runs.length)) {
+    new FileRun(file).end('not finished');
+  }
+}
+
+/** A test file that runs, and its results. */
+class FileRun {
+  failed = 0;
+  private rules = 0;
+  private readonly began = performance.now();
+
+  constructor(private readonly file: string) {}
+
+  /** Counts a top-level test. */
+  take(rule: Result): void {
+    this.rules += 1;
     if (rule.skip) {
       counts.skipped.push(String(rule.skip));
       return;
     }
     counts.passed += rule.ok ? 1 : 0;
-    failed += rule.ok ? 0 : 1;
-    printFailure(file, rule);
-  });
-  child.stdout.pipe(parser);
-  const [[code, signal]] = await Promise.all([once(child, 'close'), once(parser, 'complete')]);
-  if (failed === 0 && (code !== 0 || rules === 0)) {
-    failed = 1;
-    console.log(`${file}: ended with ${signal ?? code} after ${rules} tests`);
+    this.failed += rule.ok ? 0 : 1;
+    printFailure(this.file, rule);
   }
-  counts.failed += failed;
-  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  console.log(`${failed === 0 ? 'passed' : 'FAILED'} ${file} (${seconds} s)`);
+
+  /** Prints the result. @param problem what is wrong apart from its tests */
+  end(problem = this.rules === 0 ? 'has no tests' : undefined): void {
+    if (problem !== undefined) {
+      this.failed += 1;
+      console.log(`not ok: ${this.file}: ${problem}`);
+    }
+    counts.failed += this.failed;
+    const seconds = ((performance.now() - this.began) / 1_000).toFixed(1);
+    console.log(`${this.failed === 0 ? 'passed' : 'FAILED'} ${this.file} (${seconds} s)`);
+  }
 }
 
 function followTest(test: Parser): void {
@@ -108,8 +151,8 @@ try {
     TEST_CLUSTER: JSON.stringify(cluster),
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
-    // In seconds, for each file; long campaigns set another value.
-    TAP_TIMEOUT: '300',
+    // In seconds, for each process; long campaigns set another value.
+    TAP_TIMEOUT: '600',
   });
   await runFiles(given.length > 0 ? given : await findFiles(), environment);
 } finally {

@@ -65,12 +65,13 @@ const bodies = [
 ] as const;
 
 /** Everything that is stored, read as an administrator. */
-const stored = () =>
-  Promise.all(
-    ['clubs', 'members', 'tasks', 'shifts', 'shift_signups'].map((table) =>
-      service.db.look(`select * from app.${table} order by id`),
-    ),
-  );
+async function stored(): Promise<unknown[]> {
+  const rows = [];
+  for (const table of ['clubs', 'members', 'tasks', 'shifts', 'shift_signups']) {
+    rows.push(await service.db.look(`select * from app.${table} order by id`));
+  }
+  return rows;
+}
 
 const refusal = ({ status, body }: Answer) =>
   [status, body?.code, ...(body?.errors ?? []).map(({ pointer }: { pointer: string }) => pointer)].join(' ');
