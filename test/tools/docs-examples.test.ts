@@ -1,7 +1,7 @@
 import t from 'tap';
 import { startBrowser } from '../setup/browser.js';
 import { tryAgain, tryOut } from '../setup/try-out.js';
-import { prepareCommands } from '../tools/fixtures/commands.js';
+import { prepareCommands } from './fixtures/commands.js';
 
 const browser = await startBrowser(t);
 const commands = await prepareCommands(t);

@@ -6,7 +6,7 @@ import { type Page, startBrowser } from '../setup/browser.js';
 import { freePort } from '../setup/free-port.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 import { element, isThere, shownStatus, tryAgain, tryOut } from '../setup/try-out.js';
-import { prepareCommands } from '../tools/fixtures/commands.js';
+import { prepareCommands } from './fixtures/commands.js';
 
 const NORTH = '11111111-1111-4111-8111-111111111111';
 const SOUTH = '22222222-2222-4222-8222-222222222222';
