@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { campaign, type Failure, plan } from './fuzz/campaign.js';
 import { openSite } from './fuzz/site.js';
-import { attack } from './tally.js';
+import { attack, isWhole } from './tally.js';
 
 // make passes an unset variable as an empty string.
 /** Random for each run; SEED=… repeats the run that printed it. */
 const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
-const runs = Number(process.env.RUNS || 50_000);
+const runs = Number(process.env.RUNS || (isWhole ? 50_000 : 10_000));
 /** A saved failure to send instead: CHECK=.data/fuzz/….json. */
 const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? undefined : process.env.CHECK || undefined;
 t.setTimeout(120_000 + runs * 10);

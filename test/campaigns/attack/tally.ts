@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import tap, { type Test } from 'tap';
 
-/** In `make test` a suite of attacks is short; `make attack` runs all of it. */
+/** In `make campaigns` a suite of attacks is short; `make attack` runs all of it. */
 export const isWhole = process.env.ATTACK === 'whole';
 
 // No time-out for the whole suite: a slow machine would exceed three minutes.
