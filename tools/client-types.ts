@@ -27,12 +27,19 @@ export async function describeTypes(document: Document): Promise<string> {
   return HEAD + astToString(nodes.filter((node) => WANTED.includes(nameOf(node))));
 }
 
-/** Writes client/src/generated/operations.ts: method and path of each operation, for run time. */
+/** Writes client/src/generated/operations.ts: what the client needs of each operation at run time. */
 export function describeOperations({ paths }: Document): string {
   const lines = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(
-      ([method, { operationId }]) => `  ${operationId}: ['${method.toUpperCase()}', '${path}'],\n`,
-    ),
+    Object.entries(methods).map(([method, { operationId, security, parameters = [] }]) => {
+      const takes = (name: string) => parameters.some((one) => one.in === 'header' && one.name === name);
+      const facts = [
+        `method: '${method.toUpperCase()}', path: '${path}'`,
+        `needsToken: ${security?.length !== 0}`,
+        `needsClub: ${takes('X-Tenant-Id')}`,
+        `takesKey: ${takes('Idempotency-Key')}`,
+      ];
+      return `  ${operationId}: { ${facts.join(', ')} },\n`;
+    }),
   );
   return `${HEAD}export const routes = {\n${lines.join('')}} as const;\n`;
 }

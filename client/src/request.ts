@@ -23,9 +23,6 @@ export interface PreparedRequest {
   needsToken: boolean;
 }
 
-/** The operations without a club. */
-const CLUBLESS: OperationId[] = ['listMyClubs', 'isAlive', 'isReady'];
-
 /**
  * Prepares the request of a call. Its idempotency key is set here, so that all attempts have the same key.
  *
@@ -38,9 +35,9 @@ export function prepare(
   operation: OperationId,
   call: Call,
 ): PreparedRequest {
-  const [method, template] = routes[operation];
+  const { method, path: template, needsToken, needsClub, takesKey } = routes[operation];
   const headers: Record<string, string> = { accept: 'application/json, application/problem+json' };
-  if (!CLUBLESS.includes(operation)) {
+  if (needsClub) {
     if (clubId === undefined) {
       throw new TypeError('This needs a club: createClient({ clubId }), or client.club(id).');
     }
@@ -49,7 +46,7 @@ export function prepare(
   if (call.ifVersion !== undefined) {
     headers['if-match'] = `"${call.ifVersion}"`;
   }
-  if (method === 'POST') {
+  if (takesKey) {
     headers['idempotency-key'] = call.idempotencyKey ?? newKey();
   }
   if (call.body !== undefined) {
@@ -62,7 +59,7 @@ export function prepare(
     url: `${base}${path}${queryString(call.query ?? {})}`,
     headers,
     body: call.body === undefined ? undefined : JSON.stringify(call.body, datesToText),
-    needsToken: path.startsWith('/api/'),
+    needsToken,
   };
 }
 
