@@ -1,7 +1,7 @@
 # The service for production, without compiler, development code and embedded database.
 # A tag moves. For the same image at each build, replace both tags by the digest that
-# `docker buildx imagetools inspect node:22-slim` prints: node@sha256:...
-FROM node:22-slim AS build
+# `docker buildx imagetools inspect node:24-slim` prints: node@sha256:...
+FROM node:24-slim AS build
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
 COPY client/package.json client/
@@ -10,7 +10,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:22-slim
+FROM node:24-slim
 # Metrics and health have a port of their own, which responds while the other one is full; publish it to probes only.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 METRICS_PORT=9464
 WORKDIR /service
