@@ -17,7 +17,13 @@ comment on column audit.checks.title is 'What it finds.';
 comment on column audit.checks.why is 'Why it matters.';
 
 create view audit.findings with (security_invoker) as
-select found.code, checks.severity, found.object, checks.title, found.detail, found.fix
+select
+  found.code,
+  coalesce(checks.severity, 'critical') as severity,
+  found.object,
+  coalesce(checks.title, 'The audit does not describe this check.') as title,
+  found.detail,
+  found.fix
 from (
   select code, object, detail, fix from audit.table_findings
   union all select code, object, detail, fix from audit.policy_findings
@@ -30,10 +36,10 @@ from (
   union all select code, object, detail, fix from audit.drift_findings
 ) as found
 left join audit.checks as checks on checks.code = found.code
-order by checks.severity, found.code, found.object, found.detail;
+order by severity, found.code, found.object, found.detail;
 comment on view audit.findings is 'What weakens the isolation of clubs or differs from what is intended. Empty when no check finds anything.';
 comment on column audit.findings.code is 'The check; audit.checks has its reason.';
-comment on column audit.findings.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.findings.severity is 'critical: one club may access another, or the check has no severity; warning: any other weakness.';
 comment on column audit.findings.object is 'The object.';
 comment on column audit.findings.title is 'What is wrong, in general.';
 comment on column audit.findings.detail is 'What is wrong with this object.';

@@ -48,9 +48,7 @@ export const isWarning = ({ severity }: Pick<Finding, 'severity'>) => severity =
 
 export const findings = `
   select
-    found.code, coalesce(found.severity, 'critical') as severity, found.object,
-    coalesce(found.title, 'The audit does not describe this check.') as title, found.detail,
-    coalesce(checks.why, 'unknown') as why, found.fix
+    found.code, found.severity, found.object, found.title, found.detail, coalesce(checks.why, 'unknown') as why, found.fix
   from audit.findings as found
   left join audit.checks as checks on checks.code = found.code
   order by found.severity, found.code, found.object, found.detail`;

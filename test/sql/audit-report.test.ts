@@ -122,6 +122,8 @@ t.test('a finding of a check without a severity counts as critical, in every for
     t.match(out, /critical:? .*table_without_comment/i);
     t.match(out, /^[1-9]\d* critical findings?, /m);
   }
+  const refused = { code: 'AU001', detail: /^critical: table_without_comment /m };
+  await t.rejects(db.look('select audit.assert_clean()'), refused);
 });
 
 t.test('names and comments of a database are escaped for the terminal and for HTML', async (t) => {
