@@ -62,15 +62,19 @@ if (!isWhole) {
   t.test(
     'a flood is answered or rejected, health answers, and afterwards the service is normal',
     async (t) => {
+      await generator.connect(ofAnyClub());
       const [{ offered, faults, unanswered }] = await Promise.all([
         drive(trial(1), 2_400),
         watchHealth(adminUrl, 1),
       ]);
       t.ok(offered > 2_000);
       t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
-      await untilNormal(trial(1));
-      const { refusedMs } = await drive(trial(1), 20);
-      t.same(refusedMs, []);
+      const deadline = Date.now() + 30_000;
+      let refused = Number.POSITIVE_INFINITY;
+      while (refused > 0 && Date.now() < deadline) {
+        refused = (await drive(trial(1), 20)).refusedMs.length;
+      }
+      t.equal(refused, 0, 'a second without a refusal follows');
       t.same(testbed.service.crashes, []);
     },
   );
