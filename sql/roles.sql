@@ -32,8 +32,8 @@ begin
   loop
     if not exists (select from pg_roles where rolname = wanted.name) then
       execute format('create role %I %s', wanted.name, wanted.login);
-      execute format('comment on role %I is %L', wanted.name, wanted.comment);
     end if;
+    execute format('comment on role %I is %L', wanted.name, wanted.comment);
   end loop;
 end
 $$;
@@ -58,6 +58,8 @@ alter role club_api set plan_cache_mode = force_generic_plan;
 alter role club_auditor set search_path = pg_catalog;
 alter role club_auditor set default_transaction_read_only = on;
 alter role club_auditor set statement_timeout = '60s';
+-- A transaction that has read the audit locks its views, and a deploy creates them again.
+alter role club_auditor set idle_in_transaction_session_timeout = '60s';
 alter role club_auditor set jit = off;
 
 do $$

@@ -40,6 +40,7 @@ create view audit.intended_settings (role, name, value, why) with (security_invo
   ('club_auditor', 'search_path', 'pg_catalog', 'A name resolves to an object of PostgreSQL and to no other.'),
   ('club_auditor', 'default_transaction_read_only', 'on', 'The auditor changes nothing.'),
   ('club_auditor', 'statement_timeout', '60s', 'Ends an audit that takes too long.'),
+  ('club_auditor', 'idle_in_transaction_session_timeout', '60s', 'Ends an abandoned transaction, for which a deploy would wait.'),
   ('club_auditor', 'jit', 'off', 'Compiling the plan of audit.findings takes longer than running it.');
 comment on view audit.intended_settings is 'The settings of the roles of the service (ALTER ROLE … SET). Any other is a finding.';
 comment on column audit.intended_settings.role is 'The role.';
