@@ -52,7 +52,7 @@ comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller sto
 
 create policy idempotency_keys_clear on app.idempotency_keys for delete to club_idempotency
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller deletes an expired key of their own, to reserve it again.';
+comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller deletes a key of their own; app.claim_key does so when it has expired.';
 
 create policy idempotency_keys_erase on app.idempotency_keys for delete to club_operator
   using (tenant_id = (select app.tenant_id()));
