@@ -38,10 +38,11 @@ export function decodeCursor(cursor: string, scope: string, kind: KeyKind): Posi
   const parts = parse(cursor);
   const [binding, key, id] = Array.isArray(parts) && parts.length === 3 ? parts : [];
   const isPosition = binding === digest(scope) && typeof id === 'string' && isUuid(id);
-  if (!isPosition || typeof key !== 'string' || !isKey(key, kind)) {
+  const position = typeof key === 'string' ? readKey(key, kind) : null;
+  if (!isPosition || position === null) {
     throw new Problem(invalidCursor);
   }
-  return { key, id };
+  return { key: position, id };
 }
 
 function parse(cursor: string): unknown {
@@ -52,10 +53,17 @@ function parse(cursor: string): unknown {
   }
 }
 
-function isKey(key: string, kind: KeyKind): boolean {
+/** The key, in a form that PostgreSQL reads; null when it is not of this kind. */
+function readKey(key: string, kind: KeyKind): string | null {
+  if (kind === 'instant') {
+    // PostgreSQL reads neither every offset nor every number of digits.
+    return key === INFINITY ? key : toInstant(key);
+  }
+  return isKey(key, kind) ? key : null;
+}
+
+function isKey(key: string, kind: Exclude<KeyKind, 'instant'>): boolean {
   switch (kind) {
-    case 'instant':
-      return key === INFINITY || toInstant(key) !== null;
     case 'day':
       return key === INFINITY || isCalendarDate(key);
     case 'integer':

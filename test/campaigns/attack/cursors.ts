@@ -126,6 +126,7 @@ function cursorOf(answer: Answer): string {
 function forgeries(binding: string, key: string, id: string, other: CanaryClub): unknown[] {
   const values: unknown[] = [
     null, 0, -1, 1e308, true, {}, [], '', 'infinity', '-infinity', 'now', 'NaN', '2026-01-01', '2026-01-01T00:00:00Z',
+    '2026-01-01T00:00:00.000000+23:00', `2026-01-01T00:00:00.${'0'.repeat(300)}Z`,
     "'", "' or '1'='1", "'; select pg_sleep(4); --", '$1', '\\', '\0', '\ud800', '%', 'x'.repeat(3_000), other.inside,
     '\uffff', '~', ' ', { toString: 'x' }, [key],
   ]; // biome-ignore format: a list
