@@ -207,7 +207,8 @@ async function runStep(client: pg.Client, release: Release, { files, applies }: 
     }
     await client.query('commit');
   } catch (error) {
-    await client.query('rollback');
+    // It fails when the connection is lost, which also rolls back; the error is the one that is worth reporting.
+    await client.query('rollback').catch(() => {});
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy, explainFailure } from '../../src/deploy/deploy.js';
@@ -321,5 +322,26 @@ t.test(
     }
     const bug = new TypeError('a bug');
     t.equal(explainFailure(bug), bug);
+
+    const db = await makeDatabase(t);
+    await db.look('drop policy tasks_edit on app.tasks');
+    await withClient(db.adminUrl, async (holder) => {
+      await holder.query('begin; lock table app.members in row exclusive mode');
+      let explained: unknown;
+      const deploying = deploy(db.migrationUrl).catch((error) => {
+        explained = explainFailure(error);
+      });
+      for (let ended = false; !ended; await sleep(20)) {
+        const terminated = await db.look(
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        ended = terminated.length > 0;
+      }
+      await deploying;
+      t.equal(
+        explained,
+        'The database of MIGRATION_DATABASE_URL cannot be used: terminating connection due to administrator command.',
+      );
+    });
   },
 );
