@@ -1,12 +1,11 @@
 /**
  * Reads the schema `audit` of a database in one read-only transaction, which works on a standby too.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { reasonOf } from '../database/errors.js';
 import { withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
-import { readRelease, sqlDirectory } from '../deploy/release.js';
+import { readRelease, sha256, sqlDirectory } from '../deploy/release.js';
 import * as statements from './statements.js';
 
 /** The result of an audit. */
@@ -73,9 +72,7 @@ export async function readReport(url: string): Promise<Report> {
 }
 
 function hashOfSnapshot(): string {
-  return createHash('sha256')
-    .update(readFileSync(new URL('snapshot.txt', sqlDirectory)))
-    .digest('hex');
+  return sha256(readFileSync(new URL('snapshot.txt', sqlDirectory), 'utf8'));
 }
 
 function impossible(error: Error & { code?: string; severity?: string }): Error {
