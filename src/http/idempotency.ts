@@ -44,17 +44,15 @@ export const idempotency = plugin(
         return body;
       }
       const fingerprint = fingerprintOf(request);
-      let isReplay = false;
-      const response = await request.transaction(async (tx) => {
+      const { response, isReplay } = await request.transaction(async (tx) => {
         const stored = await acquireKey(tx, key, fingerprint).catch(asInProgress);
-        isReplay = stored !== undefined;
         if (stored !== undefined) {
-          return stored;
+          return { response: stored, isReplay: true };
         }
         const { location, etag = null, body } = await work(tx);
         const created = { status: CREATED, location, etag, body: this.serialize(body) as string };
         await storeResponse(tx, key, created);
-        return created;
+        return { response: created, isReplay: false };
       });
       if (isReplay) {
         this.header('idempotent-replayed', 'true');
