@@ -55,7 +55,7 @@ create or replace function app.sync_member(display_name text, email text, issued
 language sql volatile set search_path = ''
 as $$
   insert into app.members as member (external_user_id, display_name, email, role, token_issued_at)
-  values (app.user_id(), coalesce(sync_member.display_name, 'Member'), sync_member.email, app.role()::text, sync_member.issued_at)
+  values (app.user_id(), coalesce(sync_member.display_name, left(split_part(sync_member.email, '@', 1), 200), 'Member'), sync_member.email, app.role()::text, sync_member.issued_at)
   on conflict (tenant_id, external_user_id) do update
     set display_name = coalesce(sync_member.display_name, member.display_name),
         email = coalesce(sync_member.email, member.email),
@@ -66,7 +66,7 @@ as $$
   returning member.id
 $$;
 comment on function app.sync_member(text, text, timestamptz) is
-  'Creates the caller''s own member row, or updates it unless the token is older than the one that last changed it. A claim that the token lacks (null) leaves the column as it is.';
+  'Creates the caller''s own member row, or updates it unless the token is older than the one that last changed it. A claim that the token lacks (null) leaves the column as it is. A new member without a name is named by the local part of the e-mail address, else Member.';
 grant execute on function app.sync_member(text, text, timestamptz) to club_api;
 
 set local role club_operator;

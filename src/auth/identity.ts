@@ -6,7 +6,7 @@ import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
 export interface Identity {
   /** The token's `sub`: the user's id at the identity provider. */
   subject: string;
-  /** From `name`, else `preferred_username`, else the local part of `email`; null when none is valid. */
+  /** From `name`, else `preferred_username`; null when neither is valid. */
   displayName: string | null;
   email: string | null;
   /** The token's `iat` as an instant, or null. */
@@ -43,13 +43,11 @@ export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | 
   ) {
     return null;
   }
-  const email = readEmail(claims.email);
   const { roles, fault } = readClubRoles(claims, clubs);
   return {
     subject: sub,
-    displayName:
-      readName(claims.name) ?? readName(claims.preferred_username) ?? readName(email?.split('@')[0]),
-    email,
+    displayName: readName(claims.name) ?? readName(claims.preferred_username),
+    email: readEmail(claims.email),
     issuedAt: iat === undefined ? null : new Date(Number(iat) * 1000).toISOString(),
     roles,
     clubsFault: fault,

@@ -91,6 +91,11 @@ t.test('missing or invalid claims change nothing', async (t) => {
   for (const value of unfit) {
     t.same(await arrive('emil', { name: value, email: value }, { age: 2 }), current, JSON.stringify(value));
   }
+  t.same(
+    await arrive('emil', { email: 'emil@example.org' }, { age: 2 }),
+    current,
+    'no name: that of the e-mail address is for new members only',
+  );
   const renamed = await arrive('emil', { name: 'Emilio' }, { age: 3 });
   t.match(renamed, { displayName: 'Emilio', email: 'emil@example.org' });
 });

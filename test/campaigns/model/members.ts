@@ -2,9 +2,6 @@
 import type { Role } from '../../../src/roles.js';
 import { type Caller, type Club, type Member, reaches, type Token, type World } from './state.js';
 
-/** The display name of the claims: `name`, else the local part of `email`. */
-const nameOf = ({ name, email }: Token) => name ?? email?.split('@')[0] ?? null;
-
 export const memberOf = (club: Club, subject: string): Member | undefined =>
   [...club.members.values()].find((member) => member.subject === subject);
 
@@ -16,8 +13,7 @@ function isOlder(member: Member, { issuedAt }: Token): boolean {
 /** Whether a request with the token changes nothing: the token is older, or its claims are equal. */
 export function isCurrent(member: Member, token: Token, role: Role): boolean {
   const { name, email } = member;
-  const saysSame =
-    (nameOf(token) ?? name) === name && (token.email ?? email) === email && role === member.role;
+  const saysSame = (token.name ?? name) === name && (token.email ?? email) === email && role === member.role;
   return isOlder(member, token) || saysSame;
 }
 
@@ -29,11 +25,11 @@ export function syncMember(
   role: Role,
   id: string,
 ): Member | undefined {
-  const { subject, email, issuedAt } = token;
+  const { subject, name, email, issuedAt } = token;
   const member = memberOf(club, subject);
   if (member === undefined) {
-    const name = nameOf(token) ?? 'Member';
-    const joined = { id, subject, name, email, role, issuedAt, order: ++world.births };
+    const firstName = name ?? email?.split('@')[0] ?? 'Member';
+    const joined = { id, subject, name: firstName, email, role, issuedAt, order: ++world.births };
     club.members.set(id, joined);
     return joined;
   }
@@ -41,7 +37,7 @@ export function syncMember(
     return undefined;
   }
   return Object.assign(member, {
-    name: nameOf(token) ?? member.name,
+    name: name ?? member.name,
     email: email ?? member.email,
     role,
     issuedAt,

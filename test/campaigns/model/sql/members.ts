@@ -8,10 +8,9 @@ import type { Here, Step } from './step.js';
 /** Writes the caller's member from the token. */
 export function drawSync({ token }: Here): Step {
   const issuedAt = token.issuedAt === null ? null : new Date(token.issuedAt * 1000).toISOString();
-  const name = token.name ?? token.email?.split('@')[0] ?? null;
   return {
     text: 'select app.sync_member($1, $2, $3) as id',
-    values: [name, token.email, issuedAt],
+    values: [token.name, token.email, issuedAt],
     rule: ({ world, club, role }, rows) => {
       const member = syncMember(world, club, token, role, String(rows[0]?.id));
       return { rows: 1, returned: [{ id: member?.id ?? null }] };

@@ -73,10 +73,9 @@ async function enter(random: Random, world: World, api: pg.Client, now: number, 
   const isMissing = given === undefined && random.isTrue(0.02);
   const role = given === undefined ? random.pick(ROLES) : 'Admin';
   const token = drawToken(random, club, given?.subject ?? random.pick(SUBJECTS), now);
-  const name = token.name ?? token.email?.split('@')[0] ?? null;
   const { rows } = await api.query(
     'select club_exists, member_id, member_is_current from app.enter($1, $2, $3, $4, $5, to_timestamp($6))',
-    [isMissing ? random.missingId() : club.id, token.subject, role, name, token.email, token.issuedAt],
+    [isMissing ? random.missingId() : club.id, token.subject, role, token.name, token.email, token.issuedAt],
   );
   const isOpen = !isMissing && !club.isClosed;
   const member = isOpen ? memberOf(club, token.subject) : undefined;
