@@ -40,12 +40,16 @@ const UNAVAILABLE = new Set([
  */
 const UNAVAILABLE_CLASSES = ['0A', '53', '54', '55', '57', '58', 'XX'];
 
+const FOREIGN_KEY_VIOLATION = '23503';
 const NO_PRIVILEGE = '42501';
 /**
  * The routine in which PostgreSQL rejects a row by a policy. The routes check rights before that, so this is a bug; a
  * missing privilege, which has the same SQLSTATE, is not.
  */
 const BY_POLICY = 'ExecWithCheckOptions';
+
+/** The foreign key from each table to app.clubs: the club was removed while the request ran. */
+const TO_CLUB = /_club_fkey$/;
 
 /** A singleton: creating an error per rejected request is measurable in an overload. */
 const QUEUE_FULL_PROBLEM = new Problem(serviceUnavailable, {
@@ -74,7 +78,10 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
   if (error.code === NO_PRIVILEGE && error.routine !== BY_POLICY) {
     return new Problem(serviceUnavailable);
   }
-  const { code, constraint_name: constraint } = error;
+  const { code, constraint_name: constraint = '' } = error;
+  if (code === FOREIGN_KEY_VIOLATION && TO_CLUB.test(constraint)) {
+    return new Problem(tenantForbidden);
+  }
   const type = catalogue.ofSqlState(code) ?? catalogue.ofConstraint(constraint);
   const isUnavailable = UNAVAILABLE.has(code) || UNAVAILABLE_CLASSES.includes(code.slice(0, 2));
   return type === undefined && !isUnavailable ? undefined : new Problem(type ?? serviceUnavailable);

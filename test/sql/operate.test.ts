@@ -216,6 +216,19 @@ t.test('closing, reopening and renaming a club wait for no insert; removal and e
   t.same(await service.db.look('select from app.tasks where tenant_id = $1', [club]), []);
 });
 
+t.test('a request that meets the removal of its club is answered like one to a missing club', async (t) => {
+  const club = await service.db.makeClub('leaving');
+  const ida = service.as('ida', 'Manager', club);
+  t.equal((await ida.get('/api/clubs/current')).status, 200);
+  await operator.query('begin; lock table app.tasks in share mode');
+  const create = ida.post('/api/tasks', { title: 'Row' });
+  t.equal(await untilWaiting(service.db, 1), 1, 'it has entered the club');
+  await operator.query(`select app.close_club('${club}')`);
+  await operator.query(`select app.forget_club('${club}')`);
+  await operator.query('commit');
+  t.match(await create, { status: 403, body: { code: 'tenant_forbidden' } });
+});
+
 t.test('the service cannot call the operators’ functions', async (t) => {
   const runtime = new pg.Client(service.db.url);
   await runtime.connect();
