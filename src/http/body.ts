@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Problem } from '../errors/problem.js';
 import { malformedJson, unsupportedMediaType } from '../errors/request.js';
+import { Strict } from '../validation/schemas.js';
 import { countHeader } from './header-lines.js';
 import { immediate } from './immediate.js';
 
@@ -72,10 +73,18 @@ export const body = plugin(
       }),
     );
 
+    // A field in the body of a DELETE, such as a version, is rejected and not ignored.
+    app.addHook('onRoute', ({ method, schema }) => {
+      if (method === 'DELETE' && schema !== undefined) {
+        schema.body = Strict({});
+      }
+    });
+
     app.addHook(
       'preValidation',
       immediate((request) => {
-        if (request.body === undefined && request.routeOptions.config.bodyIsOptional) {
+        const isOptional = request.method === 'DELETE' || request.routeOptions.config.bodyIsOptional;
+        if (request.body === undefined && isOptional) {
           request.body = {};
         }
       }),

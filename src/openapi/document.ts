@@ -107,6 +107,10 @@ function completeOperation(
     ];
     response.headers = headers(names, { path, url, status: Number(status), body });
   }
+  if (operation.method === 'DELETE') {
+    // The schema rejects fields; there is no body to describe.
+    delete entry.requestBody;
+  }
   if (entry.requestBody !== undefined) {
     completeBody(entry.requestBody, operation);
   }

@@ -26,6 +26,35 @@ const post = (body: string | Buffer) => sendAs('application/json', 'POST', '/api
 const padded = (bytes: number) => '{"title":"Mow"}'.padEnd(bytes, ' ');
 const counted = async () => (await service.db.look('select from app.tasks')).length;
 
+t.test('a DELETE takes an empty body or none, and refuses a field instead of ignoring it', async (t) => {
+  for (const [path, make] of [
+    ['/api/tasks/:id', () => admin.post('/api/tasks', { title: 'Mow' })],
+    ['/api/shifts/:id', () => admin.post('/api/shifts', SHIFT)],
+    [
+      '/api/shifts/:id/signup',
+      async () => {
+        const shift = await admin.post('/api/shifts', SHIFT);
+        await admin.post(`/api/shifts/${shift.body.id}/signup`);
+        return shift;
+      },
+    ],
+  ] as const) {
+    for (const [body, status] of [
+      ['{"version":1}', 400],
+      ['[]', 400],
+      ['{}', 204],
+    ] as const) {
+      const target = path.replace(':id', (await make()).body.id);
+      const answer = await service.send('DELETE', target, { headers: Object.fromEntries(signedIn), body });
+      t.equal(answer.status, status, `${path} ${body}`);
+      if (status === 400) {
+        t.match(answer.body, { code: 'validation_failed' });
+        t.equal((await admin.delete(target)).status, 204, 'nothing was deleted');
+      }
+    }
+  }
+});
+
 t.test('a body of up to 128 KiB is read, and one byte more is a 413', async (t) => {
   t.equal((await post(padded(LIMIT_BYTES))).status, 201);
   const before = await counted();
