@@ -11,7 +11,7 @@ export const ALGORITHMS = [
 const FETCH_TIMEOUT_MS = 2_000;
 /** Room for hundreds of keys; a larger document is not a key set. */
 const MAX_BYTES = 512 * 1024;
-/** While keys are known, the issuer is asked at most this often, so that random key ids cause few requests to it. */
+/** While known keys can be used, the issuer is asked at most this often, so that random key ids cause few requests to it. */
 const COOLDOWN_MS = 30_000;
 /** Keys that are older are refreshed in the background. */
 const MAX_AGE_MS = 10 * 60_000;
@@ -111,9 +111,9 @@ export class IssuerKeys {
     return this.#known === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#known.at);
   }
 
-  /** Fetches the keys, unless that was tried within the cooldown. A failure leaves the known keys. */
+  /** Fetches the keys; while the known ones can be used, once per cooldown at most. A failure leaves them. */
   #refresh(): Promise<void> {
-    if (this.#known !== undefined && elapsedMs(this.#attemptedAt) < COOLDOWN_MS) {
+    if (this.#ageMs() < MAX_STALE_MS && elapsedMs(this.#attemptedAt) < COOLDOWN_MS) {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()

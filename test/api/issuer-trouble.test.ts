@@ -62,6 +62,18 @@ for (const [what, answer] of troubles) {
   });
 }
 
+t.test(
+  'after an hour without requests, a failed fetch is a 503, and the next request tries again',
+  async (t) => {
+    const { provider, offline, clock, fresh } = await withKnownKeys(t);
+    clock.aheadMs = HOUR_MS;
+    await provider.goDown();
+    t.equal(await offline.code(fresh()), 'service_unavailable');
+    await provider.comeBack();
+    t.equal(await offline.code(fresh()), ACCEPTED, 'at once');
+  },
+);
+
 t.test('the log says why keys could not be fetched, without the address or the response', async (t) => {
   const reasons: string[] = [];
   const reasonFor = async (url: string) => {
