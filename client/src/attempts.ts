@@ -34,7 +34,7 @@ export async function attempt(
   let isInDoubt = false;
   let isRenewed = false;
   for (let attempts = 1; ; attempts += 1) {
-    const token = request.needsToken ? await keeper.get() : undefined;
+    const token = request.needsToken ? await keeper.get(signal) : undefined;
     const outcome = await sendOnce(connection, request, token, signal);
     const answer = 'failure' in outcome ? undefined : outcome;
     if (answer?.status === UNAUTHORIZED && token !== undefined && !isRenewed && keeper.forget(token)) {

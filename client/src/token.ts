@@ -1,12 +1,14 @@
 /**
  * An access token, or a function that gets one. The client calls it before the first request, and again when the service
- * rejects the token; otherwise it uses the same token.
+ * rejects the token; otherwise it uses the same token. `timeoutMs` does not limit the function, because it may have to
+ * wait for a login; `signal` ends the wait of a call.
  */
 export type Token = string | (() => string | Promise<string>);
 
 /** Holds the token of a client. */
 export interface TokenKeeper {
-  get(): Promise<string>;
+  /** Rejects with the reason of the signal when it is aborted; other callers still get the token. */
+  get(signal: AbortSignal | undefined): Promise<string>;
   /** Drops a rejected token; returns false when another one cannot be requested. */
   forget(refused: string): boolean;
 }
@@ -31,9 +33,10 @@ export function keepToken(token: Token): TokenKeeper {
     }
   };
   return {
-    get: () => {
+    get: async (signal) => {
+      signal?.throwIfAborted();
       held ??= ask();
-      return held;
+      return untilAborted(held, signal);
     },
     forget: (refused) => {
       // After another request was rejected with this token, there can be a new one already: keep that.
@@ -44,6 +47,14 @@ export function keepToken(token: Token): TokenKeeper {
       return true;
     },
   };
+}
+
+function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal?.reason);
+    signal?.addEventListener('abort', stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener('abort', stop));
+  });
 }
 
 /** Checks a token, because the platform's error about an invalid header would contain it. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type ClientOptions, isProblem } from '../../client/src/index.js';
 import { openClients, rejection } from '../setup/client.js';
@@ -180,3 +181,33 @@ t.test('a call ends when its signal is aborted, and an attempt at its time-out',
   setTimeout(() => later.abort(reason), 30);
   t.equal(await rejection(waiting.clubs.current({ signal: later.signal })), reason);
 });
+
+t.test(
+  'a call that waits for a token ends when its signal is aborted, and other calls get the token',
+  async (t) => {
+    const reason = new Error('the page was left');
+    const soon = (error: Promise<Error>) => Promise.race([error, sleep(1_000, 'it still waits')]);
+    let asked = 0;
+    let give = (_token: string) => {};
+    const client = await clients.as('dora', 'Admin', north, {
+      token: () => {
+        asked += 1;
+        return new Promise<string>((resolve) => {
+          give = resolve;
+        });
+      },
+    });
+    t.equal(await soon(rejection(client.clubs.current({ signal: AbortSignal.abort(reason) }))), reason);
+    t.equal(asked, 0, 'no token is requested for a call that was aborted before');
+
+    const during = new AbortController();
+    const aborted = rejection(client.clubs.current({ signal: during.signal }));
+    const other = client.clubs.current({ signal: new AbortController().signal });
+    during.abort(reason);
+    t.equal(await soon(aborted), reason);
+    give(await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } }));
+    t.match(await other, { id: north });
+    t.match(await client.clubs.current(), { id: north });
+    t.equal(asked, 1);
+  },
+);
