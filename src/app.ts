@@ -2,9 +2,8 @@
  * The service on one page: every plugin and resource, in the order in which a request meets them. The order is
  * the security model, so nothing is loaded by itself.
  */
-import { randomUUID } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync, LogController } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync } from 'fastify';
 import { authenticate } from './auth/authenticate.js';
 import { authorize } from './auth/authorize.js';
 import { tenant } from './auth/tenant.js';
@@ -27,7 +26,7 @@ import { RequestOrder } from './http/request-order.js';
 import { requestTransaction } from './http/request-transaction.js';
 import { registerResource } from './http/resource.js';
 import { securityHeaders } from './http/security-headers.js';
-import { serverFactory } from './http/server.js';
+import { fastifyOptions, serverFactory } from './http/server.js';
 import { strictRequests } from './http/strict-requests.js';
 import { responseHeaders } from './openapi/components.js';
 import { docsPage } from './openapi/docs-page.js';
@@ -37,7 +36,6 @@ import { health } from './ops/health.js';
 import { type AuditTimes, audit } from './ops/isolation-audit.js';
 import { metrics } from './ops/metrics.js';
 import * as resources from './resources.js';
-import { buildValidator } from './validation/compiler.js';
 
 const BODY_LIMIT_BYTES = 128 * 1024;
 
@@ -64,13 +62,11 @@ export async function buildApp(
   const catalogue = new Catalogue(Object.values(resources));
   const order = new RequestOrder();
   const app = Fastify({
+    ...fastifyOptions,
     loggerInstance: logger,
     serverFactory: serverFactory({ maxConnections: config.maxConnections, logger, order }),
     clientErrorHandler: answerClientErrors(logger, order),
-    // One line a request, written by http/access-log.ts.
-    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: config.trustProxy ?? false,
-    genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Requests on connections that open during a stop are answered; by default Fastify answers 503 in a form of its own.
@@ -78,7 +74,6 @@ export async function buildApp(
     // A path parameter of any length reaches the validation, which says that it is not a UUID.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBrokenRequest,
-    schemaController: { compilersFactory: { buildValidator } },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   await app.register(gracefulShutdown);

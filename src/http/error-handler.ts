@@ -50,8 +50,8 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
       const problem = problemFromDatabase(error, catalogue) ?? problemOf(error);
-      // An intended error, such as "not ready", is in the access log already. So is an overload, where a second line would
-      // add load.
+      // The access log of the public port has intended errors, such as "not ready", and overloads; a second line would add
+      // load. On the metrics port they are not logged: `detail` says why.
       const isExpected = error instanceof Problem || (error as Error) === QUEUE_FULL;
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');

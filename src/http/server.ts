@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { DropArgument } from 'node:net';
-import type { FastifyBaseLogger, FastifyServerFactory } from 'fastify';
+import { type FastifyBaseLogger, type FastifyServerFactory, LogController } from 'fastify';
 import { throttle } from '../logger.js';
+import { buildValidator } from '../validation/compiler.js';
 import type { RequestOrder } from './request-order.js';
 import { closeAfterAmbiguous } from './strict-requests.js';
 
@@ -15,6 +17,14 @@ const CHECK_INTERVAL_MS = 5_000;
 const SOCKET_TIMEOUT_MS = 60_000;
 /** Longer than the idle time-out of usual load balancers (60 s), so that the load balancer closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** The options of Fastify for the public port and the metrics port. */
+export const fastifyOptions = {
+  // http/access-log.ts writes one line per request instead.
+  logController: new LogController({ disableRequestLogging: true }),
+  genReqId: () => randomUUID(),
+  schemaController: { compilersFactory: { buildValidator } },
+};
 
 export interface HttpServerOptions {
   /** The maximum number of connections; a further one is dropped before it is read. */

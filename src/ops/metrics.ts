@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import plugin from 'fastify-plugin';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.js';
@@ -6,6 +6,7 @@ import { Catalogue } from '../errors/catalogue.js';
 import { errorHandler } from '../http/error-handler.js';
 import { immediate } from '../http/immediate.js';
 import { allowedMethods } from '../http/method-not-allowed.js';
+import { fastifyOptions } from '../http/server.js';
 import { health } from './health.js';
 
 export interface MetricsOptions {
@@ -39,10 +40,7 @@ export const metrics = plugin<MetricsOptions>(
     );
 
     // A listener of its own: its accept queue is empty when that of the service is full.
-    const admin = Fastify({
-      loggerInstance: app.log,
-      logController: new LogController({ disableRequestLogging: true }),
-    });
+    const admin = Fastify({ ...fastifyOptions, loggerInstance: app.log });
     await admin.register(allowedMethods);
     await admin.register(errorHandler, { catalogue: new Catalogue() });
     await admin.register(health, {

@@ -164,6 +164,29 @@ t.test(
   },
 );
 
+t.test(
+  'health on the metrics port accepts and refuses the same requests as on the public port',
+  async (t) => {
+    await service.app.audit.run();
+    const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+    for (const [path, status] of [
+      ['/livez', 200],
+      ['/readyz', 200],
+      ['/livez?x=1', 400],
+      ['/readyz?x=1', 400],
+    ] as const) {
+      const answer = await fetch(new URL(path, url));
+      const body = (await answer.json()) as { requestId?: string };
+      const expected = (await service.send('GET', path)).body;
+      t.same([answer.status, { ...body, requestId: null }], [status, { ...expected, requestId: null }], path);
+      t.match(body.requestId, status === 200 ? undefined : uuid, 'an error has the id of its request');
+    }
+    await service.db.look('delete from deploy.releases');
+    const refused = await fetch(new URL('/readyz', url));
+    t.match([refused.status, await refused.json()], [503, { code: 'service_unavailable', requestId: uuid }]);
+  },
+);
+
 t.test('a metrics port in use is reported, and the metrics stop with the service', async (t) => {
   await t.rejects(startService(t, { metrics: { host: '127.0.0.1', port } }), { code: 'EADDRINUSE', port });
   await service.app.close();
