@@ -24,18 +24,16 @@ export function keepToken(token: Token): TokenKeeper {
   let held: Promise<string> | undefined;
   let known: string | undefined;
   const ask = async () => {
-    try {
-      known = checked(await token());
-      return known;
-    } catch (error) {
-      held = undefined;
-      throw error;
-    }
+    known = checked(await token());
+    return known;
   };
   return {
     get: async (signal) => {
       signal?.throwIfAborted();
-      held ??= ask();
+      held ??= ask().catch((error) => {
+        held = undefined;
+        throw error;
+      });
       return untilAborted(held, signal);
     },
     forget: (refused) => {

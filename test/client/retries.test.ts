@@ -182,6 +182,28 @@ t.test('a call ends when its signal is aborted, and an attempt at its time-out',
   t.equal(await rejection(waiting.clubs.current({ signal: later.signal })), reason);
 });
 
+t.test('a token function that fails, at once or later, is called again for the next request', async (t) => {
+  const reason = new Error('no session');
+  for (const fail of [
+    () => Promise.reject(reason),
+    () => {
+      throw reason;
+    },
+  ]) {
+    let asked = 0;
+    const token = await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
+    const client = await clients.as('dora', 'Admin', north, {
+      token: () => {
+        asked += 1;
+        return asked === 1 ? fail() : token;
+      },
+    });
+    t.equal(await rejection(client.clubs.current()), reason);
+    t.match(await client.clubs.current(), { id: north });
+    t.equal(asked, 2);
+  }
+});
+
 t.test(
   'a call that waits for a token ends when its signal is aborted, and other calls get the token',
   async (t) => {
