@@ -66,7 +66,7 @@ export class Pool {
   #lastTenant: string | undefined;
   #tenantChangedAt = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | undefined;
-  /** The number of released connections that are being closed. */
+  /** The number of released connections that are being closed; they have their place in the pool until then. */
   #closing = 0;
   #onClosed = () => {};
   /** Connections opened and destroyed since the start. */
@@ -122,6 +122,7 @@ export class Pool {
         void connection.close().then(() => {
           this.#closing -= 1;
           this.#onClosed();
+          this.#serveQueue();
         });
       } else if (!connection.isDestroyed) {
         this.#idle.push(connection);
@@ -182,7 +183,7 @@ export class Pool {
 
   /** Whether a waiter may get a connection. Without room the queue is not searched. */
   #hasRoom(): boolean {
-    const isFree = this.#idle.length > 0 || this.#inUse.size < this.#options.size;
+    const isFree = this.#idle.length > 0 || this.#inUse.size + this.#closing < this.#options.size;
     if (isFree && this.#waitingExclusive > 0) {
       return true;
     }
@@ -257,7 +258,7 @@ export class Pool {
     while (connection?.isDestroyed) {
       connection = this.#idle.pop();
     }
-    if (connection === undefined && this.#inUse.size + this.#idle.length < this.#options.size) {
+    if (connection === undefined && this.#inUse.size + this.#closing < this.#options.size) {
       this.counts.opened += 1;
       connection = new Connection(this.#options, () => {
         this.counts.lost += 1;

@@ -193,6 +193,35 @@ t.test('an old connection is replaced when it is released, never while it is lea
   t.equal(pool.counts.lost, 0, 'closed, not lost');
 });
 
+t.test('an old connection keeps its place in the pool until it is closed', async (t) => {
+  t.same(await until(backends, (pids) => pids.length === 0), [], 'those of other tests are closed');
+  const pool = makePool(t, { size: 2, readsPerConnection: 2 });
+  let most = 0;
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, turn) => {
+      const lease = await pool.acquire(turn % 2 === 0 ? 'exclusive' : 'shared', `club ${turn % 3}`);
+      const { connection } = lease;
+      (connection as { openedAt: number }).openedAt -= MAX_AGE_MS + 1;
+      const close = connection.close.bind(connection);
+      connection.close = async () => {
+        await sleep(50);
+        await close();
+      };
+      most = Math.max(most, (await backends()).length);
+      pool.release(lease);
+    }),
+  );
+  t.equal(most, 2);
+  t.ok(pool.counts.opened > 2);
+  t.same(
+    await until(
+      () => pool.load,
+      ({ inUse }) => inUse === 0,
+    ),
+    AT_REST,
+  );
+});
+
 t.test('a connection that cannot be opened, or is refused, frees its place in the pool', async (t) => {
   const unreachable = new URL(db.url);
   unreachable.host = '127.0.0.1:1';
