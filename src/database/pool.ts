@@ -39,7 +39,7 @@ const QUEUE_LENGTH = 10_000;
 const SHARING_WINDOW_MS = 1_000;
 /** A connection whose oldest read runs longer than this gets no further reads. */
 const SLOW_READ_MS = 250;
-/** The number of connections that shared reads leave free for exclusive leases. */
+/** The number of connections that shared reads leave free for exclusive leases. In a pool of one or two they use one. */
 const KEPT_FROM_READS = 2;
 /** A connection older than this is closed when it is released. */
 const MAX_AGE_MS = 30 * 60_000;
@@ -49,9 +49,9 @@ const MAX_AGE_MS = 30 * 60_000;
  *
  * - The queue is served round robin by tenant. Each tenant has a bulkhead limit: all connections but one, or half of them
  *   while other tenants send requests too.
- * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another. They leave
- *   `KEPT_FROM_READS` connections free. While an exclusive lease waits, also one that its own bulkhead limit holds back,
- *   they take another connection only if none of theirs accepts further reads.
+ * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another. They use all
+ *   connections but `KEPT_FROM_READS`, or one if that leaves none. While an exclusive lease waits, also one that its own bulkhead
+ *   limit holds back, they take another connection only if none of theirs accepts further reads.
  */
 export class Pool {
   readonly #options: PoolOptions;

@@ -444,7 +444,7 @@ t.test('a tenant with ten times the load of all others delays only itself', asyn
 // Shared reads.
 
 t.test(
-  'shared reads fill one connection before they use another, and leave two for other work',
+  'shared reads fill one connection before they use another, and use all but two and at least one',
   async (t) => {
     for (const [size, most] of [
       [1, 1],
