@@ -148,14 +148,20 @@ export async function readDirectory<Row>(
   return rows ?? [];
 }
 
+/** The entry for work of the service itself: it sets no context. */
+export const OUTSIDE_OF_CLUBS: Entry<object> = {
+  tenant: NO_TENANT,
+  columns: sql`true as entered`,
+  verify: () => true,
+};
+
 /**
  * Reads for the service itself, outside of any club.
  *
  * @throws what `Database.read` throws
  */
 export async function readOwn<Row>(database: Database, name: string, query: Query<Row>): Promise<Row[]> {
-  const entry: Entry<object> = { tenant: NO_TENANT, columns: sql`true as entered`, verify: () => true };
-  const { rows } = await database.read(entry, query, {
+  const { rows } = await database.read(OUTSIDE_OF_CLUBS, query, {
     operation: name,
     condition: sql`true`,
     lease: 'exclusive',

@@ -1,8 +1,7 @@
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
-import { NO_TENANT } from '../database/pool.js';
-import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
+import { OUTSIDE_OF_CLUBS } from '../database/tenant-context.js';
 import { startPeriodicJob } from './periodic-job.js';
 
 /** What one run deleted, and what is left. */
@@ -66,17 +65,11 @@ export const expiredAnswers = plugin<{ database: Database; everyMs: number | nul
   { name: 'expired-answers' },
 );
 
-const outsideOfClubs: Entry<object> = {
-  tenant: NO_TENANT,
-  columns: sql`true as entered`,
-  verify: () => true,
-};
-
 async function deleteBatch(database: Database): Promise<Expired> {
   const [expired] = await database.transaction(
     'read write',
     'deleteExpiredAnswers',
-    outsideOfClubs,
+    OUTSIDE_OF_CLUBS,
     () => {},
     (tx) =>
       tx.query<Expired>(sql`
