@@ -92,13 +92,14 @@ async function readOn<Context, Row>(
   requests += 1;
   const request = String(requests);
   try {
-    const result = await connection.query<ReadRow>(readStatement(request, entry, query, options));
+    const statement = readStatement(request, entry, query, options);
+    const result = await connection.query<ReadRow<Context, Row>>(statement);
     // at(-1): if an error follows a row, the driver does not reset its row index, and the next result starts at a higher one.
-    const answer = parse<Context, Row>(result.at(-1));
-    if (answer?.context.request !== request || !entry.verify(answer.context)) {
+    const { tenant_context: context, answer }: ReadRow<Context, Row> = result.at(-1) ?? {};
+    if (context?.request !== request || answer === undefined || !entry.verify(context)) {
       throw destroyWith('The connection to the database answered another question.');
     }
-    return answer;
+    return { context, rows: answer ?? undefined };
   } catch (error) {
     throw overdue ?? error;
   } finally {
@@ -107,12 +108,12 @@ async function readOn<Context, Row>(
 }
 
 /**
- * The two columns of every read; do not change them. When result types change, the driver repeats the statement after
- * those in flight, and results would reach the wrong reads.
+ * The two columns of every read, of type json; do not change them. When result types change, the driver repeats the
+ * statement after those in flight, and results would reach the wrong reads. A column without valid JSON is undefined.
  */
-interface ReadRow {
-  tenant_context: string;
-  answer: unknown;
+interface ReadRow<Context, Row> {
+  tenant_context?: Context & { request: string };
+  answer?: Row[] | null;
 }
 
 /** Composes the statement of a read. */
@@ -129,22 +130,8 @@ with tenant_context as materialized (
   select ${request}::text as request, set_config('transaction_read_only', 'on', true) as read_only,
     ${columns}
 )
-select row_to_json(tenant_context)::text as tenant_context,
+select row_to_json(tenant_context) as tenant_context,
   case when ${condition}
     then (select coalesce(json_agg(answer), '[]') from (${query}) as answer) end as answer
 from tenant_context left join app.members as locked_first on false`;
-}
-
-function parse<Context, Row>(
-  row: ReadRow | undefined,
-): { context: Context & { request: string }; rows: Row[] | undefined } | undefined {
-  if (typeof row?.tenant_context !== 'string' || row.answer === undefined) {
-    return undefined;
-  }
-  try {
-    const context = JSON.parse(row.tenant_context) as Context & { request: string };
-    return { context, rows: (row.answer as Row[] | null) ?? undefined };
-  } catch {
-    return undefined;
-  }
 }

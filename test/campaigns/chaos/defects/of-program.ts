@@ -187,7 +187,7 @@ export const ofProgram: Defect[] = [
     patches: [
       [
         READ,
-        'if (answer?.context.request !== request || !entry.verify(answer.context)) {',
+        'if (context?.request !== request || answer === undefined || !entry.verify(context)) {',
         'if (answer === undefined) {',
       ],
     ],
@@ -206,7 +206,7 @@ export const ofProgram: Defect[] = [
       ],
       [
         READ,
-        'if (answer?.context.request !== request || !entry.verify(answer.context)) {',
+        'if (context?.request !== request || answer === undefined || !entry.verify(context)) {',
         'if (answer === undefined) {',
       ],
     ],
