@@ -65,16 +65,16 @@ async function write(work: (tx: TenantTransaction) => Promise<unknown>): Promise
       _mode: string,
       _name: string,
       { columns }: Entry<object>,
-      accept: (context: object) => void,
+      accept: (context: object) => { memberId: string },
       run: typeof work,
     ) => {
       lines.push(textOf(sql`select ${columns}`));
-      accept(ENTERED);
+      const entered = Promise.resolve(accept(ENTERED));
       const query = async (statement: Statement) => {
         lines.push(textOf(statement));
         return [];
       };
-      await run({ query, memberId: TASK } as unknown as TenantTransaction);
+      await run({ query, entered } as TenantTransaction);
     },
   };
   await writeInTenant(database as unknown as Database, caller, 'write', work);

@@ -225,7 +225,8 @@ async function makeTasks(as: As): Promise<void> {
     for (const state of TASK_STATES.slice(1, position + 1)) {
       await as('ben', 'north', async (tx) => {
         const [read] = await tx.query(findTask(task.id));
-        return read && updateTask(tx, read, { ...read, state, assigneeId: tx.memberId });
+        const { memberId } = await tx.entered;
+        return read && updateTask(tx, read, { ...read, state, assigneeId: memberId });
       });
     }
   }

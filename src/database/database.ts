@@ -76,12 +76,12 @@ export class Database {
    * @param name the name of the operation, for the comment at the start of each statement
    * @throws Unavailable; UnsafeDatabase; what the work, `accept` or a statement threw
    */
-  transaction<Context extends object, Result>(
+  transaction<Context extends object, Accepted, Result>(
     mode: Mode,
     name: string,
     entry: Entry<Context>,
-    accept: (context: Context) => void,
-    work: (tx: Transaction) => Promise<Result>,
+    accept: (context: Context) => Accepted,
+    work: (tx: Transaction<Accepted>) => Promise<Result>,
   ): Promise<Result> {
     let deadline: number | undefined;
     return this.#retry(this.#staleAttempts, async () => {

@@ -19,13 +19,8 @@ export interface Caller {
   testMemberId: string | null;
 }
 
-/** A transaction inside a club. */
-export interface TenantTransaction extends Transaction {
-  /** The id of the caller's row in app.members. It throws before the first statement has a result. */
-  readonly memberId: string;
-  /** The same id, or null before the first statement has a result. */
-  readonly enteredMemberId: string | null;
-}
+/** A transaction inside a club, with the id of the caller's row in app.members. */
+export type TenantTransaction = Transaction<{ memberId: string }>;
 
 /** The rows of a read and the member that read them. */
 export interface TenantRead<Row> {
@@ -94,17 +89,15 @@ export async function writeInTenant<Result>(
   work: (tx: TenantTransaction) => Promise<Result>,
 ): Promise<Result> {
   const attempt = (acceptsOutdated: boolean) => {
-    const member: { id: string | null } = { id: null };
     const accept = (context: TenantContext) => {
       requireClub(caller, context);
-      if (context.memberId === null || !(context.memberIsCurrent || acceptsOutdated)) {
+      const { memberId, memberIsCurrent } = context;
+      if (memberId === null || !(memberIsCurrent || acceptsOutdated)) {
         throw new MemberOutdated('The member row is missing or older than the token.');
       }
-      member.id = context.memberId;
+      return { memberId };
     };
-    return database.transaction('read write', name, tenantEntry(caller), accept, (tx) =>
-      work(new InTenant(tx, member)),
-    );
+    return database.transaction('read write', name, tenantEntry(caller), accept, work);
   };
   try {
     return await attempt(false);
@@ -167,32 +160,6 @@ export async function readOwn<Row>(database: Database, name: string, query: Quer
     lease: 'exclusive',
   });
   return rows ?? [];
-}
-
-/** A class, because an object literal with a getter has a new hidden class in V8 for each request. */
-class InTenant implements TenantTransaction {
-  readonly #tx: Transaction;
-  readonly #member: { readonly id: string | null };
-
-  constructor(tx: Transaction, member: { readonly id: string | null }) {
-    this.#tx = tx;
-    this.#member = member;
-  }
-
-  query<Row extends object>(query: Query<Row>): Promise<Row[]> {
-    return this.#tx.query(query);
-  }
-
-  get enteredMemberId(): string | null {
-    return this.#member.id;
-  }
-
-  get memberId(): string {
-    if (this.#member.id === null) {
-      throw new Error('memberId is unknown before the first statement has a result. Await a query first.');
-    }
-    return this.#member.id;
-  }
 }
 
 function tenantEntry(caller: Caller): Entry<TenantContext> {

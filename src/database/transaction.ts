@@ -4,7 +4,9 @@ import type { Entry } from './read.js';
 import { operation, type Query, type Statement, sql } from './sql.js';
 
 /** An open transaction whose context is set. */
-export interface Transaction {
+export interface Transaction<Accepted = unknown> {
+  /** What `accept` returned for the context. Await it after a query, because the first query is sent with the entry. */
+  readonly entered: Promise<Accepted>;
   /**
    * Runs a statement after all earlier ones of this transaction.
    *
@@ -32,18 +34,20 @@ const ROLLBACK = sql`rollback`;
  * Work that catches the error of a statement still cannot commit. When this function returns or throws, the server has
  * confirmed COMMIT or ROLLBACK, or the connection is destroyed.
  *
- * @param accept checks the context; throws to reject the transaction
+ * @param accept checks the context and returns what the work needs of it; throws to reject the transaction
  * @throws what the work, `accept` or a statement threw, after ROLLBACK; Unavailable when the connection was lost
  */
-export async function runTransaction<Context extends object, Result>(
+export async function runTransaction<Context extends object, Accepted, Result>(
   connection: Connection,
   mode: Mode,
   name: string,
   entry: Entry<Context>,
-  accept: (context: Context) => void,
-  work: (tx: Transaction) => Promise<Result>,
+  accept: (context: Context) => Accepted,
+  work: (tx: Transaction<Accepted>) => Promise<Result>,
 ): Promise<Result> {
-  const statements = new Statements(connection, mode, name, entry, accept);
+  const comment = operation(name);
+  const entered = handled(enter(connection, mode, comment, entry, accept));
+  const statements = new Statements(connection, comment, entered);
   let result: Result;
   try {
     result = await work(statements);
@@ -60,24 +64,18 @@ export async function runTransaction<Context extends object, Result>(
 }
 
 /** Sends the statements of a transaction, one after another. */
-class Statements implements Transaction {
+class Statements<Accepted> implements Transaction<Accepted> {
+  readonly entered: Promise<Accepted>;
   readonly #connection: Connection;
   readonly #name: Statement;
-  readonly #entered: Promise<void>;
   /** Settles when the latest statement has a result. */
   #last: Promise<unknown> | undefined;
   #isOver = false;
 
-  constructor(
-    connection: Connection,
-    mode: Mode,
-    name: string,
-    entry: Entry<never>,
-    accept: (context: never) => void,
-  ) {
+  constructor(connection: Connection, name: Statement, entered: Promise<Accepted>) {
     this.#connection = connection;
-    this.#name = operation(name);
-    this.#entered = handled(enter(connection, mode, this.#name, entry, accept));
+    this.#name = name;
+    this.entered = entered;
   }
 
   query<Row extends object>(query: Query<Row>): Promise<Row[]> {
@@ -94,13 +92,13 @@ class Statements implements Transaction {
   /** Resolves when every statement has a result; rejects with the first failure. Later queries are rejected. */
   async settled(): Promise<void> {
     this.#isOver = true;
-    await this.#entered;
+    await this.entered;
     await this.#last;
   }
 
   /** The error of BEGIN or the entry; undefined when both succeeded. */
   async entryError(): Promise<unknown> {
-    return this.#entered.then(
+    return this.entered.then(
       () => undefined,
       (reason: unknown) => reason,
     );
@@ -108,7 +106,7 @@ class Statements implements Transaction {
 
   async #first<Row extends object>(statement: Statement): Promise<Row[]> {
     const rows = handled(this.#connection.query<Row>(statement));
-    await this.#entered;
+    await this.entered;
     return rows;
   }
 
@@ -118,13 +116,13 @@ class Statements implements Transaction {
   }
 }
 
-async function enter<Context extends object>(
+async function enter<Context extends object, Accepted>(
   connection: Connection,
   mode: Mode,
   name: Statement,
   entry: Entry<Context>,
-  accept: (context: Context) => void,
-): Promise<void> {
+  accept: (context: Context) => Accepted,
+): Promise<Accepted> {
   const begun = handled(connection.query(BEGIN[mode]));
   const entered = handled(connection.query<Context>(sql`${name} select ${entry.columns}`));
   try {
@@ -141,7 +139,7 @@ async function enter<Context extends object>(
   if (context === undefined || !entry.verify(context)) {
     throw violation(connection, 'the entry was answered with another one');
   }
-  accept(context);
+  return accept(context);
 }
 
 async function commit(connection: Connection): Promise<void> {

@@ -54,12 +54,15 @@ export const requestTransaction = plugin<{ database: Database }>(
     });
 
     app.decorateRequest('transaction', async function (work) {
-      return writeInTenant(database, callerOf(this), nameOf(this), async (tx) => {
-        try {
-          return await work(tx);
-        } finally {
-          this.memberId = tx.enteredMemberId;
-        }
+      return writeInTenant(database, callerOf(this), nameOf(this), (tx) => {
+        // Not awaited, so that the first statement is sent with the entry.
+        tx.entered.then(
+          ({ memberId }) => {
+            this.memberId = memberId;
+          },
+          () => {},
+        );
+        return work(tx);
       });
     });
 

@@ -27,8 +27,9 @@ export async function planUpdate(
   patch: UpdateTaskRequest,
   role: Role,
 ): Promise<TaskChanges> {
+  const { memberId } = await tx.entered;
   const state = requestedState(task, patch);
-  const assigneeId = requestedAssignee(task, patch, state, tx.memberId);
+  const assigneeId = requestedAssignee(task, patch, state, memberId);
 
   const invalid =
     (state === 'Open') !== (assigneeId === null) || (task.state === 'Done' && assigneeId !== task.assigneeId);
@@ -41,14 +42,14 @@ export async function planUpdate(
     throw new Problem(taskTransitionForbidden, transitionOf(task, state));
   }
 
-  const takes = task.state === 'Open' && assigneeId === tx.memberId;
+  const takes = task.state === 'Open' && assigneeId === memberId;
   const assigns = assigneeId !== null && assigneeId !== task.assigneeId && !takes;
   if (assigns && !isAtLeast(role, 'Manager')) {
     // A caller who names themself wants to take the task, but it is assigned to somebody else.
-    throw new Problem(assigneeId === tx.memberId ? taskAlreadyAssigned : taskAssignForbidden);
+    throw new Problem(assigneeId === memberId ? taskAlreadyAssigned : taskAssignForbidden);
   }
   // The caller wants to take the task, but it is assigned to somebody else.
-  if (patch.state === 'Assigned' && patch.assigneeId === undefined && !moves && assigneeId !== tx.memberId) {
+  if (patch.state === 'Assigned' && patch.assigneeId === undefined && !moves && assigneeId !== memberId) {
     throw new Problem(taskAlreadyAssigned);
   }
 

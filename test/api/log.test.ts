@@ -70,6 +70,7 @@ t.test('a request is one JSON log line with its id, route, status, club and memb
     ['GET', `/api/members/${ben}`, '/api/members/:id', 200],
     ['GET', `/api/tasks/${MISSING}`, '/api/tasks/:id', 404],
     ['POST', '/api/tasks', '/api/tasks', 201, '{"title":"Mow"}'],
+    ['PATCH', `/api/tasks/${MISSING}`, '/api/tasks/:id', 404, '{"title":"Mow"}'],
   ] as const) {
     const { id, lines } = await log(method, url, body);
     t.equal(lines.length, 1, url);

@@ -153,7 +153,7 @@ t.test('a new member is committed also when the work fails, and nothing else is'
     let memberId: string | undefined;
     const run = writeInTenant(database, callerOf(club, 'Manager', subject), 'write', async (tx) => {
       await tx.query(insert(`of ${subject}`));
-      memberId = tx.memberId;
+      memberId = (await tx.entered).memberId;
       if (subject === 'carl') throw new Problem(shiftNotFound);
     });
     await (subject === 'carl' ? t.rejects(run, { code: 'shift_not_found' }) : run);
@@ -527,13 +527,17 @@ t.test('rows of the first statement are used only after the tenant context is ve
     ['an entry that is refused', entry(), refuse, false],
   ];
   for (const [name, enter, accept, isDoubt] of cases) {
-    for (const statement of [sql`select 1 as one`, insert('doubted')]) {
+    for (const ask of [
+      (tx: Transaction) => tx.query(sql`select 1 as one`),
+      (tx: Transaction) => tx.query(insert('doubted')),
+      (tx: Transaction) => tx.entered.then(() => 'entered'),
+    ]) {
       const connection = await connect(t);
       let seen: unknown;
       const run = transact(
         connection,
         async (tx) => {
-          seen = await tx.query(statement);
+          seen = await ask(tx);
         },
         enter,
         accept,

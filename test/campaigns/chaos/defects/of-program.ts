@@ -168,15 +168,14 @@ export const ofProgram: Defect[] = [
     scenario: wrongClub,
     workload: creating,
     patches: [
-      [TRANSACTION, 'await this.#entered;\n        return rows;', 'return rows;'],
-      [TRANSACTION, 'await this.#entered;\n        await this.#last;', 'await this.#last;'],
+      [TRANSACTION, 'await this.entered;\n        return rows;', 'return rows;'],
+      [TRANSACTION, 'await this.entered;\n        await this.#last;', 'await this.#last;'],
       // The check is slower than the work: the answers arrive together.
       [
         TRANSACTION,
         'const [context] = await entered;',
         'const [context] = await entered; await new Promise((go) => setTimeout(go, 20));',
       ],
-      ['database/tenant-context.js', 'if (this.#member.id === null) {', 'if (false) {'],
     ],
   },
   {
