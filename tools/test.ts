@@ -20,7 +20,9 @@ const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 const FILE = /^# file (.*)/;
 /** The folders whose tests run in the process of other files. */
 const SHARING = /^test\/(api|client|database|sql)\//;
-const GROUP_SIZE = 8;
+const GROUP_SIZE = 4;
+/** The time-out of a file in seconds; long campaigns set another value. */
+const FILE_TIMEOUT_S = 300;
 
 /** The totals of the top-level tests of all files. */
 const counts = { passed: 0, failed: 0, skipped: [] as string[] };
@@ -51,7 +53,7 @@ async function runGroup(files: string[], environment: NodeJS.ProcessEnv): Promis
   const program = join(root, 'dist/development/tools/test-group.js');
   const child = spawn(process.execPath, ['--enable-source-maps', program, ...files], {
     cwd: root,
-    env: environment,
+    env: { ...environment, TAP_TIMEOUT: String(files.length * FILE_TIMEOUT_S) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const runs: FileRun[] = [];
@@ -151,8 +153,6 @@ try {
     TEST_CLUSTER: JSON.stringify(cluster),
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
-    // In seconds, for each process; long campaigns set another value.
-    TAP_TIMEOUT: '600',
   });
   await runFiles(given.length > 0 ? given : await findFiles(), environment);
 } finally {
