@@ -162,8 +162,10 @@ for (const name of ['nginx', 'haproxy'] as const) {
           await Promise.all(
             Array.from({ length: 40 }, async () => {
               for (let count = 0; count < FLOOD / 40; count += 1) {
-                const { status, body } = await ask('/livez');
-                await body?.cancel();
+                // On a busy machine the proxy closes a connection that was idle for a second when fetch uses it again.
+                const answer = await ask('/livez').catch(() => undefined);
+                await answer?.body?.cancel();
+                const status = answer?.status ?? 0;
                 statuses.set(status, (statuses.get(status) ?? 0) + 1);
               }
             }),
