@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE, runAudit, startService } from '../setup/service.js';
 
 const MAX = 3;
 const service = await startService(t);
@@ -27,7 +27,7 @@ const app = await buildApp(
 );
 t.teardown(() => app.close());
 await app.listen({ host: '127.0.0.1', port: 0 });
-await app.audit.run();
+await runAudit(app);
 const { port } = app.server.address() as AddressInfo;
 
 /** A client with one keep-alive connection. */

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { requestHeaders, responseHeaders } from '../../src/openapi/components.js';
 import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
-import { type Answer, type SendOptions, startService } from '../setup/service.js';
+import { type Answer, runAudit, type SendOptions, startService } from '../setup/service.js';
 
 const PAGE = 'https://app.example.org';
 const service = await startService(t, {
@@ -9,7 +9,7 @@ const service = await startService(t, {
   rateLimitPerMinute: 3,
 });
 // /readyz reports the result of an audit.
-await service.app.audit.run();
+await runAudit(service.app);
 const closed = await startService(t);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);

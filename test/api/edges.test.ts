@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { endpoints, SHIFT } from '../setup/endpoints.js';
-import { type Answer, startService } from '../setup/service.js';
+import { type Answer, runAudit, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
 import { taskIn } from '../setup/workflow.js';
@@ -52,7 +52,7 @@ t.test('a time is in the allowed years as written and in UTC, in bodies and in f
 
 t.test('a wrong method on a public path is a 405 with Allow, also on the files of /docs', async (t) => {
   const paths = ['/docs', '/docs/', '/docs/page.js', '/docs/swagger-ui.css'];
-  await service.app.audit.run();
+  await runAudit(service.app);
   for (const path of [...paths, '/livez', '/readyz', '/openapi.json']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
       const { status, headers, body } = await wire(method, path, []);

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import t from 'tap';
 import { until } from '../setup/caller.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
 
 /** Longer than probes share one query. */
 const LATER_MS = 400;
 
 const service = await startService(t);
-await service.app.audit.run();
+await runAudit(service.app);
 const probe = () => service.app.inject('/readyz').then(({ statusCode }) => statusCode);
 
 t.test('concurrent probes share one query of the database', async (t) => {

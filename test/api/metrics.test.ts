@@ -4,7 +4,7 @@ import { writeInTenant } from '../../src/database/tenant-context.js';
 import { callerOf, until } from '../setup/caller.js';
 import { endpoints, MISSING } from '../setup/endpoints.js';
 import { freePort } from '../setup/free-port.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
 import { openWire } from '../setup/wire.js';
 
 const port = await freePort();
@@ -167,7 +167,7 @@ t.test(
 t.test(
   'health on the metrics port accepts and refuses the same requests as on the public port',
   async (t) => {
-    await service.app.audit.run();
+    await runAudit(service.app);
     const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
     for (const [path, status] of [
       ['/livez', 200],

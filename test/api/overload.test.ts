@@ -2,12 +2,12 @@ import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { inFlood } from '../setup/flood.js';
 import { freePort } from '../setup/free-port.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
 import { tally } from '../setup/shifts.js';
 
 const port = await freePort();
 const service = await startService(t, { metrics: { host: '127.0.0.1', port } });
-await service.app.audit.run();
+await runAudit(service.app);
 const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
 const flooder = service.as('anna', 'Member', north);
 const other = service.as('ben', 'Member', north);

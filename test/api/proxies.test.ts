@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { root } from '../../tools/root.js';
 import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
 
 // The files of docs/operate.md, with other ports and shorter times, in front of the service.
 const metricsPort = await freePort();
@@ -21,7 +21,7 @@ const service = await startService(
   undefined,
   { write: (line: string) => void written.push(line) },
 );
-await service.app.audit.run();
+await runAudit(service.app);
 await service.app.listen({ host: '127.0.0.1', port: 0 });
 const { port: servicePort } = service.app.server.address() as AddressInfo;
 const club = await service.db.makeClub('north');

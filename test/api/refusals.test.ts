@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { endpoints, pathOf } from '../setup/endpoints.js';
-import { type Method, startService, type TestService } from '../setup/service.js';
+import { type Method, runAudit, startService, type TestService } from '../setup/service.js';
 
 const service = await startService(t);
 const club = await service.db.makeClub();
@@ -205,7 +205,7 @@ t.test(
       const answer = await refuse(t, broken, operation, how, 503, 'service_unavailable');
       t.match(String(answer.headers['retry-after']), /^\d+$/);
     }
-    await service.app.audit.run();
+    await runAudit(service.app);
     t.equal((await service.send('GET', '/readyz')).status, 200);
     t.equal((await broken.send('GET', '/readyz')).status, 503);
     t.equal((await broken.send('GET', '/livez')).status, 200);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { provisionClub } from '../../src/deploy/provision-club.js';
-import { type Answer, type Person, startService } from '../setup/service.js';
+import { type Answer, type Person, runAudit, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: three lists with rows of three shapes
@@ -187,7 +187,7 @@ t.test('an error of the domain has exactly the members of the contract', async (
 
 t.test('health ignores the token; with a database older than the code it is not ready', async (t) => {
   const headers = { authorization: 'Bearer nonsense', 'x-tenant-id': 'nonsense' };
-  await service.app.audit.run();
+  await runAudit(service.app);
   for (const path of ['/livez', '/readyz', '/openapi.json', '/docs']) {
     t.equal((await service.send('GET', path, { headers })).status, 200, path);
   }

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
 import { MISSING } from '../setup/endpoints.js';
-import { type Answer, startService } from '../setup/service.js';
+import { type Answer, runAudit, startService } from '../setup/service.js';
 
 const service = await startService(t, { corsOrigins: ['https://app.example.org'], rateLimitPerMinute: 6 });
 // /readyz reports the result of an audit.
-await service.app.audit.run();
+await runAudit(service.app);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 

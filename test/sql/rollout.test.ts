@@ -7,7 +7,7 @@ import { deploy } from '../../src/deploy/deploy.js';
 import { type Release, readRelease } from '../../src/deploy/release.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
 import { makeDatabase } from '../setup/database.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
 
 t.jobs = 2;
 
@@ -132,7 +132,7 @@ t.test('this code serves while a newer release is deployed, and afterwards', asy
   const { service, readDuring } = await startReaders(t);
   await readDuring(deploy(service.db.migrationUrl, newer));
   t.ok(await readDuring(sleep(100)));
-  await service.app.audit.run();
+  await runAudit(service.app);
   t.match(await service.send('GET', '/readyz'), { status: 200, body: { audit: { critical: 0 } } });
 });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { connectAsRuntime } from '../../../setup/runtime.js';
-import { type Answer, startService, type TestService } from '../../../setup/service.js';
+import { type Answer, runAudit, startService, type TestService } from '../../../setup/service.js';
 import { shiftRequest } from '../../../setup/shifts.js';
 import { type FuzzRequest, type Meaning, type Noun, ROLES, ROWS, resolve } from './request.js';
 
@@ -21,7 +21,7 @@ export interface Site {
 /** The service with two clubs and a few rows; new rows replace these in turn. */
 export async function openSite(t: Test): Promise<Site> {
   const service = await startService(t, { testUserHeader: true });
-  await service.app.audit.run();
+  await runAudit(service.app);
   const [own, foreign] = [await service.db.makeClub('own'), await service.db.makeClub('foreign')];
   const tokens = new Map<string, string>();
   const ids: Record<Noun, string[]> = { task: [], shift: [], member: [], club: [own, foreign] };
