@@ -34,7 +34,8 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
   const { adminUrl, template, api, migrator } = testCluster();
   const name = `${template}_${randomBytes(4).toString('hex')}`;
   const server = await connect(adminUrl);
-  await server.query(`create database ${name} template ${empty ? 'template0' : template}`);
+  // A copy of the files: the default also writes every page to the log, which takes twice as long.
+  await server.query(`create database ${name} template ${empty ? 'template0' : template} strategy file_copy`);
   // The per-database settings of roles.sql; a clone does not copy them.
   await server.query(`revoke connect, temporary on database ${name} from public`);
   await server.query(`grant connect on database ${name} to club_api, club_migrator, club_auditor`);
