@@ -1,16 +1,16 @@
 import type pg from 'pg';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import { findingViews, type Mutants, type Outcome, tryMutant } from '../campaigns/mutants/mutation.js';
+import { constraints, constraintsOf18, grantsOf17 } from '../campaigns/mutants/statements/constraints.js';
+import { functions } from '../campaigns/mutants/statements/functions.js';
+import { grants } from '../campaigns/mutants/statements/grants.js';
+import { policies } from '../campaigns/mutants/statements/policies.js';
+import { roles, rolesOf16 } from '../campaigns/mutants/statements/roles.js';
+import { drift, server } from '../campaigns/mutants/statements/server.js';
+import { tables } from '../campaigns/mutants/statements/tables.js';
+import { triggers } from '../campaigns/mutants/statements/triggers.js';
 import { makeDatabase } from '../setup/database.js';
-import { constraints, constraintsOf18, grantsOf17 } from './audit/mutants/constraints.js';
-import { functions } from './audit/mutants/functions.js';
-import { grants } from './audit/mutants/grants.js';
-import { policies } from './audit/mutants/policies.js';
-import { roles, rolesOf16 } from './audit/mutants/roles.js';
-import { drift, server } from './audit/mutants/server.js';
-import { tables } from './audit/mutants/tables.js';
-import { triggers } from './audit/mutants/triggers.js';
-import { findingViews, type Mutants, type Outcome, tryMutant } from './audit/mutation.js';
 
 /** Every weakening that this version of PostgreSQL supports. */
 async function allMutants(client: pg.Client): Promise<Mutants> {
