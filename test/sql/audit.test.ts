@@ -1,78 +1,17 @@
-import type pg from 'pg';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { findingViews, type Mutants, type Outcome, tryMutant } from '../campaigns/mutants/mutation.js';
-import { constraints, constraintsOf18, grantsOf17 } from '../campaigns/mutants/statements/constraints.js';
-import { functions } from '../campaigns/mutants/statements/functions.js';
-import { grants } from '../campaigns/mutants/statements/grants.js';
-import { policies } from '../campaigns/mutants/statements/policies.js';
-import { roles, rolesOf16 } from '../campaigns/mutants/statements/roles.js';
-import { drift, server } from '../campaigns/mutants/statements/server.js';
-import { tables } from '../campaigns/mutants/statements/tables.js';
-import { triggers } from '../campaigns/mutants/statements/triggers.js';
+import { mutantsOf, tryAll } from '../campaigns/mutants/mutation.js';
 import { makeDatabase } from '../setup/database.js';
 
-/** Every weakening that this version of PostgreSQL supports. */
-async function allMutants(client: pg.Client): Promise<Mutants> {
-  const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
-  const newer = rows[0].major >= 16 ? rolesOf16 : {};
-  return {
-    ...tables,
-    ...policies,
-    ...roles,
-    ...Object.fromEntries(
-      Object.entries(newer).map(([code, more]) => [code, [...(roles[code] ?? []), ...more]]),
-    ),
-    ...grants,
-    ...(rows[0].major >= 17 ? grantsOf17 : {}),
-    ...functions,
-    ...triggers,
-    ...constraints,
-    ...(rows[0].major >= 18 ? constraintsOf18 : {}),
-    ...server,
-    ...drift,
-  };
-}
-
-t.test('every weakening is found by its check, every check finds one, and its SQL fixes it', async (t) => {
+t.test('every check finds a weakening, and its SQL fixes it', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
-    const views = await findingViews(client);
-    const mutants = await allMutants(client);
-    const unknown = new Set(
-      ['grant_maintain', 'constraint_not_enforced'].filter((code) => !(code in mutants)),
-    );
-    t.same((await client.query('table audit.findings')).rows, [], 'a fresh deploy has none');
-
-    const outcomes: Outcome[] = [];
-    for (const [code, statements] of Object.entries(mutants)) {
-      for (const statement of statements) {
-        outcomes.push(await tryMutant(client, views.get(code) ?? code, code, statement));
-      }
-    }
-    const killers = new Set(outcomes.filter(({ killed }) => killed).map(({ code }) => code));
-    const checks = [...views.keys()].filter((code) => !unknown.has(code));
-    const say = ({ code, mutant, unmended }: Outcome) => `${code}: ${mutant} => ${unmended}`;
-    t.same(outcomes.filter(({ killed }) => !killed).map(say), [], 'every weakening is found');
-    t.same(
-      outcomes.filter(({ unmended }) => unmended !== undefined).map(say),
-      [],
-      'every finding is fixed by its SQL',
-    );
-    t.same(
-      outcomes.filter(({ dropped }) => dropped.length > 0).map(({ mutant, dropped }) => [mutant, dropped]),
-      [],
-      'no fix drops a table, a column or a function that the deploy created',
-    );
-    t.same(
-      checks.filter((code) => !killers.has(code)),
-      [],
-      'every check finds something',
-    );
-    t.same((await client.query('table audit.findings')).rows, [], 'nothing is left behind');
-    t.comment(
-      `mutants: ${outcomes.length}, killed: ${outcomes.filter(({ killed }) => killed).length}, ` +
-        `checks: ${checks.length}, checks that killed: ${killers.size}`,
+    const mutants = await mutantsOf(client);
+    // The first of each check; the campaign runs all of them.
+    await tryAll(
+      t,
+      client,
+      Object.fromEntries(Object.entries(mutants).map(([code, [first]]) => [code, [first ?? '']])),
     );
   });
 });

@@ -1,9 +1,18 @@
 import type pg from 'pg';
+import type { Test } from 'tap';
+import { constraints, constraintsOf18, grantsOf17 } from './statements/constraints.js';
+import { functions } from './statements/functions.js';
+import { grants } from './statements/grants.js';
+import { policies } from './statements/policies.js';
+import { roles, rolesOf16 } from './statements/roles.js';
+import { drift, server } from './statements/server.js';
+import { tables } from './statements/tables.js';
+import { triggers } from './statements/triggers.js';
 
 /** Weakenings of the database as SQL, by the code of the check that must find each. */
 export type Mutants = Record<string, string[]>;
 
-export interface Outcome {
+interface Outcome {
   code: string;
   mutant: string;
   /** Whether the check found it. */
@@ -20,8 +29,68 @@ interface Finding {
   fix: string;
 }
 
+/** Every weakening that this version of PostgreSQL supports. */
+export async function mutantsOf(client: pg.Client): Promise<Mutants> {
+  const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
+  const newer = rows[0].major >= 16 ? rolesOf16 : {};
+  return {
+    ...tables,
+    ...policies,
+    ...roles,
+    ...Object.fromEntries(
+      Object.entries(newer).map(([code, more]) => [code, [...(roles[code] ?? []), ...more]]),
+    ),
+    ...grants,
+    ...(rows[0].major >= 17 ? grantsOf17 : {}),
+    ...functions,
+    ...triggers,
+    ...constraints,
+    ...(rows[0].major >= 18 ? constraintsOf18 : {}),
+    ...server,
+    ...drift,
+  };
+}
+
+/** Asserts that the check of each weakening finds it, that every check finds one, and that its SQL fixes it. */
+export async function tryAll(t: Test, client: pg.Client, mutants: Mutants): Promise<void> {
+  const views = await findingViews(client);
+  const unknown = ['grant_maintain', 'constraint_not_enforced'].filter((code) => !(code in mutants));
+  t.same((await client.query('table audit.findings')).rows, [], 'a fresh deploy has none');
+
+  const outcomes: Outcome[] = [];
+  for (const [code, statements] of Object.entries(mutants)) {
+    for (const statement of statements) {
+      outcomes.push(await tryMutant(client, views.get(code) ?? code, code, statement));
+    }
+  }
+  const killers = new Set(outcomes.filter(({ killed }) => killed).map(({ code }) => code));
+  const checks = [...views.keys()].filter((code) => !unknown.includes(code));
+  const say = ({ code, mutant, unmended }: Outcome) => `${code}: ${mutant} => ${unmended}`;
+  t.same(outcomes.filter(({ killed }) => !killed).map(say), [], 'every weakening is found');
+  t.same(
+    outcomes.filter(({ unmended }) => unmended !== undefined).map(say),
+    [],
+    'every finding is fixed by its SQL',
+  );
+  t.same(
+    outcomes.filter(({ dropped }) => dropped.length > 0).map(({ mutant, dropped }) => [mutant, dropped]),
+    [],
+    'no fix drops a table, a column or a function that the deploy created',
+  );
+  t.same(
+    checks.filter((code) => !killers.has(code)),
+    [],
+    'every check finds something',
+  );
+  t.same((await client.query('table audit.findings')).rows, [], 'nothing is left behind');
+  t.comment(
+    `mutants: ${outcomes.length}, killed: ${outcomes.filter(({ killed }) => killed).length}, ` +
+      `checks: ${checks.length}, checks that killed: ${killers.size}`,
+  );
+}
+
 /** The view of findings of each check. */
-export async function findingViews(client: pg.Client): Promise<Map<string, string>> {
+async function findingViews(client: pg.Client): Promise<Map<string, string>> {
   const views = new Map<string, string>();
   const { rows } = await client.query(
     `select relation from audit.views where relation ~ '^audit\\.\\w+_checks$' order by relation`,
@@ -53,12 +122,7 @@ async function readObjects(client: pg.Client): Promise<Map<string, string>> {
  * Applies a weakening in a transaction that is rolled back. Tests whether its check finds it, and whether the
  * SQL of the finding removes the finding.
  */
-export async function tryMutant(
-  client: pg.Client,
-  view: string,
-  code: string,
-  mutant: string,
-): Promise<Outcome> {
+async function tryMutant(client: pg.Client, view: string, code: string, mutant: string): Promise<Outcome> {
   const named = async () => {
     const { rows } = await client.query<Finding>(`select code, object, fix from ${view} where code = $1`, [
       code,
