@@ -2,8 +2,7 @@
  * Reads the schema `audit` of a database in one read-only transaction, which works on a standby too.
  */
 import { readFileSync } from 'node:fs';
-import { reasonOf } from '../database/errors.js';
-import { withClient } from '../deploy/client.js';
+import { ConnectionFailed, isDatabaseError, withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { readRelease, sha256, sqlDirectory } from '../deploy/release.js';
 import * as statements from './statements.js';
@@ -67,7 +66,7 @@ export async function readReport(url: string): Promise<Report> {
       };
     });
   } catch (error) {
-    throw impossible(error as Error & { code?: string; severity?: string });
+    throw impossible(error);
   }
 }
 
@@ -75,11 +74,14 @@ function hashOfSnapshot(): string {
   return sha256(readFileSync(new URL('snapshot.txt', sqlDirectory), 'utf8'));
 }
 
-function impossible(error: Error & { code?: string; severity?: string }): Error {
-  const { code = '', severity } = error;
-  if (error instanceof AuditImpossible) {
+function impossible(error: unknown): unknown {
+  if (error instanceof ConnectionFailed) {
+    return new AuditImpossible(error.explain('AUDIT_DATABASE_URL'), { cause: error });
+  }
+  if (!isDatabaseError(error)) {
     return error;
   }
+  const { code = '', message } = error;
   if (UNKNOWN.includes(code)) {
     return new AuditImpossible(
       'This database has no audit or an older one. Deploy first: node dist/migrate.js.',
@@ -88,11 +90,5 @@ function impossible(error: Error & { code?: string; severity?: string }): Error 
   if (code === NO_PRIVILEGE) {
     return new AuditImpossible('This login may not read the schema audit. Use club_auditor.');
   }
-  const reason = reasonOf(error, 'AUDIT_DATABASE_URL').replace(/\.$/, '');
-  return new AuditImpossible(
-    severity === undefined
-      ? `The database cannot be reached: ${reason}.`
-      : `The database refused the audit: ${reason}.`,
-    { cause: error },
-  );
+  return new AuditImpossible(`The database refused the audit: ${message}.`, { cause: error });
 }

@@ -5,9 +5,8 @@
  * grants, functions) are applied completely, in the transaction of the last transactional migration. A table that was
  * committed before has no grants until then. The service never has the login of the deploy.
  */
-import pg from 'pg';
-import { reasonOf } from '../database/errors.js';
-import { withClient } from './client.js';
+import type pg from 'pg';
+import { ConnectionFailed, isDatabaseError, withClient } from './client.js';
 import { DeployError, lockDeploys, whenLocksAreFree } from './locks.js';
 import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
 import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './release.js';
@@ -38,8 +37,8 @@ export interface DeployResult {
  * Deploys the release to the database.
  *
  * @param url the URL of the database, with the migration login
- * @throws DeployError when the roles are missing, the database is newer, a migration was edited after it ran, or a lock
- *   could not be acquired
+ * @throws ConnectionFailed; DeployError when the roles are missing, the database is newer, a migration was edited after it
+ *   ran, or a lock could not be acquired
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<DeployResult> {
   return withClient(url, async (client) => {
@@ -249,14 +248,8 @@ export function explainFailure(error: unknown): unknown {
   if (error instanceof DeployError) {
     return error.message;
   }
-  if (error instanceof pg.DatabaseError && error.severity !== 'FATAL') {
+  if (isDatabaseError(error)) {
     return `The deploy failed, and its last step was rolled back: ${error.message} (SQLSTATE ${error.code}).`;
   }
-  const { code, message } = error as NodeJS.ErrnoException;
-  // Errors of pg without a code.
-  const isLost = /^(timeout expired|Connection terminated)/.test(message);
-  const reason = reasonOf(error, 'MIGRATION_DATABASE_URL').replace(/\.$/, '');
-  return code === undefined && !isLost
-    ? error
-    : `The database of MIGRATION_DATABASE_URL cannot be used: ${reason}.`;
+  return error instanceof ConnectionFailed ? error.explain('MIGRATION_DATABASE_URL') : error;
 }

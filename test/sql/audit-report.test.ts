@@ -159,9 +159,9 @@ t.test('an audit that cannot run says why in one sentence, and exits with 2', as
   isImpossible(
     t,
     await run(nobody),
-    /^The database cannot be reached: .*ECONNREFUSED.* in AUDIT_DATABASE_URL\.$/m,
+    /^The database of AUDIT_DATABASE_URL cannot be used: .*ECONNREFUSED.* in AUDIT_DATABASE_URL\.$/m,
   );
-  isImpossible(t, await run(stranger.href), /^The database refused the audit: password/);
+  isImpossible(t, await run(stranger.href), /^The database of AUDIT_DATABASE_URL cannot be used: password/);
   isImpossible(t, await run(empty.adminUrl), /^This database has no audit/);
   await withClient(db.adminUrl, async (client) => {
     await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
