@@ -15,6 +15,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 5_000;
 /** The limit for an inactive connection; longer than the deadlines of the database, so that no response is cut off. */
 const SOCKET_TIMEOUT_MS = 60_000;
+/** The limit for the start of each plugin; with the default of 10 s a start on an overloaded machine can fail. */
+const PLUGIN_TIMEOUT_MS = 60_000;
 /** Longer than the idle time-out of usual load balancers (60 s), so that the load balancer closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
@@ -23,6 +25,7 @@ export const fastifyOptions = {
   // http/access-log.ts writes one line per request instead.
   logController: new LogController({ disableRequestLogging: true }),
   genReqId: () => randomUUID(),
+  pluginTimeout: PLUGIN_TIMEOUT_MS,
   schemaController: { compilersFactory: { buildValidator } },
 };
 
