@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { relationsOf } from '../setup/catalog.js';
+import { relationsOf, routinesOf } from '../setup/catalog.js';
 import { asAdmin, attempt, fingerprint, makeTestbed, type Testbed, tablesOf } from '../setup/testbed.js';
 
 const testbed = await makeTestbed(t);
@@ -166,3 +166,10 @@ t.test(
     await holdsTheFloor(t, open);
   },
 );
+
+t.test('exactly two functions that the service can call set the tenant context', async (t) => {
+  const setters = (await routinesOf(testbed.db))
+    .filter(({ setsContext }) => setsContext)
+    .map(({ name }) => name);
+  t.same(setters, ['app.enter', 'app.enter_directory']);
+});

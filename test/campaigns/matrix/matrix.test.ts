@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Relation, relationsOf, routinesOf } from '../../setup/catalog.js';
+import { type Relation, relationsOf } from '../../setup/catalog.js';
 import type { Row } from '../../setup/catalog-rows.js';
 import { makeDatabase } from '../../setup/database.js';
 import { commitEveryWrite } from './commits.js';
@@ -70,11 +70,6 @@ t.test('the matrix sees the output of COPY, and writes that are rolled back', as
   const { code, touched, written } = await run('delete from app.matrix_probe');
   t.same({ code, touched, written }, { code: 'ok', touched: 2, written: [site.own.clubId, site.own.clubId] });
   await run('rollback');
-});
-
-t.test('exactly two functions that the service can call set the tenant context', async (t) => {
-  const setters = (await routinesOf(db)).filter(({ setsContext }) => setsContext).map(({ name }) => name);
-  t.same(setters, ['app.enter', 'app.enter_directory']);
 });
 
 t.test(
