@@ -2,7 +2,8 @@
 import type { Caller, Shift, ShiftText } from './state.js';
 
 const hasStarted = ({ startsAt }: Shift) => Date.parse(startsAt) <= Date.now();
-const signupOf = (shift: Shift, memberId: string) => shift.signups.find((one) => one.memberId === memberId);
+export const signupOf = (shift: Shift, memberId: string) =>
+  shift.signups.find((one) => one.memberId === memberId);
 
 /** Why the member cannot sign up, if so: the errors in order. */
 export function refusalOfSignup(shift: Shift | undefined, memberId: string): string | undefined {

@@ -14,6 +14,7 @@ export type Kind =
   | 'replaceShift'
   | 'deleteShift'
   | 'signUp'
+  | 'getMySignup'
   | 'cancelSignUp'
   | 'listMembers'
   | 'getMember'

@@ -31,6 +31,7 @@ const WEIGHTS: Record<Kind, number> = {
   replaceShift: 5,
   deleteShift: 1,
   signUp: 9,
+  getMySignup: 3,
   cancelSignUp: 4,
   listMembers: 4,
   getMember: 3,

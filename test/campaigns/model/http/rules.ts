@@ -33,6 +33,7 @@ export const OPERATIONS: Record<Kind, Operation> = {
   replaceShift: one('PUT', '/api/shifts/:id', 'Manager', shifts.replaceShift),
   deleteShift: one('DELETE', '/api/shifts/:id', 'Admin', shifts.deleteShift),
   signUp: one('POST', '/api/shifts/:id/signup', 'Member', shifts.signUp),
+  getMySignup: one('GET', '/api/shifts/:id/signup', 'Member', shifts.getMySignup),
   cancelSignUp: one('DELETE', '/api/shifts/:id/signup', 'Member', shifts.cancelSignUp),
   listMembers: one('GET', '/api/members', 'Member', listMembers),
   getMember: one('GET', '/api/members/:id', 'Member', getMember),

@@ -7,6 +7,7 @@ import {
   shiftDetailDto,
   shiftDto,
   signupDto,
+  signupOf,
 } from '../shifts.js';
 import type { Shift } from '../state.js';
 import { changedAt, type Here, isRuledOut, refuse, sorted, type Verdict } from './ask.js';
@@ -111,6 +112,18 @@ export function signUp(here: Here): Verdict {
   const signup = { id: String(answer?.id), memberId: member.id, createdAt: String(answer?.createdAt) };
   shift.signups.push(signup);
   return { status: 201, body: signupDto(here, shift, signup), location: `/api/shifts/${shift.id}/signup` };
+}
+
+/** Reads the caller's signup. */
+export function getMySignup(here: Here): Verdict {
+  const shift = here.club.shifts.get(here.ask.id);
+  if (shift === undefined) {
+    return refuse(404, 'shift_not_found');
+  }
+  const signup = signupOf(shift, here.member.id);
+  return signup === undefined
+    ? refuse(404, 'signup_not_found')
+    : { status: 200, body: signupDto(here, shift, signup) };
 }
 
 /** Cancels the caller's signup. */
