@@ -128,4 +128,7 @@ t.test('the error of a repeated list parameter shows the form with commas', asyn
     },
   });
   t.equal((await anna.get('/api/tasks?state=Open,Assigned')).status, 200);
+  const { parameters } = (await service.send('GET', '/openapi.json')).body.paths['/api/tasks'].get;
+  const documented = parameters.find(({ name }: { name: string }) => name === 'state');
+  t.match(documented, { style: 'form', explode: false, schema: { type: 'array' } }, 'so does the document');
 });
