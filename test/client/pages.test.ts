@@ -49,7 +49,7 @@ t.test(
       ([, link]) => link,
     );
     t.same(
-      links.filter((link) => !/^(https:|#|LICENSE$)/.test(String(link))),
+      links.filter((link) => !/^(https:|#)/.test(String(link))),
       [],
     );
     const manifest = JSON.parse(await readFile('client/package.json', 'utf8'));
