@@ -42,8 +42,6 @@ export interface Page {
   press(key: 'Tab' | 'Enter' | 'Escape'): Promise<void>;
   /** Sets the page's size in pixels, and light or dark mode. */
   show(width: number, height: number, scheme: 'light' | 'dark'): Promise<void>;
-  /** A PNG screenshot. */
-  picture(): Promise<Buffer>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the protocol has messages of many shapes
@@ -163,9 +161,8 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
       await ask('Emulation.setEmulatedMedia', { features });
       await ask('Page.navigate', { url });
     };
-    const picture = async () => Buffer.from((await ask('Page.captureScreenshot')).data, 'base64');
     await ask('Page.navigate', { url });
-    return { requests, complaints, evaluate, until, click, press, show, picture };
+    return { requests, complaints, evaluate, until, click, press, show };
   };
   return { open };
 }
