@@ -1,5 +1,6 @@
 import t from 'tap';
 import { provisionClub } from '../../src/deploy/provision-club.js';
+import { nextOf, walk } from '../setup/paging.js';
 import { type Answer, type Person, runAudit, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
@@ -100,8 +101,6 @@ t.test('filters of members combine; q searches the display name only', async (t)
   t.same(await mistaken(anna, '/api/members', { role: [any, ...role], q }), []);
 });
 
-const next = ({ headers }: Answer) => /^<([^>]+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1];
-
 t.test('every list in every order, also with equal keys, is the same for every page size', async (t) => {
   // As after an import: many rows with one time, which the service itself rarely makes.
   for (const column of ['tasks set created_at', 'shifts set created_at', 'members set joined_at']) {
@@ -116,12 +115,7 @@ t.test('every list in every order, also with equal keys, is the same for every p
     t.same(keys, [...keys].sort(isTime ? undefined : new Intl.Collator('und').compare), `${list} by ${sort}`);
     for (const [by, whole] of Object.entries({ [sort]: rising, [`-${sort}`]: [...rising].reverse() })) {
       for (const limit of [1, 2, 5, 500]) {
-        const rows: Row[] = [];
-        for (let at: string | undefined = `/api/${list}?sort=${by}&limit=${limit}`; at; ) {
-          const page: Answer = await anna.get(at);
-          rows.push(...page.body);
-          at = next(page);
-        }
+        const rows = await walk(anna, `/api/${list}?sort=${by}&limit=${limit}`);
         t.same(rows, whole, `${list} by ${by}, ${limit} at a time`);
       }
     }
@@ -142,7 +136,7 @@ t.test('a cursor is valid for its list, club, order and filters, and with â€œmeâ
     ['members?sort=joinedAt', away, 'members?sort=joinedAt'],
   ];
   for (const [from, person, to, says = '400 invalid_cursor'] of cases) {
-    const link = next(await anna.get(`/api/${from}&limit=1`));
+    const link = nextOf(await anna.get(`/api/${from}&limit=1`));
     const cursor = /cursor=([^&]+)/.exec(link ?? '')?.[1];
     t.ok(cursor, from);
     const { status, body } = await person.get(`/api/${to}&cursor=${cursor}`);

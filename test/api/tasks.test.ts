@@ -159,20 +159,3 @@ t.test('a task of another club is answered like a missing one, and nothing chang
   }
   t.strictSame((await southern.get(`/api/tasks/${theirs.id}`)).body, theirs);
 });
-
-t.test('HEAD is GET without the body; a method that a path does not have is a 405', async (t) => {
-  const { task, path } = await make();
-  const headers = {
-    authorization: `Bearer ${await service.token({ sub: 'max', name: 'max', clubs: { [north]: 'Member' } })}`,
-    'x-tenant-id': north,
-  };
-  for (const [url, etag] of [[path, `"${task.version}"`], ['/api/tasks']]) {
-    const head = await service.send('HEAD', String(url), { headers });
-    t.equal(head.status, 200);
-    t.equal(head.text, '');
-    t.equal(head.headers.etag, etag);
-  }
-  const put = await member.put(path, { title: 'Replaced' });
-  t.match(put, { status: 405, body: { code: 'method_not_allowed' } });
-  t.strictSame(String(put.headers.allow).split(', ').sort(), ['DELETE', 'GET', 'HEAD', 'PATCH']);
-});

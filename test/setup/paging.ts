@@ -1,0 +1,24 @@
+import type { Answer, Person } from './service.js';
+
+/** The path of the next page, from the header Link. */
+export function nextOf({ headers }: Answer): string | undefined {
+  return /^<(\/[^>]+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1];
+}
+
+/**
+ * The rows of a list from this page to the last, read as a client does: by the Link header only.
+ *
+ * @throws Error when a page is not a 200
+ */
+export async function walk(person: Person, path: string | undefined): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = [];
+  for (let at = path; at !== undefined; ) {
+    const answer = await person.get(at);
+    if (answer.status !== 200) {
+      throw new Error(`${at}: ${answer.status} ${answer.text}`);
+    }
+    rows.push(...answer.body);
+    at = nextOf(answer);
+  }
+  return rows;
+}
