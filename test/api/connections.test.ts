@@ -28,6 +28,8 @@ const app = await buildApp(
 t.teardown(() => app.close());
 await app.listen({ host: '127.0.0.1', port: 0 });
 await runAudit(app);
+// On a slow machine the first audit can exceed its time limit, which is logged.
+written.length = 0;
 const { port } = app.server.address() as AddressInfo;
 
 /** A client with one keep-alive connection. */

@@ -21,13 +21,14 @@ async function whileAuditsWait(work: () => Promise<void>): Promise<void> {
   });
 }
 
-const isWaiting = async () =>
+/** The audits that wait, each with its process and the start of its transaction. */
+const waiting = async () =>
   (
-    await service.db.look<{ count: number }>(
-      `select count(*)::int as count from pg_stat_activity
+    await service.db.look<{ audit: string }>(
+      `select concat_ws(' ', pid, xact_start) as audit from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock' and query like '%audit.findings%'`,
     )
-  )[0]?.count;
+  ).map(({ audit }) => audit);
 
 t.test('a critical finding makes the service not ready until it is fixed; a warning does not', async (t) => {
   const { app, db } = service;
@@ -74,25 +75,25 @@ t.test('a finding is logged when it appears and when it is gone, and not in betw
     () => app.audit.latest(),
     (latest) => latest !== undefined,
   );
-  t.match(lines(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_completion' }]);
-  t.match(lines()[0], { detail: /^it is new/, msg: 'audit finding' });
+  // On a slow machine there are lines about audits that exceeded their time limit as well.
+  const said = () => lines().filter(({ msg }) => String(msg).startsWith('audit finding'));
+  t.match(said(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_completion' }]);
+  t.match(said()[0], { detail: /^it is new/, msg: 'audit finding' });
 
   const audits = async (number: number) => {
-    const seen = new Set([app.audit.latest()?.at]);
-    await until(
-      () => seen.add(app.audit.latest()?.at).size,
-      (size) => size > number,
-    );
+    for (const seen = new Set([app.audit.latest()?.at]); seen.size <= number; await sleep(5)) {
+      seen.add(app.audit.latest()?.at);
+    }
   };
   await db.look(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`);
   await audits(4);
-  t.match(lines().slice(1), [
+  t.match(said().slice(1), [
     { level: 50, code: 'isolation_drift', object: /tasks_delete/, detail: /Member/, msg: 'audit finding' },
   ]);
   await db.look(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Admin')`);
   await audits(4);
-  t.match(lines().slice(2), [{ level: 30, code: 'isolation_drift', msg: 'audit finding is gone' }]);
-  t.equal(lines().length, 3);
+  t.match(said().slice(2), [{ level: 30, code: 'isolation_drift', msg: 'audit finding is gone' }]);
+  t.equal(said().length, 3);
 });
 
 t.test('no request waits for an audit, and only one audit runs at a time', async (t) => {
@@ -106,34 +107,40 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
     'x-tenant-id': club,
   };
   await whileAuditsWait(async () => {
-    t.equal(await until(isWaiting, (count) => count === 1), 1);
+    t.equal((await until(waiting, ({ length }) => length === 1)).length, 1);
     const known = app.audit.latest();
-    const slow: number[] = [];
-    for (let count = 0; count < 100 && (slow.at(-1) ?? 0) <= 500; count += 1) {
-      const begun = Date.now();
+    // An audit waits for the lock for some seconds, then another one does. A request that waited for an audit would
+    // not be answered before its end.
+    let beside = 0;
+    for (let between = 0; beside < 100 && between < 20; ) {
+      const before = await waiting();
       const { status, body } = await ready();
       t.same([status, body.audit], [200, known], 'the result of the last audit');
       const { statusCode } = await app.inject({ method: 'GET', url: '/api/tasks', headers });
       t.equal(statusCode, 200);
-      slow.push(Date.now() - begun);
+      const after = await waiting();
+      if (before.length === 1 && after.join() === before.join()) {
+        beside += 1;
+      } else {
+        between += 1;
+      }
     }
-    t.same(
-      slow.filter((ms) => ms > 500),
-      [],
+    t.equal(beside, 100, 'pairs of requests that were answered while one audit waited');
+    const used = await until(
+      async () => [(await waiting()).length, database.load.inUse],
+      (seen) => seen.join() === '1,1',
     );
-    t.same([await isWaiting(), database.load.inUse], [1, 1], 'the same audit, on one connection');
-    t.comment(`requests beside an audit: 200, slowest pair: ${Math.max(...slow)} ms`);
+    t.same(used, [1, 1], 'one audit, on one connection');
   });
 });
 
 t.test('before its first audit a service answers not ready at once, and is ready soon after', async (t) => {
   await whileAuditsWait(async () => {
-    const begun = Date.now();
-    const { ready } = await startAuditing(t, service);
+    const { ready, lines } = await startAuditing(t, service);
+    t.same(lines(), [], 'the start did not wait for the end of the first audit');
     t.match(await ready(), { status: 503, body: { detail: 'The database has not been audited yet.' } });
-    t.ok(Date.now() - begun < 1_500, 'the start did not wait');
   });
-  const { ready } = await startAuditing(t, service, { times: { everyMs: 60_000, retryMs: 60_000 } });
+  const { ready } = await startAuditing(t, service, { times: { everyMs: 60_000, retryMs: 5 } });
   t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
 });
 
@@ -150,7 +157,8 @@ t.test(
     await proxy.start();
     t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
     const said = () => lines().filter(({ msg }) => msg !== 'audit finding');
-    t.match(said(), [
+    // On a slow machine a later audit can exceed its time limit, which is logged as well.
+    t.match(said().slice(0, 2), [
       {
         level: 40,
         msg: 'the audit cannot be run',
@@ -160,7 +168,7 @@ t.test(
     ]);
 
     await proxy.stop();
-    await until(said, ({ length }) => length === 3);
+    await until(said, (all) => all.at(-1)?.msg === 'the audit cannot be run');
     const known = app.audit.latest();
     t.match(known, { critical: 0 });
     t.equal((await ready()).status, 503, 'because of the database');

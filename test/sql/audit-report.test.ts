@@ -105,7 +105,7 @@ t.test(
 t.test('warnings are printed and do not fail the command', async (t) => {
   const db = await makeDatabase(t);
   await db.look('comment on policy tasks_read on app.tasks is null');
-  const { code, out } = await run(db.url);
+  const { code, out } = await run(db.adminUrl);
   t.equal(code, 0);
   t.match(out, /^0 critical findings, 2 warnings\.$/m);
   t.match(out, /^ {2}WARNING policy_without_comment: app\.tasks\.tasks_read$/m);
@@ -117,7 +117,7 @@ t.test('a finding of a check without a severity counts as critical, in every for
     values ('other', 'warning', 'other', 'other')`);
   await db.look('comment on table app.tasks is null');
   for (const format of ['text', 'markdown']) {
-    const { code, out, err } = await run(db.url, format);
+    const { code, out, err } = await run(db.adminUrl, format);
     t.same([code, err], [1, '']);
     t.match(out, /critical:? .*table_without_comment/i);
     t.match(out, /^[1-9]\d* critical findings?, /m);
