@@ -74,8 +74,14 @@ const statusOf = (path: string) =>
 
 t.test('without free file descriptors, only requests that need one are a 503', async (t) => {
   const child = startProcess(t);
-  for (let tries = 0; tries < 200 && (await statusOf('/readyz')) !== 200; tries += 1) {
-    await sleep(50);
+  for (
+    const deadline = Date.now() + 120_000;
+    child.exitCode === null && Date.now() < deadline;
+    await sleep(50)
+  ) {
+    if ((await statusOf('/readyz')) === 200) {
+      break;
+    }
   }
   t.equal(await statusOf('/api/tasks'), 200);
 

@@ -93,8 +93,11 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
     });
     t.teardown(() => child.kill('SIGKILL'));
     const address = `http://127.0.0.1:${port}`;
-    for (let tries = 0; !(await fetch(`${address}/readyz`).catch(() => undefined))?.ok; tries += 1) {
-      t.ok(tries < 300, `${directory} becomes ready`);
+    const deadline = Date.now() + 120_000;
+    while (!(await fetch(`${address}/readyz`).catch(() => undefined))?.ok) {
+      if (child.exitCode !== null || Date.now() > deadline) {
+        throw new Error(`${directory} does not become ready.`);
+      }
       await sleep(50);
     }
     ready.push(address);
