@@ -1,9 +1,10 @@
 import t from 'tap';
 import { untilWaiting } from '../setup/locks.js';
-import { connectAsRuntime } from '../setup/runtime.js';
+import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { type Answer, startService } from '../setup/service.js';
 
 const service = await startService(t);
+await liftTimeLimits(service.db);
 const club = await service.db.makeClub();
 const admin = service.as('ada', 'Admin', club);
 const manager = service.as('mona', 'Manager', club);

@@ -33,6 +33,21 @@ export interface Outcome {
   rows: any[];
 }
 
+/**
+ * Lifts the time limits of the service's login for later sessions of this database: on a slow machine a test holds locks
+ * for longer.
+ */
+export async function liftTimeLimits(db: TestDatabase): Promise<void> {
+  await db.look(`do $$
+    declare
+      name text;
+    begin
+      foreach name in array '{lock_timeout, statement_timeout, idle_in_transaction_session_timeout}'::text[] loop
+        execute format('alter role club_api in database %I set %I = 0', current_database(), name);
+      end loop;
+    end $$`);
+}
+
 /** Connects with the login of the service. */
 export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<RuntimeSession> {
   const client = new pg.Client(db.url);

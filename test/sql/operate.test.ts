@@ -4,10 +4,11 @@ import t from 'tap';
 import { relationsOf } from '../setup/catalog.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
 import { untilWaiting } from '../setup/locks.js';
-import { connectAsRuntime } from '../setup/runtime.js';
+import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
+await liftTimeLimits(service.db);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const anna = service.as('anna', 'Manager', north);

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import t from 'tap';
 import { untilWaiting } from '../setup/locks.js';
-import { connectAsRuntime } from '../setup/runtime.js';
+import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
 
 const MISSING = '99999999-9999-4999-8999-999999999999';
@@ -92,6 +92,7 @@ t.test('a statement that enters a club sees its member, or enters without one', 
   const holder = new pg.Client(db.adminUrl);
   await holder.connect();
   t.teardown(() => holder.end());
+  await liftTimeLimits(db);
   const [reader, newcomer] = [await connectAsRuntime(t, db), await connectAsRuntime(t, db)];
   const caller = { clubId: own.id, subject: 'late', role: 'Member' as const };
   // The statement takes its snapshot before it waits for the lock, and enters after the new member's commit.

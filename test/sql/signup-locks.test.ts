@@ -1,10 +1,17 @@
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
 import { untilWaiting } from '../setup/locks.js';
-import { type Caller, connectAsRuntime, type Outcome, type RuntimeSession } from '../setup/runtime.js';
+import {
+  type Caller,
+  connectAsRuntime,
+  liftTimeLimits,
+  type Outcome,
+  type RuntimeSession,
+} from '../setup/runtime.js';
 import { countsOf, insertShift } from '../setup/shifts.js';
 
 const db = await makeDatabase(t);
+await liftTimeLimits(db);
 const clubId = await db.makeClub('north');
 const manager: Caller = { clubId, subject: 'mara', role: 'Manager' };
 const admin: Caller = { clubId, subject: 'ada', role: 'Admin' };
