@@ -1,5 +1,5 @@
 import t from 'tap';
-import { startService } from '../setup/service.js';
+import { sendInCrowd, startService } from '../setup/service.js';
 import { bearerIssuedAt } from '../setup/sign.js';
 
 const service = await startService(t);
@@ -14,7 +14,7 @@ async function arrive(sub: string, claims: Record<string, unknown>, { age = 0, r
     ...claims,
   });
   const headers = { authorization, 'x-tenant-id': north };
-  const answer = await service.send('GET', '/api/members/me', { headers });
+  const answer = await sendInCrowd(() => service.send('GET', '/api/members/me', { headers }));
   if (answer.status !== 200) {
     throw new Error(`${sub}: ${answer.text}`);
   }

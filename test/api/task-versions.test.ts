@@ -1,7 +1,7 @@
 import t from 'tap';
 import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
-import { type Answer, startService } from '../setup/service.js';
+import { type Answer, sendInCrowd, startService } from '../setup/service.js';
 
 const service = await startService(t);
 await liftTimeLimits(service.db);
@@ -179,7 +179,7 @@ t.test('of two concurrent deletions one succeeds and the other is a 404', async 
 t.test('of many concurrent edits no two make the same version, and none is lost', async (t) => {
   const { path } = await make();
   const titles = Array.from({ length: 30 }, (_, index) => `Edit ${index}`);
-  const answers = await Promise.all(titles.map((title) => member.patch(path, { title })));
+  const answers = await Promise.all(titles.map((title) => sendInCrowd(() => member.patch(path, { title }))));
   t.strictSame(new Set([...statuses(answers), 409]), new Set([200, 409]));
   const won = answers.filter(({ status }) => status === 200).map(({ body }) => body);
   won.sort((one, other) => one.version - other.version);
