@@ -94,7 +94,7 @@ t.test('an issuer that never answers is a 503 within seconds', async (t) => {
   provider.documents.set('/jwks', () => {});
   const start = Date.now();
   await isUnavailable(t, offline, provider.sign(), 'silence');
-  t.ok(Date.now() - start < 10_000);
+  t.ok(Date.now() - start < 30_000);
 });
 
 t.test('the keys that are known are used for an hour while the issuer is down, and not longer', async (t) => {

@@ -26,10 +26,13 @@ const post = (lines: string, authorization = anna) =>
 const who = `GET /api/members/me HTTP/1.1\r\n${anna}\r\n\r\n`;
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
 
-/** An endless sender; it gives up after five times the longest time-out. */
+/** Long enough for a slow machine to answer a sender that exceeds a time-out. */
+const PATIENCE_MS = 30 * REQUEST_MS;
+
+/** An endless sender; it gives up after this time. */
 async function* drip(head: string, part: string, everyMs = 20): AsyncGenerator<string> {
   yield head;
-  for (const end = Date.now() + 5 * REQUEST_MS; Date.now() < end; await sleep(everyMs)) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(everyMs)) {
     yield part;
   }
 }
@@ -47,6 +50,7 @@ const slow: Record<string, [head: string, part: string]> = {
 }; // biome-ignore format: one a line
 
 t.test('a sender that is too slow gets a 408 and is cut off, while all others are served', async (t) => {
+  await raw(who, 1);
   let isOver = false;
   const others = (async () => {
     const served: string[] = [];
@@ -66,7 +70,7 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
       const said = [statuses(replies), headers['content-type'], headers.connection, code].join();
       const isProblem = said === '408,application/problem+json,close,request_timeout';
       const isBody = head.startsWith('POST');
-      const isInTime = ms >= (isBody ? REQUEST_MS : HEADERS_MS) && ms < 3 * REQUEST_MS;
+      const isInTime = ms >= (isBody ? REQUEST_MS : HEADERS_MS) && ms < PATIENCE_MS;
       if (!isProblem || !isInTime || requestId !== headers['x-request-id']) {
         wrong.push({ what, ms, text });
       }
@@ -75,15 +79,9 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
   isOver = true;
   const served = await others;
   t.same(wrong, []);
-  t.ok(served.length > 5, `${served.length} requests`);
+  t.ok(served.length > 0);
   t.same([...new Set(served)], ['200']);
   t.same(await service.db.look('select from app.tasks'), []);
-});
-
-t.test('endless chunks are refused at the body limit, at any speed', async (t) => {
-  const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
-  const { replies } = await raw(drip(post('Transfer-Encoding: chunked'), chunk, 1), Number.POSITIVE_INFINITY);
-  t.equal(statuses(replies), '413');
 });
 
 t.test('a request has one answer: after an early error there is no 408 for its slow body', async (t) => {
@@ -101,6 +99,14 @@ t.test('a connection may be idle between two requests', async (t) => {
     yield who;
   };
   t.equal(statuses((await raw(twice(), 2)).replies), '200,200');
+});
+
+t.test('endless chunks are refused at the body limit, at any speed', async (t) => {
+  // With the shorter times a slow machine reaches a time-out before the limit.
+  Object.assign(server, { headersTimeout: asShipped.headersMs, requestTimeout: asShipped.requestMs });
+  const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+  const { replies } = await raw(drip(post('Transfer-Encoding: chunked'), chunk, 1), Number.POSITIVE_INFINITY);
+  t.equal(statuses(replies), '413');
 });
 
 t.test('by default a request has less than a minute to arrive', async (t) => {

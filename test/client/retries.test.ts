@@ -30,7 +30,8 @@ async function behindProxy(t: Test, verdicts: Verdict[], options: Partial<Client
   const proxy = await startProxy(t, clients.baseUrl, () => (chunk) => [chunk]);
   const { waits, wait } = hurried();
   const client = await clients.as('dora', 'Admin', north, { baseUrl: proxy.url, wait, ...options });
-  await client.clubs.current();
+  // Creates the member, without the time-out of the options.
+  await (await clients.as('dora', 'Admin', north, { baseUrl: proxy.url })).clubs.current();
   proxy.judge = ({ from }) => (from === 'server' ? (verdicts.shift() ?? 'pass') : 'pass');
   return { client, waits, proxy };
 }
@@ -98,9 +99,10 @@ t.test('Retry-After is followed, in seconds and as a date; without it waits grow
     answer('429 Too Many Requests', `retry-after: ${date}\r\n`),
   ]);
   await client.clubs.current();
+  const leftMs = Date.parse(date) - Date.now();
   t.equal(waits.length, 2);
   t.ok((waits[0] ?? 0) >= 7_000 && (waits[0] ?? 0) <= 7_200, String(waits[0]));
-  t.ok((waits[1] ?? 0) > 15_000 && (waits[1] ?? 0) <= 20_400, String(waits[1]));
+  t.ok((waits[1] ?? 0) >= leftMs && (waits[1] ?? 0) <= 20_400, String(waits[1]));
 
   const dead = await clients.as('dora', 'Admin', north, {
     baseUrl: `http://127.0.0.1:${await freePort()}`,
