@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { IssuerKeys } from '../../src/auth/jwks.js';
+import { until } from '../setup/caller.js';
 import { newKey, publish, startProvider } from '../setup/provider.js';
 import { ACCEPTED, startOfflineService } from '../setup/without-database.js';
 
@@ -108,9 +109,10 @@ t.test('no request waits for a slow issuer whose keys are cached', async (t) => 
   for (let turn = 0; turn < 5; turn += 1) {
     t.equal(await offline.code(fresh()), ACCEPTED);
   }
-  while (asked === 0) {
-    await sleep(10);
-  }
+  await until(
+    () => asked,
+    (count) => count > 0,
+  );
   t.equal(asked, 1, 'and it gets one request');
 });
 

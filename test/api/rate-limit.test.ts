@@ -164,7 +164,7 @@ t.test('by default 1,000 members can request one shift at once, each within thei
   const shift = await service
     .as('mara', 'Manager', club)
     .post('/api/shifts', shiftRequest({ capacity: 1000 }));
-  const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const origin = await service.app.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 });
   const tokens = await Promise.all(
     Array.from({ length: 1_000 }, (_, index) =>
       service.token({ sub: `caller-${index}`, clubs: { [club]: 'Member' } }),

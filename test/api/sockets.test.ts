@@ -186,6 +186,12 @@ t.test('a request behind a response that closes its connection is not handled', 
   t.equal((await served()).length, before);
 });
 
+/** Resolves when the next request that arrives has been answered. */
+const answered = () =>
+  new Promise<void>((resolve) => {
+    service.app.server.once('request', (_, response) => response.once('finish', resolve));
+  });
+
 /** A malformed message after a complete request: an invalid request line, or a body with invalid chunks. */
 const brokenBehind = {
   'a request line': 'FOO / HTTP/1.1\r\n\r\n',
@@ -195,12 +201,13 @@ const brokenBehind = {
 t.test('a malformed message never changes the answer to the complete request before it', async (t) => {
   const good = `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\n\r\n`;
   for (const [what, bytes] of Object.entries(brokenBehind)) {
-    const answered = async function* () {
+    const later = async function* () {
+      const end = answered();
       yield good;
-      await sleep(500);
+      await end;
       yield bytes;
     };
-    const after = await raw(answered(), Number.POSITIVE_INFINITY);
+    const after = await raw(later(), Number.POSITIVE_INFINITY);
     t.equal(statuses(after.replies), '200,400', `${what}, once the request was answered`);
     t.match(JSON.parse(after.replies[0]?.body ?? ''), { externalUserId: 'anna' });
 
@@ -216,8 +223,9 @@ t.test('a malformed message never changes the answer to the complete request bef
 
 t.test('a body that becomes malformed after the answer gets no second answer', async (t) => {
   const refused = async function* () {
+    const end = answered();
     yield `POST /api/tasks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    await sleep(500);
+    await end;
     yield 'zz\r\n';
   };
   t.equal(statuses((await raw(refused(), Number.POSITIVE_INFINITY)).replies), '401');

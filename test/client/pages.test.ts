@@ -147,15 +147,19 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
     CLIENT_ID: 'nightly',
     CLIENT_SECRET: 'sesame',
   };
+  const today = () => new Date().toISOString().slice(0, 10);
+  const nights = new Set([today()]);
   for (let run = 1; run <= 2; run += 1) {
     const printed = await runModule(project, code, environment);
     t.same(printed, [`mara: "Rake" is due at ${due.dueAt}.`]);
     t.equal(asked, run + 2, 'one token per run, requested again after a temporary failure');
   }
+  nights.add(today());
   const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');
   t.equal(head, '\uFEFFstarts,title,free', 'a UTF-8 byte order mark, for spreadsheets');
   t.match(rows, [/^\d{4}-.*Z,"The ""big"" bar",3$/, /^\d{4}-.*Z,"'=1\+1",2$/], 'and no formula');
   t.equal(rows.length, 2);
-  t.equal((await mara.tasks.list({ q: 'Fill the open shifts' }).toArray()).length, 1);
+  const made = await mara.tasks.list({ q: 'Fill the open shifts' }).toArray();
+  t.ok(made.length >= 1 && made.length <= nights.size, 'one task per night, for both runs');
   await t.rejects(runModule(project, code, { ...environment, CLIENT_SECRET: 'wrong' }), /gave no token: 401/);
 });
