@@ -13,7 +13,7 @@ import { provisionClub } from '../../src/deploy/provision-club.js';
 import { signToken, startIssuer } from '../../tools/issuer.js';
 import { freePort } from '../setup/free-port.js';
 import { startServer } from '../setup/server.js';
-import { AUDIENCE } from '../setup/service.js';
+import { AUDIENCE, sendInCrowd } from '../setup/service.js';
 
 const run = promisify(execFile);
 
@@ -134,11 +134,12 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
     for (let count = turn; !done; count += 1) {
       const tasks = `${ready[count % ready.length]}/api/tasks`;
       const body = JSON.stringify({ title: `Task ${turn}-${count}` });
-      const made = await fetch(tasks, { method: 'POST', headers, body }).catch((error) => error);
+      const create = () => fetch(tasks, { method: 'POST', headers, body });
+      const made = await sendInCrowd(create).catch((error) => error);
       const task = made.status === 201 ? await made.json() : undefined;
       // The other release, if there is one, reads what this one has written.
       const other = `${ready[(count + 1) % ready.length]}/api/tasks/${task?.id}`;
-      const read = await fetch(other, { headers }).catch((error) => error);
+      const read = await sendInCrowd(() => fetch(other, { headers })).catch((error) => error);
       await read.text?.();
       if (made.status !== 201 || read.status !== 200) {
         failures.push(`${made.status ?? made} ${read.status ?? read}`);
