@@ -7,6 +7,7 @@ import type { LeaseKind } from '../../src/database/pool.js';
 import { sql } from '../../src/database/sql.js';
 import { type Caller, readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
 import { deploy } from '../../src/deploy/deploy.js';
+import { readRelease } from '../../src/deploy/release.js';
 import { callerOf, until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
 import { message } from '../setup/protocol.js';
@@ -345,10 +346,15 @@ t.test('changes of tables during shared reads fail none of them, and cause no fo
 
 t.test('deploys of every policy and function during shared reads fail none of them', async (t) => {
   const { database } = await openRoute(t);
+  const release = readRelease();
   let deploys = 0;
   const tally = await readWhile(database, async () => {
     for (; deploys < 3; deploys += 1) {
-      await deploy(db.migrationUrl);
+      // Only changed chapters are applied again.
+      const chapters = release.chapters.map((file, place) =>
+        place === 0 ? { ...file, text: `${file.text}-- deploy ${deploys}\n` } : file,
+      );
+      t.ok((await deploy(db.migrationUrl, { ...release, chapters })).applied);
       await sleep(50);
     }
   });
