@@ -10,7 +10,6 @@ import { eachOf, operationsOf } from './operations.js';
 import { attackSpellings } from './spellings.js';
 import { attack, isWhole, type Tally } from './tally.js';
 
-t.setTimeout(600_000);
 const service = await startService(t);
 const north = await seedClub(service, 'north');
 const south = await seedClub(service, 'south');

@@ -10,7 +10,7 @@ const seed = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
 const runs = Number(process.env.RUNS || (isWhole ? 50_000 : 10_000));
 /** A saved failure to send instead: CHECK=.data/fuzz/….json. */
 const kept = /\/raw-\d+\.json$/.test(process.env.CHECK ?? '') ? undefined : process.env.CHECK || undefined;
-t.setTimeout(120_000 + runs * 10);
+t.setTimeout(1_800_000 + runs * 10);
 
 const site = await openSite(t);
 const planned = plan(site);

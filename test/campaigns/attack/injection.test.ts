@@ -9,7 +9,6 @@ import { MARK, SLEEP_MS } from './payloads.js';
 import { attackSecrets, isRecord } from './secrets.js';
 import { attack, isWhole, someOf, type Tally } from './tally.js';
 
-t.setTimeout(900_000);
 /** In the short run one of this many is tried, chosen at random. */
 const SHARE = 12;
 const lines: string[] = [];

@@ -1,13 +1,8 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
-import tap, { type Test } from 'tap';
+import type { Test } from 'tap';
 
 /** In `make campaigns` a suite of attacks is short; `make attack` runs all of it. */
 export const isWhole = process.env.ATTACK === 'whole';
-
-// No time-out for the whole suite: a slow machine would exceed three minutes.
-if (isWhole) {
-  tap.setTimeout(1_800_000);
-}
 
 /** The attempts of a suite of attacks, and its findings. */
 export class Tally {

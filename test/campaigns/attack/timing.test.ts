@@ -5,9 +5,7 @@ import { type Probe, startClock } from './clock.js';
 import { apart, rank } from './rank.js';
 import { attack, isWhole } from './tally.js';
 
-// Only relative times count, so a busy machine is allowed to be slow.
-t.setTimeout(1_800_000);
-/** Of each kind, after as many warm-up requests. */
+/** Of each kind, after as many warm-up requests. Only relative times count, so a busy machine is allowed to be slow. */
 const SAMPLES = isWhole ? 5_000 : 100;
 const WARM = isWhole ? 300 : 30;
 const service = await startService(t);

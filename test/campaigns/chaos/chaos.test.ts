@@ -13,7 +13,7 @@ import { startTestbed } from './testbed.js';
 const seconds = Number(process.env.DURATION || 30);
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const kept = process.env.CHECK || undefined;
-t.setTimeout((seconds + 150) * 1_000);
+t.setTimeout((seconds + 1_800) * 1_000);
 
 const judge = (history: History): Verdict => {
   const verdict = check(history);

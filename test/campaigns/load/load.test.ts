@@ -13,7 +13,6 @@ import { drive, findKnee, type Trial, untilNormal, watchHealth } from './trials.
 
 // `make load` measures. In `make test` nothing is timed, and the same load must be answered without faults.
 const isWhole = process.env.LOAD === 'whole';
-t.setTimeout(1_800_000);
 /** The seconds of a judged drive. */
 const SECONDS = 15;
 /** The number of members of a club. */
