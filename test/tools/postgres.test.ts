@@ -66,8 +66,8 @@ t.test('a killed owner leaves neither its server nor a temporary directory behin
   const owner = await startInProcess(t, dataDir, true);
   t.same(await query(owner.url, 'SHOW fsync'), ['off']);
   await kill(owner.child);
-  t.equal(await becomes(() => isDown(owner.url), 5), true);
-  t.equal(await becomes(() => isGone(dataDir), 5), true);
+  t.equal(await becomes(() => isDown(owner.url), 60), true);
+  t.equal(await becomes(() => isGone(dataDir), 60), true);
 });
 
 t.test("a signal to the owner's whole process group does not stop the keeper", async (t) => {
@@ -76,8 +76,8 @@ t.test("a signal to the owner's whole process group does not stop the keeper", a
     const owner = await startInProcess(t, dataDir, true);
     process.kill(-(owner.child.pid ?? Number.NaN), signal);
     await once(owner.child, 'exit');
-    t.equal(await becomes(() => isDown(owner.url), 5), true, `no server after ${signal}`);
-    t.equal(await becomes(() => isGone(dataDir), 5), true, `no directory after ${signal}`);
+    t.equal(await becomes(() => isDown(owner.url), 60), true, `no server after ${signal}`);
+    t.equal(await becomes(() => isGone(dataDir), 60), true, `no directory after ${signal}`);
   };
   await Promise.all([ends('SIGINT'), ends('SIGHUP'), ends('SIGTERM')]);
 });
@@ -116,7 +116,7 @@ t.test('a crashed server is replaced even when another process has its pid', asy
   const first = await start(t, dataDir);
   await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
   process.kill(await postmaster(dataDir), 'SIGKILL');
-  t.equal(await becomes(() => isDown(first.url('postgres')), 5), true);
+  t.equal(await becomes(() => isDown(first.url('postgres')), 60), true);
   const file = join(dataDir, 'cluster', 'postmaster.pid');
   await writeFile(file, (await readFile(file, 'utf8')).replace(/^\d+/, String(process.pid)));
 
