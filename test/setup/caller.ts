@@ -15,7 +15,7 @@ export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna
   };
 }
 
-/** Waits until no transaction is running, for at most some seconds. */
+/** Waits until no transaction is running, for at most two minutes. */
 export async function untilAtRest(database: Database): Promise<Database['load']> {
   return until(
     () => database.load,
@@ -23,12 +23,12 @@ export async function untilAtRest(database: Database): Promise<Database['load']>
   );
 }
 
-/** Looks again and again, for at most 20 seconds, and answers with what it saw last. */
+/** Looks again and again, for at most two minutes, and answers with what it saw last. */
 export async function until<Seen>(
   look: () => Seen | Promise<Seen>,
   isEnough: (seen: Seen) => boolean,
 ): Promise<Seen> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     const seen = await look();
     if (isEnough(seen) || Date.now() > deadline) {

@@ -4,10 +4,10 @@ import type { TestDatabase } from './database.js';
 /**
  * Waits until this many sessions of the database wait for a lock.
  *
- * @returns how many wait: fewer after two seconds, so that a missing lock fails the test
+ * @returns how many wait: fewer after twenty seconds, so that a missing lock fails the test
  */
 export async function untilWaiting(db: TestDatabase, sessions: number): Promise<number> {
-  for (const deadline = Date.now() + 2_000; ; await sleep(5)) {
+  for (const deadline = Date.now() + 20_000; ; await sleep(5)) {
     const [row] = await db.look<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,

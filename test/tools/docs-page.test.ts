@@ -211,7 +211,7 @@ t.test('in production there is no control to choose a person', async (t) => {
     await ended;
   });
   const url = `http://127.0.0.1:${port}`;
-  while (!(await fetch(`${url}/livez`).catch(() => undefined))?.ok) {
+  while (child.exitCode === null && !(await fetch(`${url}/livez`).catch(() => undefined))?.ok) {
     await sleep(50);
   }
   const found = ['/docs/demo-people', '/docs/demo-people.js'].map(async (path) => {
