@@ -5,7 +5,7 @@ import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
 
 const SERVER_CONNECTIONS = 2;
 const SIZE = 6;
-const CALLERS = 20;
+const CALLERS = 10;
 const CAPACITY = 7;
 const program = await findPgBouncer();
 

@@ -2,6 +2,7 @@ import t from 'tap';
 import { Connection, type Result } from '../../src/database/connection.js';
 import { readStatement } from '../../src/database/read.js';
 import { type Statement, sql } from '../../src/database/sql.js';
+import { until } from '../setup/caller.js';
 import { fit, makeLinked, makers } from '../setup/endpoints.js';
 import { prepared } from '../setup/read-statement.js';
 import { startService } from '../setup/service.js';
@@ -158,7 +159,11 @@ async function everyRead(): Promise<Read[]> {
       ? queriesOf(get.parameters ?? [])
       : []) {
       url = `${path.replace('{id}', ID)}${query}`;
-      const { status, headers, body } = await admin.get(url);
+      // On a busy machine an answer can be late; the request is repeated, as Retry-After says.
+      const { status, headers, body } = await until(
+        () => admin.get(url),
+        (answer) => answer.status !== 503,
+      );
       const next = /^<([^>]+)>/.exec(String(headers.link ?? ''))?.[1];
       if (status !== 200 && status !== 404) {
         throw new Error(`${url}: ${JSON.stringify(body)}`);

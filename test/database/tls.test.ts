@@ -200,9 +200,13 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
   const admin = new pg.Client(server.url('club'));
   await admin.connect();
   t.teardown(() => admin.end());
-  const reload = async () => {
+  /** Reloads the configuration, and connects until the result shows that the server uses it. */
+  const reload = async (changed: string, shows: RegExp) => {
     await admin.query('select pg_reload_conf()');
-    await sleep(500);
+    return until(
+      () => reach(t, changed),
+      (result) => shows.test(result),
+    );
   };
 
   const url = server.url('club', 'club_api', server.password);
@@ -296,11 +300,8 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
     'a certificate for an IP address is accepted for that address only, and files are read for each connection',
     async (t) => {
       await present('by-address');
-      await reload();
-      t.equal(
-        await reach(t, withQuery(url, { sslmode: 'verify-full', ...authority }, '127.0.0.1')),
-        'encrypted',
-      );
+      const byAddress = withQuery(url, { sslmode: 'verify-full', ...authority }, '127.0.0.1');
+      t.equal(await reload(byAddress, /^encrypted$/), 'encrypted');
       t.match(
         await reach(t, withQuery(url, { sslmode: 'verify-full', ...authority }, 'localhost')),
         /Host: localhost\. is not|does not match certificate|altnames/,
@@ -315,9 +316,9 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
       rows[0].hba_file,
       `hostssl all club_api all scram-sha-256 clientcert=verify-ca\n${rules}`,
     );
-    await reload();
     const query = { sslmode: 'verify-full', ...authority };
-    t.match(await reach(t, withQuery(url, query, '127.0.0.1')), /valid client certificate/);
+    const required = /valid client certificate/;
+    t.match(await reload(withQuery(url, query, '127.0.0.1'), required), required);
     const own = { sslcert: file('client.crt'), sslkey: file('client.key') };
     t.equal(await reach(t, withQuery(url, { ...query, ...own }, '127.0.0.1')), 'encrypted');
   });

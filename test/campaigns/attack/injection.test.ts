@@ -75,8 +75,14 @@ async function inject(injection: Injection, tally: Tally): Promise<void> {
   } else if (!expected.includes(code)) {
     fault(`${code}, and not ${expected.join(' or ')}`);
   }
-  if (Date.now() - began > SLEEP_MS * 0.9) {
-    fault(`it took ${Date.now() - began} ms`);
+  const tookLong = (since: number) => Date.now() - since > SLEEP_MS * 0.9;
+  if (tookLong(began)) {
+    // A payload that is the cause takes as long again; a busy machine seldom does.
+    const again = Date.now();
+    await ask(injection).catch(() => {});
+    if (tookLong(again)) {
+      fault(`it took ${Date.now() - again} ms`);
+    }
   }
   const said = answer.text + JSON.stringify(answer.headers);
   tally.leaks.push(

@@ -24,6 +24,8 @@ async function connect(t: Test, db: TestDatabase) {
     await client.connect();
     t.teardown(() => client.end());
   }
+  // The limits of the login are not tested here, and a busy machine would exceed them.
+  await api.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
   await operator.query('set role club_owner');
   return { db, api, operator };
 }
