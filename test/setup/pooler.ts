@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, constants, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
 import { childOptions, give, serverAccount } from '../../tools/postgres.js';
+import { freePort } from './free-port.js';
 
 /** Ties the pooler to a pipe, so that it ends with the test in every case. */
 const KEEPER = '"$1" "$2" & cat >/dev/null; kill $!; wait';
@@ -48,14 +49,14 @@ export async function startPooler(t: Test, program: string, url: string, poolSiz
   const users = await write('userlist.txt', `"${username}" "${password}"\n`);
 
   for (let attempt = 1; ; attempt += 1) {
-    const freePort = await findFreePort();
+    const ownPort = await freePort();
     const ini = await write(
       'pgbouncer.ini',
       `[databases]
 ${database} = host=${hostname} port=${port} dbname=${database}
 [pgbouncer]
 listen_addr = 127.0.0.1
-listen_port = ${freePort}
+listen_port = ${ownPort}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${users}
@@ -77,7 +78,7 @@ default_pool_size = ${poolSize}
     const log = await said(child.stderr as Socket, /process up|FATAL/);
     if (log.includes('process up')) {
       t.teardown(stop);
-      return url.replace(`${hostname}:${port}`, `127.0.0.1:${freePort}`);
+      return url.replace(`${hostname}:${port}`, `127.0.0.1:${ownPort}`);
     }
     await stop();
     if (attempt === ATTEMPTS) {
@@ -98,13 +99,4 @@ function said(stream: Socket, what: RegExp): Promise<string> {
     });
     stream.once('end', () => resolve(text));
   });
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

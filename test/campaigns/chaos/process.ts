@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { root } from '../../../tools/root.js';
 import { startFlags } from '../../../tools/start-flags.js';
+import { freePort } from '../../setup/free-port.js';
 
 /** The shipped service as a separate process, to be killed, frozen and restarted. */
 export interface ServiceProcess {
@@ -104,13 +104,4 @@ export async function prepareService(
     // The audit finds defects planted by SQL and would keep the service not ready, so it is ignored here.
     untilReady: () => until('/readyz', (status, text) => status === 200 || text.includes('audit found')),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
