@@ -42,6 +42,8 @@ const LAST_TRIES_MS = 5_000;
 export interface Plan {
   seed: number;
   durationMs: number;
+  /** The faults and requests that happen at least, also if a slow machine needs longer than the duration. */
+  least?: { faults: number; operations: number };
   workload?: Workload;
   patienceMs?: number;
   /** The longest pause of a client between two requests. */
@@ -57,6 +59,7 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
   const {
     seed,
     durationMs,
+    least = { faults: 0, operations: 0 },
     workload = EVERYTHING,
     patienceMs = PATIENCE_MS,
     restMs = 6,
@@ -71,7 +74,10 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
     ),
   );
   const began = testbed.now();
-  const isOver = () => testbed.now() - began > durationMs;
+  const isOver = () =>
+    testbed.now() - began > durationMs &&
+    testbed.faults.length >= least.faults &&
+    operations.length >= least.operations;
   let end = Number.POSITIVE_INFINITY;
   const sharedRows = new Map(
     testbed.clubs.map((club): [string, SharedRows] => [

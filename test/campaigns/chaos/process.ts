@@ -26,7 +26,7 @@ export interface ServiceProcess {
 }
 
 /** Longer than any start; a slower start is a failure. */
-const START_MS = 30_000;
+const START_MS = 120_000;
 
 /** @param isLogRead whether its log is checked; load tests switch that off, because it uses CPU time */
 export async function prepareService(
@@ -45,7 +45,7 @@ export async function prepareService(
 
   const until = async (path: string, isEnough: (status: number, text: string) => boolean) => {
     for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(20)) {
-      const [status, text] = await fetch(url + path, { signal: AbortSignal.timeout(1_000) }).then(
+      const [status, text] = await fetch(url + path, { signal: AbortSignal.timeout(5_000) }).then(
         async (response): Promise<[number, string]> => [response.status, await response.text()],
         (): [number, string] => [0, ''],
       );

@@ -50,7 +50,7 @@ const sentences: string[] = [isApart ? 'service on a processor of its own' : 'al
 t.test(
   'of a thousand signups for fifty places in one second, fifty succeed and all others get an error',
   async (t) => {
-    const [members, places] = isWhole ? [1_000, 50] : [300, 50];
+    const [members, places] = isWhole ? [1_000, 50] : [100, 50];
     const counts = await rush(testbed, generator, members, places);
     t.same(counts, { 201: places, 409: members - places });
     sentences.push(`rush ${counts[201]} x 201 and ${counts[409]} x 409`);
@@ -68,7 +68,7 @@ if (!isWhole) {
       ]);
       t.ok(offered > 2_000);
       t.same({ faults, unanswered }, { faults: 0, unanswered: 0 });
-      const deadline = Date.now() + 30_000;
+      const deadline = Date.now() + 120_000;
       let refused = Number.POSITIVE_INFINITY;
       while (refused > 0 && Date.now() < deadline) {
         refused = (await drive(trial(1), 20)).refusedMs.length;
