@@ -102,7 +102,7 @@ const isInstalled = (program: string) => spawnSync(program, ['-v'], { env: ENV }
 for (const name of ['nginx', 'haproxy'] as const) {
   t.test(
     `through ${name} as docs/operate.md configures it`,
-    { skip: !isInstalled(proxies[name].program) && `${name} is not installed` },
+    { skip: !isInstalled(proxies[name].program) && `${name} is missing; install ${name}` },
     async (t) => {
       const port = await startProxy(t, name);
       const ask = (path: string, headers: Record<string, string> = {}) => {

@@ -11,7 +11,7 @@ const program = await findPgBouncer();
 
 t.test(
   'behind PgBouncer in transaction mode, clubs that share connections get only their own answers and rows',
-  { skip: program === undefined && 'PgBouncer is not installed' },
+  { skip: program === undefined && 'PgBouncer is missing; install pgbouncer' },
   async (t) => {
     const service = await startService(t, {}, async (db) => ({
       url: await startPooler(t, program as string, db.url, SERVER_CONNECTIONS),

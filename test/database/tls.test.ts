@@ -23,7 +23,7 @@ const run = promisify(execFile);
 const openssl = (options: string[]) => run('openssl', options);
 const isMissing = await openssl(['version']).then(
   () => false,
-  () => 'openssl is not installed',
+  () => 'openssl is missing; install openssl',
 );
 
 /** The result of connecting to a URL: whether the session is encrypted, or the error. */

@@ -56,7 +56,7 @@ t.test('the SQL of the book, run in order, prints what the book shows', async (t
 
 t.test(
   'the shell commands of the book print what the book shows',
-  { skip: !isPsqlHere && 'psql is not installed' },
+  { skip: !isPsqlHere && 'psql is missing; install postgresql-client' },
   async (t) => {
     t.same(surprisesOf(needsPsql), []);
     t.ok(blocks.some(needsPsql));

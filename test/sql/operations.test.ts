@@ -12,7 +12,7 @@ import { fillEmptyTables } from '../setup/catalog-rows.js';
 
 /** Debian's server: the installed pg_dump cannot dump a newer server. */
 const BIN = '/usr/lib/postgresql/15/bin';
-const skip = !existsSync(`${BIN}/pg_dump`) && 'PostgreSQL 15 is not installed';
+const skip = !existsSync(`${BIN}/pg_dump`) && 'PostgreSQL 15 is missing; install postgresql-15';
 
 t.test('every command of docs/operate.md works as printed', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'club-operate-'));

@@ -52,7 +52,7 @@ const hasHistory = await run('git', ['cat-file', '-e', LAST_RELEASE]).then(
   () => true,
   () => false,
 );
-const skip = hasHistory ? {} : { skip: 'the checkout has no history of git' };
+const skip = hasHistory ? {} : { skip: 'the history of git is missing; git fetch --unshallow' };
 
 t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request fails', skip, async (t) => {
   const lastRelease = await checkOutLastRelease(t);

@@ -94,7 +94,7 @@ t.test('a restart right after the owner was killed starts a new server', async (
 });
 
 const hasPgrep = spawnSync('pgrep', ['--version']).error === undefined;
-const needsPgrep = hasPgrep ? {} : { skip: 'pgrep is not installed' };
+const needsPgrep = hasPgrep ? {} : { skip: 'pgrep is missing; install procps' };
 
 t.test('a server left without owner and keeper is replaced', needsPgrep, async (t) => {
   const dataDir = await directory(t);
