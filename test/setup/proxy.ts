@@ -41,6 +41,8 @@ export interface TestProxy {
   readonly log: Message[];
   /** Connections that have been accepted so far. */
   readonly accepted: number;
+  /** Open sockets: two for each connection. */
+  readonly open: number;
   /** Decides about each message; passes all of them until it is set. */
   judge: (message: Message) => Verdict;
   /** Decides about each new connection: connects it, hangs up, or accepts it and says nothing. */
@@ -138,6 +140,9 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
     log: [],
     get accepted() {
       return accepted;
+    },
+    get open() {
+      return sockets.size;
     },
     judge: () => 'pass',
     greeting: 'connect',

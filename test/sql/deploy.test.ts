@@ -5,7 +5,9 @@ import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK, lockDeploys, whenLocksAreFree } from '../../src/deploy/locks.js';
 import { onlineStatements } from '../../src/deploy/migrations.js';
 import { readRelease, type SqlFile } from '../../src/deploy/release.js';
+import { until } from '../setup/caller.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
+import { startProxy } from '../setup/proxy.js';
 
 t.jobs = 4;
 
@@ -310,6 +312,24 @@ t.test('no foreign object becomes part of the service, with any search_path of t
   );
   t.same(await readFacts(db), await readFacts(await makeDatabase(t)));
 });
+
+t.test(
+  'a connection whose login fails is closed by the deploy, and not a minute later by the server',
+  async (t) => {
+    const db = await makeDatabase(t);
+    const proxy = await startProxy(t, db.migrationUrl);
+    const url = new URL(proxy.url);
+    url.password = '';
+    const began = performance.now();
+    await t.rejects(deploy(url.href), { name: 'ConnectionFailed' });
+    const open = await until(
+      () => proxy.open,
+      (sockets) => sockets === 0,
+    );
+    t.same([proxy.accepted, open], [1, 0]);
+    t.ok(performance.now() - began < 40_000, 'before the authentication_timeout of PostgreSQL');
+  },
+);
 
 t.test(
   'a deploy that cannot connect, or loses its connection, says so; a bug is shown as it is',
