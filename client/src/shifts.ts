@@ -19,7 +19,10 @@ export interface Shifts {
   list(filter?: ShiftFilter, options?: CallOptions): List<ShiftListDto>;
   get(id: string, options?: CallOptions): Promise<ShiftDetailDto>;
   create(shift: CreateShiftRequest, options?: CreateOptions): Promise<ShiftDetailDto>;
-  /** Changes the given fields and keeps all others, so it needs the complete shift, not a row of a list. */
+  /**
+   * Changes the given fields and keeps all others, also those that are undefined; null clears a field. It needs the
+   * complete shift, not a row of a list.
+   */
   update(
     shift: ShiftDetailDto,
     changes: Partial<CreateShiftRequest>,
@@ -53,9 +56,10 @@ export function shiftsOf({ send, list }: Sender): Shifts {
           'This is a row of a list. Read the complete shift with shifts.get(id) to change it.',
         );
       }
+      const changed = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
       return replace(
         shift,
-        { title, startsAt, endsAt, capacity, location, description, ...changes },
+        { title, startsAt, endsAt, capacity, location, description, ...changed },
         options,
       );
     },

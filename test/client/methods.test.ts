@@ -127,6 +127,18 @@ t.test('filters are encoded as the service parses them', async (t) => {
   );
 });
 
+t.test('an update keeps the fields that are undefined, of a task and of a shift', async (t) => {
+  sent.length = 0;
+  // A caller without exactOptionalPropertyTypes can pass an undefined field.
+  const changes = { title: 'New', description: undefined } as unknown as { title: string };
+  const whole = { ...shift, description: 'Behind the bar' } as unknown as ShiftDetailDto;
+  await client.shifts.update(whole, changes);
+  await client.tasks.update(seen, changes);
+  const [replaced, patched] = await Promise.all(sent.map((request) => request.json()));
+  t.match(replaced, { title: 'New', description: 'Behind the bar', capacity: 1, version: 7 });
+  t.same(patched, { title: 'New', version: 7 }, 'PATCH keeps a field that is absent');
+});
+
 t.test('an invalid request is rejected before anything is sent', async (t) => {
   sent.length = 0;
   const row = { ...shift, description: undefined } as unknown as ShiftDetailDto;
