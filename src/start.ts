@@ -15,6 +15,14 @@ import { isDeployed } from './ops/schema-version.js';
  */
 const BACKLOG = 4_096;
 
+/** The parts of a stop, in milliseconds. */
+export interface StopTimes {
+  /** How long requests are still answered, while load balancers and clients go elsewhere. */
+  drainMs: number;
+  /** How long running requests may take after that. */
+  finishMs: number;
+}
+
 /** The service cannot listen at the configured address. The message says where and why. */
 export class CannotListen extends Error {
   override name = 'CannotListen';
@@ -35,15 +43,14 @@ export class CannotListen extends Error {
  * It also starts when the database is down or older than this release, and is not ready until that has changed.
  *
  * @param addition what `make run` adds to /docs
- * @returns the function that stops the service. For `drainMs` milliseconds requests are still answered, `/readyz` is 503
- *   and each response closes its connection, so that load balancers and clients go elsewhere. Then running requests
- *   finish, the connections to the database close, and the log is written.
+ * @returns the function that stops the service. While it drains, `/readyz` is 503 and each response closes its connection.
+ *   Then running requests finish, the connections to the database close, and the log is written.
  * @throws UnsafeDatabase when row-level security would not hold; CannotListen
  */
 export async function start(
   config: ServerConfig,
   addition: FastifyPluginAsync | null = null,
-): Promise<(drainMs: number) => Promise<void>> {
+): Promise<(times: StopTimes) => Promise<void>> {
   const { logger, flush } = openLog(config.logLevel);
   const database = new Database(config.database);
   const app = await buildApp(config, database, logger, undefined, addition);
@@ -63,11 +70,14 @@ export async function start(
   } catch (error) {
     throw new CannotListen(error as Error);
   }
-  return async (drainMs) => {
+  return async ({ drainMs, finishMs }) => {
     logger.info({ drainMs }, 'stopping');
     app.drain();
     await sleep(drainMs);
+    // Node.js does not count a connection as idle before its first request: browsers and load balancers open such ones.
+    const cut = setTimeout(() => app.server.closeAllConnections(), finishMs);
     await app.close();
+    clearTimeout(cut);
     await database.close();
     await flush();
   };

@@ -5,7 +5,6 @@
  * the same settings. It runs only with NODE_ENV=development. The service never imports this folder.
  */
 import { createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfigurationError,
   type DevelopmentConfig,
@@ -21,9 +20,6 @@ import { type Issuer, signToken, startIssuer } from './issuer.js';
 import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
 
 type Stop = () => Promise<void>;
-
-/** Browsers keep an unused connection open; stopping waits at most this long for it. */
-const CLOSE_TIMEOUT_MS = 1_000;
 
 async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   if (config.NODE_ENV !== 'development') {
@@ -47,7 +43,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }) };
   const people = issuer && demoDocs(issuer, config.AUTH_AUDIENCE.split(','));
   const close = await start(readServerConfig(provided), people);
-  stops.unshift(() => Promise.race([close(0), sleep(CLOSE_TIMEOUT_MS)]));
+  stops.unshift(() => close({ drainMs: 0, finishMs: 1_000 }));
   console.log(await welcome(config, issuer));
 }
 

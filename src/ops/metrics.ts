@@ -40,7 +40,7 @@ export const metrics = plugin<MetricsOptions>(
     );
 
     // A listener of its own: its accept queue is empty when that of the service is full.
-    const admin = Fastify({ ...fastifyOptions, loggerInstance: app.log });
+    const admin = Fastify({ ...fastifyOptions, loggerInstance: app.log, forceCloseConnections: true });
     await admin.register(allowedMethods);
     await admin.register(errorHandler, { catalogue: new Catalogue() });
     await admin.register(health, {

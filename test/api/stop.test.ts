@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
+import { startProxy } from '../setup/proxy.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
 // The issuer and the database of this service also serve a second one: the shipped process.
@@ -14,13 +15,15 @@ const service = await startService(t);
 const club = await service.db.makeClub();
 const PROGRAM: [string, ...string[]] = [process.execPath, 'dist/server.js'];
 
-async function startProcess(
+/** Runs the service; the process ends with the test at the latest. */
+function run(
   t: Test,
   port: number,
   metricsPort: number,
   [file, ...args]: [string, ...string[]],
-  log: number | 'ignore' | 'pipe' = 'ignore',
-): Promise<ChildProcess> {
+  log: number | 'ignore' | 'pipe',
+  databaseUrl: string,
+): ChildProcess {
   const child = spawn(file, args, {
     // A process group of its own, so that a failed test leaves no process behind.
     detached: true,
@@ -29,7 +32,7 @@ async function startProcess(
       NODE_ENV: 'production',
       PORT: String(port),
       METRICS_PORT: String(metricsPort),
-      DATABASE_URL: service.db.url,
+      DATABASE_URL: databaseUrl,
       AUTH_ISSUER: service.issuer.url,
       AUTH_AUDIENCE: AUDIENCE,
     },
@@ -42,6 +45,18 @@ async function startProcess(
       // Every process of the group has ended.
     }
   });
+  return child;
+}
+
+/** Runs the service, and waits until it is ready. */
+async function startProcess(
+  t: Test,
+  port: number,
+  metricsPort: number,
+  program: [string, ...string[]],
+  log: number | 'ignore' | 'pipe' = 'ignore',
+): Promise<ChildProcess> {
+  const child = run(t, port, metricsPort, program, log, service.db.url);
   for (
     const deadline = Date.now() + 120_000;
     child.exitCode === null && Date.now() < deadline;
@@ -123,6 +138,29 @@ t.test('a second signal, SIGTERM or SIGINT, ends the process at once', async (t)
     const [, signal] = await once(child, 'exit');
     t.equal(signal, second);
   }
+});
+
+t.test('a connection that never sends a request does not delay the end of the process', async (t) => {
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const child = await startProcess(t, port, metricsPort, PROGRAM);
+  const silent = [port, metricsPort].map((at) => connect(at, '127.0.0.1'));
+  await Promise.all(silent.map((socket) => once(socket, 'connect')));
+  const closed = silent.map((socket) => once(socket.resume(), 'close'));
+  child.kill('SIGTERM');
+  t.same(await once(child, 'exit'), [0, null], 'it does not kill itself');
+  await Promise.all(closed);
+});
+
+t.test('a signal during the start ends the process after the start', async (t) => {
+  const database = await startProxy(t, service.db.url);
+  database.greeting = 'say nothing';
+  const child = run(t, await freePort(), await freePort(), PROGRAM, 'ignore', database.url);
+  await until(
+    () => database.accepted,
+    (accepted) => accepted > 0,
+  );
+  child.kill('SIGTERM');
+  t.same(await once(child, 'exit'), [0, null]);
 });
 
 t.test('a client that connected before the stop is answered, however late its request arrives', async (t) => {
