@@ -68,7 +68,9 @@ export async function start(
   try {
     await app.listen({ host: config.host, port: config.port, backlog: BACKLOG });
   } catch (error) {
-    throw new CannotListen(error as Error);
+    await database.close();
+    // Errors without a system call are those of routes and plugins, which listen() prepares.
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : new CannotListen(error as Error);
   }
   return async ({ drainMs, finishMs }) => {
     logger.info({ drainMs }, 'stopping');

@@ -4,8 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { FastifyPluginAsync } from 'fastify';
 import t from 'tap';
 import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
+import { explain, start } from '../../src/start.js';
 import { Environment } from '../../src/variables.js';
 import { root } from '../../tools/root.js';
 import { testCluster } from '../setup/database.js';
@@ -97,7 +99,7 @@ t.test('production fetches keys over https, or over http from loopback only', as
 });
 
 /** Starts a process that must fail; returns its output. */
-async function start(program: string, env: Record<string, string> = {}) {
+async function run(program: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program], { cwd: root, env });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code, out, err };
@@ -109,7 +111,7 @@ t.test('a process with a wrong configuration says why and exits with 1', async (
     'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
   })) {
     const err = `The configuration is unusable:\n  ${fault}\n`;
-    t.same(await start(program), { code: 1, out: '', err }, program);
+    t.same(await run(program), { code: 1, out: '', err }, program);
   }
 });
 
@@ -130,7 +132,7 @@ t.test('a process that cannot listen prints its address and exits with 1', async
       '^The service cannot listen .+:9\\): .+\n$',
     ],
   ] as [Record<string, string>, string][]) {
-    const { code, err } = await start('dist/server.js', {
+    const { code, err } = await run('dist/server.js', {
       ...production,
       // No database listens there; a service starts all the same.
       DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
@@ -140,6 +142,16 @@ t.test('a process that cannot listen prints its address and exits with 1', async
     t.equal(code, 1);
     t.match(err, new RegExp(said));
   }
+});
+
+t.test('a start that fails in a route shows the error, and does not blame the address', async (t) => {
+  const config = readServerConfig({ ...production, LOG_LEVEL: 'silent', PORT: '0' }, {});
+  const broken: FastifyPluginAsync = async (app) => {
+    app.get('/broken', { schema: { querystring: { type: 'nothing' } } }, async () => null);
+  };
+  const error = await start(config, broken).catch((reason) => reason);
+  t.match(error, { name: 'FastifyError', message: /schema/ });
+  t.equal(explain(error), error, 'with its stack');
 });
 
 t.test('a deploy that cannot connect, or is not allowed to, says so in one sentence', async (t) => {
@@ -153,7 +165,7 @@ t.test('a deploy that cannot connect, or is not allowed to, says so in one sente
       /^The database of MIGRATION_DATABASE_URL cannot be used: password authentication failed.* correct MIGRATION_DATABASE_URL, .*[^.]\.\n$/,
     ],
   ] as const) {
-    const { code, out, err } = await start('dist/migrate.js', { MIGRATION_DATABASE_URL: url });
+    const { code, out, err } = await run('dist/migrate.js', { MIGRATION_DATABASE_URL: url });
     t.same([code, out], [1, '']);
     t.match(err, said);
   }
