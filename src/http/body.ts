@@ -49,10 +49,8 @@ export const body = plugin(
 
     // A body of another type is rejected at its first byte; a chunked body can be empty.
     app.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => {
-      for await (const bytes of payload.iterator({ destroyOnReturn: false })) {
-        if (bytes.length > 0) {
-          throw new Problem(unsupportedMediaType);
-        }
+      if (!(await isEmpty(payload))) {
+        throw new Problem(unsupportedMediaType);
       }
     });
 
@@ -92,6 +90,20 @@ export const body = plugin(
   },
   { name: 'body' },
 );
+
+/** Whether a body ends before its first byte. @throws Problem `malformed_json` when the connection ends before that */
+async function isEmpty(payload: IncomingMessage): Promise<boolean> {
+  try {
+    for await (const bytes of payload.iterator({ destroyOnReturn: false })) {
+      if (bytes.length > 0) {
+        return false;
+      }
+    }
+    return true;
+  } catch {
+    throw new Problem(malformedJson);
+  }
+}
 
 function parse(bytes: Buffer): unknown {
   try {

@@ -68,25 +68,34 @@ t.test(
   },
 );
 
-t.test('the log has a client address for a malformed message and for an aborted request', async (t) => {
-  const app = await build();
-  const raw = await openWires(app);
-  const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
-  for (const [bytes, answers] of [
-    [`GET /api/tasks/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 1],
-    ['FOO / HTTP/1.1\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY],
-    [
-      `POST /api/tasks HTTP/1.1\r\n${signedIn}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n`,
-      0,
-    ],
-  ] as const) {
-    written.length = 0;
-    await raw(bytes, answers);
-    await sleep(50);
-    const addresses = written.map((line) => JSON.parse(line).ip);
-    t.ok(addresses.length > 0 && addresses.every((ip) => ip === '127.0.0.1'), written.join());
-  }
-});
+t.test(
+  'the log has a client address, and no fault of the service, for a malformed message and an aborted request',
+  async (t) => {
+    const app = await build();
+    const raw = await openWires(app);
+    const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
+    for (const [bytes, answers] of [
+      [`GET /api/tasks/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 1],
+      ['FOO / HTTP/1.1\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY],
+      ...['application/json', 'text/plain'].map(
+        (type) =>
+          [
+            `POST /api/tasks HTTP/1.1\r\n${signedIn}\r\nContent-Type: ${type}\r\nContent-Length: 9\r\n\r\n`,
+            0,
+          ] as const,
+      ),
+    ] as const) {
+      written.length = 0;
+      await raw(bytes, answers);
+      await sleep(50);
+      const lines = written.map((line) => JSON.parse(line));
+      t.ok(
+        lines.length > 0 && lines.every(({ ip, level }) => ip === '127.0.0.1' && level === 30),
+        written.join(),
+      );
+    }
+  },
+);
 
 t.test('when a trusted proxy forwards something that is no address, the log says unknown', async (t) => {
   const app = await build({ TRUST_PROXY: '10.0.0.0/8' });
