@@ -5,6 +5,7 @@ import { decodeProtectedHeader, type JWTHeaderParameters } from 'jose';
 import { invalidToken, unauthenticated } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
+import { throttle } from '../logger.js';
 import type { Claims } from './club-roles.js';
 import { type Identity, readIdentity } from './identity.js';
 import { ALGORITHMS, IssuerKeys } from './jwks.js';
@@ -35,9 +36,10 @@ const TYPES = ['jwt', 'at+jwt'];
  */
 export const authenticate = plugin<AuthSettings>(
   async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
-    const keys = new IssuerKeys({ issuer, jwksUrl }, (reason) =>
-      app.log.warn({ reason }, 'the keys of the identity provider could not be fetched'),
+    const logFailure = throttle<string>((failures, reason) =>
+      app.log.warn({ failures, reason }, 'the keys of the identity provider could not be fetched'),
     );
+    const keys = new IssuerKeys({ issuer, jwksUrl }, logFailure);
 
     // The header is checked before a key is fetched.
     const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {

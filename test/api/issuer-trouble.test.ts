@@ -97,6 +97,22 @@ t.test('the log says why keys could not be fetched, without the address or the r
   t.match(await reasonFor(`${provider.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
 });
 
+t.test('while keys cannot be fetched, few lines of the log say so', async (t) => {
+  const provider = await startProvider(t);
+  await provider.goDown();
+  const lines: { level: number; failures: number; msg: string }[] = [];
+  const log = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const offline = await startOfflineService(t, { issuer: provider.url, log });
+  const codes = new Set<string>();
+  for (let count = 0; count < 50; count += 1) {
+    codes.add(await offline.code(provider.sign({ sub: `person-${count}` })));
+  }
+  t.same([...codes], ['service_unavailable']);
+  t.match(lines[0], { level: 40, failures: 1, reason: /ECONNREFUSED/, msg: /could not be fetched/ });
+  // Fifty requests take longer than ten seconds only on a slow machine.
+  t.ok(lines.length < 10, `${lines.length} lines`);
+});
+
 t.test('no request waits for a slow issuer whose keys are cached', async (t) => {
   const { provider, offline, clock, fresh } = await withKnownKeys(t);
   let asked = 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { pino } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 import type { Test } from 'tap';
 import { type App, buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
@@ -24,7 +24,7 @@ export const ACCEPTED = 'tenant_header_missing';
 
 export async function startOfflineService(
   t: Test,
-  { issuer, jwksUrl = '' }: { issuer: string; jwksUrl?: string },
+  { issuer, jwksUrl = '', log }: { issuer: string; jwksUrl?: string; log?: DestinationStream },
 ): Promise<OfflineService> {
   let connections = 0;
   const listener = createServer((socket) => {
@@ -46,7 +46,8 @@ export async function startOfflineService(
     {},
   );
   const database = new Database(config.database);
-  const app = await buildApp(config, database, pino({ level: 'silent' }), null);
+  const logger = log ? pino({ level: 'warn' }, log) : pino({ level: 'silent' });
+  const app = await buildApp(config, database, logger, null);
   t.teardown(async () => {
     await app.close();
     await database.close();
