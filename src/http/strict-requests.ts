@@ -43,11 +43,18 @@ export const strictRequests = plugin(
   { name: 'strict-requests', dependencies: ['error-handler'] },
 );
 
+/** A path or an absolute URI, without a fragment (RFC 9112, section 3.2). */
+const TARGET = /^(\/|https?:\/\/)[^#]*$/i;
+
 /** The reason why a message can be parsed in two ways; undefined when it cannot. */
 function faultOf(message: IncomingMessage): MessageFault | undefined {
   // Messages of HTTP/2 and later have another format (RFC 9110, section 2.5).
   if (!['1.0', '1.1'].includes(message.httpVersion)) {
     return { detail: 'Send the request in HTTP/1.1.' };
+  }
+  const { method, url = '' } = message;
+  if (!TARGET.test(url) && !(method === 'OPTIONS' && url === '*')) {
+    return { detail: 'Send a path that starts with a slash, without a fragment.' };
   }
   // RFC 9112, section 3.2.
   const hosts = countHeader(message, 'host');

@@ -3,10 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
 import plugin from 'fastify-plugin';
-import { Problem } from '../errors/problem.js';
-import { routeNotFound } from '../errors/request.js';
 import { DOCS_CSP } from '../http/security-headers.js';
-import { pathOf } from '../http/target.js';
 import { NoQuery } from '../validation/schemas.js';
 import { TITLE } from './openapi.js';
 
@@ -119,15 +116,11 @@ export const docsPage = plugin<{ isDevelopment: boolean; addition: FastifyPlugin
       serve('/docs/mark.svg', 'image/svg+xml', Buffer.from(MARK));
       serve('/docs/page.css', 'text/css; charset=utf-8', Buffer.from(STYLE));
       serve('/docs/page.js', 'text/javascript; charset=utf-8', Buffer.from(SCRIPT));
-      page.get('/', { schema: { hide: true, querystring: NoQuery } }, async ({ url }, reply) => {
-        // The router matches the request target `*` too.
-        if (pathOf(url) !== '/') {
-          throw new Problem(routeNotFound);
-        }
-        return isDevelopment
+      page.get('/', { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
+        isDevelopment
           ? reply.redirect('/docs')
-          : reply.type('text/plain; charset=utf-8').send(`${TITLE}. The reference is at /docs.\n`);
-      });
+          : reply.type('text/plain; charset=utf-8').send(`${TITLE}. The reference is at /docs.\n`),
+      );
       for (const path of ['/docs', '/docs/']) {
         page.get(path, { schema: { hide: true, querystring: NoQuery } }, async (_request, reply) =>
           reply.type('text/html; charset=utf-8').send(PAGE),
