@@ -82,9 +82,13 @@ export function joinValues(values: readonly Value[]): Statement {
   );
 }
 
-/** An ILIKE pattern that matches the text anywhere; its wildcards are escaped. */
-export function containing(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+/**
+ * The condition that a column contains a text in any case. Capitals are compared, because a letter can have two small
+ * forms: the Greek sigma has another one at the end of a word. Wildcards are escaped.
+ */
+export function contains(column: Statement, text: string): Statement {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  return sql`upper(${column}) like upper(${pattern} collate "und-x-icu")`;
 }
 
 function nextOf<Key>(from: Map<Key, Composed>, key: Key): Composed {

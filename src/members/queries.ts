@@ -1,4 +1,4 @@
-import { containing, type Query, type Statement, sql } from '../database/sql.js';
+import { contains, type Query, type Statement, sql } from '../database/sql.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type { MEMBER_SORTS, MemberDto, MemberListQuery } from './schemas.js';
 
@@ -20,7 +20,7 @@ export const memberOrders: Record<(typeof MEMBER_SORTS)[number], Order> = {
 export function listMembers(query: MemberListQuery, page: Page): Query<Listed<MemberDto>> {
   const conditions: Statement[] = [];
   if (query.q !== undefined) {
-    conditions.push(sql`display_name ilike ${containing(query.q)}`);
+    conditions.push(contains(sql`display_name`, query.q));
   }
   if (query.role !== undefined) {
     conditions.push(sql`role = ${query.role}`);

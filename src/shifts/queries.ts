@@ -1,4 +1,4 @@
-import { containing, type Query, type Statement, sql } from '../database/sql.js';
+import { contains, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type {
@@ -76,7 +76,7 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
     all.push(sql`shift.signup_count < shift.capacity`);
   }
   if (q !== undefined) {
-    all.push(sql`shift.title ilike ${containing(q)}`);
+    all.push(contains(sql`shift.title`, q));
   }
   return all;
 }

@@ -1,4 +1,4 @@
-import { containing, joinValues, type Query, type Statement, sql } from '../database/sql.js';
+import { contains, joinValues, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type {
@@ -31,19 +31,24 @@ const detailed = (source: Statement): Statement => sql`
     app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"
   from ${source} as task`;
 
-/** The sort orders of tasks. A task without dueAt comes after all others. */
+/**
+ * dueAt as the index has it: a task without it comes after all others. CASE and not coalesce, which is not leakproof:
+ * under row-level security its condition would use no index.
+ */
+const dueAt: Statement = sql`case when task.due_at is null then 'infinity' else task.due_at end`;
+
+/** The sort orders of tasks. */
 export const taskOrders: Record<(typeof TASK_SORTS)[number], Order> = {
   createdAt: { column: sql`task.created_at`, kind: 'instant', field: 'createdAt' },
   updatedAt: { column: sql`task.updated_at`, kind: 'instant', field: 'updatedAt' },
-  // CASE and not coalesce, which is not leakproof: under row-level security its condition would use no index.
-  dueAt: { column: sql`case when task.due_at is null then 'infinity' else task.due_at end`, kind: 'instant' },
+  dueAt: { column: dueAt, kind: 'instant' },
   title: { column: sql`task.title`, kind: 'text', field: 'title' },
 };
 
 /** A page of the club's tasks. */
 export function listTasks(query: TaskListQuery, page: Page): Query<Listed<TaskListDto>> {
   return sql`
-    select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query))}`;
+    select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query, page.order))}`;
 }
 
 /**
@@ -57,7 +62,7 @@ export function isIndexed({ dueBefore, dueAfter, q, state, assigneeId, sort }: T
   return filters.length === 0 || (isDefaultOrder && isOneKey);
 }
 
-function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery): Statement[] {
+function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery, order: Order): Statement[] {
   const all: Statement[] = [];
   if (state !== undefined) {
     all.push(sql`task.state in (${joinValues(state)})`);
@@ -71,14 +76,16 @@ function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery
         : sql`task.assignee_id = ${assigneeId}`,
     );
   }
+  // In the order of dueAt the index finds the window; in another order it would have to be sorted.
+  const due = order === taskOrders.dueAt ? dueAt : sql`task.due_at`;
   if (dueBefore !== undefined) {
-    all.push(sql`task.due_at < ${dueBefore}`);
+    all.push(sql`${due} < ${dueBefore}`);
   }
   if (dueAfter !== undefined) {
-    all.push(sql`task.due_at > ${dueAfter}`);
+    all.push(sql`${due} > ${dueAfter} and ${due} < 'infinity'`);
   }
   if (q !== undefined) {
-    all.push(sql`task.title ilike ${containing(q)}`);
+    all.push(contains(sql`task.title`, q));
   }
   return all;
 }

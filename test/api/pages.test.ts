@@ -76,5 +76,19 @@ t.test(
       ['50_off'],
     );
     t.equal((await anna.get('/api/tasks?q=%C3%84')).body.length, 1, 'letter case beyond ASCII');
+    for (const title of ['ΟΔΟΣΑ', 'οδός', 'Straße']) {
+      await anna.post('/api/tasks', { title });
+    }
+    for (const [q, found] of [
+      ['ΟΔΟΣ', 1],
+      ['οδοσ', 1],
+      ['ΌΣ', 1],
+      ['STRASSE', 1],
+      ['strasse', 1],
+      ['straßen', 0],
+    ] as const) {
+      const { body } = await anna.get(`/api/tasks?q=${encodeURIComponent(q)}`);
+      t.equal(body.length, found, `${q}: letters with two small forms`);
+    }
   },
 );

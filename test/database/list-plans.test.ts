@@ -181,6 +181,19 @@ t.test('a list of tasks shares a connection only if an index bounds the rows tha
   t.equal(accepted, 8 + 2 * 3 + 2 * 3, 'no filter in any order, one state or the assignee by creation');
 });
 
+t.test('a window of due dates is read from an index in the order of dueAt', async (t) => {
+  for (const filters of [
+    { dueAfter: hoursFromNow(490) },
+    { dueBefore: hoursFromNow(-490) },
+    { dueAfter: hoursFromNow(100), dueBefore: hoursFromNow(148) },
+  ]) {
+    for (const descending of [false, true]) {
+      const query = listTasks(filters, pageOf(taskOrders.dueAt, descending));
+      t.same(faultsOf(await planOf(query)), [], `${JSON.stringify(filters)} ${descending}`);
+    }
+  }
+});
+
 t.test('a list of shifts shares a connection only if an index bounds the rows that it reads', async (t) => {
   let accepted = 0;
   for (const filters of combinations({

@@ -1,6 +1,6 @@
 import t from 'tap';
 import {
-  containing,
+  contains,
   join,
   joinValues,
   operation,
@@ -49,9 +49,10 @@ t.test('joinValues makes each value a parameter of its own', (t) => {
   t.end();
 });
 
-t.test('a pattern escapes its text', (t) => {
-  t.equal(containing('100% of_a\\b'), '%100\\% of\\_a\\\\b%');
-  t.equal(containing(''), '%%');
+t.test('the condition that a column contains a text escapes the text', (t) => {
+  const condition = 'upper(title) like upper($1 collate "und-x-icu")';
+  t.same(sent(contains(sql`title`, '100% of_a\\b')), [condition, '%100\\% of\\_a\\\\b%']);
+  t.same(sent(contains(sql`title`, '')), [condition, '%%']);
   t.end();
 });
 
