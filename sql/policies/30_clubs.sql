@@ -134,7 +134,7 @@ begin
 end
 $$;
 comment on function app.rename_club(uuid, text, text) is
-  'Changes the name and the slug of a club. The slug is a key: its change waits for transactions that have inserted rows of the club, and new inserts wait for it. For operators. CL002: no such club.';
+  'Changes the name and the slug of a club. The slug is a key: its change waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club.';
 grant execute on function app.rename_club(uuid, text, text) to club_owner;
 
 create or replace function app.close_club(id uuid) returns void
@@ -174,8 +174,8 @@ begin
   if not exists (select from app.clubs as club where club.id = forget_club.id and club.closed_at is not null) then
     raise exception using errcode = 'CL003', message = format('the club %s is not closed', id);
   end if;
-  -- An INSERT holds FOR KEY SHARE on this row through its foreign key: this waits for such transactions and blocks new ones.
-  -- A row that was inserted later would keep the club from being deleted.
+  -- An INSERT holds FOR KEY SHARE on this row through its foreign key: this waits for such transactions, then blocks new
+  -- ones. A row that was inserted later would keep the club from being deleted.
   perform from app.clubs as club where club.id = forget_club.id for update;
   perform set_config('app.closed_club_id', id::text, true);
   -- The trigger that counts signups runs as club_signup, whose policies need a role in the context.
@@ -198,7 +198,7 @@ begin
 end
 $$;
 comment on function app.forget_club(uuid) is
-  'Removes a closed club and all its rows, permanently. Waits for transactions that have inserted rows of the club; new inserts wait for it. For operators. CL002: no such club; CL003: it is not closed.';
+  'Removes a closed club and all its rows, permanently. Waits for transactions that have inserted rows of the club. For operators. CL002: no such club; CL003: it is not closed; 40P01: a request that began before the club was closed is in the way, call it again.';
 grant execute on function app.forget_club(uuid) to club_owner;
 
 set local role club_owner;

@@ -78,7 +78,7 @@ declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
   -- Storing a response inserts a key first, which holds FOR KEY SHARE on this row: this waits for responses that are being
-  -- stored and blocks new ones until the end. Any of them may name the member.
+  -- stored, then blocks new ones until the end. Any of them may name the member.
   perform from app.clubs as club where club.id = club_id for update;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
@@ -93,7 +93,7 @@ begin
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, as those of a former member. Deletes the stored responses of the whole club, because any may name the member: a request that is sent again with its key after this runs again. Waits for transactions that have inserted rows of the club; new inserts wait for it. For operators. CL002: no such club; ME001: no such member.';
+  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, as those of a former member. Deletes the stored responses of the whole club, because any may name the member: a request that is sent again with its key after this runs again. Waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

@@ -98,9 +98,9 @@ language sql volatile security definer set search_path = ''
 as $$
   update app.idempotency_keys as own
   set status = keep_answer.status, location = keep_answer.location, etag = keep_answer.etag, body = keep_answer.body
-  where own.member_id = app.member_id() and own.key = keep_answer.key
+  where own.member_id = app.member_id() and own.key = keep_answer.key and own.status is null
 $$;
-comment on function app.keep_answer(text, smallint, text, text, text) is 'Stores the response of the request that reserved the key, in its transaction.';
+comment on function app.keep_answer(text, smallint, text, text, text) is 'Stores the response of the request that reserved the key, in its transaction. A stored response is not replaced.';
 grant execute on function app.keep_answer(text, smallint, text, text, text) to club_api;
 
 set local role club_expiry;
@@ -109,16 +109,16 @@ create or replace function app.delete_expired_answers(out deleted integer, out k
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- The policy selects the rows: those of all clubs that are older than 24 hours.
-  with expired as materialized (
-    select old.tenant_id, old.member_id, old.key
-    from app.idempotency_keys as old
-    order by old.created_at
+  -- The policy selects the rows: those of all clubs that are older than 24 hours. By their places, because a join by key
+  -- can read all of them.
+  delete from app.idempotency_keys as old
+  where old.ctid = any (array(
+    select expired.ctid
+    from app.idempotency_keys as expired
+    order by expired.created_at
     limit 1000
     for update skip locked
-  )
-  delete from app.idempotency_keys as old using expired
-  where (old.tenant_id, old.member_id, old.key) = (expired.tenant_id, expired.member_id, expired.key);
+  ));
   get diagnostics deleted = row_count;
   kept_bytes := pg_total_relation_size('app.idempotency_keys');
 end

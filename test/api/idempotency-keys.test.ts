@@ -1,6 +1,7 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { fit, makeLinked, makers } from '../setup/endpoints.js';
+import { connectAsRuntime } from '../setup/runtime.js';
 import { type Answer, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { openWire } from '../setup/wire.js';
@@ -146,6 +147,20 @@ t.test('what deletes expired answers reaches no other row, and changes none', as
       await t.rejects(session.query(`select from ${table}`), { code: '42501' }, table);
     }
   });
+});
+
+t.test('a stored answer is not replaced, not even by its caller with SQL', async (t) => {
+  const { inside, client } = await connectAsRuntime(t, db);
+  const keep = (status: number) =>
+    client.query(`select app.keep_answer('once', $1, '/', null, '{}')`, [status]);
+  const caller = { clubId: north, subject: 'mara', role: 'Manager' as const };
+  await mara.memberId();
+  await inside(caller, async () => {
+    await client.query(`select app.claim_key('once', sha256(''))`);
+    await keep(201);
+  });
+  await inside(caller, () => keep(200));
+  t.same(await db.look(`select status from app.idempotency_keys where key = 'once'`), [{ status: 201 }]);
 });
 
 t.test(
