@@ -18,7 +18,7 @@ export const idempotencyInProgress = defineError({
   title: 'Request in progress',
   detail: 'A request with this Idempotency-Key is still in progress. Send it again after a second.',
   meaning:
-    'Your first request with this key has no response yet, and the second request does not wait for it.',
+    'This request waited three seconds for your first request with the same key, which has no response yet.',
   fix: 'Wait a second and send the same request with the same key; it then gets the response of the first.',
   example: { request: 'POST /api/tasks' },
 });

@@ -99,8 +99,8 @@ export const requestTimeout = defineError({
   title: 'Request timeout',
   detail: 'The request took too long to arrive. Send it again without a pause.',
   meaning:
-    'The headers did not arrive within 15 seconds, or the complete request did not arrive within 30 seconds. The ' +
-    'connection is closed.',
+    'The headers did not arrive within 15 seconds, or the complete request did not arrive within 30 seconds; the service ' +
+    'checks this every five seconds. The connection is closed.',
   fix: 'Send the request again on a new connection, with headers and body together.',
   example: { request: 'POST /api/tasks' },
 });

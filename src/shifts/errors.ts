@@ -92,7 +92,7 @@ export const shiftInPast = defineError({
   title: 'Shift in the past',
   detail: 'The shift has started, so its signups are closed.',
   meaning:
-    'From `startsAt` on, members can neither sign up for a shift nor cancel a signup. The clock of the service decides.',
+    'From `startsAt` on, members can neither sign up for a shift nor cancel a signup. The clock of the database decides.',
   fix: 'Choose a later shift: `GET /api/shifts?from=<now>`. If the start is wrong, a Manager can correct it.',
   sqlState: 'SH002',
   example: { request: SIGN_UP },
