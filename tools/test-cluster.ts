@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { DevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
-import { deploy } from '../src/deploy/deploy.js';
+import { deploy, ROLES } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
 import { type Login, urlOf } from './database-url.js';
 import { startPostgres } from './postgres.js';
@@ -23,17 +23,7 @@ export interface TestCluster {
   bin: string | undefined;
 }
 
-const ROLES = [
-  'club_owner',
-  'club_migrator',
-  'club_api',
-  'club_auditor',
-  'club_signup',
-  'club_idempotency',
-  'club_expiry',
-  'club_directory',
-  'club_operator',
-];
+const ALL_ROLES = [...ROLES, 'club_migrator'];
 
 /**
  * Prepares the server for the tests: a temporary one of the embedded PostgreSQL or of the programs in TEST_POSTGRES_BIN,
@@ -62,7 +52,7 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   // Some tests crash the server; this process must continue.
   admin.on('error', () => {});
   await admin.connect();
-  const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ROLES]);
+  const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ALL_ROLES]);
   const ownRoles = rows.length === 0;
 
   await admin.query(`create database ${template}`);
@@ -84,7 +74,7 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
     for (const { datname } of databases) {
       await admin.query(`drop database if exists ${datname} with (force)`);
     }
-    for (const role of ownRoles ? ROLES : [api.user, migrator.user]) {
+    for (const role of ownRoles ? ALL_ROLES : [api.user, migrator.user]) {
       await admin.query(`drop role ${role}`);
     }
     await admin.end();

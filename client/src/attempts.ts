@@ -22,7 +22,7 @@ export interface Received {
  * Every operation is safe to repeat: one that creates has an idempotency key, one that changes has the version that it
  * changes, and reads and deletes are idempotent.
  *
- * @throws ProblemError, UnexpectedAnswerError, NoAnswerError, and the reason of the signal
+ * @throws ProblemError, UnexpectedAnswerError, NoAnswerError, the reason of the signal, and what the token function throws
  */
 export async function attempt(
   connection: Connection,

@@ -14,7 +14,8 @@ import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './releas
 export { DeployError } from './locks.js';
 
 const LOGINS = ['club_api', 'club_auditor'];
-const ROLES = [
+/** The roles of sql/roles.sql, except the login of the deploy. */
+export const ROLES = [
   ...LOGINS,
   OWNER,
   'club_signup',

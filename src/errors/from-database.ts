@@ -12,7 +12,7 @@ import { Problem } from './problem.js';
 
 /**
  * SQLSTATEs of PostgreSQL for which the answer is a 503: they are temporary, or an operator can fix the cause. SQLSTATEs of
- * two letters and three digits are the project's own; the errors of the resources name them.
+ * two letters and three digits are the project's own; the errors of src/errors and of the resources name them.
  */
 const UNAVAILABLE = new Set([
   // The database does not match this release: it is older, or was changed by hand.

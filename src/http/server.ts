@@ -7,7 +7,7 @@ import { buildValidator } from '../validation/compiler.js';
 import type { RequestOrder } from './request-order.js';
 import { closeAfterAmbiguous } from './strict-requests.js';
 
-/** The limit for the request line and the headers. It must be smaller than REQUEST_TIMEOUT_MS, or Node.js swaps the two. */
+/** The limit for the request line and the headers. It must be smaller than REQUEST_TIMEOUT_MS, or createServer throws. */
 const HEADERS_TIMEOUT_MS = 15_000;
 /** The limit for a whole request from its first byte, against slow senders. */
 const REQUEST_TIMEOUT_MS = 30_000;

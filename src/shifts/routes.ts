@@ -192,7 +192,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     {
       config: {
         policy: 'RequireMember',
-
         bodyIsOptional: true,
       },
       schema: {
