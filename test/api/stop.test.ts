@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
 import { startProxy } from '../setup/proxy.js';
+import { untilReady } from '../setup/ready.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
 // The issuer and the database of this service also serve a second one: the shipped process.
@@ -57,17 +58,8 @@ async function startProcess(
   log: number | 'ignore' | 'pipe' = 'ignore',
 ): Promise<ChildProcess> {
   const child = run(t, port, metricsPort, program, log, service.db.url);
-  for (
-    const deadline = Date.now() + 120_000;
-    child.exitCode === null && Date.now() < deadline;
-    await sleep(50)
-  ) {
-    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-    if (ready?.ok) {
-      return child;
-    }
-  }
-  throw new Error('The process did not become ready.');
+  await untilReady(child, `http://127.0.0.1:${port}/readyz`);
+  return child;
 }
 
 function request(port: number, path: string, agent: Agent, headers: Record<string, string>) {

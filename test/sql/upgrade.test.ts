@@ -12,6 +12,7 @@ import { withClient } from '../../src/deploy/client.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { signToken, startIssuer } from '../../tools/issuer.js';
 import { freePort } from '../setup/free-port.js';
+import { untilReady } from '../setup/ready.js';
 import { startServer } from '../setup/server.js';
 import { AUDIENCE, sendInCrowd } from '../setup/service.js';
 
@@ -93,13 +94,7 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
     });
     t.teardown(() => child.kill('SIGKILL'));
     const address = `http://127.0.0.1:${port}`;
-    const deadline = Date.now() + 120_000;
-    while (!(await fetch(`${address}/readyz`).catch(() => undefined))?.ok) {
-      if (child.exitCode !== null || Date.now() > deadline) {
-        throw new Error(`${directory} does not become ready.`);
-      }
-      await sleep(50);
-    }
+    await untilReady(child, `${address}/readyz`);
     ready.push(address);
     return {
       metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Page, startBrowser } from '../setup/browser.js';
 import { freePort } from '../setup/free-port.js';
+import { untilReady } from '../setup/ready.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 import { element, isThere, shownStatus, tryAgain, tryOut } from '../setup/try-out.js';
 import { prepareCommands } from './fixtures/commands.js';
@@ -231,9 +231,7 @@ t.test('in production there is no control to choose a person', async (t) => {
     await ended;
   });
   const url = `http://127.0.0.1:${port}`;
-  while (child.exitCode === null && !(await fetch(`${url}/livez`).catch(() => undefined))?.ok) {
-    await sleep(50);
-  }
+  await untilReady(child, `${url}/livez`);
   const found = ['/docs/demo-people', '/docs/demo-people.js'].map(async (path) => {
     const { status } = await fetch(`${url}${path}`);
     return status;

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -10,6 +9,7 @@ import t, { type Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
 import { makeDatabase } from '../../setup/database.js';
 import { freePort } from '../../setup/free-port.js';
+import { untilReady } from '../../setup/ready.js';
 import { AUDIENCE, startService } from '../../setup/service.js';
 
 const run = promisify(execFile);
@@ -86,10 +86,7 @@ const service: ChildProcess = spawn(process.execPath, ['dist/server.js'], {
 });
 t.teardown(() => service.kill('SIGKILL'));
 const base = `http://127.0.0.1:${port}`;
-for (let tries = 0; !(await fetch(`${base}/readyz`).catch(() => undefined))?.ok; tries += 1) {
-  assert.ok(tries < 1_200, 'the service becomes ready');
-  await sleep(100);
-}
+await untilReady(service, `${base}/readyz`);
 const headers = {
   authorization: `Bearer ${await issuer.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
   'x-tenant-id': club,
