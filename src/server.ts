@@ -10,7 +10,7 @@ const STOP_TIMEOUT_MS = 9_500;
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 try {
-  const starting = start(readServerConfig());
+  let close: ((times: StopTimes) => Promise<void>) | undefined;
   const stop = async () => {
     // Without these listeners a second signal ends the process at once.
     for (const signal of SIGNALS) {
@@ -18,15 +18,15 @@ try {
     }
     // SIGKILL, because process.exit waits for the log, which can block.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
-    const close = await starting;
-    await close(STOP_TIMES);
+    // During the start there is no request to finish.
+    await close?.(STOP_TIMES);
     process.exit(0);
   };
-  // Before the start has finished: process 1 of a container gets no signal without a listener.
+  // Before the start: process 1 of a container gets no signal without a listener.
   for (const signal of SIGNALS) {
     process.on(signal, stop);
   }
-  await starting;
+  close = await start(readServerConfig());
 } catch (error) {
   console.error(explain(error));
   process.exit(1);

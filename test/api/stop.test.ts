@@ -11,6 +11,9 @@ import { startProxy } from '../setup/proxy.js';
 import { untilReady } from '../setup/ready.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 
+// Each test waits for a stop, which takes some seconds.
+t.jobs = 4;
+
 // The issuer and the database of this service also serve a second one: the shipped process.
 const service = await startService(t);
 const club = await service.db.makeClub();
@@ -132,7 +135,7 @@ t.test('a second signal, SIGTERM or SIGINT, ends the process at once', async (t)
   }
 });
 
-t.test('a connection that never sends a request does not delay the end of the process', async (t) => {
+t.test('a connection that never sends a request is cut, and the process ends in order', async (t) => {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = await startProcess(t, port, metricsPort, PROGRAM);
   const silent = [port, metricsPort].map((at) => connect(at, '127.0.0.1'));
@@ -143,7 +146,7 @@ t.test('a connection that never sends a request does not delay the end of the pr
   await Promise.all(closed);
 });
 
-t.test('a signal during the start ends the process after the start', async (t) => {
+t.test('a signal during the start ends the process at once', async (t) => {
   const database = await startProxy(t, service.db.url);
   database.greeting = 'say nothing';
   const child = run(t, await freePort(), await freePort(), PROGRAM, 'ignore', database.url);
