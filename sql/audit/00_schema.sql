@@ -62,6 +62,11 @@ language sql stable set search_path = ''
 return (select coalesce(pg_get_function_sqlbody(proc.oid), proc.prosrc) from pg_catalog.pg_proc as proc where proc.oid = routine);
 comment on function audit.body(oid) is 'The body of a routine. Names that were resolved when it was created are qualified.';
 
+create function audit.manual(step text) returns text
+language sql stable
+return '-- ' || translate(step, E'\n\r', '  ');
+comment on function audit.manual(text) is 'A fix for an administrator to decide on, as an SQL comment. It is one line: a line break in a name would end the comment.';
+
 create view audit.schemas with (security_invoker) as
 select
   namespace.oid,

@@ -73,7 +73,7 @@ where tenant_column = 'tenant_id' and tenant_type = 'uuid'
 union all
 select 'no_policy', relation, 'there is no permissive policy',
   case when relation in (select deployed.relation from deployed) then '-- Deploy again: node dist/migrate.js'
-    else format('-- Create its policies in a chapter. Or, if its rows are not needed: drop table %s', relation) end
+    else audit.manual(format('Create its policies in a chapter. Or, if its rows are not needed: drop table %s', relation)) end
 from tenant_table
 where not exists (
   select from audit.policies as policy where policy.relation = tenant_table.relation and not policy.restrictive
@@ -81,7 +81,7 @@ where not exists (
 union all
 select 'table_outside_schema', relation, format('a %s in the schema %s', kind, schema),
   case when home.name in (select deployed.relation from deployed) and home.name not in (select tables.relation from tables) then format('alter table %s set schema app', relation)
-    else format('-- If its rows are not needed: drop %s %s', replace(kind, 'partitioned ', ''), relation) end
+    else audit.manual(format('If its rows are not needed: drop %s %s', replace(kind, 'partitioned ', ''), relation)) end
 from tables
 join pg_class as class on class.oid = relid
 cross join lateral (select audit.name_of('app', class.relname)) as home (name)
@@ -89,7 +89,7 @@ where kind <> 'sequence' and (
   not ours or (schema in ('deploy', 'audit') and not is_reference)
 )
 union all
-select 'table_outside_schema', thing.identity, 'among the objects of PostgreSQL', format('-- If its rows are not needed: drop %s %s', thing.type, thing.identity)
+select 'table_outside_schema', thing.identity, 'among the objects of PostgreSQL', audit.manual(format('If its rows are not needed: drop %s %s', thing.type, thing.identity))
 from pg_class as class
 cross join lateral pg_identify_object('pg_class'::regclass, class.oid, 0) as thing
 where class.oid >= 16384 and class.relkind in ('r', 'p', 'f', 'm', 'v')

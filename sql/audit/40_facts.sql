@@ -62,7 +62,8 @@ select kind, relation,
       relation, case when row_security then 'enable' else 'disable' end, case when row_security_forced then 'force' else 'no force' end, owner)
   end,
   -- A comment, like that of a column: the table may be one of the deploy that was renamed.
-  format('%sdrop %s %s', case when kind in ('table', 'partitioned table') then '-- If its rows are not needed: ' else '' end, replace(kind, 'partitioned ', ''), relation)
+  case when kind in ('table', 'partitioned table') then audit.manual(format('If its rows are not needed: drop table %s', relation))
+    else format('drop %s %s', kind, relation) end
 from tables where ours
 union all
 select 'storage', relation, concat_ws(' ', array_to_string(reloptions, ', '), case when relreplident <> 'd' then 'replica identity ' || relreplident::text end), null,
@@ -79,7 +80,8 @@ select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invok
 from audit.views join pg_class as class on class.oid = relid where ours
 union all
 select written.kind, written.name, written.fact, format('alter table %s %s', tables.relation, written.make),
-  format('%salter table %s %s', case written.kind when 'column' then '-- If its values are not needed: ' else '' end, tables.relation, written.unmake)
+  case written.kind when 'column' then audit.manual(format('If its values are not needed: alter table %s %s', tables.relation, written.unmake))
+    else format('alter table %s %s', tables.relation, written.unmake) end
 from pg_attribute as attribute
 join tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
 join pg_type as type on type.oid = attribute.atttypid

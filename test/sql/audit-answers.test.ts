@@ -52,6 +52,36 @@ t.test('the audit also answers for objects with unusual names, and quotes them f
   });
 });
 
+t.test(
+  'a fix that is a comment has one line, also with a line break in the name of the object',
+  async (t) => {
+    const db = await makeDatabase(t);
+    const name = '"a\ndrop schema app cascade;\r--"';
+    const changes = [
+      `create table app.${name} (id int)`,
+      `create table public.${name} (id int)`,
+      `create table information_schema.${name} (id int)`,
+      `alter table app.tasks add column ${name} int`,
+    ];
+    await withClient(db.adminUrl, async (client) => {
+      for (const change of changes) {
+        await client.query('begin');
+        await client.query(change);
+        const { rows } = await client.query(`select fix from audit.findings where fix ~ '^--'`);
+        t.ok(
+          rows.some(({ fix }) => fix.includes('drop schema app cascade')),
+          change,
+        );
+        t.same(
+          rows.filter(({ fix }) => /[\n\r]/.test(fix)),
+          [],
+        );
+        await client.query('rollback');
+      }
+    });
+  },
+);
+
 t.test('objects that the documentation adds beside the service cause no finding', async (t) => {
   const db = await makeDatabase(t);
   const settings = await db.look(
