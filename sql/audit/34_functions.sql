@@ -19,7 +19,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('function_dynamic', 'warning', 'A function builds statements from text', 'A review cannot see which statements it runs. The intended ones are in audit.intended_dynamic.'),
   ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, so that a failure looks like success.'),
   ('function_reaches_out', 'critical', 'A function does more than work on tables of the service', 'It reads files or other sessions, changes the schema, or changes a setting for the whole session.'),
-  ('context_setter', 'critical', 'A function sets the context and is not intended to', 'Its callers can choose the club. The intended ones are in audit.intended_entrances.'),
+  ('context_setter', 'critical', 'A function calls set_config and is not intended to', 'It can set the context, so that its callers choose the club. The intended ones are in audit.intended_entrances.'),
   ('function_in_catalog', 'critical', 'A function in pg_catalog is not PostgreSQL''s or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
   ('function_without_comment', 'warning', 'A function has no comment', 'A review needs to know its purpose.'),
   ('function_outside_schema', 'warning', 'A function is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
@@ -34,8 +34,10 @@ comment on column audit.function_checks.why is 'Why it matters.';
 create view audit.function_findings (code, object, detail, fix) with (security_invoker) as
 with written as (
   select functions.*,
-    -- Without comments, which may name constructs that the code does not use.
-    regexp_replace(regexp_replace(body, '--[^\n]*', '', 'g'), '/\*.*?\*/', '', 'g') as code,
+    -- Without comments, which may name constructs that the code does not use. A comment does not begin inside of a literal or
+    -- a quoted name. Where dollar quotes, \' or nested comments make that hard to see, comments are read as code.
+    case when body ~ '\$\w*\$|\\''|/\*.*/\*' then body
+      else regexp_replace(body, '(''[^'']*''|"[^"]*")|--[^\n]*|/\*([^*]|\*+[^*/])*\**(\*/|$)', '\1', 'g') end as code,
     case when function in (select object from deploy.facts where kind = 'function') then '-- Deploy again: node dist/migrate.js'
       else format('drop routine %s', function) end as drop_it
   from audit.functions as functions
@@ -129,14 +131,14 @@ union all
 select 'function_reaches_out', function, 'it has ' || found[1], drop_it
 from written
 cross join lateral regexp_match(
-  code, '(\mpg_(?:read_file|read_binary_file|stat_file|ls_\w+|reload_conf|terminate_backend|cancel_backend|logical_\w+|stat_reset\w*)\M|\mlo_\w+\(|\mdblink\w*\('
-  || '|set_config\(''(?!app\.)[^'']*|\mpg_(?:authid|shadow|largeobject)\M|(?:update|insert into|delete from)\s+pg_catalog\.'
+  code, '(\mpg_(?:read_file|read_binary_file|stat_file|ls_\w+|reload_conf|terminate_backend|cancel_backend|logical_\w+|stat_reset\w*)\M|\mlo_\w+\s*\(|\mdblink\w*\s*\('
+  || '|\mset_config\s*\(\s*''(?!app\.)[^'']*|\mpg_(?:authid|shadow|largeobject)\M|(?:update|insert into|delete from)\s+pg_catalog\.'
   || '|(?:^|;|\mthen|\melse|\mbegin|\mloop)\s*(?:set|reset|alter|create|drop|grant|revoke|truncate|copy|discard|load|do|security)\s+\w+)', 'i') as found
 where found is not null and ours and schema <> 'audit'
 union all
-select 'context_setter', function, 'it calls set_config for the context', drop_it
+select 'context_setter', function, 'it calls set_config', drop_it
 from written
-where ours and code ~* '\mset_config\(''app\.' and not exists (select from audit.intended_entrances as entrance where entrance.function = written.function)
+where ours and code ~* '\mset_config\M' and not exists (select from audit.intended_entrances as entrance where entrance.function = written.function)
 union all
 select 'function_swallows', function, 'it has an exception handler', drop_it
 from written where ours and language = 'plpgsql' and code ~* '\mexception\s+when\M'

@@ -124,6 +124,8 @@ export const functions: Mutants = {
   ],
   function_reaches_out: [
     make(`language sql set search_path = '' return length(pg_read_file('x'))`),
+    signUp(`begin perform 'a -- b'; return pg_read_file('x'); end`),
+    signUp(`begin perform set_config ( 'row_security', 'off', true); end`),
     signUp('begin set local row_security = off; end'),
     signUp('begin set local role club_owner; end'),
     signUp(`begin perform set_config('row_security', 'off', true); end`),
@@ -132,6 +134,18 @@ export const functions: Mutants = {
   context_setter: [
     signUp(`begin perform set_config('app.tenant_id', shift_id::text, true); end`),
     make(`language sql return length(set_config('app.role', 'Admin', true))`),
+    signUp(`begin perform set_config ('app.tenant_id', shift_id::text, true); end`),
+    signUp(`declare name text := 'app.tenant_id'; begin perform set_config(name, shift_id::text, true); end`),
+    signUp(`begin perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(
+      `begin perform '/*'; perform set_config('app.tenant_id', shift_id::text, true); perform '*/'; end`,
+    ),
+    signUp(`begin perform e'\\'', 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(`begin perform 1 as "a -- b"; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(`begin perform $q$ -- $q$; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(
+      `begin /* /* */ ' */ perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`,
+    ),
   ],
   function_in_catalog: [
     `create function pg_catalog.set_config(text, text) returns text language sql return 'x'`,
