@@ -115,7 +115,7 @@ where not exists (select from memberships as edge where (edge.member, edge.role)
 union all
 select
   case
-    when setting.name ~ '^app\.\w+$' then 'context_preset'
+    when setting.name in (select accessor.setting from audit.intended_accessors as accessor) then 'context_preset'
     when setting.name = 'session_replication_role' then 'replication_role_preset'
     when setting.name = 'row_security' then 'row_security_preset'
     when setting.name ~ '_preload_libraries$' then 'library_preset'
@@ -138,9 +138,12 @@ where not exists (
     select from audit.intended_settings as meant
     where (meant.role, meant.name, meant.value) = (setting.role, setting.name, setting.value) and setting.database is null
   )
-  -- A setting of roles outside the service is a finding only when it affects the isolation.
+  -- A setting of other roles is a finding only when it affects the isolation: when it is for all of them, or for one that
+  -- may become a role of the service. Every login may set some settings of its own role, such as local_preload_libraries.
   and (exists (select from ours where ours.role = setting.role)
-    or setting.name ~ '^app\.\w+$|_preload_libraries$' or setting.name in ('session_replication_role', 'row_security')
+    or (setting.role is null or setting.role in (select quote_ident(reach.member) from reach where reach.member_purpose is null and reach.purpose <> 'auditor'))
+      and (setting.name in (select accessor.setting from audit.intended_accessors as accessor) or setting.name ~ '_preload_libraries$'
+        or setting.name in ('session_replication_role', 'row_security'))
     or setting.role is null and setting.name in ('search_path', 'role', 'dynamic_library_path', 'allow_system_table_mods', 'transform_null_equals',
       'standard_conforming_strings', 'quote_all_identifiers', 'check_function_bodies', 'default_tablespace', 'default_table_access_method'))
 union all

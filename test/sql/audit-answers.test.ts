@@ -82,7 +82,7 @@ t.test(
   },
 );
 
-t.test('objects that the documentation adds beside the service cause no finding', async (t) => {
+t.test('objects and settings beside the service cause no finding', async (t) => {
   const db = await makeDatabase(t);
   const settings = await db.look(
     `select format('alter role second_login set %s = %s', name, case name when 'search_path' then value else quote_literal(value) end) as statement
@@ -96,6 +96,9 @@ t.test('objects that the documentation adds beside the service cause no finding'
      create table shop.orders (id serial primary key); create view shop.all_orders as table shop.orders;
      create function shop.count() returns bigint language sql security definer as 'select count(*) from shop.orders';
      alter default privileges in schema shop grant select on tables to public; reset role`,
+    `create role shop login; alter role shop set local_preload_libraries = ''; alter role shop set app.jwt_secret = 'x';
+     do $$ begin execute format('alter database %I set app.jwt_secret = ''x''', current_database()); end $$`,
+    `create role alice login in role club_auditor; alter role alice set local_preload_libraries = ''`,
     'create role boss login createrole; set local role boss; create role reporting; reset role',
   ];
   await withClient(db.adminUrl, async (client) => {

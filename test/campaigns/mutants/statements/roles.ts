@@ -66,9 +66,9 @@ export const roles: Mutants = {
     `alter role all set app.role = 'Admin'`,
     `do $$ begin execute format('alter database %I set app.tenant_id = ''11111111-1111-4111-8111-111111111111''', current_database()); end $$`,
     `do $$ begin execute format('alter role club_api in database %I set app.member_id = ''x''', current_database()); end $$`,
-    `create role alice login; alter role alice set app.tenant_id = 'x'`,
+    `create role alice login in role club_api; alter role alice set app.tenant_id = 'x'`,
     `alter role club_signup set app.club_ids = '{}'`,
-    `create role "Al Ice" login; alter role "Al Ice" set "APP.tenant_ID" = 'x'`,
+    `create role "Al Ice" login in role club_owner; alter role "Al Ice" set "APP.tenant_ID" = 'x'`,
   ],
   replication_role_preset: [
     'alter role club_api set session_replication_role = replica',
@@ -87,10 +87,12 @@ export const roles: Mutants = {
   ],
   library_preset: [
     `alter role club_api set local_preload_libraries = 'spy'`,
+    `create role alice login in role club_api; alter role alice set local_preload_libraries = 'spy'`,
     `alter role club_migrator set session_preload_libraries = 'auto_explain'`,
     `do $$ begin execute format('alter database %I set session_preload_libraries = ''spy''', current_database()); end $$`,
   ],
   setting_unintended: [
+    `alter role club_api set app.jwt_secret = 'x'`,
     `alter role club_api set statement_timeout = 0`,
     `alter role club_api set lock_timeout = '1h'`,
     `alter role club_api set default_transaction_isolation = 'read uncommitted'`,
