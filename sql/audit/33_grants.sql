@@ -22,6 +22,7 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('default_privileges', 'critical', 'Default privileges grant new objects', 'A new table or function would be accessible before a review.'),
   ('system_object_granted', 'critical', 'A role of the service has a privilege on an object of PostgreSQL', 'Such objects give access to statistics, files, passwords and other sessions.'),
   ('large_object_granted', 'critical', 'A role has a privilege on a large object', 'It can store data of any club, and PostgreSQL has no row-level security for it.'),
+  ('large_object_unintended', 'warning', 'The auditor or another application has a large object', 'The service needs none. Every login may create one; these owners have no row of a club to store in it.'),
   ('parameter_granted', 'critical', 'A role may set a superuser parameter', 'session_replication_role, for example, disables triggers and foreign keys.'),
   ('foreign_server_granted', 'critical', 'A role of the service may use a foreign server', 'Row-level security does not apply to data that is read or written there.');
 comment on view audit.grant_checks is 'The checks of grants.';
@@ -43,6 +44,11 @@ held as (
   left join roles as role on role.role = privilege.grantee
   left join audit.tables as tables on privilege.kind = 'table' and tables.relation = privilege.object and tables.schema = 'app' and not tables.is_reference
   where privilege.ours
+), outsider as (
+  -- The owners that cannot read a row of a club.
+  select roleid::regrole::text as role from audit.other_applications
+  union all
+  select role from roles where purpose = 'auditor'
 )
 select 'granted_to_public', what, says, revoke_it
 from held where grantee = 'public' and kind not in ('database', 'parameter', 'routine', 'type', 'large object')
@@ -170,8 +176,12 @@ union all
 select 'foreign_server_granted', quote_ident(srvname), 'PUBLIC has a user mapping', format('drop user mapping for public server %I', srvname)
 from pg_user_mappings where umuser = 0
 union all
-select 'large_object_granted', what, says, revoke_it
-from held where kind = 'large object' and (purpose is not null or grantee = 'public');
+select case when owner in (select role from outsider) then 'large_object_unintended' else 'large_object_granted' end, what, says, revoke_it
+from held where kind = 'large object' and (purpose is not null or grantee = 'public')
+union all
+select 'large_object_unintended', large.oid::text, 'it belongs to ' || role.role, format('alter large object %s owner to club_owner', large.oid)
+from pg_largeobject_metadata as large
+join roles as role on role.roleid = large.lomowner and role.purpose = 'auditor';
 comment on view audit.grant_findings is 'The findings of the checks of grants.';
 comment on column audit.grant_findings.code is 'The check.';
 comment on column audit.grant_findings.object is 'The object.';

@@ -141,6 +141,13 @@ export const grants: Mutants = {
   large_object_granted: [
     'select lo_create(4244); grant select on large object 4244 to public',
     'select lo_create(4244); grant update on large object 4244 to club_api',
+    'set local role club_api; select lo_create(4244); grant select on large object 4244 to public; reset role',
+  ],
+  large_object_unintended: [
+    'create role shop; set local role shop; select lo_create(4244); grant select on large object 4244 to public; reset role',
+    'create role shop; set local role shop; select lo_create(4244); grant update on large object 4244 to club_api; reset role',
+    'set local role club_auditor; select lo_create(4244); reset role',
+    'set local role club_auditor; select lo_create(4244); grant all on large object 4244 to public; reset role',
   ],
   parameter_granted: [
     'grant set on parameter session_replication_role to club_api',
