@@ -229,11 +229,14 @@ where namespace.nspname not in ('app', 'deploy', 'audit')
 comment on view audit.other_schemas is 'The schemas of other applications, on which no role of the service has USAGE.';
 comment on column audit.other_schemas.schemaid is 'The schema''s number in pg_namespace.';
 
--- A function, because planning this query at each use takes longer than all checks together.
-create function audit.is_elsewhere(schema oid, owner oid) returns boolean
+-- A function, because planning this query at each use takes longer than all checks together. It returns a set, so that a
+-- view calls it once and not for each object.
+create function audit.elsewhere() returns table (schemaid oid, ownerid oid)
 language sql stable set search_path = ''
-return schema in (select schemaid from audit.other_schemas) and owner in (select roleid from audit.other_applications);
-comment on function audit.is_elsewhere(oid, oid) is 'Whether an object is another application''s: both its schema and its owner are.';
+begin atomic
+  select schema.schemaid, owner.roleid from audit.other_schemas as schema cross join audit.other_applications as owner;
+end;
+comment on function audit.elsewhere() is 'The schemas and owners of other applications. An object is theirs when both its schema and its owner are.';
 
 -- The releases of 2025-08-14 fixed CVE-2025-8713: statistics could show rows of a table under row-level security.
 -- Earlier ones about policies: CVE-2024-10976 (a plan that was reused after a change of role applied the policies of the

@@ -33,7 +33,7 @@ left join audit.intended_tenant_columns as keyed on keyed.relation = audit.name_
 left join pg_attribute as tenant
   on tenant.attrelid = class.oid and tenant.attname = coalesce(keyed.tenant_column, 'tenant_id') and not tenant.attisdropped
 where class.relkind in ('r', 'p', 'f', 'm', 'S')
-  and (schema.ours or not audit.is_elsewhere(class.relnamespace, class.relowner))
+  and (schema.ours or (class.relnamespace, class.relowner) not in (select schemaid, ownerid from audit.elsewhere()))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
 comment on view audit.tables is 'Tables and other relations with rows, in every schema that is not PostgreSQL''s or an extension''s.';
 comment on column audit.tables.relid is 'Its number in pg_class.';
@@ -67,7 +67,7 @@ select
 from pg_class as class
 join audit.schemas as schema on schema.oid = class.relnamespace
 where class.relkind = 'v'
-  and (schema.ours or not audit.is_elsewhere(class.relnamespace, class.relowner))
+  and (schema.ours or (class.relnamespace, class.relowner) not in (select schemaid, ownerid from audit.elsewhere()))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
 comment on view audit.views is 'Views. A view without security_invoker reads as its owner, so the caller''s policies do not apply.';
 comment on column audit.views.relid is 'Its number in pg_class.';

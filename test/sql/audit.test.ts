@@ -23,6 +23,32 @@ t.test('PostgreSQL does not compile the plan of the findings, which would take a
   t.ok(cost < 100_000, `the cost is ${cost}; the default of jit_above_cost is 100,000`);
 });
 
+t.test('the audit asks what belongs to other applications as often with many of their objects', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.adminUrl, async (client) => {
+    await client.query(`begin; set local track_functions = 'all'; create role shop`);
+    let before = 0;
+    const countCallsWith = async (schema: string, objects: number) => {
+      await client.query(`create schema ${schema} authorization shop; set local role shop;
+        do $$ begin for i in 1..${objects} loop
+          execute format('create table ${schema}.t%s (); create view ${schema}.v%1$s as table ${schema}.t%1$s', i);
+          execute format('create function ${schema}.f%s() returns int language sql return 1', i);
+        end loop; end $$; reset role`);
+      t.same((await client.query('table audit.findings')).rows, []);
+      const { rows } = await client.query(
+        `select pg_stat_get_xact_function_calls('audit.elsewhere()'::regprocedure)::int as calls`,
+      );
+      const calls = rows[0].calls - before;
+      before = rows[0].calls;
+      return calls;
+    };
+    const calls = await countCallsWith('few', 1);
+    t.ok(calls > 0, `${calls} calls`);
+    t.equal(await countCallsWith('many', 50), calls);
+    await client.query('rollback');
+  });
+});
+
 t.test('the fixes of all findings together drop no table and no column', async (t) => {
   const db = await makeDatabase(t);
   const changes = [
