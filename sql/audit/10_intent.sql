@@ -202,7 +202,7 @@ comment on view audit.provider_roles is 'Roles of providers of managed PostgreSQ
 comment on column audit.provider_roles.role is 'The role.';
 comment on column audit.provider_roles.provider is 'The provider.';
 
--- Another application in the same database: roles with objects of their own and no access to the service's.
+-- Another application in the same database: roles with objects of their own, which cannot become a role of the service.
 create view audit.other_applications (roleid) with (security_invoker) as
 select role.oid
 from pg_roles as role
@@ -220,13 +220,8 @@ create view audit.other_schemas (schemaid) with (security_invoker) as
 select namespace.oid
 from pg_namespace as namespace
 where namespace.nspname not in ('app', 'deploy', 'audit')
-  and namespace.nspowner in (select other.roleid from audit.other_applications as other)
-  and not exists (
-    select from audit.intended_roles as intended
-    join pg_roles as ours on ours.rolname = intended.role and not ours.rolsuper
-    where has_schema_privilege(ours.oid, namespace.oid, 'usage')
-  );
-comment on view audit.other_schemas is 'The schemas of other applications, on which no role of the service has USAGE.';
+  and namespace.nspowner in (select other.roleid from audit.other_applications as other);
+comment on view audit.other_schemas is 'The schemas of other applications. It is a warning when a role of the service has a privilege on one.';
 comment on column audit.other_schemas.schemaid is 'The schema''s number in pg_namespace.';
 
 -- A function, because planning this query at each use takes longer than all checks together. It returns a set, so that a

@@ -16,6 +16,7 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('operator_function_granted', 'critical', 'A role other than the owner may execute a function for operators', 'Such a function creates, closes or changes clubs, or changes the facts that audit.drift compares with.'),
   ('reference_table_writable', 'critical', 'Reference data may be written', 'All clubs share it: a request in one club could change the rules of the others.'),
   ('schema_create', 'critical', 'A role may create in a schema', 'A name may resolve to an object of that role instead of the service''s.'),
+  ('schema_shared', 'warning', 'A role of the service has a privilege on a schema of another application', 'The objects there are not checked. The search path of the service does not have that schema, so no name resolves to them by mistake.'),
   ('database_create', 'warning', 'A role may create schemas', 'Only club_owner needs CREATE on the database.'),
   ('database_temporary', 'critical', 'A role may create temporary tables', 'They have no policies, and their names are resolved first unless the search path has pg_temp last.'),
   ('database_connect_public', 'warning', 'PUBLIC may connect', 'Only the logins of the service need CONNECT.'),
@@ -44,11 +45,10 @@ held as (
   left join roles as role on role.role = privilege.grantee
   left join audit.tables as tables on privilege.kind = 'table' and tables.relation = privilege.object and tables.schema = 'app' and not tables.is_reference
   where privilege.ours
-), outsider as (
-  -- The owners that cannot read a row of a club.
-  select roleid::regrole::text as role from audit.other_applications
-  union all
-  select role from roles where purpose = 'auditor'
+), other as (
+  select roleid, role from audit.other_applications join roles using (roleid)
+), other_schema as (
+  select schemaid::regnamespace::text as name from audit.other_schemas
 )
 select 'granted_to_public', what, says, revoke_it
 from held where grantee = 'public' and kind not in ('database', 'parameter', 'routine', 'type', 'large object')
@@ -97,9 +97,17 @@ from held where is_reference and privilege in ('insert', 'update', 'delete')
 union all
 select 'schema_create', object, format('%s to %s', privilege, grantee), revoke
 from privileges where kind = 'schema' and privilege = 'create' and grantee not in ('pg_database_owner')
+  and object not in (select name from other_schema)
+union all
+select 'schema_shared', object, format('%s to %s', privilege, grantee), revoke
+from privileges where kind = 'schema' and object in (select name from other_schema)
+  and (grantee = 'public' or grantee in (select role from roles where purpose is not null))
 union all
 select case privilege when 'create' then 'database_create' else 'database_temporary' end, what, says, revoke_it
-from held where kind = 'database' and privilege in ('create', 'temporary') and provider is null and (privilege = 'temporary' or purpose is distinct from 'owner')
+from held
+where kind = 'database' and provider is null and (privilege = 'create' and purpose is distinct from 'owner'
+  -- A temporary table of another application affects only its own sessions.
+  or privilege = 'temporary' and grantee not in (select role from other))
 union all
 select 'database_connect_public', what, says, revoke_it
 from held where kind = 'database' and privilege = 'connect' and grantee = 'public'
@@ -122,7 +130,7 @@ cross join lateral (
 left join roles as maker on maker.roleid = initial.defaclrole
 left join roles as holder on holder.roleid = given.grantee
 where given.grantee <> initial.defaclrole and maker.provider is null and holder.provider is null
-  and not (initial.defaclrole in (select roleid from audit.other_applications) and holder.purpose is null
+  and not (initial.defaclrole in (select roleid from other) and holder.purpose is null
     and coalesce(namespace.nspname, '') not in ('app', 'deploy', 'audit'))
 union all
 select 'default_privileges', role.role, 'execute on new functions to public',
@@ -176,7 +184,7 @@ union all
 select 'foreign_server_granted', quote_ident(srvname), 'PUBLIC has a user mapping', format('drop user mapping for public server %I', srvname)
 from pg_user_mappings where umuser = 0
 union all
-select case when owner in (select role from outsider) then 'large_object_unintended' else 'large_object_granted' end, what, says, revoke_it
+select case when owner in (select quote_ident(role) from other union all select role from roles where purpose = 'auditor') then 'large_object_unintended' else 'large_object_granted' end, what, says, revoke_it
 from held where kind = 'large object' and (purpose is not null or grantee = 'public')
 union all
 select 'large_object_unintended', large.oid::text, 'it belongs to ' || role.role, format('alter large object %s owner to club_owner', large.oid)

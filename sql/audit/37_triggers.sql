@@ -91,6 +91,13 @@ cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
 where made.oid >= 16384 and coalesce(thing.schema, '') not in (
     select nspname from pg_namespace join audit.other_schemas as other on other.schemaid = pg_namespace.oid
   )
+  -- A cast has no schema; a cast of another application's type affects only expressions with that type.
+  and not (made.catalog = 'pg_cast'::regclass and exists (
+    select from pg_cast
+    join pg_type as type on type.oid in (castsource, casttarget)
+    join audit.other_schemas as other on other.schemaid = type.typnamespace
+    where pg_cast.oid = made.oid
+  ))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = (made.catalog, made.oid));
 comment on view audit.trigger_findings is 'The findings of the checks of triggers, expressions and operators.';
 comment on column audit.trigger_findings.code is 'The check.';

@@ -95,7 +95,10 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
     `create role shop login; create schema shop authorization shop; set local role shop;
      create table shop.orders (id serial primary key); create view shop.all_orders as table shop.orders;
      create function shop.count() returns bigint language sql security definer as 'select count(*) from shop.orders';
-     alter default privileges in schema shop grant select on tables to public; reset role`,
+     alter default privileges in schema shop grant select on tables to public; create type shop.price as (cents int);
+     create function shop.of(shop.price) returns text language sql return null::text; create cast (shop.price as text) with function shop.of;
+     create operator shop.= (leftarg = uuid, rightarg = uuid, function = uuid_eq); reset role;
+     do $$ begin execute format('grant temporary on database %I to shop', current_database()); end $$`,
     `create role shop login; alter role shop set local_preload_libraries = ''; alter role shop set app.jwt_secret = 'x';
      do $$ begin execute format('alter database %I set app.jwt_secret = ''x''', current_database()); end $$`,
     `create role alice login in role club_auditor; alter role alice set local_preload_libraries = ''`,
@@ -108,6 +111,16 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
       t.same((await client.query('table audit.findings')).rows, [], statement);
       await client.query('rollback');
     }
+    await client.query(`begin; ${beside[1]}; set local role shop; grant create, usage on schema shop to public; grant all on all tables in schema shop to public;
+      select lo_create(4244); grant all on large object 4244 to public; reset role`);
+    const { rows: shared } = await client.query(
+      'select distinct severity, code from audit.findings order by code',
+    );
+    t.same(shared, [
+      { severity: 'warning', code: 'large_object_unintended' },
+      { severity: 'warning', code: 'schema_shared' },
+    ]);
+    await client.query('rollback');
     await client.query(`begin; ${beside[0]}; alter role second_login bypassrls`);
     const { rows } = await client.query('select code from audit.findings');
     t.same(rows, [{ code: 'role_lent' }], 'a second login that bypasses policies');

@@ -6,6 +6,7 @@ const passedOn = `grant select on app.tasks to club_operator with grant option; 
 const grantedTwice = `${passedOn}; grant select on app.tasks to reporting`;
 const onDatabase = (statement: string) =>
   `do $$ begin execute format('${statement}', current_database()); end $$`;
+const shop = 'create role shop; create schema shop authorization shop';
 
 /** Weakenings of grants, by the check that must find them. */
 export const grants: Mutants = {
@@ -103,6 +104,11 @@ export const grants: Mutants = {
     'create role alice; grant create on schema app to alice',
     'grant create on schema public to club_signup',
   ],
+  schema_shared: [
+    `${shop}; grant usage on schema shop to public`,
+    `${shop}; grant usage on schema shop to club_api`,
+    `${shop}; grant create on schema shop to club_signup`,
+  ],
   database_create: [
     onDatabase('grant create on database %I to club_api'),
     onDatabase('grant create on database %I to public'),
@@ -112,6 +118,7 @@ export const grants: Mutants = {
     onDatabase('grant temporary on database %I to club_api'),
     onDatabase('grant temporary on database %I to public'),
     onDatabase('grant temporary on database %I to club_signup'),
+    `create role alice login in role club_api; ${onDatabase('grant temporary on database %I to alice')}`,
   ],
   database_connect_public: [onDatabase('grant connect on database %I to public')],
   default_privileges: [
