@@ -101,13 +101,28 @@ comment on column audit.server_findings.detail is 'What is wrong with it.';
 comment on column audit.server_findings.fix is 'SQL that repairs it.';
 
 create view audit.notes (topic, object, detail) with (security_invoker) as
+with roles as (select * from audit.roles)
 select 'beyond row-level security', role.role::text,
   concat_ws(', ', case when superuser then 'superuser' end, case when bypass_row_security then 'BYPASSRLS' end, case when replication then 'REPLICATION' end, provider)
-from audit.roles as role
+from roles as role
 where role.purpose is null and (superuser or bypass_row_security or replication or provider is not null)
 union all
+-- Through memberships, direct or not. A role of the service with one is the finding role_belongs_elsewhere.
+select 'beyond row-level security', member.role::text, 'member of ' || string_agg(powerful.role, ', ' order by powerful.role)
+from roles as member
+join roles as powerful on powerful.roleid <> member.roleid and pg_has_role(member.roleid, powerful.roleid, 'member')
+where member.purpose is null and not member.superuser and member.provider is null and member.role !~ '^pg_'
+  and (powerful.superuser or powerful.bypass_row_security or powerful.provider is not null or powerful.role in ('pg_read_all_data',
+    'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program', 'pg_maintain', 'pg_create_subscription'))
+group by member.role
+union all
+select 'owns the database', owner.role::text, 'it may drop the database, and change its settings for all sessions'
+from pg_database as database
+join roles as owner on owner.roleid = database.datdba
+where database.datname = current_database() and owner.purpose is null and not owner.superuser and owner.provider is null
+union all
 select 'may grant roles', member.role::text, 'CREATEROLE: it may grant roles of the service to itself or others'
-from audit.roles as member where member.purpose is null and member.create_role and not member.superuser
+from roles as member where member.purpose is null and member.create_role and not member.superuser
 union all
 select 'may grant roles', edge.member::text, format('it may grant %s to others and to itself', edge.role)
 from audit.memberships as edge
@@ -119,7 +134,7 @@ from audit.extensions where provider is not null
 union all
 select 'contains every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
 from pg_replication_slots;
-comment on view audit.notes is 'Facts to know that are no finding: roles and slots to which row-level security does not apply on this server.';
+comment on view audit.notes is 'Facts to know that are no finding: roles outside the service that are beyond row-level security, may become such a role, own the database or may grant roles; extensions of a provider; replication slots.';
 comment on column audit.notes.topic is 'The kind of note.';
 comment on column audit.notes.object is 'The role or object.';
 comment on column audit.notes.detail is 'What it may do or contains.';

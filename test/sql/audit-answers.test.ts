@@ -127,3 +127,45 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
     await client.query('rollback');
   });
 });
+
+t.test(
+  'the notes list the roles that reach one beyond row-level security, and the owner of the database',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await withClient(db.adminUrl, async (client) => {
+      const list = async () =>
+        (
+          await client.query(
+            `select topic, object, detail from audit.notes where object ~ '^(shop|team)$' order by 1, 2`,
+          )
+        ).rows;
+      const topic = 'beyond row-level security';
+      await client.query('begin; create role shop login; create role team; grant team to shop');
+      t.same(await list(), []);
+      await client.query('grant postgres to team');
+      t.same(await list(), [
+        { topic, object: 'shop', detail: 'member of postgres' },
+        { topic, object: 'team', detail: 'member of postgres' },
+      ]);
+      await client.query(
+        'revoke postgres from team; create role giant bypassrls; grant giant, pg_write_all_data to shop',
+      );
+      t.same(await list(), [{ topic, object: 'shop', detail: 'member of giant, pg_write_all_data' }]);
+      for (const role of [
+        'pg_read_all_data',
+        'pg_read_server_files',
+        'pg_write_server_files',
+        'pg_execute_server_program',
+      ]) {
+        await client.query(`revoke giant, pg_write_all_data from shop; grant ${role} to shop`);
+        t.same(await list(), [{ topic, object: 'shop', detail: `member of ${role}` }]);
+        await client.query(`revoke ${role} from shop`);
+      }
+      await client.query(
+        `do $$ begin execute format('alter database %I owner to shop', current_database()); end $$`,
+      );
+      t.match(await list(), [{ topic: 'owns the database', object: 'shop' }]);
+      await client.query('rollback');
+    });
+  },
+);
