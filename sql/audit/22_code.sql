@@ -37,6 +37,23 @@ comment on column audit.functions.settings is 'Its SET clauses.';
 comment on column audit.functions.body is 'Its body.';
 comment on column audit.functions.comment is 'What it is for.';
 
+create view audit.calls with (security_invoker) as
+select
+  needs.classid,
+  needs.objid,
+  audit.signature(proc.oid) as function,
+  proc.provolatile = 'i' as immutable
+from pg_depend as needs
+left join pg_operator as operator on needs.refclassid = 'pg_operator'::regclass and operator.oid = needs.refobjid
+join pg_proc as proc on proc.oid = coalesce(operator.oprcode, needs.refobjid)
+where needs.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass) and proc.oid >= 16384
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid));
+comment on view audit.calls is 'The functions that policies, defaults, constraints and indexes call, also by an operator. Those of other applications are among them, those of PostgreSQL and of extensions are not.';
+comment on column audit.calls.classid is 'The catalog of the object that calls the function.';
+comment on column audit.calls.objid is 'The object''s number in that catalog.';
+comment on column audit.calls.function is 'The function.';
+comment on column audit.calls.immutable is 'Whether the function is IMMUTABLE.';
+
 create view audit.triggers with (security_invoker) as
 select
   trigger.oid as tgid,

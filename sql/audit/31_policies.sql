@@ -55,6 +55,7 @@ with tables as (select relid, relation, schema, kind, is_reference, tenant_colum
 privileges as (select kind, object, grantee, privilege from audit.privileges),
 floors as (select * from audit.floors),
 roles as (select * from audit.roles),
+calls as materialized (select objid, function, immutable from audit.calls where classid = 'pg_policy'::regclass),
 policy as (
   select *,
     format('drop policy %I on %s', name, relation) as drop_it,
@@ -145,13 +146,12 @@ union all
 select 'policy_reads_setting', policy, 'it calls current_setting', drop_it
 from policy where expressions ~ '\m(current_setting|set_config|pg_settings|pg_show_all_settings)\M'
 union all
-select distinct case when called.volatility = 'immutable' then 'policy_calls_immutable' else 'policy_calls_function' end,
+select distinct case when called.immutable then 'policy_calls_immutable' else 'policy_calls_function' end,
   policy.policy, 'it calls ' || called.function, policy.drop_it
 from policy
-join pg_depend as needs on (needs.classid, needs.objid, needs.refclassid) = ('pg_policy'::regclass, policy.policyid, 'pg_proc'::regclass)
-join audit.functions as called on called.funcid = needs.refobjid
+join calls as called on called.objid = policy.policyid
 left join audit.intended_accessors as accessor on accessor.function = called.function
-where accessor.function is null or called.volatility = 'immutable'
+where accessor.function is null or called.immutable
 union all
 select distinct 'policy_reads_table', policy.policy, 'it reads ' || audit.name_of(namespace.nspname, class.relname), policy.drop_it
 from policy

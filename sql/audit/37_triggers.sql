@@ -17,7 +17,8 @@ comment on column audit.trigger_checks.why is 'Why it matters.';
 create view audit.trigger_findings (code, object, detail, fix) with (security_invoker) as
 with tables as (select relid, relation, ours from audit.tables),
 triggers as (select * from audit.triggers where ours and not (keeps_foreign_key and enabled)),
-functions as (select funcid, function, ours from audit.functions)
+functions as (select funcid, ours from audit.functions),
+other_schemas as (select schemaid from audit.other_schemas)
 select 'trigger_without_comment', trigger, 'it has no comment', format('comment on trigger %I on %s is %L', name, relation, 'Write its purpose here.')
 from triggers where ours and not keeps_foreign_key and coalesce(comment, '') = ''
 union all
@@ -46,13 +47,15 @@ select 'expression_calls_function', thing.identity, 'it calls ' || called.functi
     when thing.type = 'index' then format('drop index %s', thing.identity)
     when con.contypid <> 0 then format('alter domain %s drop constraint %I', con.contypid::regtype, con.conname)
     else format('alter table %s drop constraint %I', con.conrelid::regclass, con.conname) end
-from pg_depend as needs
-join functions as called on called.funcid = needs.refobjid
-cross join lateral pg_identify_object(needs.classid, needs.objid, 0) as thing
-left join pg_attrdef as initial on needs.classid = 'pg_attrdef'::regclass and initial.oid = needs.objid
+from audit.calls as called
+cross join lateral pg_identify_object(called.classid, called.objid, 0) as thing
+left join pg_attrdef as initial on called.classid = 'pg_attrdef'::regclass and initial.oid = called.objid
 left join pg_attribute as attribute on (attribute.attrelid, attribute.attnum) = (initial.adrelid, initial.adnum)
-left join pg_constraint as con on needs.classid = 'pg_constraint'::regclass and con.oid = needs.objid
-where needs.refclassid = 'pg_proc'::regclass and needs.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass)
+left join pg_constraint as con on called.classid = 'pg_constraint'::regclass and con.oid = called.objid
+left join pg_class as class on class.oid = case called.classid when 'pg_class'::regclass then called.objid else coalesce(initial.adrelid, con.conrelid) end
+left join pg_type as type on type.oid = con.contypid
+where called.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass)
+  and coalesce(class.relnamespace, type.typnamespace) not in (select schemaid from other_schemas)
   and called.function not in (select accessor.function from audit.intended_accessors as accessor) and called.function <> 'app.new_id()'
 union all
 select 'expression_calls_function', fact.object, 'it calls ' || found[1],
@@ -89,13 +92,13 @@ from (
 ) as made (catalog, oid)
 cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
 where made.oid >= 16384 and coalesce(thing.schema, '') not in (
-    select nspname from pg_namespace join audit.other_schemas as other on other.schemaid = pg_namespace.oid
+    select nspname from pg_namespace join other_schemas as other on other.schemaid = pg_namespace.oid
   )
   -- A cast has no schema; a cast of another application's type affects only expressions with that type.
   and not (made.catalog = 'pg_cast'::regclass and exists (
     select from pg_cast
     join pg_type as type on type.oid in (castsource, casttarget)
-    join audit.other_schemas as other on other.schemaid = type.typnamespace
+    join other_schemas as other on other.schemaid = type.typnamespace
     where pg_cast.oid = made.oid
   ))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = (made.catalog, made.oid));

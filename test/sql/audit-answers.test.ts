@@ -97,6 +97,7 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
      create function shop.count() returns bigint language sql security definer as 'select count(*) from shop.orders';
      alter default privileges in schema shop grant select on tables to public; create type shop.price as (cents int);
      create function shop.of(shop.price) returns text language sql return null::text; create cast (shop.price as text) with function shop.of;
+     alter table shop.orders add check (shop.count() < 10), alter column id set default shop.count();
      create operator shop.= (leftarg = uuid, rightarg = uuid, function = uuid_eq); reset role;
      do $$ begin execute format('grant temporary on database %I to shop', current_database()); end $$`,
     `create role shop login; alter role shop set local_preload_libraries = ''; alter role shop set app.jwt_secret = 'x';

@@ -86,6 +86,7 @@ export const policies: Mutants = {
     `create function app.mine(uuid) returns boolean language sql stable return $1 = app.tenant_id(); create policy mine on app.tasks for select to club_api using (app.mine(tenant_id))`,
     `create function public.yes() returns boolean language sql stable return true; alter policy tasks_read on app.tasks using (public.yes())`,
     'create policy odd on app.tasks for select to club_api using (id <> app.new_id())',
+    `create role shop; create schema shop authorization shop; create function shop.yes() returns boolean language sql stable return true; alter function shop.yes() owner to shop; alter policy tasks_read on app.tasks using (shop.yes())`,
     `create function app.current_club() returns uuid language sql stable return app.tenant_id(); alter policy tasks_floor on app.tasks using (tenant_id = (select app.current_club()))`,
   ],
   policy_calls_immutable: [

@@ -1,5 +1,10 @@
 import type { Mutants } from '../mutation.js';
 
+/** Functions of another application. */
+const shop = `create role shop; create schema shop authorization shop; set local role shop;
+  create function shop.ok(text) returns boolean language sql immutable return true;
+  create function shop.ok(text, text) returns boolean language sql immutable return true; reset role`;
+
 /** Weakenings of triggers and other objects that call functions, by the check that must find them. */
 export const triggers: Mutants = {
   trigger_disabled: [
@@ -29,6 +34,11 @@ export const triggers: Mutants = {
     `create function app."O k"(text) returns boolean language sql return true; alter table app.tasks add constraint "fi ne" check (app."O k"(title))`,
     'create function app.ok(text) returns text language sql immutable return $1; create index fine on app.tasks (tenant_id, app.ok(title))',
     'create function public.made() returns text language sql return null::text; alter table app.tasks alter column description set default public.made()',
+    `${shop}; alter table app.tasks add constraint "fi ne" check (shop.ok(title))`,
+    `${shop}; alter table app.tasks alter column description set default shop.ok('')::text`,
+    `${shop}; create index fine on app.tasks (tenant_id, shop.ok(title))`,
+    `${shop}; create domain app.title as text check (shop.ok(value))`,
+    `${shop}; set local role shop; create operator shop.== (leftarg = text, rightarg = text, function = shop.ok); reset role; alter table app.tasks add check (title operator(shop.==) title)`,
     'create function app.ok(text) returns boolean language sql return true; create domain app.title as text check (app.ok(value))',
   ],
   operator_outside_catalog: [
