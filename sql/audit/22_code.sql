@@ -21,7 +21,7 @@ join audit.schemas as schema on schema.oid = proc.pronamespace
 join pg_language as language on language.oid = proc.prolang
 where not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
   and (schema.ours or (proc.pronamespace, proc.proowner) not in (select schemaid, ownerid from audit.elsewhere()));
-comment on view audit.functions is 'Functions, procedures and aggregates that are neither PostgreSQL''s nor an extension''s.';
+comment on view audit.functions is 'Functions, procedures and aggregates that are neither PostgreSQL''s nor an extension''s, without those of other applications (audit.elsewhere).';
 comment on column audit.functions.funcid is 'Its number in pg_proc.';
 comment on column audit.functions.function is 'Its signature.';
 comment on column audit.functions.schema is 'Its schema.';

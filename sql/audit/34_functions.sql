@@ -153,12 +153,19 @@ union all
 select 'function_in_catalog', audit.signature(proc.oid),
   case when proc.oid >= 16384 then 'it is new' else 'it differs from PostgreSQL''s own' end,
   case when proc.oid >= 16384 then format('drop routine %s', audit.signature(proc.oid))
-    else case when proc.prolang = 12 then format('alter routine %s security invoker; alter routine %1$s owner to %2$I; alter function %1$s %3$s', audit.signature(proc.oid), pg_get_userbyid(10), case when proc.proname = 'current_setting' then 'stable' when proc.proleakproof then 'not leakproof' else 'reset all' end)
+    else case when not built_in.replaced and proc.prolang = 12 then format('alter routine %s security invoker; alter routine %1$s owner to %2$I; alter function %1$s %3$s', audit.signature(proc.oid), pg_get_userbyid(10), case when proc.proname = 'current_setting' then 'stable' when proc.proleakproof then 'not leakproof' else 'reset all' end)
       else '-- Restore the database from a backup: a built-in function was replaced.' end end
 from pg_proc as proc
+cross join lateral (
+  -- The functions that policies, keys and the functions of the service compare with, and those of the context and of ids.
+  select (proc.proname ~ '^(bt)?(uuid_|enum_|text_?|timestamptz_|int[48]|bool|bytea)(eq|ne|lt|le|gt|ge|cmp)$'
+      or proc.proname in ('current_setting', 'set_config', 'gen_random_uuid', 'now'))
+    and (proc.prolang <> 12 or proc.prosrc not in (
+      replace(proc.proname, 'timestamptz_', 'timestamp_'), 'show_config_by_name', 'show_config_by_name_missing_ok', 'set_config_by_name'
+    ))
+) as built_in (replaced)
 where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
-  and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10
-    or proc.prolang <> 12 and proc.proname in ('current_setting', 'set_config', 'gen_random_uuid', 'uuid_eq', 'uuid_ne', 'enum_ge', 'texteq')
+  and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10 or built_in.replaced
     or proc.provolatile = 'i' and proc.proname = 'current_setting'
     -- Their errors contain the arguments: run before a policy, they would show values of other clubs' rows.
     or proc.proleakproof and proc.proname ~ '(like|regex|div)')

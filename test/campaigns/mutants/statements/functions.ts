@@ -152,6 +152,10 @@ export const functions: Mutants = {
     'create function information_schema.peek() returns int language sql return 1',
     'alter function pg_catalog.current_setting(text, boolean) security definer',
     'alter function pg_catalog.textlike(text, text) leakproof',
+    'create or replace function pg_catalog.uuid_eq(uuid, uuid) returns boolean language sql immutable return true',
+    `create or replace function pg_catalog.enum_lt(anyenum, anyenum) returns boolean language sql immutable as 'select false'`,
+    'create or replace function pg_catalog.timestamptz_le(timestamptz, timestamptz) returns boolean language sql immutable return true',
+    `create or replace function pg_catalog.enum_ge(anyenum, anyenum) returns boolean language internal immutable as 'enum_le'`,
   ],
   function_without_comment: ['comment on function app.sign_up(uuid) is null', make('language sql return 1')],
   function_swallows: [
