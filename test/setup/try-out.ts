@@ -1,5 +1,9 @@
 /** “Try it out” on the reference page. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from './browser.js';
+
+const CLICKS = 10;
+const PATIENCE_MS = 10_000;
 
 /** The status of the answer that the page shows. */
 export const statusOf = (operation: string) =>
@@ -10,10 +14,23 @@ export const isThere = (selector: string) => `${element(selector)} !== null`;
 
 /** Opens an operation and sends it with its defaults; returns the status. */
 export async function tryOut(page: Page, operation: string): Promise<string> {
-  await page.click(`${operation} .opblock-summary-control`);
-  await page.click(`${operation} .try-out__btn`);
+  await clickFor(page, `${operation} .opblock-summary-control`, `${operation} .try-out__btn`);
+  await clickFor(page, `${operation} .try-out__btn`, `${operation} .execute`);
   await page.click(`${operation} .execute`);
   return shownStatus(page, operation);
+}
+
+/** Clicks until an element appears. On a slow machine the page can move between the look and the click. */
+async function clickFor(page: Page, selector: string, expected: string): Promise<void> {
+  for (let clicks = 1; clicks <= CLICKS; clicks += 1) {
+    await page.click(selector);
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(50)) {
+      if (await page.evaluate(isThere(expected))) {
+        return;
+      }
+    }
+  }
+  throw new Error(`${CLICKS} clicks on ${selector} did not show ${expected}.`);
 }
 
 /** Sends the open operation again; returns the status. */
