@@ -101,7 +101,7 @@ clean: ## remove what was built; keeps .data
 build: node_modules
 	@node_modules/.bin/tsc --project tsconfig.build.json
 
-# The tests are 120 programs: compiled once, each starts faster. `make check` checks their types.
+# Compiled once, each process of the tests starts faster. `make check` checks the types.
 development: node_modules
 	@node_modules/.bin/esbuild 'src/**/*.ts' 'tools/**/*.ts' 'test/**/*.ts' 'bench/*.ts' 'bench/limits/*.ts' 'client/src/**/*.ts' \
 	  --outdir=dist/development --outbase=. --platform=node --format=esm --sourcemap --sources-content=false --log-level=warning

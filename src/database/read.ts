@@ -28,7 +28,10 @@ export interface Answer<Context, Row> {
 
 /** The limit for a read with both attempts, from its first lease. */
 const DEADLINE_MS = 5_000;
-/** The limit for one attempt on a shared connection; above the role's lock_timeout (3 s), so one read that waits for a lock destroys no connection. */
+/**
+ * The limit for one attempt on a shared connection; above the role's lock_timeout (3 s), so one read that waits for a lock
+ * destroys no connection.
+ */
 const SHARED_ATTEMPT_MS = 3_500;
 const ATTEMPTS = 2;
 const OVERDUE = 'A read took too long.';

@@ -12,8 +12,7 @@ export const PREFLIGHT_URL = '*';
 
 /**
  * CORS: pages of the listed origins may read every response, errors included; not the 400 of a path that cannot be decoded,
- * for which Fastify runs no hook. With an empty list CORS is off, and OPTIONS
- * is a method that no path has.
+ * for which Fastify runs no hook. With an empty list CORS is off, and OPTIONS is a method that no path has.
  *
  * Pages send the token in a header, so CORS credentials (cookies) are not allowed.
  */
