@@ -44,24 +44,29 @@ language sql volatile
 begin atomic
   with was as materialized (
     select * from jsonb_to_recordset(before) as was (kind text, object text, fact text)
-  ), changed as materialized (
-    select kind, object
-    from was full join audit.facts as found using (kind, object)
-    where was.fact is distinct from found.fact
+  ), found as materialized (
+    select facts.*, facts.kind in (select migrated.kind from audit.migrated_kinds as migrated) as is_migrated
+    from audit.facts as facts
+  ), stored as materialized (
+    select found.*
+    from found left join was using (kind, object, fact)
+    where was.kind is null
+      or not found.is_migrated
+      or not exists (select from deploy.facts where server_major = current_setting('server_version_num')::integer / 10000)
+  ), removed as (
+    delete from deploy.facts as meant
+    where (meant.kind, meant.object) not in (select stored.kind, stored.object from stored)
+      and (before is null
+        or meant.server_major <> current_setting('server_version_num')::integer / 10000
+        or meant.kind not in (select migrated.kind from audit.migrated_kinds as migrated)
+        or (meant.kind, meant.object) in (select was.kind, was.object from was)
+          and (meant.kind, meant.object) not in (select found.kind, found.object from found))
   )
-  delete from deploy.facts as meant
-  where before is null
-    or meant.server_major <> current_setting('server_version_num')::integer / 10000
-    or meant.kind not in (select migrated.kind from audit.migrated_kinds as migrated)
-    or (meant.kind, meant.object) in (select changed.kind, changed.object from changed);
-
-  insert into deploy.facts (kind, object, fact, make, unmake, server_major)
-  select found.kind, found.object, found.fact, found.make, found.unmake, current_setting('server_version_num')::integer / 10000
-  from audit.facts as found
-  left join jsonb_to_recordset(before) as was (kind text, object text, fact text) on (was.kind, was.object, was.fact) = (found.kind, found.object, found.fact)
-  where was.kind is null
-    or found.kind not in (select migrated.kind from audit.migrated_kinds as migrated)
-    or not exists (select from deploy.facts);
+  insert into deploy.facts as meant (kind, object, fact, make, unmake, server_major)
+  select stored.kind, stored.object, stored.fact, stored.make, stored.unmake, current_setting('server_version_num')::integer / 10000
+  from stored
+  on conflict (kind, object) do update
+  set (fact, make, unmake, server_major) = (excluded.fact, excluded.make, excluded.unmake, excluded.server_major);
 
   insert into deploy.facts (kind, object, fact, server_major)
   select 'seal', 'deploy.facts', seal.seal, current_setting('server_version_num')::integer / 10000

@@ -107,14 +107,16 @@ export async function runOnline(
 
 /** SQL that records these indexes and constraints as intended in their present form; all other facts stay as recorded. */
 function recordAsMeant(objects: string[]): string {
-  const names = `array[${objects.map((object) => `'${object}'`).join(', ')}]`;
+  const isOne = `kind in ('index', 'key', 'constraint') and object in (${objects.map((object) => `'${object}'`).join(', ')})`;
+  const major = `current_setting('server_version_num')::integer / 10000`;
+  // When the recorded facts are of another version of PostgreSQL, the step with the chapters records all of them again.
   return `
-    select audit.record_facts(jsonb_agg(jsonb_build_object('kind', kind, 'object', object, 'fact', fact)))
-    from (
-      select kind, object, fact from audit.facts where object <> all (${names})
-      union all
-      select kind, object, '' from unnest(${names}) as object cross join unnest(array['index', 'key', 'constraint']) as kind
-    ) as before`;
+    delete from deploy.facts where kind = 'seal' or ${isOne};
+    insert into deploy.facts (kind, object, fact, make, unmake, server_major)
+    select kind, object, fact, make, unmake, ${major} from audit.facts
+    where ${isOne} and not exists (select from deploy.facts where server_major <> ${major});
+    insert into deploy.facts (kind, object, fact, server_major)
+    select 'seal', 'deploy.facts', seal, ${major} from audit.seal`;
 }
 
 /** Runs each step as a separate query, then records the name and the hash of the file. The caller manages transactions. */
