@@ -105,7 +105,7 @@ async function compile(folder: string, modules: string[], options: object): Prom
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   const compilerOptions = { ...strict, target: 'ES2022', noEmit: true, skipLibCheck: false, ...options };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));
-  await execute(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--project', folder]);
+  await execute(process.execPath, [join(root, 'node_modules/.bin/tsc'), '--project', folder]);
 }
 
 t.test('the nightly script exports shifts, creates one task per night, and sends reminders', async (t) => {
