@@ -20,7 +20,10 @@ const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 const FILE = /^# file (.*)/;
 /** The folders whose tests run in the process of other files. */
 const SHARING = /^test\/(api|client|database|sql)\//;
-const GROUP_SIZE = 4;
+/** The most files of a process; each keeps its services open until the process ends. */
+const GROUP_SIZE = 12;
+/** One more than the number of cores: tests often wait for PostgreSQL, a timer or a process. */
+const PROCESSES = availableParallelism() + 1;
 /** The time-out of a file in seconds: for a hang, on a slow machine too. Long campaigns set another value. */
 const FILE_TIMEOUT_S = 1_800;
 
@@ -35,18 +38,18 @@ async function runFiles(files: string[], environment: NodeJS.ProcessEnv): Promis
       await runGroup(group, environment);
     }
   };
-  // One more than the number of cores: tests often wait for PostgreSQL, a timer or a process.
-  await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
+  await Promise.all(Array.from({ length: PROCESSES }, work));
 }
 
-/** The groups of files that share a process: tests of the service do, to load it once. The others come first: they take longest. */
+/**
+ * The groups of files that share a process: tests of the service do, to load it once. The others come first: they take
+ * longest. Each group has files of all folders, so that the groups take equally long.
+ */
 function groupsOf(files: string[]): string[][] {
-  const groups = files.filter((file) => !SHARING.test(file)).map((file) => [file]);
   const sharing = files.filter((file) => SHARING.test(file));
-  for (let at = 0; at < sharing.length; at += GROUP_SIZE) {
-    groups.push(sharing.slice(at, at + GROUP_SIZE));
-  }
-  return groups;
+  const count = Math.max(Math.ceil(sharing.length / GROUP_SIZE), Math.min(sharing.length, PROCESSES));
+  const groups = Array.from({ length: count }, (_, group) => sharing.filter((_, at) => at % count === group));
+  return [...files.filter((file) => !SHARING.test(file)).map((file) => [file]), ...groups];
 }
 
 async function runGroup(files: string[], environment: NodeJS.ProcessEnv): Promise<void> {
