@@ -23,6 +23,8 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Its other threads take time from the tests that run beside it.
+  '--js-flags=--single-threaded',
   '--remote-debugging-pipe',
 ];
 /** How long a page may take to get somewhere. */
@@ -42,6 +44,7 @@ export interface Page {
   press(key: 'Tab' | 'Enter' | 'Escape'): Promise<void>;
   /** Sets the page's size in pixels, and light or dark mode. */
   show(width: number, height: number, scheme: 'light' | 'dark'): Promise<void>;
+  reload(): Promise<void>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the protocol has messages of many shapes
@@ -171,10 +174,10 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
       await ask('Emulation.setDeviceMetricsOverride', { width, height, mobile, deviceScaleFactor: 1 });
       const features = [{ name: 'prefers-color-scheme', value: scheme }];
       await ask('Emulation.setEmulatedMedia', { features });
-      await ask('Page.navigate', { url });
     };
-    await ask('Page.navigate', { url });
-    return { requests, complaints, evaluate, until, click, press, show };
+    const reload = () => ask('Page.navigate', { url });
+    await reload();
+    return { requests, complaints, evaluate, until, click, press, show, reload };
   };
   return { open };
 }

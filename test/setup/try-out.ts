@@ -12,25 +12,31 @@ export const statusOf = (operation: string) =>
 export const element = (selector: string) => `document.querySelector(${JSON.stringify(selector)})`;
 export const isThere = (selector: string) => `${element(selector)} !== null`;
 
-/** Opens an operation and sends it with its defaults; returns the status. */
-export async function tryOut(page: Page, operation: string): Promise<string> {
+/** Opens an operation, so that it can be sent. */
+export async function openOperation(page: Page, operation: string): Promise<void> {
   await clickFor(page, `${operation} .opblock-summary-control`, `${operation} .try-out__btn`);
   await clickFor(page, `${operation} .try-out__btn`, `${operation} .execute`);
+}
+
+/** Opens an operation and sends it with its defaults; returns the status. */
+export async function tryOut(page: Page, operation: string): Promise<string> {
+  await openOperation(page, operation);
   await page.click(`${operation} .execute`);
   return shownStatus(page, operation);
 }
 
-/** Clicks until an element appears. On a slow machine the page can move between the look and the click. */
+/** Clicks until an element is there. On a slow machine the page can move between the look and the click. */
 async function clickFor(page: Page, selector: string, expected: string): Promise<void> {
-  for (let clicks = 1; clicks <= CLICKS; clicks += 1) {
+  const isShown = () => page.evaluate(isThere(expected));
+  for (let clicks = 0; !(await isShown()); clicks += 1) {
+    if (clicks === CLICKS) {
+      throw new Error(`${CLICKS} clicks on ${selector} did not show ${expected}.`);
+    }
     await page.click(selector);
-    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(50)) {
-      if (await page.evaluate(isThere(expected))) {
-        return;
-      }
+    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline && !(await isShown()); ) {
+      await sleep(50);
     }
   }
-  throw new Error(`${CLICKS} clicks on ${selector} did not show ${expected}.`);
 }
 
 /** Sends the open operation again; returns the status. */
