@@ -48,11 +48,12 @@ t.test('the rules find planted faults', async (t) => {
     },
     'path-params': ({ paths }) => paths['/api/tasks/{id}'].get.parameters.shift(),
   };
-  for (const [code, plant] of Object.entries(defects)) {
-    const broken = structuredClone(document);
+  const broken = structuredClone(document);
+  for (const plant of Object.values(defects)) {
     plant(broken);
-    t.match((await lint(broken)).join('\n'), new RegExp(`^${code} `, 'm'), code);
   }
+  const found = (await lint(broken)).map((finding) => finding.split(' ')[0]);
+  t.same([...new Set(found)].sort(), Object.keys(defects).sort());
 });
 
 t.test(
