@@ -9,7 +9,7 @@ export interface Identity {
   /** From `name`, else `preferred_username`; null when neither is valid. */
   displayName: string | null;
   email: string | null;
-  /** The token's `iat` as an instant, or null. */
+  /** The token's `iat` as an instant, at the latest the time of the first request with it; null when it is missing. */
   issuedAt: string | null;
   /** The caller's role in each club that the token names. */
   roles: Map<string, Role>;
@@ -48,10 +48,17 @@ export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | 
     subject: sub,
     displayName: readName(claims.name) ?? readName(claims.preferred_username),
     email: readEmail(claims.email),
-    issuedAt: iat === undefined ? null : new Date(Number(iat) * 1000).toISOString(),
+    // A token from the future would be newer than every later one.
+    issuedAt:
+      iat === undefined ? null : new Date(Math.min(Number(iat), currentSecond()) * 1_000).toISOString(),
     roles,
     clubsFault: fault,
   };
+}
+
+/** The current time in whole seconds, as `iat` has it. */
+function currentSecond(): number {
+  return Math.floor(Date.now() / 1_000);
 }
 
 function readName(claim: unknown): string | null {

@@ -85,6 +85,14 @@ t.test('an older token changes nothing', async (t) => {
   t.match(await arrive('dora', stale, { age: 11 }), { displayName: 'Doris', role: 'Member' });
 });
 
+t.test('a token from the future counts as issued now, so later tokens update the member', async (t) => {
+  const day = 24 * 60 * 60;
+  t.equal((await arrive('finn', { name: 'Finn' }, { age: day })).displayName, 'Finn');
+  t.equal((await arrive('finn', { name: 'Old' })).displayName, 'Finn', 'an older token');
+  const now = Math.ceil(Date.now() / 1_000) - NOW_S;
+  t.equal((await arrive('finn', { name: 'Finley' }, { age: now })).displayName, 'Finley');
+});
+
 t.test('missing or invalid claims change nothing', async (t) => {
   const current = await arrive('emil', { name: 'Emil', email: 'emil@example.org' });
   t.same(await arrive('emil', {}, { age: 1 }), current);
