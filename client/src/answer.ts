@@ -20,6 +20,11 @@ export function isDoubtful({ status }: Answer): boolean {
   return status >= 500;
 }
 
+/** Whether the service, and not a proxy before it, says that there is no such object. */
+export function isNotFound({ status, text }: Answer): boolean {
+  return status === 404 && isProblemBody(parse(text));
+}
+
 /** The time of Retry-After in milliseconds (RFC 9110, 10.2.3); the header has seconds or a date. */
 export function retryAfterOf({ headers }: Answer): number | undefined {
   const header = headers.get('retry-after');

@@ -1,4 +1,4 @@
-import { type Answer, isDoubtful, isRetryable, readAnswer, retryAfterOf } from './answer.js';
+import { type Answer, isDoubtful, isNotFound, isRetryable, readAnswer, retryAfterOf } from './answer.js';
 import type { Connection } from './connection.js';
 import { NoAnswerError } from './errors.js';
 import type { PreparedRequest } from './request.js';
@@ -8,7 +8,6 @@ const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 5_000;
 
 const UNAUTHORIZED = 401;
-const NOT_FOUND = 404;
 
 /** The body and the headers of a success. */
 export interface Received {
@@ -30,11 +29,13 @@ export async function attempt(
   signal: AbortSignal | undefined,
 ): Promise<Received> {
   const { attempts: most, withinMs, token: keeper, wait } = connection;
-  const deadline = Date.now() + withinMs;
+  let deadline: number | undefined;
   let isInDoubt = false;
   let isRenewed = false;
   for (let attempts = 1; ; attempts += 1) {
     const token = request.needsToken ? await keeper.get(signal) : undefined;
+    // Without the wait for the token, which may include a login.
+    deadline ??= Date.now() + withinMs;
     const outcome = await sendOnce(connection, request, token, signal);
     const answer = 'failure' in outcome ? undefined : outcome;
     if (answer?.status === UNAUTHORIZED && token !== undefined && !isRenewed && keeper.forget(token)) {
@@ -42,7 +43,7 @@ export async function attempt(
       attempts -= 1;
       continue;
     }
-    if (answer?.status === NOT_FOUND && request.method === 'DELETE' && isInDoubt) {
+    if (request.method === 'DELETE' && isInDoubt && answer !== undefined && isNotFound(answer)) {
       // An earlier attempt without a response has probably deleted it.
       return { body: undefined, headers: answer.headers };
     }
@@ -100,6 +101,8 @@ async function sendOnce(
       headers: sent,
       ...(body === undefined ? {} : { body }),
       signal: attempt.signal,
+      // After a redirect a POST can be sent as a GET, and without its token.
+      redirect: 'manual',
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (failure) {

@@ -45,7 +45,7 @@ const TIMEOUT_MS = 10_000;
 /**
  * Reads the options of a client.
  *
- * @throws TypeError when baseUrl is not a URL, or contains a user or a password
+ * @throws TypeError when baseUrl is not a URL of HTTP, or contains a user or a password
  */
 export function connect({
   baseUrl,
@@ -55,6 +55,10 @@ export function connect({
   ...own
 }: ClientOptions): Connection {
   const url = new URL(baseUrl);
+  if (!/^https?:$/.test(url.protocol)) {
+    // In localhost:3000 the host would be the protocol.
+    throw new TypeError(`baseUrl must begin with http:// or https://, unlike ${url.href}`);
+  }
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('baseUrl contains a user or a password, which browsers do not send. Remove them.');
   }

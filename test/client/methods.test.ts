@@ -158,6 +158,9 @@ t.test('an invalid request is rejected before anything is sent', async (t) => {
     t.notMatch(error.stack ?? '', /secret/);
   }
   t.throws(() => createClient({ ...settings, baseUrl: 'clubs.example' }), /Invalid URL/);
+  for (const baseUrl of ['localhost:3000', 'ftp://clubs.example', 'file:///api']) {
+    t.throws(() => createClient({ ...settings, baseUrl }), /must begin with http/, baseUrl);
+  }
   t.throws(() => createClient({ ...settings, baseUrl: 'https://a:b@clubs.example' }), /user or a password/);
   t.equal(sent.length, 0);
   await clubless.club('south').tasks.get('id-1');

@@ -78,6 +78,14 @@ t.test('a deletion succeeds, also when its answer was lost', async (t) => {
     { code: 'task_not_found' },
     'without a lost answer it is an error',
   );
+  const kept = await mara.tasks.create({ title: 'Kept' });
+  const page = (status: string) => answer(status, 'content-type: text/html\r\n', '<h1>No backend</h1>');
+  const restarting = await behindProxy(t, [page('502 Bad Gateway'), page('404 Not Found')]);
+  t.match(
+    await rejection(restarting.client.tasks.delete(kept.id)),
+    { name: 'UnexpectedAnswerError', status: 404 },
+    'nor is a page of a proxy the answer',
+  );
 });
 
 t.test(
@@ -158,6 +166,27 @@ t.test('an answer that is not from the service is reported as such', async (t) =
     status: 200,
     attempts: 1,
   });
+});
+
+t.test('a redirect is not followed, so no POST becomes a GET', async (t) => {
+  const { client } = await behindProxy(t, [
+    answer('302 Found', `location: ${clients.baseUrl}/api/tasks\r\n`),
+  ]);
+  t.match(await rejection(client.tasks.create({ title: 'Moved' })), {
+    name: 'UnexpectedAnswerError',
+    status: 302,
+    attempts: 1,
+  });
+});
+
+t.test('the time for attempts begins with the first one, after the wait for the token', async (t) => {
+  const token = await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
+  const busy = answer('503 Service Unavailable', '');
+  const { client } = await behindProxy(t, [busy], {
+    token: () => sleep(300, token),
+    retry: { withinMs: 250 },
+  });
+  t.match(await client.clubs.current(), { id: north });
 });
 
 t.test('a call ends when its signal is aborted, and an attempt at its time-out', async (t) => {
