@@ -3,7 +3,7 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG TZ CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PROFILE SCALE
+export NAME SLUG ZONE CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PROFILE SCALE
 
 ENV_FILE := $(if $(wildcard .env),--env-file=.env)
 # The commands are TypeScript, which tsx reads as it is; what runs in production, tests and benchmark are compiled.
@@ -90,8 +90,8 @@ token: node_modules ## print a token of the development issuer; SUB=anna CLUB=no
 	  --platform=node --format=esm --log-level=warning
 	@NODE_ENV=$${NODE_ENV:-development} node $(ENV_FILE) dist/development/token.js "$$SUB" "$$CLUB" "$$ROLE"
 
-club: node_modules ## make a club and print its id; NAME="Chess Club" SLUG=chess TZ=Europe/Berlin
-	@$(DEVELOPMENT) tools/club.ts "$$NAME" "$$SLUG" "$$TZ"
+club: node_modules ## make a club and print its id; NAME="Chess Club" SLUG=chess ZONE=Europe/Berlin
+	@$(DEVELOPMENT) tools/club.ts "$$NAME" "$$SLUG" "$$ZONE"
 
 clean: ## remove what was built; keeps .data
 	@rm -rf dist client/dist .tap bench/rivals/dist

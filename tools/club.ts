@@ -1,5 +1,5 @@
 /**
- * `make club NAME="Chess Club" SLUG=chess [TZ=Europe/Berlin]`: creates a club and prints its id.
+ * `make club NAME="Chess Club" SLUG=chess [ZONE=Europe/Berlin]`: creates a club and prints its id.
  *
  * It uses the database of MIGRATION_DATABASE_URL or the embedded one; `make run` need not be running.
  */
@@ -13,7 +13,9 @@ const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);
 
 async function makeClub(): Promise<string> {
   if (name === '' || slug === '') {
-    throw new ClubRefused('Give a name and a slug: make club NAME="Chess Club" SLUG=chess TZ=Europe/Berlin');
+    throw new ClubRefused(
+      'Give a name and a slug: make club NAME="Chess Club" SLUG=chess ZONE=Europe/Berlin',
+    );
   }
   const config = readDevelopmentConfig();
   const club = { name, slug, timeZone: timeZone || 'UTC' };

@@ -32,6 +32,7 @@ export const demoPeople: Record<string, { name: string; roles: Partial<Record<De
 
 /** The settings for tokens of the development issuer; they override those for a real provider. */
 export const ownClaims = {
+  AUTH_JWKS_URL: '',
   AUTH_AUDIENCE_CLAIM: '',
   AUTH_CLUBS_CLAIM: '',
   AUTH_CLUBS_JSON: '',

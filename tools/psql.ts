@@ -3,7 +3,7 @@
  * rows that a request sees. The tenant context is set for the whole session.
  */
 import { spawn } from 'node:child_process';
-import { readDevelopmentConfig } from '../src/config.js';
+import { environmentWith, readDevelopmentConfig } from '../src/config.js';
 import { Database } from '../src/database/database.js';
 import { sql } from '../src/database/sql.js';
 import { readInTenant } from '../src/database/tenant-context.js';
@@ -16,7 +16,7 @@ import { demoCaller, demoClubs, demoRoles } from './people.js';
 const [slug = '', subject = '', word = ''] = process.argv.slice(2);
 const club = demoClubs[(slug || 'north') as keyof typeof demoClubs];
 const person = subject || 'anna';
-const role = ROLES.find((name) => name === word) ?? (club && demoRoles(person)[club.id]);
+const role = word === '' ? club && demoRoles(person)[club.id] : ROLES.find((name) => name === word);
 
 if (club === undefined || role === undefined) {
   console.error(
@@ -28,14 +28,25 @@ if (club === undefined || role === undefined) {
 /** Runs psql inside the club and returns its exit code. */
 async function runPsql(url: string, memberId: string): Promise<number> {
   const settings = { tenant_id: club.id, user_id: person, role, member_id: memberId };
-  const options = Object.entries(settings).map(([name, value]) => `-c app.${name}=${value}`);
+  const context = Object.entries(settings).map(([name, value]) => `-c app.${name}=${value}`);
   const target = new URL(url);
-  target.search = `options=${encodeURIComponent(options.join(' '))}`;
+  const { options = '', ...others } = Object.fromEntries(target.searchParams);
+  // psql knows this mode by another name, and reads a plus sign as one.
+  const sslmode = others.sslmode === 'no-verify' ? { sslmode: 'require' } : {};
+  target.search = Object.entries({ ...others, ...sslmode, options: [options, ...context].join(' ').trim() })
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&');
+  // The arguments of a process are visible to other users.
+  const password = decodeURIComponent(target.password);
+  target.password = '';
 
   console.error(`You are ${person}, ${role} of ${club.name}, as the service's own role. Try: table shifts;`);
   // Ctrl-C interrupts a statement of psql, not this process.
   process.on('SIGINT', () => {});
-  const psql = spawn('psql', [target.href], { stdio: 'inherit' });
+  const psql = spawn('psql', [target.href], {
+    stdio: 'inherit',
+    env: environmentWith(password === '' ? {} : { PGPASSWORD: password }),
+  });
   return new Promise((resolve) => {
     psql.once('exit', (code) => resolve(code ?? 1));
     psql.once('error', () => {

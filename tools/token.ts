@@ -5,42 +5,58 @@
  * roles of the demo person.
  */
 
-import { readDevelopmentConfig } from '../src/config.js';
+import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';
 import { ROLES, type Role } from '../src/roles.js';
 import { isUuid } from '../src/validation/uuid.js';
 import { readIssuer, signToken } from './issuer.js';
 import { claimsOf, demoClubs, demoPeople, demoRoles } from './people.js';
 
-const [subject = '', clubs = '', role = ''] = process.argv.slice(2);
+/** There is no token, for a reason that the user can change. */
+class NoToken extends Error {}
 
-function rolesOf(): Record<string, Role> | string {
+/** @throws NoToken for a person, club or role that is missing or unknown */
+function rolesOf(subject: string, clubs: string, role: string): Record<string, Role> {
   if (subject === '') {
-    return `Give the person: make token SUB=anna. The demo people are ${Object.keys(demoPeople).join(', ')}.`;
+    throw new NoToken(
+      `Give the person: make token SUB=anna. The demo people are ${Object.keys(demoPeople).join(', ')}.`,
+    );
+  }
+  if (clubs === '' && role !== '') {
+    throw new NoToken('A ROLE needs a CLUB: make token SUB=anna CLUB=north ROLE=Manager.');
   }
   if (clubs === '') {
-    return role === ''
-      ? demoRoles(subject)
-      : 'A ROLE needs a CLUB: make token SUB=anna CLUB=north ROLE=Manager.';
+    return demoRoles(subject);
   }
   const known = ROLES.find((name) => name === (role || 'Member'));
   if (known === undefined) {
-    return `There is no role ${role}. Roles are ${ROLES.join(', ')}.`;
+    throw new NoToken(`There is no role ${role}. Roles are ${ROLES.join(', ')}.`);
   }
   const ids = clubs.split(',').map((club) => demoClubs[club as keyof typeof demoClubs]?.id ?? club);
   const unknown = ids.find((id) => !isUuid(id));
-  return unknown === undefined
-    ? Object.fromEntries(ids.map((id) => [id, known]))
-    : `${unknown} is neither a demo club (${Object.keys(demoClubs).join(', ')}) nor the id of a club.`;
+  if (unknown !== undefined) {
+    const slugs = Object.keys(demoClubs).join(', ');
+    throw new NoToken(`${unknown} is neither a demo club (${slugs}) nor the id of a club.`);
+  }
+  return Object.fromEntries(ids.map((id) => [id, known]));
 }
 
-const config = readDevelopmentConfig();
-const roles = rolesOf();
-const issuer = await readIssuer(config.EMBEDDED_DATA_DIR);
-if (typeof roles === 'string' || config.NODE_ENV !== 'development' || issuer === undefined) {
-  console.error(
-    typeof roles === 'string' ? roles : 'There is no development issuer yet. Start it with make run.',
-  );
+/** @throws NoToken; ConfigurationError */
+async function makeToken([subject = '', clubs = '', role = '']: string[]): Promise<string> {
+  const roles = rolesOf(subject, clubs, role);
+  const config = readDevelopmentConfig();
+  if (config.NODE_ENV !== 'development') {
+    throw new NoToken('NODE_ENV must be development for make token.');
+  }
+  const issuer = await readIssuer(config.EMBEDDED_DATA_DIR);
+  if (issuer === undefined) {
+    throw new NoToken('There is no development issuer yet. Start it with make run.');
+  }
+  return signToken(issuer, config.AUTH_AUDIENCE.split(','), claimsOf(subject, roles));
+}
+
+try {
+  console.log(await makeToken(process.argv.slice(2)));
+} catch (error) {
+  console.error(error instanceof NoToken || error instanceof ConfigurationError ? error.message : error);
   process.exitCode = 1;
-} else {
-  console.log(await signToken(issuer, config.AUTH_AUDIENCE.split(','), claimsOf(subject, roles)));
 }

@@ -52,7 +52,7 @@ t.test('outside of development make run refuses to start, and make token gives n
   ]);
   isRefusal(t, unset, /NODE_ENV must be development for make run\./);
   isRefusal(t, production, /NODE_ENV must be development for make run\./);
-  isRefusal(t, token, /./);
+  isRefusal(t, token, /NODE_ENV must be development for make token\./);
   isRefusal(t, early, /no development issuer yet\. Start it with make run\./);
   t.same(await readdir(elsewhere.directory), [], 'nothing was started');
 });
@@ -120,6 +120,13 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
 
   isRefusal(t, await commands.run('token.js'), /^Give the person/);
   isRefusal(t, await commands.run('token.js', ['anna', 'east']), /^east is neither a demo club/);
+  isRefusal(t, await commands.run('token.js', ['anna'], { PORT: 'none' }), /PORT must be/);
+});
+
+t.test('make psql takes no unknown club, person or role for another one', async (t) => {
+  for (const args of [['east'], ['north', 'nobody'], ['north', 'anna', 'viewer']]) {
+    isRefusal(t, await commands.run('psql.js', args), /^Give a demo club and a person with a role in it/);
+  }
 });
 
 t.test('make club prints the id of the new club, and nothing else, while make run serves', async (t) => {
