@@ -41,6 +41,7 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
   await server.query(`grant connect on database ${name} to club_api, club_migrator, club_auditor`);
   await server.query(`grant create on database ${name} to club_owner`);
   const admin = await connect(urlOf(adminUrl, name));
+  let last: Promise<unknown> = Promise.resolve();
   t.teardown(async () => {
     await admin.end();
     await server.query(`drop database if exists ${name} with (force)`);
@@ -52,7 +53,12 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
     url: urlOf(adminUrl, name, api),
     migrationUrl,
     adminUrl: urlOf(adminUrl, name),
-    look: async (sql, values = []) => (await admin.query(sql, values)).rows,
+    look: async (sql, values = []) => {
+      // One session: concurrent callers wait for each other.
+      const result = last.then(() => admin.query(sql, values));
+      last = result.catch(() => {});
+      return (await result).rows;
+    },
     makeClub: (slug = `club-${++clubs}`) =>
       provisionClub(migrationUrl, { name: `Club ${slug}`, slug, timeZone: 'Europe/Berlin' }),
   };
