@@ -74,7 +74,11 @@ const frozen = Object.entries(freezes).map(async ([when, [isMoment, expected]]) 
   proxy.judge = (message) => (isMoment(message) ? 'freeze' : 'pass');
   const outcome = await write(database, `frozen ${when}`);
   proxy.judge = () => 'pass';
-  return { when, expected, outcome, after: await writeAgain(database, `after ${when}`), load: database.load };
+  const after = await writeAgain(database, `after ${when}`);
+  const { load } = database;
+  // Until it has authenticated, a session delays every DROP DATABASE of the server.
+  await proxy.stop();
+  return { when, expected, outcome, after, load };
 });
 
 t.test(
