@@ -163,8 +163,9 @@ async function openHome(dataDir: string, account: Account): Promise<string> {
     return own(path, account);
   }
   const pointer = join(path, 'location');
-  const known = await readFile(pointer, 'utf8').catch(() => undefined);
-  const home = known ?? (await mkdtemp('/var/tmp/club-postgres-'));
+  const known = await readFile(pointer, 'utf8').catch(() => '');
+  // Some systems remove old files from /var/tmp.
+  const home = (await exists(known)) ? known : await mkdtemp('/var/tmp/club-postgres-');
   await writeFile(pointer, home);
   return own(home, account);
 }
