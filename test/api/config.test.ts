@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { FastifyPluginAsync } from 'fastify';
 import t from 'tap';
 import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
+import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { explain, start } from '../../src/start.js';
 import { Environment } from '../../src/variables.js';
 import { root } from '../../tools/root.js';
@@ -115,33 +116,34 @@ t.test('a process with a wrong configuration says why and exits with 1', async (
   }
 });
 
-t.test('a process that cannot listen prints its address and exits with 1', async (t) => {
+t.test('a start that cannot listen says at which address; the process exits with 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => taken.close());
   const { port } = taken.address() as AddressInfo;
+  const environment = {
+    ...production,
+    // No database listens there; a service starts all the same.
+    DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
+    LOG_LEVEL: 'silent',
+  };
+  const isTaken = new RegExp(`^The port ${port} is taken: .+ choose another port\\.$`);
   for (const [variables, said] of [
-    [{ PORT: String(port) }, `^The port ${port} is taken: .+ choose another port\\.\n$`],
-    [{ HOST: 'a'.repeat(64) }, '^The service cannot listen \\(getaddrinfo .+ a+\\): HOST, .+\\.\n$'],
-    [
-      { HOST: '192.0.2.1' },
-      '^The service cannot listen \\(listen .+ 192\\.0\\.2\\.1:3000\\): HOST, .+\\.\n$',
-    ],
-    [
-      { PORT: '0', METRICS_HOST: '192.0.2.1', METRICS_PORT: '9' },
-      '^The service cannot listen .+:9\\): .+\n$',
-    ],
-  ] as [Record<string, string>, string][]) {
-    const { code, err } = await run('dist/server.js', {
-      ...production,
-      // No database listens there; a service starts all the same.
-      DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
-      LOG_LEVEL: 'silent',
-      ...variables,
-    });
-    t.equal(code, 1);
-    t.match(err, new RegExp(said));
+    [{ PORT: String(port) }, isTaken],
+    [{ HOST: 'a'.repeat(64) }, /^The service cannot listen \(getaddrinfo .+ a+\): HOST, .+\.$/],
+    [{ HOST: '192.0.2.1' }, /^The service cannot listen \(listen .+ 192\.0\.2\.1:3000\): HOST, .+\.$/],
+  ] as [Record<string, string>, RegExp][]) {
+    const error = await start(readServerConfig({ ...environment, ...variables }, {})).catch(
+      (reason) => reason,
+    );
+    t.match(explain(error), said);
   }
+  const { code, err } = await run('dist/server.js', {
+    ...environment,
+    ...{ PORT: '0', METRICS_HOST: '192.0.2.1', METRICS_PORT: '9' },
+  });
+  t.equal(code, 1);
+  t.match(err, /^The service cannot listen .+:9\): .+\n$/);
 });
 
 t.test('a start that fails in a route shows the error, and does not blame the address', async (t) => {
@@ -155,18 +157,16 @@ t.test('a start that fails in a route shows the error, and does not blame the ad
 });
 
 t.test('a deploy that cannot connect, or is not allowed to, says so in one sentence', async (t) => {
-  for (const [url, said] of [
-    [
-      'postgres://club_migrator:x@127.0.0.1:1/club',
-      /^The database of MIGRATION_DATABASE_URL cannot be used: .*ECONNREFUSED.* in MIGRATION_DATABASE_URL\.\n$/,
-    ],
-    [
-      testCluster().adminUrl.replace(/:[^:@]*@/, ':wrong@'),
-      /^The database of MIGRATION_DATABASE_URL cannot be used: password authentication failed.* correct MIGRATION_DATABASE_URL, .*[^.]\.\n$/,
-    ],
-  ] as const) {
-    const { code, out, err } = await run('dist/migrate.js', { MIGRATION_DATABASE_URL: url });
-    t.same([code, out], [1, '']);
-    t.match(err, said);
-  }
+  const wrong = testCluster().adminUrl.replace(/:[^:@]*@/, ':wrong@');
+  t.match(
+    await deploy(wrong).catch(explainFailure),
+    /^The database of MIGRATION_DATABASE_URL cannot be used: password authentication failed.* correct MIGRATION_DATABASE_URL, .*[^.]\.$/,
+  );
+  const url = 'postgres://club_migrator:x@127.0.0.1:1/club';
+  const { code, out, err } = await run('dist/migrate.js', { MIGRATION_DATABASE_URL: url });
+  t.same([code, out], [1, '']);
+  t.match(
+    err,
+    /^The database of MIGRATION_DATABASE_URL cannot be used: .*ECONNREFUSED.* in MIGRATION_DATABASE_URL\.\n$/,
+  );
 });
