@@ -2,7 +2,6 @@ import t from 'tap';
 import { Environment } from '../../src/variables.js';
 import { endpointsFor, MISSING, pathOf } from '../setup/endpoints.js';
 import { type Answer, startService } from '../setup/service.js';
-import { shiftRequest } from '../setup/shifts.js';
 
 const once = await startService(t, { rateLimitPerMinute: 1 });
 const thrice = await startService(t, { rateLimitPerMinute: 3 });
@@ -157,29 +156,21 @@ t.test('0 means no limit, and the document mentions none', async (t) => {
   t.same([responses[429], responses[200].headers['RateLimit-Limit']], [undefined, undefined]);
 });
 
-t.test('by default 1,000 members can request one shift at once, each within their own limit', async (t) => {
-  const { default: perMinute } = Environment.properties.RATE_LIMIT_PER_MINUTE;
-  const service = await startService(t, { rateLimitPerMinute: perMinute });
-  const club = await service.db.makeClub();
-  const shift = await service
-    .as('mara', 'Manager', club)
-    .post('/api/shifts', shiftRequest({ capacity: 1000 }));
-  const origin = await service.app.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 });
-  const tokens = await Promise.all(
-    Array.from({ length: 1_000 }, (_, index) =>
-      service.token({ sub: `caller-${index}`, clubs: { [club]: 'Member' } }),
-    ),
-  );
-  const answers = await Promise.all(
-    tokens.map(async (token) => {
-      const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
-      const url = `${origin}/api/shifts/${shift.body.id}/signup`;
-      const response = await fetch(url, { method: 'POST', headers });
-      await response.text();
-      // How many of them the database serves in time is not tested here.
-      return `${response.status === 429} ${response.headers.get('ratelimit-remaining')}`;
-    }),
-  );
-  t.same([...new Set(answers)], [`false ${perMinute - 1}`]);
-  t.equal(answers.length, 1_000);
-});
+t.test(
+  'by default 1,000 members of a club can send a request at once, each within their own limit',
+  async (t) => {
+    const { default: perMinute } = Environment.properties.RATE_LIMIT_PER_MINUTE;
+    const service = await startService(t, { rateLimitPerMinute: perMinute });
+    const club = await service.db.makeClub();
+    // The keys of the issuer are fetched before the crowd.
+    await service.as('mara', 'Manager', club).get('/api/shifts');
+    // A request that is refused for its query counts, and needs no database.
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        service.as(`caller-${index}`, 'Member', club).get('/api/shifts?limit=0'),
+      ),
+    );
+    const seen = new Set(answers.map((answer) => `${answer.status} ${left(answer)}`));
+    t.same([...seen], [`400 ${perMinute - 1}`]);
+  },
+);
