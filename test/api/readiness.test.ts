@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import type { App } from '../../src/app.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
@@ -29,6 +30,13 @@ const waiting = async () =>
        where datname = current_database() and wait_event_type = 'Lock' and query like '%audit.findings%'`,
     )
   ).map(({ audit }) => audit);
+
+/** Waits until an audit that began later than now has ended: the first that ends may have begun before. */
+async function auditAfter({ audit }: App): Promise<void> {
+  for (const seen = new Set([audit.latest()?.at]); seen.size <= 2; await sleep(5)) {
+    seen.add(audit.latest()?.at);
+  }
+}
 
 t.test('a critical finding makes the service not ready until it is fixed; a warning does not', async (t) => {
   const { app, db } = service;
@@ -80,18 +88,13 @@ t.test('a finding is logged when it appears and when it is gone, and not in betw
   t.match(said(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_completion' }]);
   t.match(said()[0], { detail: /^it is new/, msg: 'audit finding' });
 
-  const audits = async (number: number) => {
-    for (const seen = new Set([app.audit.latest()?.at]); seen.size <= number; await sleep(5)) {
-      seen.add(app.audit.latest()?.at);
-    }
-  };
   await db.look(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`);
-  await audits(4);
+  await auditAfter(app);
   t.match(said().slice(1), [
     { level: 50, code: 'isolation_drift', object: /tasks_delete/, detail: /Member/, msg: 'audit finding' },
   ]);
   await db.look(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Admin')`);
-  await audits(4);
+  await auditAfter(app);
   t.match(said().slice(2), [{ level: 30, code: 'isolation_drift', msg: 'audit finding is gone' }]);
   t.equal(said().length, 3);
 });
@@ -112,7 +115,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
     // An audit waits for the lock for some seconds, then another one does. A request that waited for an audit would
     // not be answered before its end.
     let beside = 0;
-    for (let between = 0; beside < 100 && between < 20; ) {
+    for (let between = 0; beside < 20 && between < 20; ) {
       const before = await waiting();
       const { status, body } = await ready();
       t.same([status, body.audit], [200, known], 'the result of the last audit');
@@ -125,7 +128,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
         between += 1;
       }
     }
-    t.equal(beside, 100, 'pairs of requests that were answered while one audit waited');
+    t.equal(beside, 20, 'pairs of requests that were answered while one audit waited');
     const used = await until(
       async () => [(await waiting()).length, database.load.inUse],
       (seen) => seen.join() === '1,1',
@@ -192,14 +195,12 @@ t.test('during a deploy no audit runs, and a deploy causes no finding', async (t
   });
 
   await db.look('drop index app.tasks_by_completion');
-  const { lines, ready } = await startAuditing(t, service);
+  const { app: audited, lines, ready } = await startAuditing(t, service);
   await until(ready, ({ status }) => status === 200);
-  for (let count = 0; count < 3; count += 1) {
-    const more = { name: '90_more', text: `-- ${count}`, sha256: '' };
-    const release = { ...readRelease(), chapters: [...readRelease().chapters, more] };
-    t.equal((await deploy(db.migrationUrl, release)).applied, true);
-  }
-  await until(ready, ({ body }) => body.audit?.warnings === 0);
+  const more = { name: '90_more', text: '-- more', sha256: '' };
+  const release = { ...readRelease(), chapters: [...readRelease().chapters, more] };
+  t.equal((await deploy(db.migrationUrl, release)).applied, true);
+  await auditAfter(audited);
   t.match(await ready(), { status: 200, body: { audit: { critical: 0, warnings: 0 } } });
   const errors = lines().filter(({ level }) => Number(level) >= 50);
   t.same(errors, []);
