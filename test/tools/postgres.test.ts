@@ -9,6 +9,7 @@ import { startPostgres } from '../../tools/postgres.js';
 import {
   becomes,
   directory,
+  directoryWithCluster,
   isDown,
   isGone,
   kill,
@@ -20,7 +21,7 @@ import {
 
 t.jobs = 4;
 t.test('data outlives the server, which listens on loopback only and speaks UTF-8 and UTC', async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   const first = await start(t, dataDir, { work_mem: '5MB', application_name: "it's" });
   t.equal(first.owned, true);
   await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -45,7 +46,7 @@ t.test('data outlives the server, which listens on loopback only and speaks UTF-
 });
 
 t.test('a server with a running owner is shared, and stopping a shared server does nothing', async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   const owner = await startInProcess(t, dataDir, true);
   const borrowed = await start(t, dataDir);
   t.equal(borrowed.owned, false);
@@ -62,7 +63,7 @@ t.test('of several concurrent starts, one starts the server and the others share
 });
 
 t.test('a killed owner leaves neither its server nor a temporary directory behind', async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   const owner = await startInProcess(t, dataDir, true);
   t.same(await query(owner.url, 'SHOW fsync'), ['off']);
   await kill(owner.child);
@@ -72,7 +73,7 @@ t.test('a killed owner leaves neither its server nor a temporary directory behin
 
 t.test("a signal to the owner's whole process group does not stop the keeper", async (t) => {
   const ends = async (signal: NodeJS.Signals) => {
-    const dataDir = await directory(t);
+    const dataDir = await directoryWithCluster(t);
     const owner = await startInProcess(t, dataDir, true);
     process.kill(-(owner.child.pid ?? Number.NaN), signal);
     await once(owner.child, 'exit');
@@ -83,7 +84,7 @@ t.test("a signal to the owner's whole process group does not stop the keeper", a
 });
 
 t.test('a restart right after the owner was killed starts a new server', async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   const owner = await startInProcess(t, dataDir, false);
   await query(owner.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await kill(owner.child);
@@ -97,7 +98,7 @@ const hasPgrep = spawnSync('pgrep', ['--version']).error === undefined;
 const needsPgrep = hasPgrep ? {} : { skip: 'pgrep is missing; install procps' };
 
 t.test('a server left without owner and keeper is replaced', needsPgrep, async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   const owner = await startInProcess(t, dataDir, false);
   const { stdout } = await promisify(execFile)('pgrep', ['-f', `^/bin/sh -c .*${dataDir}/cluster`]);
   process.kill(Number(stdout), 'SIGKILL');
@@ -112,7 +113,7 @@ t.test('a server left without owner and keeper is replaced', needsPgrep, async (
 });
 
 t.test('a crashed server is replaced even when another process has its pid', async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   const first = await start(t, dataDir);
   await query(first.url('postgres'), 'CREATE TABLE kept AS SELECT 42 AS answer');
   process.kill(await postmaster(dataDir), 'SIGKILL');
@@ -159,7 +160,7 @@ t.test('a password is required, and only the owner may read it', async (t) => {
 });
 
 t.test('a failed start reports the server’s log and leaves nothing running', async (t) => {
-  const dataDir = await directory(t);
+  const dataDir = await directoryWithCluster(t);
   await t.rejects(startPostgres({ dataDir, throwaway: true, settings: { no_such_setting: '1' } }), {
     message: /did not start[\s\S]*unrecognized configuration parameter "no_such_setting"/,
   });
