@@ -33,17 +33,19 @@ const short = [
 
 t.test('a migration that would block requests is named, with its statement', async (t) => {
   for (const text of blocking) {
-    const db = await makeDatabase(t, { empty: true });
-    const found = await findBlocking(db.adminUrl, [...migrations, file(text)]);
+    const db = await makeDatabase(t);
+    const found = await findBlocking(db.adminUrl, [file(text)]);
     t.equal(found.length, 1, text);
     t.match(found, [/^9001_next: this statement reads all of app.tasks/], text);
   }
 });
 
 t.test('a migration that blocks only briefly passes, and so do those of this release', async (t) => {
+  const empty = await makeDatabase(t, { empty: true });
+  t.same(await findBlocking(empty.adminUrl, migrations), []);
   for (const text of short) {
-    const db = await makeDatabase(t, { empty: true });
-    t.same(await findBlocking(db.adminUrl, [...migrations, file(text)]), [], text);
+    const db = await makeDatabase(t);
+    t.same(await findBlocking(db.adminUrl, [file(text)]), [], text);
   }
 });
 
@@ -52,11 +54,7 @@ t.test('a file of indexes has one statement, with CONCURRENTLY', async (t) => {
     'create index x on app.tasks (tenant_id)',
     'create index concurrently x on app.tasks (tenant_id); create index concurrently y on app.tasks (tenant_id)',
   ]) {
-    const db = await makeDatabase(t, { empty: true });
-    t.match(
-      await findBlocking(db.adminUrl, [...migrations, file(text)]),
-      [/only this statement, with CONCURRENTLY/],
-      text,
-    );
+    const db = await makeDatabase(t);
+    t.match(await findBlocking(db.adminUrl, [file(text)]), [/only this statement, with CONCURRENTLY/], text);
   }
 });
