@@ -27,7 +27,8 @@ type DemoShift = keyof typeof demoShifts;
  * Loads the demo data once: the clubs as an operator, all other rows as the people of the clubs, with the queries of
  * requests, so that the policies apply to the demo data too.
  *
- * If the data exists already, it only moves the upcoming shifts, so that they are still in the future.
+ * If the data exists already, it moves the upcoming shifts, so that they are still in the future, and creates the examples
+ * that somebody has deleted.
  */
 export async function loadDemo(urls: {
   url: string;
@@ -47,10 +48,13 @@ export async function loadDemo(urls: {
       await makeShifts(as);
       await makeTasks(as);
       if (urls.adminUrl !== undefined) {
-        await giveExampleIds(urls.adminUrl);
+        await asSuperuser(urls.adminUrl, giveExampleIds);
       }
     } else {
       await moveShiftsOn(as);
+      if (urls.adminUrl !== undefined) {
+        await asSuperuser(urls.adminUrl, makeExamples);
+      }
     }
   } finally {
     await database.close();
@@ -82,15 +86,20 @@ async function provisionClubs(migrationUrl: string): Promise<boolean> {
  * works with the example values. It needs a superuser, because no request chooses an id and no policy lets the owner
  * change one.
  */
-async function giveExampleIds(adminUrl: string): Promise<void> {
+async function giveExampleIds(client: Client): Promise<void> {
+  await replaceId(client, 'tasks', 'title', 'Order new oars', TASK_ID);
+  await replaceId(client, 'shifts', 'title', 'Boathouse cleaning', SHIFT_ID);
+  await replaceId(client, 'shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID);
+  await replaceId(client, 'members', 'external_user_id', 'anna', ANNA.id);
+  await replaceId(client, 'members', 'external_user_id', 'ben', BEN.id);
+  await makeExamples(client);
+}
+
+/** Runs the work in a transaction of the superuser without triggers. */
+async function asSuperuser(adminUrl: string, work: (client: Client) => Promise<void>): Promise<void> {
   await withClient(adminUrl, async (client) => {
     await client.query('begin; set local session_replication_role = replica');
-    await replaceId(client, 'tasks', 'title', 'Order new oars', TASK_ID);
-    await replaceId(client, 'shifts', 'title', 'Boathouse cleaning', SHIFT_ID);
-    await replaceId(client, 'shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID);
-    await replaceId(client, 'members', 'external_user_id', 'anna', ANNA.id);
-    await replaceId(client, 'members', 'external_user_id', 'ben', BEN.id);
-    await makeExamples(client);
+    await work(client);
     await client.query('commit');
   });
 }

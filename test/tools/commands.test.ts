@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { SHIFT_ID, TASK_ID } from '../../src/examples.js';
 import type { ShiftListDto } from '../../src/shifts/schemas.js';
 import { type Ended, prepareCommands } from './fixtures/commands.js';
 import { becomes, isDown, kill } from './fixtures/postgres.js';
@@ -160,6 +161,11 @@ t.test('make audit audits the database of make run, as club_auditor', async (t) 
 });
 
 t.test('a killed make run leaves no PostgreSQL running, and the next one serves the same data', async (t) => {
+  const headers = { authorization: `Bearer ${await tokenOf('dora')}`, 'x-tenant-id': NORTH };
+  for (const example of [`/api/tasks/${TASK_ID}`, `/api/shifts/${SHIFT_ID}`]) {
+    const { status } = await fetch(`${commands.url}${example}`, { method: 'DELETE', headers });
+    t.equal(status, 204, example);
+  }
   const postgres = await addressOfPostgres();
   t.equal(await isDown(postgres), false);
   await kill(first.child);
@@ -167,6 +173,12 @@ t.test('a killed make run leaves no PostgreSQL running, and the next one serves 
 
   const { child, token } = await commands.serve();
   t.equal((await get<unknown[]>('/api/tasks', token, NORTH)).length, 5, 'with the same data');
+  t.match(
+    await get(`/api/tasks/${TASK_ID}`, token, NORTH),
+    { id: TASK_ID },
+    'a deleted example is there again',
+  );
+  t.match(await get(`/api/shifts/${SHIFT_ID}`, token, NORTH), { id: SHIFT_ID });
 
   const next = await addressOfPostgres();
   // As browsers do: a spare connection without requests.
