@@ -125,7 +125,7 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
 });
 
 t.test('make psql takes no unknown club, person or role for another one', async (t) => {
-  for (const args of [['east'], ['north', 'nobody'], ['north', 'anna', 'viewer']]) {
+  for (const args of [['east'], ['north', 'zoe'], ['north', 'anna', 'viewer']]) {
     isRefusal(t, await commands.run('psql.js', args), /^Give a demo club and a person with a role in it/);
   }
 });
