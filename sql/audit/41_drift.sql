@@ -62,7 +62,7 @@ begin atomic
         or (meant.kind, meant.object) in (select was.kind, was.object from was)
           and (meant.kind, meant.object) not in (select found.kind, found.object from found))
   )
-  insert into deploy.facts as meant (kind, object, fact, make, unmake, server_major)
+  insert into deploy.facts (kind, object, fact, make, unmake, server_major)
   select stored.kind, stored.object, stored.fact, stored.make, stored.unmake, current_setting('server_version_num')::integer / 10000
   from stored
   on conflict (kind, object) do update
