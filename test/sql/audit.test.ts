@@ -3,6 +3,9 @@ import { withClient } from '../../src/deploy/client.js';
 import { mutantsOf, tryAll } from '../campaigns/mutants/mutation.js';
 import { makeDatabase } from '../setup/database.js';
 
+/** The views of findings that audit.findings collects. */
+const CHAPTERS = `select relation from audit.views where relation ~ '^audit\\.\\w+_findings$'`;
+
 t.test('every check finds a weakening, and its SQL fixes it', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
@@ -18,9 +21,24 @@ t.test('every check finds a weakening, and its SQL fixes it', async (t) => {
 
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
   const db = await makeDatabase(t);
-  const [plan] = await db.look('explain (format json) select * from audit.findings');
-  const cost = plan?.['QUERY PLAN'][0].Plan['Total Cost'];
-  t.ok(cost < 100_000, `the cost is ${cost}; the default of jit_above_cost is 100,000`);
+  const chapters = await db.look(CHAPTERS);
+  t.equal(chapters.length, 9);
+  for (const { relation } of chapters) {
+    const [plan] = await db.look(`explain (format json) table ${relation}`);
+    const cost = plan?.['QUERY PLAN'][0].Plan['Total Cost'];
+    t.ok(cost < 100_000, `the cost of ${relation} is ${cost}; the default of jit_above_cost is 100,000`);
+  }
+});
+
+t.test('the findings are those of every chapter', async (t) => {
+  const db = await makeDatabase(t);
+  const chapters = await db.look(CHAPTERS);
+  for (const { relation } of chapters) {
+    const planted = `select '${relation}' as code, null::text as object, null::text as detail, null::text as fix`;
+    await db.look(`drop view ${relation}; create view ${relation} as ${planted}`);
+  }
+  const found = await db.look('select code from audit.findings');
+  t.same(found.map(({ code }) => code).sort(), chapters.map(({ relation }) => relation).sort());
 });
 
 t.test('the audit asks what belongs to other applications as often with many of their objects', async (t) => {
