@@ -38,11 +38,11 @@ export const service: Program = {
   pool: '5, as it ships',
 };
 
-/** Programs of bench/rivals. */
-export const rivals: Record<string, (pool: number, variant?: string) => Program> = {
-  express: (pool, variant = 'PIPELINE=off') => rival('express', pool, variant),
-  nest: (pool) => rival('nest', pool),
-  awaited: (pool) => rival('awaited', pool),
+/** Programs of bench/rivals, each with the variants of its settings that are tried. */
+export const rivals: Record<string, Record<string, string>[]> = {
+  express: [{ PIPELINE: 'off' }, { PIPELINE: 'on' }],
+  nest: [{}],
+  awaited: [{}],
 };
 
 /** Programs of bench/limits. */
@@ -51,17 +51,13 @@ export const limits: Program[] = [
   { name: 'fastify-jwt', file: 'dist/development/bench/limits/fastify.js', settings: { TOKENS: 'on' } },
 ];
 
-function rival(name: string, pool: number, variant?: string): Program {
-  const [key, value] = variant?.split('=') ?? [];
+/** A rival with a pool of this size and a variant of its settings. */
+export function rival(name: string, pool: number, variant: Record<string, string>): Program {
   return {
     name,
     file: `bench/rivals/dist/${name}.js`,
-    settings: {
-      NODE_ENV: 'production',
-      POOL_SIZE: String(pool),
-      ...(key === undefined ? {} : { [key]: value as string }),
-    },
-    pool: variant === undefined ? `${pool}` : `${pool}, ${variant}`,
+    settings: { NODE_ENV: 'production', POOL_SIZE: String(pool), ...variant },
+    pool: [pool, ...Object.entries(variant).map(([key, value]) => `${key}=${value}`)].join(', '),
   };
 }
 

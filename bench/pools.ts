@@ -1,14 +1,11 @@
 import type { Caller, Signer } from './callers.js';
-import { type Program, rivals, startContender } from './contenders.js';
+import { type Program, rival, rivals, startContender } from './contenders.js';
 import { entrantOf, prepare } from './entrants.js';
 import { plan } from './plan.js';
 import { runQuietSlice } from './slice.js';
 import type { Stage } from './stage.js';
 
-/** The variants of a rival that are tried in addition to its pool sizes. */
-const variants: Record<string, string[]> = { express: ['PIPELINE=off', 'PIPELINE=on'] };
-
-/** Tries each rival with several pool sizes, and selects the best. */
+/** Tries each rival in its variants with several pool sizes, and selects the best. */
 export async function chooseRivals(
   stage: Stage,
   callers: Caller[],
@@ -16,11 +13,11 @@ export async function chooseRivals(
   say: (line: string) => void,
 ): Promise<Program[]> {
   const chosen: Program[] = [];
-  for (const [name, rivalWith] of Object.entries(rivals)) {
+  for (const [name, variants] of Object.entries(rivals)) {
     const tried: { program: Program; perSecond: number }[] = [];
-    for (const variant of variants[name] ?? [undefined]) {
+    for (const variant of variants) {
       for (const pool of plan.pools) {
-        const program = rivalWith(pool, variant);
+        const program = rival(name, pool, variant);
         const contender = await startContender(program, stage);
         const entrant = entrantOf(
           await prepare(contender, callers.slice(0, 50), signer),

@@ -56,7 +56,7 @@ Connections to the database: ${contenders.map(({ name, pool }) => `${name} ${poo
 }
 
 /** The environment and method of the measurement, one per line. */
-export function conditions({ postgresVersion, pgbench, minutes }: Findings): string[] {
+function conditions({ postgresVersion, pgbench, minutes }: Findings): string[] {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'bench/rivals/package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };

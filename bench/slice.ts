@@ -108,7 +108,7 @@ export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
   for (let repeat = 0; repeat < plan.repeats && isDisturbed(); repeat += 1) {
     const again = await run();
     disturbances.repeated += 1;
-    best = again.foreignShare < best.foreignShare || again.errors > 0 ? again : best;
+    best = again.foreignShare < best.foreignShare ? again : best;
   }
   disturbances.slices += 1;
   disturbances.kept += best.foreignShare > plan.disturbedShare ? 1 : 0;

@@ -44,7 +44,6 @@ export interface Stage {
   issuer: Issuer;
   /** The URL of a database with the login of the service. */
   apiUrl(database: DatabaseName): string;
-  adminUrl(database: DatabaseName): string;
   look<Row extends pg.QueryResultRow>(
     database: DatabaseName | 'copy',
     sql: string,
@@ -87,7 +86,6 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
       postgresVersion: version,
       issuer,
       apiUrl: (database) => server.url(database, 'club_api', server.password),
-      adminUrl: (database) => server.url(database),
       look,
       close,
     };
