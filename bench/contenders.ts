@@ -19,6 +19,7 @@ export interface Contender {
   pool: string;
   /** The time from the start of the process until it is ready. */
   readyMs: number;
+  /** Ends the process, unless it has ended. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -62,8 +63,8 @@ export function rival(name: string, pool: number, variant: Record<string, string
 }
 
 /**
- * Starts a program on a free port and waits until it answers. Its stdout is discarded, its stderr is shown. All programs
- * get the V8 memory flags of `npm start`, so that these make no difference.
+ * Starts a program on a free port and waits until it answers. It ends at the latest with the stage. Its stdout is discarded,
+ * its stderr is shown. All programs get the V8 memory flags of `npm start`, so that these make no difference.
  */
 export async function startContender(
   { name, file, settings, pool = '-', flags = [] }: Program,
@@ -86,12 +87,8 @@ export async function startContender(
   });
   closeSync(nowhere);
   const stop = (signal?: NodeJS.Signals) => end(child, signal);
-  try {
-    await untilReady(port, child, file === service.file ? '/readyz' : '/api/tasks');
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  stage.teardowns.push(stop);
+  await untilReady(port, child, file === service.file ? '/readyz' : '/api/tasks');
   return { name, port, pid: child.pid as number, pool, readyMs: performance.now() - started, stop };
 }
 

@@ -48,7 +48,7 @@ async function pgbenchEntrants(stage: Stage, pgbench: string | undefined): Promi
   return entrants;
 }
 
-async function bench(stage: Stage, running: Contender[]): Promise<Findings | undefined> {
+async function bench(stage: Stage): Promise<Findings | undefined> {
   const signer = new Signer(stage.issuer);
   const callers = await makeCallers(stage, signer, 'many');
   if (plan.profile) {
@@ -56,6 +56,7 @@ async function bench(stage: Stage, running: Contender[]): Promise<Findings | und
     return undefined;
   }
   const programs = await chooseRivals(stage, callers, signer, say);
+  const running: Contender[] = [];
   const asked: Asked[] = [];
   for (const program of [service, ...programs]) {
     const contender = await startContender(program, stage);
@@ -120,12 +121,10 @@ async function bench(stage: Stage, running: Contender[]): Promise<Findings | und
 }
 
 const stage = await openStage(say);
-const running: Contender[] = [];
 let findings: Findings | undefined;
 try {
-  findings = await bench(stage, running);
+  findings = await bench(stage);
 } finally {
-  await Promise.all(running.map((contender) => contender.stop()));
   await stage.close();
 }
 if (findings !== undefined) {

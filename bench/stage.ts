@@ -49,23 +49,34 @@ export interface Stage {
     sql: string,
     values?: unknown[],
   ): Promise<Row[]>;
+  /** Ends what was started on the stage; `startContender` adds its own. */
+  teardowns: (() => Promise<void>)[];
+  /** Calls all teardowns, the last first, also after one that failed. */
   close(): Promise<void>;
 }
 
 /** Starts PostgreSQL and the issuer, and loads the databases. */
 export async function openStage(say: (line: string) => void): Promise<Stage> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'club-bench-'));
-  const server = await startPostgres({ dataDir, throwaway: true, settings: SETTINGS });
-  const issuerDirectory = await mkdtemp(join(tmpdir(), 'club-bench-issuer-'));
-  const { issuer, stop } = await startIssuer(issuerDirectory);
-  const close = async () => {
-    await stop();
-    await rm(issuerDirectory, { recursive: true });
-    await server.stop();
+  const teardowns: Stage['teardowns'] = [];
+  const close = async (): Promise<void> => {
+    try {
+      await teardowns.pop()?.();
+    } finally {
+      if (teardowns.length > 0) {
+        await close();
+      }
+    }
   };
-  const look: Stage['look'] = (database, sql, values = []) =>
-    withClient(server.url(database), async (client) => (await client.query(sql, values)).rows);
   try {
+    const dataDir = await mkdtemp(join(tmpdir(), 'club-bench-'));
+    const server = await startPostgres({ dataDir, throwaway: true, settings: SETTINGS });
+    teardowns.push(() => server.stop());
+    const issuerDirectory = await mkdtemp(join(tmpdir(), 'club-bench-issuer-'));
+    teardowns.push(() => rm(issuerDirectory, { recursive: true }));
+    const { issuer, stop } = await startIssuer(issuerDirectory);
+    teardowns.push(stop);
+    const look: Stage['look'] = (database, sql, values = []) =>
+      withClient(server.url(database), async (client) => (await client.query(sql, values)).rows);
     const started = Date.now();
     for (const name of Object.keys(sizes)) {
       await deploy(server, name);
@@ -87,6 +98,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
       issuer,
       apiUrl: (database) => server.url(database, 'club_api', server.password),
       look,
+      teardowns,
       close,
     };
   } catch (error) {
