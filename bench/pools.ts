@@ -5,7 +5,7 @@ import { plan } from './plan.js';
 import { runQuietSlice } from './slice.js';
 import type { Stage } from './stage.js';
 
-/** Tries each rival in its variants with several pool sizes, and selects the best. */
+/** Tries each rival in its variants with several pool sizes under reads and writes, and selects the best. */
 export async function chooseRivals(
   stage: Stage,
   callers: Caller[],
@@ -19,11 +19,7 @@ export async function chooseRivals(
       for (const pool of plan.pools) {
         const program = rival(name, pool, variant);
         const contender = await startContender(program, stage);
-        const entrant = entrantOf(
-          await prepare(contender, callers.slice(0, 50), signer),
-          'tasks-page',
-          stage,
-        );
+        const entrant = entrantOf(await prepare(contender, callers.slice(0, 50), signer), 'mix', stage);
         await entrant.run(plan.warmUpMs);
         const { perSecond } = await runQuietSlice(() => entrant.run(plan.sliceMs));
         await contender.stop();
