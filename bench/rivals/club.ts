@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { PoolClient } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { Caller } from './caller.js';
 import { Refusal } from './refusal.js';
@@ -59,9 +60,13 @@ export class Club implements OnModuleInit {
   async #transaction<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
     const runner: QueryRunner = this.#source.createQueryRunner();
     try {
-      await runner.connect();
+      const client: PoolClient = await runner.connect();
       await runner.startTransaction();
-      const result = await work(({ text, values }) => runner.query(text, values));
+      // TypeORM's own query() cannot name a statement, so PostgreSQL would parse and plan each one again.
+      const result = await work(async <Row>(statement: statements.Statement) => {
+        const { rows } = await client.query(statement);
+        return rows as Row[];
+      });
       await runner.commitTransaction();
       return result;
     } catch (error) {
