@@ -46,7 +46,9 @@ if (pgbench === undefined) {
 const stage = await openStage(console.log);
 try {
   await makeCopy(stage);
-  const { 'tasks-page': page = '' } = await serviceScripts(false);
+  const {
+    'tasks-page': { pgbench: page },
+  } = await serviceScripts();
   const named = replace(
     page,
     'from app.tasks as task order by',

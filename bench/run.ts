@@ -29,23 +29,24 @@ const WORKLOADS = [
   ...['task-patch', 'signup-cancel', 'mix', 'first-visit'],
 ];
 
-/** pgbench with the service's own statements, if it is installed. */
-async function pgbenchEntrants(stage: Stage, pgbench: string | undefined): Promise<Map<string, Entrant[]>> {
-  const entrants = new Map<string, Entrant[]>();
-  for (const [name, isPipelined] of [
-    ['pgbench-separate', false],
-    ['pgbench-pipelined', true],
-  ] as const) {
-    for (const [workload, script] of Object.entries(pgbench ? await serviceScripts(isPipelined) : {})) {
-      const requests = workload === 'signup-cancel' ? 2 : 1;
-      const run = (durationMs: number) => {
-        const length = { seconds: Math.max(1, Math.round(durationMs / 1000)) };
-        return runPgbench(pgbench as string, stage, { script, requests, length });
-      };
-      entrants.set(workload, [...(entrants.get(workload) ?? []), { name, run }]);
-    }
+/** pgbench with the service's own statements of a workload, if it is installed. */
+async function pgbenchEntrants(
+  stage: Stage,
+  pgbench: string | undefined,
+  workload: string,
+): Promise<Entrant[]> {
+  if (pgbench === undefined) {
+    return [];
   }
-  return entrants;
+  const scripts: Record<string, Record<string, string>> = await serviceScripts();
+  const requests = workload === 'signup-cancel' ? 2 : 1;
+  return Object.entries(scripts[workload] ?? {}).map(([name, script]) => ({
+    name,
+    run: (durationMs) => {
+      const length = { seconds: Math.max(1, Math.round(durationMs / 1000)) };
+      return runPgbench(pgbench, stage, { script, requests, length });
+    },
+  }));
 }
 
 async function bench(stage: Stage): Promise<Findings | undefined> {
@@ -71,7 +72,6 @@ async function bench(stage: Stage): Promise<Findings | undefined> {
 
   const pgbench = findPgbench();
   say(pgbench ?? 'pgbench is not installed: without it there is no ratio to PostgreSQL alone');
-  const byPgbench = await pgbenchEntrants(stage, pgbench);
   const [ours] = asked as [Asked];
   const httpLimits: Entrant[] = [];
   for (const program of isAsked('tasks-page') ? limits : []) {
@@ -93,7 +93,7 @@ async function bench(stage: Stage): Promise<Findings | undefined> {
     const entrants = [
       ...asked.map((each) => entrantOf(each, workload, stage)),
       ...(workload === 'tasks-page' ? httpLimits : []),
-      ...(plan.isQuick && workload !== 'tasks-page' ? [] : (byPgbench.get(workload) ?? [])),
+      ...(plan.isQuick && workload !== 'tasks-page' ? [] : await pgbenchEntrants(stage, pgbench, workload)),
     ];
     const result = await contest(workload, entrants);
     results.push(result);

@@ -45,16 +45,16 @@ const caller: Caller = {
 const ENTERED = { enteredTenantId: CLUB, clubExists: true, memberId: TASK, memberIsCurrent: true };
 
 /** A read of the service as a pgbench script: its one statement. */
-async function read(query: Query<unknown>): Promise<string[]> {
-  const lines: string[] = [];
+async function read(query: Query<unknown>): Promise<string> {
+  let text = '';
   const database = {
     read: async (entry: Entry<object>, asked: Query<unknown>, options: ReadOptions) => {
-      lines.push(textOf(readStatement('1', entry as Entry<never>, asked, options)));
+      text = textOf(readStatement('1', entry as Entry<never>, asked, options));
       return { context: ENTERED, rows: [] };
     },
   };
   await readInTenant(database as unknown as Database, caller, 'read', 'shared', query);
-  return lines;
+  return text;
 }
 
 /** A write of the service as a pgbench script: the entry and its statements between BEGIN and COMMIT. */
@@ -100,27 +100,23 @@ const VARIABLES = [
 ];
 
 /**
- * Scripts of the service's own statements, by workload. They are generated from its queries, so they are never outdated.
- *
- * @param isPipelined whether the statements of a transaction are sent together, or each after the result of the one before
+ * Scripts of the service's own statements, by workload and limit. They are generated from its queries, so they are never
+ * outdated. A read is one statement; those of a write are sent each after the result of the one before, or together.
  */
-export async function serviceScripts(isPipelined: boolean): Promise<Record<string, string>> {
+export async function serviceScripts() {
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const window = { order: shiftOrders.startsAt, descending: false, limit: 50, after: undefined, scope: '' };
-  const flush = (lines: string[]) => (isPipelined ? ['\\startpipeline', ...lines, '\\endpipeline'] : lines);
-  const transactions = {
-    'tasks-page': [await read(listTasks({}, page))],
-    'task-one': [await read(findTask(TASK))],
-    'shifts-window': [await read(listShifts({ from: FROM, to: TO }, window))],
-    'signup-cancel': [
-      flush(await write((tx) => signUp(tx, SHIFT))),
-      flush(await write((tx) => cancelSignUp(tx, SHIFT))),
-    ],
+  const signup = await write((tx) => signUp(tx, SHIFT));
+  const cancellation = await write((tx) => cancelSignUp(tx, SHIFT));
+  const flush = (lines: string[]) => ['\\startpipeline', ...lines, '\\endpipeline'];
+  const script = (...lines: string[]) => [...VARIABLES, ...lines, ''].join('\n');
+  return {
+    'tasks-page': { pgbench: script(await read(listTasks({}, page))) },
+    'task-one': { pgbench: script(await read(findTask(TASK))) },
+    'shifts-window': { pgbench: script(await read(listShifts({ from: FROM, to: TO }, window))) },
+    'signup-cancel': {
+      'pgbench-separate': script(...signup, ...cancellation),
+      'pgbench-pipelined': script(...flush(signup), ...flush(cancellation)),
+    },
   };
-  return Object.fromEntries(
-    Object.entries(transactions).map(([workload, all]) => [
-      workload,
-      [...VARIABLES, ...all.flat(), ''].join('\n'),
-    ]),
-  );
 }
