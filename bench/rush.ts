@@ -14,22 +14,22 @@ const PLACES = 100;
 /** The club that has only members. */
 const CLUB = clubId(plan.clubs + 1);
 
-/** Returns errors as rows: pgbench stops at an error, and nine in ten of these signups fail. */
+/** Returns whether it signed up: pgbench stops at an error, and nine in ten of these signups fail. */
 const TRY_SIGN_UP = `
   create schema if not exists bench;
-  create or replace function bench.try_sign_up(shift uuid) returns text language plpgsql as $$
+  create or replace function bench.try_sign_up(shift uuid) returns boolean language plpgsql as $$
   begin
     perform app.sign_up(shift);
-    return 'signed up';
+    return true;
   exception when sqlstate 'SH004' then
-    return 'full';
+    return false;
   end $$;
   grant usage on schema bench to club_api;
   grant execute on function bench.try_sign_up(uuid) to club_api`;
 
 /**
  * A thousand members sign up for a hundred places at the same time; exactly a hundred get one. The result is the time of a
- * signup divided by that of pgbench calling the same function, one transaction per call.
+ * signup divided by that of pgbench calling the same function, one transaction per call, rolled back when it is refused.
  */
 export async function measureRush(
   stage: Stage,
@@ -121,6 +121,10 @@ const scriptOf = (shift: string): string => `\\set n :n + 1
 \\set caller :client_id * ${CALLERS / 5} + :n
 begin isolation level read committed, read write;
 select * from app.enter('${CLUB}', ('caller-' || :caller), 'Member', null, null, null, null);
-select bench.try_sign_up('${shift}');
+select bench.try_sign_up('${shift}') as signed_up \\gset
+\\if :signed_up
 commit;
+\\else
+rollback;
+\\endif
 `;
