@@ -5,7 +5,7 @@
  */
 import { printAudit, runAudit } from '../src/audit/run.js';
 import { readDevelopmentConfig } from '../src/config.js';
-import { openDatabase } from './development-database.js';
+import { openEmbedded } from './development-database.js';
 import { explain } from './explain.js';
 
 const format = process.argv[2] || 'text';
@@ -17,7 +17,7 @@ await printAudit(async () => {
   if (given !== undefined) {
     return runAudit(given, format);
   }
-  const database = await openDatabase(config);
+  const database = await openEmbedded(config);
   try {
     return await runAudit(database.auditUrl, format);
   } finally {

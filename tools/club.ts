@@ -6,7 +6,7 @@
 
 import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';
 import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
-import { openDatabase } from './development-database.js';
+import { openEmbedded } from './development-database.js';
 import { explain } from './explain.js';
 
 const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);
@@ -27,9 +27,9 @@ async function makeClub(): Promise<string> {
       'MIGRATION_DATABASE_URL must be set: the login of DATABASE_URL may not create clubs.',
     ]);
   }
-  const database = await openDatabase(config);
+  const database = await openEmbedded(config);
   try {
-    return await provisionClub(database.migrationUrl as string, club);
+    return await provisionClub(database.migrationUrl, club);
   } finally {
     await database.stop();
   }

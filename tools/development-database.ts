@@ -8,34 +8,41 @@ import { type EmbeddedPostgres, startPostgres } from './postgres.js';
 
 const DATABASE = 'club';
 
-/** The database of the development commands, with its logins. */
-export interface DevelopmentDatabase {
+/** The database of DATABASE_URL. */
+export interface GivenDatabase {
+  embedded: false;
   url: string;
   /** Undefined when only DATABASE_URL is set: then there is no deploy, and no club can be created. */
   migrationUrl: string | undefined;
-  /** The URL of the superuser; only for the embedded server. */
-  adminUrl?: string;
-  /** The URL to read the schema audit; that of the service when no other is known. */
-  auditUrl: string;
-  /** Whether it is the embedded one. */
-  embedded: boolean;
   stop(): Promise<void>;
 }
 
-/**
- * Opens the database of DATABASE_URL. Without that variable it starts and deploys the embedded one, or uses the one that
- * another command has started.
- */
-export async function openDatabase(config: DevelopmentConfig): Promise<DevelopmentDatabase> {
+/** The embedded database, with the URLs of its logins. */
+export interface EmbeddedDatabase {
+  embedded: true;
+  url: string;
+  migrationUrl: string;
+  /** The URL of the superuser. */
+  adminUrl: string;
+  auditUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Opens the database of DATABASE_URL, or the embedded one without that variable. */
+export async function openDatabase(config: DevelopmentConfig): Promise<GivenDatabase | EmbeddedDatabase> {
   if (config.DATABASE_URL !== undefined) {
     const migrationUrl = config.MIGRATION_DATABASE_URL;
     if (migrationUrl !== undefined) {
       await deploy(migrationUrl);
     }
-    const url = config.DATABASE_URL;
-    return { url, migrationUrl, auditUrl: url, embedded: false, stop: async () => {} };
+    return { embedded: false, url: config.DATABASE_URL, migrationUrl, stop: async () => {} };
   }
-  const server = await startPostgres({ dataDir: join(config.EMBEDDED_DATA_DIR, 'postgres') });
+  return openEmbedded(config);
+}
+
+/** Starts and deploys the embedded database, or uses the one that another command has started. */
+export async function openEmbedded({ EMBEDDED_DATA_DIR }: DevelopmentConfig): Promise<EmbeddedDatabase> {
+  const server = await startPostgres({ dataDir: join(EMBEDDED_DATA_DIR, 'postgres') });
   const migrationUrl = server.url(DATABASE, 'club_migrator', server.password);
   try {
     if (server.owned) {
@@ -47,11 +54,11 @@ export async function openDatabase(config: DevelopmentConfig): Promise<Developme
     throw error;
   }
   return {
+    embedded: true,
     url: server.url(DATABASE, 'club_api', server.password),
     migrationUrl,
     adminUrl: server.url(DATABASE),
     auditUrl: server.url(DATABASE, 'club_auditor', server.password),
-    embedded: true,
     stop: () => server.stop(),
   };
 }

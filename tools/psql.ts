@@ -60,7 +60,7 @@ let stop = async () => {};
 try {
   const database = await openDatabase(readDevelopmentConfig());
   stop = database.stop;
-  if (database.embedded && database.migrationUrl !== undefined) {
+  if (database.embedded) {
     await loadDemo({ url: database.url, migrationUrl: database.migrationUrl });
   }
   // A first read creates the person's member row, whose id the session needs.

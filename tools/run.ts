@@ -30,7 +30,8 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   const database = await openDatabase(config);
   stops.unshift(database.stop);
   if (database.migrationUrl !== undefined) {
-    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl, adminUrl: database.adminUrl });
+    const adminUrl = database.embedded ? database.adminUrl : undefined;
+    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl, adminUrl });
   }
 
   let issuer: Issuer | undefined;
