@@ -31,7 +31,10 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   stops.unshift(database.stop);
   if (database.migrationUrl !== undefined) {
     const adminUrl = database.embedded ? database.adminUrl : undefined;
-    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl, adminUrl });
+    const loading = loadDemo({ url: database.url, migrationUrl: database.migrationUrl, adminUrl });
+    // Ctrl-C waits for it: it loads the data once, so the next start would leave out the rest.
+    stops.unshift(() => loading.catch(() => {}));
+    await loading;
   }
 
   let issuer: Issuer | undefined;

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SHIFT_ID, TASK_ID } from '../../src/examples.js';
 import type { ShiftListDto } from '../../src/shifts/schemas.js';
+import { TASK_STATES } from '../../src/tasks/schemas.js';
+import { makeDatabase } from '../setup/database.js';
 import { type Ended, prepareCommands } from './fixtures/commands.js';
 import { becomes, isDown, kill } from './fixtures/postgres.js';
 
@@ -100,6 +102,23 @@ t.test(
     t.equal((await get<Shift[]>('/api/shifts', dora, SOUTH)).length, 1);
   },
 );
+
+t.test('make run that is stopped while it loads the demo data loads all of it', async (t) => {
+  const db = await makeDatabase(t);
+  const { start } = await prepareCommands(t);
+  const child = start('run.js', [], { DATABASE_URL: db.url, MIGRATION_DATABASE_URL: db.migrationUrl });
+  t.teardown(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  while ((await db.look('select from app.members')).length === 0) {
+    t.equal(child.exitCode, null);
+  }
+  child.kill('SIGINT');
+  t.same(await ended, [0, null]);
+  t.same(
+    await db.look('select state from app.tasks order by state'),
+    [...TASK_STATES].sort().map((state) => ({ state })),
+  );
+});
 
 t.test('a second make run on the same port says so and changes nothing', async (t) => {
   const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
