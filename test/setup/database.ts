@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Test } from 'tap';
-import { provisionClub } from '../../src/deploy/provision-club.js';
 import { urlOf } from '../../tools/database-url.js';
 import type { TestCluster } from '../../tools/test-cluster.js';
 
@@ -16,7 +15,7 @@ export interface TestDatabase {
   adminUrl: string;
   /** Runs SQL as the administrator. */
   look<Row extends pg.QueryResultRow = pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Creates a club, as an operator does; returns its id. */
+  /** Creates a club by the function for operators; returns its id. */
   makeClub(slug?: string): Promise<string>;
 }
 
@@ -47,20 +46,26 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
     await server.query(`drop database if exists ${name} with (force)`);
     await server.end();
   });
-  const migrationUrl = urlOf(adminUrl, name, migrator);
   let clubs = 0;
+  const look: TestDatabase['look'] = async (sql, values = []) => {
+    // One session: concurrent callers wait for each other.
+    const result = last.then(() => admin.query(sql, values));
+    last = result.catch(() => {});
+    return (await result).rows;
+  };
   return {
     url: urlOf(adminUrl, name, api),
-    migrationUrl,
+    migrationUrl: urlOf(adminUrl, name, migrator),
     adminUrl: urlOf(adminUrl, name),
-    look: async (sql, values = []) => {
-      // One session: concurrent callers wait for each other.
-      const result = last.then(() => admin.query(sql, values));
-      last = result.catch(() => {});
-      return (await result).rows;
+    look,
+    makeClub: async (slug = `club-${++clubs}`) => {
+      // In the session that is open already.
+      const made = await look(`select app.provision_club($1, $2, 'Europe/Berlin') as id`, [
+        `Club ${slug}`,
+        slug,
+      ]);
+      return made[0]?.id;
     },
-    makeClub: (slug = `club-${++clubs}`) =>
-      provisionClub(migrationUrl, { name: `Club ${slug}`, slug, timeZone: 'Europe/Berlin' }),
   };
 }
 
