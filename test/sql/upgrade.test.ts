@@ -5,7 +5,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { withClient } from '../../src/deploy/client.js';
@@ -21,25 +20,18 @@ const run = promisify(execFile);
 /** The last commit of 0.1.0. With a new release, this becomes the last commit of the one before it. */
 const LAST_RELEASE = '92d3f9d';
 
-/** A checkout of one release, and the arguments of Node.js that run one of its programs. */
-interface Release {
-  directory: string;
-  program: (name: 'server' | 'migrate') => string[];
-}
+/** The directory of this release. */
+const thisRelease = process.cwd();
 
-const thisRelease: Release = {
-  directory: process.cwd(),
-  program: (name) => [`dist/${name}.js`],
-};
-
-/** Checks the last release out, with its own packages. Its TypeScript is run by this checkout's tsx. */
-async function checkOutLastRelease(t: Test): Promise<Release> {
+/** Checks the last release out, with its own packages, and compiles it into dist; returns its directory. */
+async function checkOutLastRelease(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'club-release-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   await run('sh', ['-c', `git archive ${LAST_RELEASE} | tar -x -C ${directory}`]);
   await run('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-progress'], { cwd: directory });
-  const tsx = fileURLToPath(import.meta.resolve('tsx'));
-  return { directory, program: (name) => [`--import=${tsx}`, `src/${name}.ts`] };
+  const esbuild = join(thisRelease, 'node_modules/.bin/esbuild');
+  await run(esbuild, ['src/**/*.ts', '--outdir=dist', '--outbase=src', '--format=esm'], { cwd: directory });
+  return directory;
 }
 
 /** The names of metrics in the table under "From 0.1.0": the old ones, and the new ones. */
@@ -60,27 +52,31 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
   const server = await startServer(t);
   const url = (user: string) => server.url('clubs', user, 'secret');
   const database = server.url('clubs');
-  const { issuer, stop } = await startIssuer(await mkdtemp(join(tmpdir(), 'club-issuer-')));
-  t.teardown(stop);
+  const keys = await mkdtemp(join(tmpdir(), 'club-issuer-'));
+  const { issuer, stop } = await startIssuer(keys);
+  t.teardown(async () => {
+    await stop();
+    await rm(keys, { recursive: true });
+  });
 
   /** Runs sql/roles.sql of a release, as the administrator. */
-  async function createRoles({ directory }: Release) {
-    const roles = await readFile(join(directory, 'sql/roles.sql'), 'utf8');
+  async function createRoles(release: string) {
+    const roles = await readFile(join(release, 'sql/roles.sql'), 'utf8');
     await withClient(database, (administrator) => administrator.query(roles));
   }
-  const deploy = ({ directory, program }: Release) =>
-    run(process.execPath, program('migrate'), {
-      cwd: directory,
+  const deploy = (release: string) =>
+    run(process.execPath, ['dist/migrate.js'], {
+      cwd: release,
       env: { PATH: process.env.PATH, MIGRATION_DATABASE_URL: url('club_migrator') },
     });
 
   // Like a load balancer: the addresses of the ready processes.
   const ready: string[] = [];
   /** Starts a process and waits until it is ready. */
-  async function start({ directory, program }: Release) {
+  async function start(release: string) {
     const [port, metricsPort] = [await freePort(), await freePort()];
-    const child = spawn(process.execPath, program('server'), {
-      cwd: directory,
+    const child = spawn(process.execPath, ['dist/server.js'], {
+      cwd: release,
       env: {
         PATH: process.env.PATH,
         PORT: String(port),
