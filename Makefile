@@ -4,6 +4,10 @@
 
 # Values given on the command line reach the commands as they are, through the environment.
 export NAME SLUG ZONE CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PROFILE SCALE
+# WSL sets a variable NAME to the name of the machine, which is no name of a club.
+ifeq ($(origin NAME),environment)
+unexport NAME
+endif
 
 ENV_FILE := $(if $(wildcard .env),--env-file=.env)
 # The commands are TypeScript, which tsx reads as it is; what runs in production, tests and benchmark are compiled.

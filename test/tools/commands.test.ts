@@ -8,6 +8,7 @@ import type { ShiftListDto } from '../../src/shifts/schemas.js';
 import { TASK_STATES } from '../../src/tasks/schemas.js';
 import { makeDatabase } from '../setup/database.js';
 import { type Ended, prepareCommands } from './fixtures/commands.js';
+import { paste } from './fixtures/paste.js';
 import { becomes, isDown, kill } from './fixtures/postgres.js';
 
 const NORTH = '11111111-1111-4111-8111-111111111111';
@@ -163,6 +164,12 @@ t.test('make club prints the id of the new club, and nothing else, while make ru
   });
 
   isRefusal(t, await commands.run('club.js', ['', 'go']), /^Give a name and a slug/);
+  const { code, out, err } = await paste(t, 'NAME=my-laptop make club SLUG=go', commands);
+  t.match(
+    [code, out, err],
+    [2, '', /^Give a name and a slug/],
+    'the name of the machine is no name of a club',
+  );
   isRefusal(
     t,
     await commands.run('club.js', ['Chess Again', 'chess']),
