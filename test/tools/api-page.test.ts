@@ -5,7 +5,7 @@ import { root } from '../../tools/root.js';
 import { readIdentityBook } from '../setup/identity-book.js';
 import { startProvider } from '../setup/provider.js';
 import { isAsPrinted } from '../sql/book/blocks.js';
-import { prepareCommands } from './fixtures/commands.js';
+import { demoDatabase, prepareCommands } from './fixtures/commands.js';
 import { needsCurl, paste } from './fixtures/paste.js';
 
 const page = await readFile(join(root, 'docs/api.md'), 'utf8');
@@ -17,7 +17,7 @@ const END = '=== end of block';
 
 t.test('every block of shell on the page prints what the block behind it says', needsCurl, async (t) => {
   const commands = await prepareCommands(t);
-  await commands.serve();
+  await commands.serve(await demoDatabase(t));
   const lines = blocks.map((block) => `${block.lines}\necho '${END}'\n`).join('');
   const { code, out, err } = await paste(t, lines, commands);
   t.same([code, err], [0, '']);
@@ -45,7 +45,11 @@ t.test('somebody with a token of Keycloak signs up with the lines of the page', 
   );
   t.same(settings, keycloak?.settings, 'they are those of docs/identity.md');
 
-  const { token: none } = await commands.serve({ ...settings, AUTH_ISSUER: provider.url });
+  const { token: none } = await commands.serve({
+    ...(await demoDatabase(t)),
+    ...settings,
+    AUTH_ISSUER: provider.url,
+  });
   t.equal(none, '', 'make run issues no token');
   const now = Math.floor(Date.now() / 1000);
   const name = keycloak?.token.payload.name;

@@ -6,7 +6,7 @@ import { freePort } from '../setup/free-port.js';
 import { untilReady } from '../setup/ready.js';
 import { AUDIENCE, startService } from '../setup/service.js';
 import { element, isThere, openOperation, shownStatus, tryAgain, tryOut } from '../setup/try-out.js';
-import { prepareCommands } from './fixtures/commands.js';
+import { demoDatabase, prepareCommands } from './fixtures/commands.js';
 
 const NORTH = '11111111-1111-4111-8111-111111111111';
 const SOUTH = '22222222-2222-4222-8222-222222222222';
@@ -22,7 +22,7 @@ const found = await startBrowser(t);
 const skip = needs(found);
 const browser = found as Browser;
 const commands = await prepareCommands(t);
-await commands.serve();
+await commands.serve(await demoDatabase(t));
 const page = (await found?.open(`${commands.url}/docs`)) as Page;
 
 const tryTasks = (page: Page) => tryOut(page, LIST);

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { readDocument } from '../../tools/document.js';
 import { root } from '../../tools/root.js';
-import { prepareCommands } from './fixtures/commands.js';
+import { demoDatabase, prepareCommands } from './fixtures/commands.js';
 import { DEFAULT_URL, needsCurl, paste } from './fixtures/paste.js';
 
 const commands = await prepareCommands(t);
-await commands.serve();
+await commands.serve(await demoDatabase(t));
 
 const readme = await readFile(join(root, 'README.md'), 'utf8');
 const chapter = /^## Quickstart$(.*?)^## /ms.exec(readme)?.[1] ?? '';
