@@ -20,6 +20,13 @@ export interface Result<Row = Record<string, unknown>> extends Array<Row> {
 const CONNECT_TIMEOUT_MS = 2_000;
 const CLOSE_TIMEOUT_S = 1;
 const KEEP_ALIVE_S = 60;
+/** A connection older than this is to be closed. */
+const MAX_AGE_MS = 30 * 60_000;
+/**
+ * A connection with more prepared statements than this is to be closed: the session keeps each until it ends, with its plan, in
+ * some 100 kB. Lists have thousands of combinations of filters and orders; the usual ones are a few dozen.
+ */
+const MAX_STATEMENTS = 250;
 
 /** Warnings of an unexpected transaction state: BEGIN inside a transaction, COMMIT or ROLLBACK outside of one. */
 const TRANSACTION_WARNINGS = ['25001', '25P01'];
@@ -41,6 +48,9 @@ export class Connection {
   /** The stream of the driver: the socket, or TLS over it. Destroy this one: after the socket alone, a TLS write fails. */
   #stream = this.#socket;
   readonly #onDestroyed: () => void;
+  readonly #prepares: boolean;
+  /** The templates of the prepared statements: the driver prepares one statement for each, and keeps it. */
+  readonly #prepared = new Set<TemplateStringsArray>();
   readonly #inFlight = new Set<(reason: Error) => void>();
   #destroyed: Error | undefined;
   #expectsNoTransaction = false;
@@ -48,6 +58,7 @@ export class Connection {
   /** @param onDestroyed called once when the connection is destroyed; not when it is closed */
   constructor({ url, prepare }: ConnectionOptions, onDestroyed = () => {}) {
     this.#onDestroyed = onDestroyed;
+    this.#prepares = prepare;
     this.#sql = this.#createDriver(parseDatabaseUrl(url), prepare);
     this.ready = this.#open();
     this.ready.catch(() => {});
@@ -55,6 +66,11 @@ export class Connection {
 
   get isDestroyed(): boolean {
     return this.#destroyed !== undefined;
+  }
+
+  /** Whether it should be closed when nobody uses it: it is old, or has prepared many statements. */
+  get isExpired(): boolean {
+    return performance.now() - this.openedAt > MAX_AGE_MS || this.#prepared.size > MAX_STATEMENTS;
   }
 
   /**
@@ -68,6 +84,9 @@ export class Connection {
     }
     return new Promise((resolve, reject) => {
       this.#inFlight.add(reject);
+      if (this.#prepares) {
+        this.#prepared.add(strings);
+      }
       this.#sql<Row[]>(strings, ...values.map(toText)).then(
         (result) => {
           if (this.#inFlight.delete(reject)) {

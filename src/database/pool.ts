@@ -41,8 +41,6 @@ const SHARING_WINDOW_MS = 1_000;
 const SLOW_READ_MS = 250;
 /** The number of connections that shared reads leave free for exclusive leases. In a pool of one or two they use one. */
 const KEPT_FROM_READS = 2;
-/** A connection older than this is closed when it is released. */
-const MAX_AGE_MS = 30 * 60_000;
 
 /**
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
@@ -104,7 +102,7 @@ export class Pool {
     return lease;
   }
 
-  /** Releases a lease; a destroyed connection is dropped, an old one closed. */
+  /** Releases a lease; a destroyed connection is dropped, an expired one closed. */
   release(lease: Lease): void {
     const { connection, kind, tenant } = lease;
     const leases = this.#inUse.get(connection);
@@ -117,7 +115,7 @@ export class Pool {
     if (leases.size === 0) {
       this.#inUse.delete(connection);
       this.#reading.delete(connection);
-      if (this.#closed !== undefined || performance.now() - connection.openedAt > MAX_AGE_MS) {
+      if (this.#closed !== undefined || connection.isExpired) {
         this.#closing += 1;
         void connection.close().then(() => {
           this.#closing -= 1;
@@ -306,7 +304,7 @@ export class Pool {
 function isOpen(connection: Connection, leases: Set<Lease>, now: number): boolean {
   const oldest = oldestOf(leases);
   const isSlow = oldest !== undefined && now - oldest.since > SLOW_READ_MS;
-  return !isSlow && !connection.isDestroyed && now - connection.openedAt <= MAX_AGE_MS;
+  return !isSlow && !connection.isDestroyed && !connection.isExpired;
 }
 
 function oldestOf(leases: Set<Lease>): Lease | undefined {

@@ -197,6 +197,36 @@ t.test('an old connection is replaced when it is released, never while it is lea
   t.equal(pool.counts.lost, 0, 'closed, not lost');
 });
 
+t.test('a connection that has prepared 250 statements is replaced when it is released', async (t) => {
+  /** Runs statements with different texts on a connection of the pool. */
+  const use = async (pool: Pool, statements: number, kind: LeaseKind = 'exclusive') => {
+    const lease = await acquire(pool, kind, 'north');
+    for (let number = 0; number < statements; number += 1) {
+      const text = [`select ${number}`];
+      await lease.connection.query({ strings: Object.assign(text, { raw: text }), values: [] });
+    }
+    for (let again = 0; again < 300; again += 1) {
+      await lease.connection.query(PID);
+    }
+    const backend = await backendOf(lease);
+    pool.release(lease);
+    return backend;
+  };
+  const pool = makePool(t, { size: 1, readsPerConnection: 2 });
+  // The check of the session and the query of the process are statements too.
+  const first = await use(pool, 248);
+  t.equal(await use(pool, 0), first, '250 are not too many');
+  t.equal(await use(pool, 1), first);
+  const second = await use(pool, 0);
+  t.not(second, first, '251 are');
+  t.equal(await use(pool, 300, 'shared'), second);
+  t.not(await use(pool, 0, 'shared'), second, 'also for reads');
+  t.equal(pool.counts.lost, 0, 'closed, not lost');
+
+  const pooled = makePool(t, { size: 1, prepare: false });
+  t.equal(await use(pooled, 300), await use(pooled, 0), 'without prepared statements none are counted');
+});
+
 t.test('an old connection keeps its place in the pool until it is closed', async (t) => {
   t.same(await until(backends, (pids) => pids.length === 0), [], 'those of other tests are closed');
   const pool = makePool(t, { size: 2, readsPerConnection: 2 });
