@@ -37,6 +37,8 @@ const QUEUE_PER_TENANT = 5_000;
 const QUEUE_LENGTH = 10_000;
 /** A tenant shares the pool for this long after a request of another tenant. */
 const SHARING_WINDOW_MS = 1_000;
+/** How often the queue is served while no lease is released. */
+const RECHECK_MS = 100;
 /** A connection whose oldest read runs longer than this gets no further reads. */
 const SLOW_READ_MS = 250;
 /** The number of connections that shared reads leave free for exclusive leases. In a pool of one or two they use one. */
@@ -67,6 +69,7 @@ export class Pool {
   /** The number of released connections that are being closed; they have their place in the pool until then. */
   #closing = 0;
   #onClosed = () => {};
+  #servingLater: NodeJS.Timeout | undefined;
   /** Connections opened and destroyed since the start. */
   readonly counts = { opened: 0, lost: 0 };
 
@@ -92,6 +95,8 @@ export class Pool {
    */
   async acquire(kind: LeaseKind, tenant: string): Promise<Lease> {
     this.#noteArrival(tenant);
+    // Those who wait come first: their limit may have risen.
+    this.#serveQueue();
     const lease = this.#tryLease(kind, tenant) ?? (await this.#wait(kind, tenant));
     try {
       await lease.connection.ready;
@@ -162,7 +167,19 @@ export class Pool {
       const waiter: Waiter = { kind, resolve, reject, timer };
       this.#queue.push(tenant, waiter);
       this.#countWaiting(kind, 1);
+      this.#serveLater();
     });
+  }
+
+  /** Serves the queue again while somebody waits: limits also rise without a release, when the sharing window ends. */
+  #serveLater(): void {
+    this.#servingLater ??= setTimeout(() => {
+      this.#servingLater = undefined;
+      this.#serveQueue();
+      if (this.#queue.size > 0) {
+        this.#serveLater();
+      }
+    }, RECHECK_MS).unref();
   }
 
   #serveQueue(): void {
