@@ -3,6 +3,7 @@ import sensible from '@fastify/sensible';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { immediate } from './immediate.js';
+import { onRequestEnd } from './request-end.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,25 +36,22 @@ export const accessLog = plugin(
       }),
     );
 
-    app.addHook(
-      'onResponse',
-      immediate((request, reply) => {
-        request.log.info(
-          {
-            method: request.method,
-            route: request.routeOptions.url ?? null,
-            status: reply.statusCode,
-            code: request.problem?.code,
-            reason: request.problem?.reason,
-            ms: Math.round(reply.elapsedTime * 10) / 10,
-            ip: request.address,
-            tenant: request.tenant?.id,
-            member: request.memberId ?? undefined,
-          },
-          'request',
-        );
-      }),
-    );
+    onRequestEnd(app, (request, reply, status) => {
+      request.log.info(
+        {
+          method: request.method,
+          route: request.routeOptions.url ?? null,
+          status,
+          code: request.problem?.code,
+          reason: request.problem?.reason,
+          ms: Math.round(reply.elapsedTime * 10) / 10,
+          ip: request.address,
+          tenant: request.tenant?.id,
+          member: request.memberId ?? undefined,
+        },
+        'request',
+      );
+    });
   },
   { name: 'access-log' },
 );

@@ -4,8 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Database } from '../database/database.js';
 import { Catalogue } from '../errors/catalogue.js';
 import { errorHandler } from '../http/error-handler.js';
-import { immediate } from '../http/immediate.js';
 import { allowedMethods } from '../http/method-not-allowed.js';
+import { onRequestEnd } from '../http/request-end.js';
 import { fastifyOptions } from '../http/server.js';
 import { health } from './health.js';
 
@@ -25,19 +25,9 @@ export const metrics = plugin<MetricsOptions>(
       return;
     }
     const measures = new Measures(database, () => app.expiredAnswers);
-    app.addHook(
-      'onResponse',
-      immediate((request, reply) => {
-        const { method, routeOptions, problem } = request;
-        measures.answered(
-          method,
-          routeOptions.url,
-          reply.statusCode,
-          reply.elapsedTime,
-          problem?.code ?? null,
-        );
-      }),
-    );
+    onRequestEnd(app, ({ method, routeOptions, problem }, reply, status) => {
+      measures.ended(method, routeOptions.url, status, reply.elapsedTime, problem?.code ?? null);
+    });
 
     // A listener of its own: its accept queue is empty when that of the service is full.
     const admin = Fastify({ ...fastifyOptions, loggerInstance: app.log, forceCloseConnections: true });
@@ -72,7 +62,7 @@ class Measures {
   readonly #registry = new Registry();
   readonly #requests = new Counter({
     name: 'club_http_requests_total',
-    help: 'Answers, by method, route and status.',
+    help: 'Requests that have ended, by method, route and status; 499 when the connection was closed before the answer.',
     labelNames: ['method', 'route', 'status'],
     registers: [this.#registry],
   });
@@ -127,8 +117,8 @@ class Measures {
     return this.#registry.contentType;
   }
 
-  /** Counts an answer: `ms` is its duration in milliseconds, `code` the code of its problem. */
-  answered(method: string, route: string | undefined, status: number, ms: number, code: string | null): void {
+  /** Counts a request that has ended: `ms` is its duration in milliseconds, `code` the code of its problem. */
+  ended(method: string, route: string | undefined, status: number, ms: number, code: string | null): void {
     const labels = route === undefined ? { method: NO_ROUTE, route: NO_ROUTE } : { method, route };
     this.#requests.inc({ ...labels, status });
     this.#durations.observe(labels, ms / 1000);

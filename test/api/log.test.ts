@@ -2,6 +2,8 @@ import { pino } from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
+import { abandon } from '../setup/abandon.js';
+import { until } from '../setup/caller.js';
 import { MISSING } from '../setup/endpoints.js';
 import { encode, startProvider } from '../setup/provider.js';
 import { AUDIENCE, startService } from '../setup/service.js';
@@ -94,6 +96,26 @@ t.test('a refused request is logged with its id too, and with the club once that
     t.equal(lost.lines.length, 1, path);
     t.ok(holds(lost.lines[0], lost.id), path);
   }
+});
+
+t.test('a request whose client closes the connection is one log line too, with 499', async (t) => {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const created = await service.as('anna', 'Admin', north).post('/api/tasks', { title: 'Mow' });
+  written.length = 0;
+  await abandon(service.db, app, {
+    path: `/api/tasks/${created.body.id}`,
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north, 'content-type': 'application/json' },
+    body: '{"title":"Mow the lawn"}',
+  });
+  const [row] = await until(
+    () => service.db.look('select title from app.tasks where id = $1', [created.body.id]),
+    ([task]) => task?.title !== 'Mow',
+  );
+  t.equal(row?.title, 'Mow the lawn', 'the change is made all the same');
+  const lines = written.map((line) => JSON.parse(line) as Line);
+  t.equal(lines.length, 1);
+  t.match(lines[0], { method: 'PATCH', route: '/api/tasks/:id', status: 499, tenant: north, member: anna });
 });
 
 t.test('the log line of a refused token has the reason, which the caller does not get', async (t) => {

@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
 import { writeInTenant } from '../../src/database/tenant-context.js';
+import { abandon } from '../setup/abandon.js';
 import { callerOf, until } from '../setup/caller.js';
 import { endpoints, MISSING } from '../setup/endpoints.js';
 import { freePort } from '../setup/free-port.js';
@@ -55,6 +56,17 @@ t.test('an answer is counted by its method, route and status, and an error by it
       'club_http_refusals_total{code="unauthenticated"}': 1,
     },
   );
+});
+
+t.test('a request whose client closes the connection is counted as 499', async (t) => {
+  const dora = { sub: 'dora', name: 'Dora', clubs: { [north]: 'Admin' } };
+  const headers = { authorization: `Bearer ${await service.token(dora)}`, 'x-tenant-id': north };
+  const { body } = await service.as('dora', 'Admin', north).post('/api/tasks', { title: 'Mow' });
+  const path = `/api/tasks/${body.id}`;
+  const changes = await moved(() => abandon(service.db, service.app, { path, method: 'DELETE', headers }));
+  const tasks = 'method="DELETE",route="/api/tasks/:id"';
+  t.equal(changes[`club_http_requests_total{${tasks},status="499"}`], 1);
+  t.equal(changes[`club_http_request_duration_seconds_count{${tasks}}`], 1);
 });
 
 t.test('requests beyond the limit are counted', async (t) => {
