@@ -153,15 +153,22 @@ function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): 
   );
 }
 
-/** Reads the token from the one Authorization header (RFC 6750, section 2.1). */
+/**
+ * Reads the token from the one Authorization header (RFC 6750, section 2.1).
+ *
+ * @throws Problem `unauthenticated` without a token, also if there is one of another scheme (section 3.1); `invalid_token`
+ */
 function bearerToken(request: FastifyRequest): string {
   const count = countHeader(request.raw, 'authorization');
   const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
   if (match?.[1] !== undefined && count === 1 && isCanonical(match[1])) {
     return match[1];
   }
-  throw count === 0
-    ? new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' } })
+  if (count === 0) {
+    throw noToken();
+  }
+  throw count === 1 && !/^Bearer +[^ ]/i.test(request.headers.authorization ?? '')
+    ? noToken('the header Authorization has another scheme, or a token without one')
     : invalid('the header Authorization does not contain one token after its scheme');
 }
 
@@ -177,6 +184,11 @@ const LATEST_S = 253_402_300_799;
 /** Whether a claim is absent or a NumericDate (RFC 7519, section 2) until the year 9999. */
 function isTime(claim: unknown): boolean {
   return claim === undefined || (typeof claim === 'number' && claim >= 0 && claim <= LATEST_S);
+}
+
+/** The 401 without a token. It has no error code (RFC 6750, 3.1). */
+function noToken(reason?: string): Problem {
+  return new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' }, reason });
 }
 
 /** The 401 for an invalid token; the reason goes to the log only. */

@@ -39,7 +39,7 @@ export const unauthenticated = defineError({
   status: 401,
   title: 'Not authenticated',
   detail: 'Send a token of the identity provider: Authorization: Bearer <token>.',
-  meaning: 'The request has no token, and every path below `/api` needs one.',
+  meaning: 'The request has no token after the word `Bearer`, and every path below `/api` needs one.',
   fix:
     'Get an access token from your identity provider and send it in the header `Authorization: Bearer <token>`. ' +
     'Tokens in the URL or in cookies are ignored.',

@@ -31,8 +31,9 @@ export const preconditionFailed = defineError({
     'If-Match does not contain the current version. ' +
     (currentVersion === undefined
       ? 'Read it again.'
-      : `Read it again; its version is now ${currentVersion}.`),
-  meaning: 'You sent `If-Match`, and the version has changed since you read it.',
+      : `Read it again; its ETag is now "${currentVersion}", with the quotes.`),
+  meaning:
+    'You sent `If-Match`, and the version has changed since you read it, or the value is not an `ETag` with its quotes.',
   fix: 'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`.',
   members: { currentVersion: CurrentVersion },
   example: { request: `DELETE /api/tasks/${TASK_ID}`, members: { currentVersion: 3 } },

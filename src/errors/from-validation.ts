@@ -51,7 +51,7 @@ function locate(path: string, part: string): { pointer: string } | { parameter: 
 }
 
 function describe(
-  { keyword, params, message, parentSchema, data }: AjvError,
+  { keyword, params, message, parentSchema, data, instancePath }: AjvError,
   part: string,
 ): { code: string; detail: string } {
   switch (keyword) {
@@ -71,6 +71,10 @@ function describe(
           code: 'invalid_type',
           detail: `This must be given once, with commas between its words: ${words}.`,
         };
+      }
+      if (part === 'body') {
+        const what = instancePath === '' ? 'The body' : 'This';
+        return { code: 'invalid_type', detail: `${what} must be ${typeNames(params.type)}.` };
       }
       return { code: 'invalid_type', detail: `This must be ${typeNames(params.type)}, given once.` };
     case 'enum':

@@ -8,6 +8,7 @@ import type { Transaction } from '../database/transaction.js';
 import { idempotencyInProgress, idempotencyKeyInvalid } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from './header-lines.js';
+import { pathOf } from './target.js';
 
 /** A created resource and its location. */
 export interface Created<Body> {
@@ -105,14 +106,14 @@ function readKey(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The SHA-256 of method, path and body in hexadecimal digits; equal for equal requests. The order of the members of a JSON
- * object does not matter (RFC 8259, section 4).
+ * The SHA-256 of method, path and body in hexadecimal digits; equal for equal requests. The case of an id in the path does not
+ * matter, nor the order of the members of a JSON object (RFC 8259, section 4).
  */
 function fingerprintOf({ method, url, body }: FastifyRequest): string {
   // No body and an empty object are equal to routes without a required body.
   const content = body === undefined || body === null ? {} : body;
   return createHash('sha256')
-    .update(`${method} ${url}\n${JSON.stringify(content, sorted)}`)
+    .update(`${method} ${pathOf(url).toLowerCase()}\n${JSON.stringify(content, sorted)}`)
     .digest('hex');
 }
 

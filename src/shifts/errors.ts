@@ -93,7 +93,9 @@ export const shiftInPast = defineError({
   detail: 'The shift has started, so its signups are closed.',
   meaning:
     'From `startsAt` on, members can neither sign up for a shift nor cancel a signup. The clock of the database decides.',
-  fix: 'Choose a later shift: `GET /api/shifts?from=<now>`. If the start is wrong, a Manager can correct it.',
+  fix:
+    'Choose a shift whose `startsAt` is still to come: `GET /api/shifts?from=<now>` lists the shifts that have not ended. ' +
+    'If the start is wrong, a Manager can correct it.',
   sqlState: 'SH002',
   example: { request: SIGN_UP },
 });

@@ -29,7 +29,8 @@ const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, 
   const utc = toInstant(text);
   replace(place, utc ?? text);
   checkInstant.errors = fault(
-    'This must be an RFC 3339 time with an offset, such as 2026-05-01T18:00:00Z, in the years 1970 to 2199, without leap seconds.',
+    'This must be an RFC 3339 time with an offset, such as 2026-05-01T18:00:00Z, in the years 1970 to 2199, without leap seconds.' +
+      (/T[\d:.]+ \d/.test(text) ? ' In a URL the + of an offset is written as %2B.' : ''),
   );
   return utc !== null;
 };

@@ -78,28 +78,36 @@ t.test('a request without one bearer token is a 401', async (t) => {
   t.equal(faultOf(await send([]), ['unauthenticated']), undefined, 'no header');
   const inQuery = await send([], `/api/clubs/me?access_token=${good}`);
   t.equal(faultOf(inQuery, ['unauthenticated']), undefined, 'a token in the query string');
-  for (const authorization of [
-    '',
-    ' ',
-    'Bearer',
-    'Bearer ',
-    good,
-    `Basic ${Buffer.from('anna:secret').toString('base64')}`,
-    `Basic ${good}`,
-    `DPoP ${good}`,
-    `Token ${good}`,
-    `Bearer: ${good}`,
-    `Bearer${good}`,
-    `Bearer=${good}`,
-    `Bearer "${good}"`,
-    `Bearer ${good} ${good}`,
-    `Bearer ${good}, Bearer ${good}`,
-    `Bearer ${good},`,
-    `Bearer token=${good}`,
-    `Negotiate, Bearer ${good}`,
-    'Bearer \u00e4\u00f6',
-  ]) {
-    t.equal(faultOf(await send([authorization]), EITHER), undefined, `Authorization: ${authorization}`);
+  for (const [code, ...headers] of [
+    [
+      'unauthenticated',
+      '',
+      ' ',
+      'Bearer',
+      'Bearer ',
+      good,
+      `Basic ${Buffer.from('anna:secret').toString('base64')}`,
+      `Basic ${good}`,
+      `DPoP ${good}`,
+      `Token ${good}`,
+      `Bearer: ${good}`,
+      `Bearer${good}`,
+      `Bearer=${good}`,
+      `Negotiate, Bearer ${good}`,
+    ],
+    [
+      'invalid_token',
+      `Bearer "${good}"`,
+      `Bearer ${good} ${good}`,
+      `Bearer ${good}, Bearer ${good}`,
+      `Bearer ${good},`,
+      `Bearer token=${good}`,
+      'Bearer \u00e4\u00f6',
+    ],
+  ] as [string, ...string[]][]) {
+    for (const authorization of headers) {
+      t.equal(faultOf(await send([authorization]), [code]), undefined, `Authorization: ${authorization}`);
+    }
   }
 });
 

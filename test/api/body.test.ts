@@ -197,7 +197,13 @@ t.test('text in UTF-8 is returned as sent', async (t) => {
 
 t.test('JSON that is not an object, or has unknown fields, is a 400 that points at the fault', async (t) => {
   for (const text of ['null', '[]', '[{"title":"Mow"}]', '5', '"Mow"', 'true', '']) {
-    const refused = { status: 400, body: { code: 'validation_failed', errors: [{ pointer: '' }] } };
+    const refused = {
+      status: 400,
+      body: {
+        code: 'validation_failed',
+        errors: [{ pointer: '', detail: 'The body must be a JSON object.' }],
+      },
+    };
     t.match(await post(text), refused, text);
   }
   for (const name of [
@@ -231,6 +237,8 @@ t.test('all faults of a body are reported at once', async (t) => {
   for (const { code, detail } of answer.body.errors) {
     t.ok(/^[a-z_]+$/.test(code) && detail !== '');
   }
+  const capacity = answer.body.errors.find(({ pointer }: { pointer: string }) => pointer === '/capacity');
+  t.equal(capacity.detail, 'This must be an integer.');
 });
 
 t.test('an empty Content-Type counts as none: a 415 with a body, ignored without one', async (t) => {

@@ -132,3 +132,10 @@ t.test('the error of a repeated list parameter shows the form with commas', asyn
   const documented = parameters.find(({ name }: { name: string }) => name === 'state');
   t.match(documented, { style: 'form', explode: false, schema: { type: 'array' } }, 'so does the document');
 });
+
+t.test('the error of an unencoded + in a time says how to write it', async (t) => {
+  const read = async (from: string) => (await anna.get(`/api/shifts?from=${from}`)).body.errors?.[0].detail;
+  t.match(await read('2031-05-01T18:00:00+02:00'), 'In a URL the + of an offset is written as %2B.');
+  t.notMatch(await read('2031-05-01T18:00:00'), '%2B');
+  t.equal(await read('2031-05-01T18:00:00%2B02:00'), undefined);
+});

@@ -57,6 +57,18 @@ t.test('a stored answer stays as it was, also after the created row is changed o
   t.same(seen(await mara.post('/api/tasks', { title: 'Rake' }, headers)), seen(first));
 });
 
+t.test('the case of an id in the path does not matter to a key', async (t) => {
+  const shift = await makeShift();
+  const headers = withKey('one signup');
+  const first = await mara.post(`${shift}/signup`, undefined, headers);
+  const again = await mara.post(
+    `${shift.toUpperCase().replace('/API/SHIFTS', '/api/shifts')}/signup`,
+    {},
+    headers,
+  );
+  t.match(again, { status: 201, text: first.text, headers: { 'idempotent-replayed': 'true' } });
+});
+
 t.test('a key that is reused with another request is refused, and creates nothing', async (t) => {
   const headers = withKey('one request');
   await mara.post('/api/tasks', { title: 'Sweep' }, headers);

@@ -128,6 +128,9 @@ t.test('If-Match is enforced: one tag, one of several, or any', async (t) => {
       t.equal(answer.body.code, 'precondition_failed');
     }
   }
+  const bare = await member.patch(path, { title: 'Never' }, { 'if-match': '5' });
+  t.equal(bare.status, 412, 'a tag has quotes');
+  t.match(bare.body.detail, 'its ETag is now "5", with the quotes');
   t.equal((await admin.delete(path, { 'if-match': '"5"' })).status, 204);
 });
 

@@ -86,7 +86,7 @@ function injectionsOf(operation: Operation, rows: Rows, payload: string): Inject
       headers: { [header.toLowerCase()]: header === 'Idempotency-Key' ? key : payload },
     });
   }
-  put('Authorization', ['invalid_token'], { headers: { authorization: payload } });
+  put('Authorization', ['unauthenticated'], { headers: { authorization: payload } });
   put('a token', ['invalid_token'], { headers: { authorization: `Bearer ${payload}` } });
   if (method === 'GET') {
     const ignored = Object.fromEntries(IGNORED.map((name) => [name, payload]));
