@@ -114,7 +114,7 @@ where exists (
     or expression <> 'false' and regexp_replace(expression, '\(\s*SELECT app\.\w+\(\) AS \w+\)', '', 'g') = expression and not exists (
       select from pg_attribute
       join tables on tables.relid = pg_attribute.attrelid and tables.relation = policy.relation
-      where attnum > 0 and not attisdropped and expression ~ ('\m' || quote_ident(attname) || '\M')
+      where attnum > 0 and not attisdropped and expression ~ ('(?<!\w)' || regexp_replace(quote_ident(attname), '\W', '\\\&', 'g') || '(?!\w)')
     )
     -- A comparison of a value with itself; and an accessor is never null, because it raises.
     or expression ~* '(\m\w+\M) (=|>=|<=|IS NOT DISTINCT FROM) (ANY \(ARRAY\[)?\1\M(?! *\()|(\( SELECT app\.\w+\(\) AS \w+\)) (=|>=|<=) \4'

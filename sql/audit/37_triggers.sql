@@ -45,6 +45,8 @@ union all
 select 'expression_calls_function', thing.identity, 'it calls ' || called.function,
   case when thing.type = 'default value' then format('alter table %s alter column %I drop default', initial.adrelid::regclass, attribute.attname)
     when thing.type = 'index' then format('drop index %s', thing.identity)
+    -- A partition key, which PostgreSQL cannot change.
+    when con.oid is null then audit.manual(format('Create it again with another partition key: %s %s', thing.type, thing.identity))
     when con.contypid <> 0 then format('alter domain %s drop constraint %I', con.contypid::regtype, con.conname)
     else format('alter table %s drop constraint %I', con.conrelid::regclass, con.conname) end
 from audit.calls as called

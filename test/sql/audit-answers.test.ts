@@ -106,6 +106,25 @@ t.test(
   },
 );
 
+t.test(
+  'the audit also answers for a partition key that calls a function, and for any name of a column',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await db.look(`create function public.f(int) returns int language sql immutable return $1;
+    create table public.parted (id int) partition by range (public.f(id));
+    alter table app.idempotency_keys rename column created_at to "t)";
+    alter table app.tasks rename column title to "Tä\\d [*"`);
+    t.same(await db.look(`select object, fix from audit.findings where code = 'expression_calls_function'`), [
+      {
+        object: 'public.parted',
+        fix: '-- Create it again with another partition key: table public.parted',
+      },
+    ]);
+    await db.look(`create policy named on app.tasks for select to club_api using ("Tä\\d [*" = 'x')`);
+    t.same(await db.look(`select object from audit.findings where code = 'policy_always_true'`), []);
+  },
+);
+
 t.test('objects and settings beside the service cause no finding', async (t) => {
   const db = await makeDatabase(t);
   const settings = await db.look(

@@ -40,6 +40,7 @@ export const triggers: Mutants = {
     `${shop}; create domain app.title as text check (shop.ok(value))`,
     `${shop}; set local role shop; create operator shop.== (leftarg = text, rightarg = text, function = shop.ok); reset role; alter table app.tasks add check (title operator(shop.==) title)`,
     'create function app.ok(text) returns boolean language sql return true; create domain app.title as text check (app.ok(value))',
+    'create function app.ok(int) returns int language sql immutable return $1; create table app.parted (id int) partition by range (app.ok(id))',
   ],
   operator_outside_catalog: [
     `create function public.same(uuid, uuid) returns boolean language sql return true; create operator public.= (leftarg = uuid, rightarg = uuid, function = public.same)`,
