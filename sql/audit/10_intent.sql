@@ -97,6 +97,12 @@ comment on view audit.intended_dynamic is 'The only functions that build stateme
 comment on column audit.intended_dynamic.function is 'Its signature.';
 comment on column audit.intended_dynamic.why is 'What it builds, and from what.';
 
+create view audit.intended_handlers (function, why) with (security_invoker) as values
+  ('audit.collect_findings()', 'Reports a chapter that raises an error as a finding, so that the others are still read.');
+comment on view audit.intended_handlers is 'The only functions that catch errors.';
+comment on column audit.intended_handlers.function is 'Its signature.';
+comment on column audit.intended_handlers.why is 'Why it does so.';
+
 create view audit.intended_tenant_columns (relation, tenant_column, why) with (security_invoker) as values
   ('app.clubs', 'id'::name, 'A club is the tenant: its id is the tenant id.');
 comment on view audit.intended_tenant_columns is 'The tables whose tenant column is not tenant_id.';

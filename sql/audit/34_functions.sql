@@ -17,7 +17,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('function_owner', 'critical', 'A function of the service belongs to a role that is not the owner or a capability', 'That role may replace it.'),
   ('function_language', 'critical', 'A function is written in another language than SQL or PL/pgSQL', 'The checks of this audit cannot read it, and some languages are not bound by privileges.'),
   ('function_dynamic', 'warning', 'A function builds statements from text', 'A review cannot see which statements it runs. The intended ones are in audit.intended_dynamic.'),
-  ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, so that a failure looks like success.'),
+  ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, so that a failure looks like success. The intended ones are in audit.intended_handlers.'),
   ('function_reaches_out', 'critical', 'A function does more than work on tables of the service', 'It reads files or other sessions, changes the schema, or changes a setting for the whole session.'),
   ('context_setter', 'critical', 'A function calls set_config and is not intended to', 'It can set the context, so that its callers choose the club. The intended ones are in audit.intended_entrances.'),
   ('function_in_catalog', 'critical', 'A function in pg_catalog is not PostgreSQL''s or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
@@ -141,7 +141,9 @@ from written
 where ours and code ~* '\mset_config\M' and not exists (select from audit.intended_entrances as entrance where entrance.function = written.function)
 union all
 select 'function_swallows', function, 'it has an exception handler', drop_it
-from written where ours and language = 'plpgsql' and code ~* '\mexception\s+when\M'
+from written
+where ours and language = 'plpgsql' and code ~* '\mexception\s+when\M'
+  and function not in (select intended.function from audit.intended_handlers as intended)
 union all
 select 'function_outside_schema', function, 'a function in the schema ' || schema,
   case when home.name in (select object from deploy.facts where kind = 'function') and home.name not in (select other.function from written as other) then format('alter routine %s set schema app', function)

@@ -9,30 +9,49 @@ union all select * from audit.function_checks
 union all select * from audit.trigger_checks
 union all select * from audit.constraint_checks
 union all select * from audit.server_checks
-union all select * from audit.drift_checks;
+union all select * from audit.drift_checks
+-- Of no chapter: audit.collect_findings reports it.
+union all select 'audit_failed', 'critical', 'The checks of a view of findings cannot be run', 'What they would find is unknown. The findings of the other views are complete.';
 comment on view audit.checks is 'All checks, each with its reason.';
 comment on column audit.checks.code is 'Its name.';
 comment on column audit.checks.severity is 'critical: one club may access another, and /readyz answers 503; warning: any other weakness.';
 comment on column audit.checks.title is 'What it finds.';
 comment on column audit.checks.why is 'Why it matters.';
 
--- As one statement the chapters take twice the time and four times the memory: it is planned as a whole.
+-- As one statement the chapters take twice the time and four times the memory: it is planned as a whole. As dynamic
+-- statements they would be planned at each call.
 create function audit.collect_findings() returns table (code text, object text, detail text, fix text)
 language plpgsql stable set search_path = ''
 as $$
+declare
+  chapter text;
 begin
-  return query select found.code, found.object, found.detail, found.fix from audit.table_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.policy_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.role_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.grant_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.function_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.trigger_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.constraint_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.server_findings as found;
-  return query select found.code, found.object, found.detail, found.fix from audit.drift_findings as found;
+  foreach chapter in array array['table', 'policy', 'role', 'grant', 'function', 'trigger', 'constraint', 'server', 'drift'] loop
+    begin
+      case chapter
+        when 'table' then return query select found.code, found.object, found.detail, found.fix from audit.table_findings as found;
+        when 'policy' then return query select found.code, found.object, found.detail, found.fix from audit.policy_findings as found;
+        when 'role' then return query select found.code, found.object, found.detail, found.fix from audit.role_findings as found;
+        when 'grant' then return query select found.code, found.object, found.detail, found.fix from audit.grant_findings as found;
+        when 'function' then return query select found.code, found.object, found.detail, found.fix from audit.function_findings as found;
+        when 'trigger' then return query select found.code, found.object, found.detail, found.fix from audit.trigger_findings as found;
+        when 'constraint' then return query select found.code, found.object, found.detail, found.fix from audit.constraint_findings as found;
+        when 'server' then return query select found.code, found.object, found.detail, found.fix from audit.server_findings as found;
+        when 'drift' then return query select found.code, found.object, found.detail, found.fix from audit.drift_findings as found;
+      end case;
+    exception
+      -- The classes 40, 53, 55, 57 and 58 are of the moment and not of the catalogs: a lock, memory, a cancelled statement.
+      when transaction_rollback or insufficient_resources or object_not_in_prerequisite_state or operator_intervention or system_error then
+        raise;
+      when others then
+        return query select 'audit_failed', 'audit.' || chapter || '_findings', sqlstate || ': ' || sqlerrm,
+          audit.manual('Find the object that raises this error: table audit.' || chapter || '_findings');
+    end;
+  end loop;
 end
 $$;
-comment on function audit.collect_findings() is 'The findings of all chapters, which it queries one after the other in the snapshot of the calling statement.';
+comment on function audit.collect_findings() is
+  'The findings of all chapters, which it queries one after the other in the snapshot of the calling statement. A chapter that raises an error is the finding audit_failed.';
 
 create view audit.findings with (security_invoker) as
 select

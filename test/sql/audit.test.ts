@@ -41,6 +41,58 @@ t.test('the findings are those of every chapter', async (t) => {
   t.same(found.map(({ code }) => code).sort(), chapters.map(({ relation }) => relation).sort());
 });
 
+t.test('a chapter that raises an error is a critical finding, and hides no other chapter', async (t) => {
+  const db = await makeDatabase(t);
+  const plant = (chapter: string, object: string) =>
+    `drop view audit.${chapter}_findings; create view audit.${chapter}_findings as
+     select 'planted' as code, (${object})::text as object, 'x' as detail, 'y' as fix from pg_class limit 1`;
+  await db.look(plant('policy', `1 / (relpages - relpages)`));
+  await db.look(
+    `${plant('drift', `'drift'`)}; grant select on audit.policy_findings, audit.drift_findings to club_auditor`,
+  );
+  await withClient(db.adminUrl, async (client) => {
+    const read = async () =>
+      (await client.query('select code, severity, object, detail, fix from audit.findings')).rows;
+    await client.query(
+      'set session authorization club_auditor; begin isolation level repeatable read, read only',
+    );
+    t.match(await read(), [
+      {
+        code: 'audit_failed',
+        severity: 'critical',
+        object: 'audit.policy_findings',
+        detail: '22012: division by zero',
+        fix: /^-- .*table audit\.policy_findings$/,
+      },
+      { code: 'planted', object: 'drift' },
+    ]);
+    await client.query('rollback');
+    t.same(
+      await client
+        .query(`select from audit.checks where code = 'audit_failed'`)
+        .then(({ rows }) => rows.length),
+      1,
+    );
+  });
+});
+
+t.test('a timeout or a cancelled statement ends the audit and is no finding', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.adminUrl, async (client) => {
+    const fails = async (setting: string, call: string, code: string) => {
+      await client.query('begin');
+      await client.query(`drop view audit.policy_findings; create view audit.policy_findings as
+        select 'planted' as code, ${call}::text as object, 'x' as detail, 'y' as fix`);
+      await client.query(`set local ${setting}`);
+      await t.rejects(client.query('table audit.findings'), { code }, setting);
+      await client.query('rollback');
+    };
+    await fails(`statement_timeout = '50ms'`, 'pg_sleep(10)', '57014');
+    await db.look('select pg_advisory_lock(1)');
+    await fails(`lock_timeout = '50ms'`, 'pg_advisory_xact_lock(1)', '55P03');
+  });
+});
+
 t.test('the audit asks what belongs to other applications as often with many of their objects', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
