@@ -93,6 +93,39 @@ t.test('a timeout or a cancelled statement ends the audit and is no finding', as
   });
 });
 
+t.test(
+  'a function of PostgreSQL that is LEAKPROOF by hand is a finding, and its SQL undoes it',
+  async (t) => {
+    const db = await makeDatabase(t);
+    const made = `select oid::regprocedure::text as object from pg_proc as proc
+    where pronamespace = 'pg_catalog'::regnamespace and prolang = 12 and prokind = 'f' and not proleakproof
+      -- LEAKPROOF on some supported versions.
+      and proname <> 'gen_random_uuid' order by 1`;
+    const found = `select object, fix from audit.findings where code = 'function_in_catalog' order by 1`;
+    await withClient(db.adminUrl, async (client) => {
+      await client.query('begin');
+      const { rows } = await client.query(made);
+      t.ok(rows.length > 2_000);
+      for (const object of ['set_config(text,text,boolean)', 'to_date(text,text)']) {
+        await client.query(`alter function ${object} leakproof`);
+        const { rows: findings } = await client.query(found);
+        t.match(findings, [{ object }]);
+        await client.query(findings[0].fix);
+        t.same((await client.query(found)).rows, []);
+      }
+      await client.query(rows.map(({ object }) => `alter function ${object} leakproof`).join('; '));
+      t.equal((await client.query(found)).rows.length, rows.length);
+      await client.query('rollback; begin; alter function texteq(text, text) security definer');
+      const { rows: findings } = await client.query(found);
+      await client.query(findings[0].fix);
+      t.same((await client.query(`select proleakproof from pg_proc where proname = 'texteq'`)).rows, [
+        { proleakproof: true },
+      ]);
+      await client.query('rollback');
+    });
+  },
+);
+
 t.test('the audit asks what belongs to other applications as often with many of their objects', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
