@@ -21,7 +21,7 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('database_temporary', 'critical', 'A role may create temporary tables', 'They have no policies, and their names are resolved first unless the search path has pg_temp last.'),
   ('database_connect_public', 'warning', 'PUBLIC may connect', 'Only the logins of the service need CONNECT.'),
   ('default_privileges', 'critical', 'Default privileges grant new objects', 'A new table or function would be accessible before a review.'),
-  ('system_object_granted', 'critical', 'A role of the service has a privilege on an object of PostgreSQL', 'Such objects give access to statistics, files, passwords and other sessions.'),
+  ('system_object_granted', 'critical', 'A role has a privilege on an object of PostgreSQL that it does not have by default', 'Such objects give access to statistics, files, passwords, other sessions and, in pg_toast, the long values of all rows.'),
   ('large_object_granted', 'critical', 'A role has a privilege on a large object', 'It can store data of any club, and PostgreSQL has no row-level security for it.'),
   ('large_object_unintended', 'warning', 'The auditor or another application has a large object', 'The service needs none. Every login may create one; these owners have no row of a club to store in it.'),
   ('parameter_granted', 'critical', 'A role may set a superuser parameter', 'session_replication_role, for example, disables triggers and foreign keys.'),
@@ -144,25 +144,27 @@ union all
 select distinct 'system_object_granted', thing.identity, format('%s to %s', lower(given.privilege_type), holder.name),
   format('revoke %s%s on %s %s from %s cascade', lower(given.privilege_type), coalesce(' (' || quote_ident(object.column_name) || ')', ''), object.kind, thing.identity, holder.name)
 from (
-  select 'table', 'pg_class'::regclass, oid, 0, null::name, relacl, relnamespace from pg_class where relacl is not null
+  select 'table', 'pg_class'::regclass, oid, 0, null::name, relacl, relnamespace, relowner from pg_class where relacl is not null
   union all
-  select 'table', 'pg_class'::regclass, class.oid, attnum, attname, attacl, relnamespace
+  select 'table', 'pg_class'::regclass, class.oid, attnum, attname, attacl, relnamespace, relowner
   from pg_attribute join pg_class as class on class.oid = attrelid where attacl is not null
   union all
-  select 'routine', 'pg_proc'::regclass, oid, 0, null, proacl, pronamespace from pg_proc where proacl is not null
+  select 'routine', 'pg_proc'::regclass, oid, 0, null, proacl, pronamespace, proowner from pg_proc where proacl is not null
   union all
-  select 'language', 'pg_language'::regclass, oid, 0, null, lanacl, 'pg_catalog'::regnamespace from pg_language where lanacl is not null
+  select 'language', 'pg_language'::regclass, oid, 0, null, lanacl, 'pg_catalog'::regnamespace, lanowner from pg_language where lanacl is not null
   union all
-  select 'schema', 'pg_namespace'::regclass, oid, 0, null, nspacl, oid from pg_namespace where nspacl is not null
+  select 'schema', 'pg_namespace'::regclass, oid, 0, null, nspacl, oid, nspowner from pg_namespace where nspacl is not null
   union all
-  select 'tablespace', 'pg_tablespace'::regclass, oid, 0, null, spcacl, 'pg_catalog'::regnamespace from pg_tablespace where spcacl is not null
-) as object (kind, catalog, oid, number, column_name, acl, namespace)
+  select 'tablespace', 'pg_tablespace'::regclass, oid, 0, null, spcacl, 'pg_catalog'::regnamespace, spcowner from pg_tablespace where spcacl is not null
+) as object (kind, catalog, oid, number, column_name, acl, namespace, owner)
 cross join lateral aclexplode(object.acl) as given
 left join roles as held_by on held_by.roleid = given.grantee
 cross join lateral (select case given.grantee when 0 then 'public' else quote_ident(held_by.role) end) as holder (name)
 cross join lateral pg_identify_object(object.catalog, object.oid, 0) as thing
-where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
-  and (given.grantee = 0 or held_by.purpose is not null)
+where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
+  and (given.grantee = 0 or held_by.purpose is not null and given.grantee <> object.owner
+    -- The values of all rows that are too long for their table, whoever reads them.
+    or object.namespace = 'pg_toast'::regnamespace and given.grantee <> object.owner)
   and not (given.grantee = 0 and object.namespace = 'information_schema'::regnamespace and lower(given.privilege_type) in ('select', 'usage'))
   -- Privileges that initdb and extensions grant.
   and not exists (

@@ -20,7 +20,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, so that a failure looks like success. The intended ones are in audit.intended_handlers.'),
   ('function_reaches_out', 'critical', 'A function does more than work on tables of the service', 'It reads files or other sessions, changes the schema, or changes a setting for the whole session.'),
   ('context_setter', 'critical', 'A function calls set_config and is not intended to', 'It can set the context, so that its callers choose the club. The intended ones are in audit.intended_entrances.'),
-  ('function_in_catalog', 'critical', 'A function in pg_catalog is not PostgreSQL''s or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
+  ('function_in_catalog', 'critical', 'A function among those of PostgreSQL is not its own or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
   ('function_without_comment', 'warning', 'A function has no comment', 'A review needs to know its purpose.'),
   ('function_outside_schema', 'warning', 'A function is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
   ('sqlstate_unknown', 'warning', 'A function raises an unknown SQLSTATE', 'The service does not map it, so callers get 500 instead of a client error. See audit.intended_codes.'),
@@ -175,7 +175,7 @@ cross join lateral (
         || '|name\((text|character( varying)?)|(text|varchar)\(name|bool\(integer|interval\(time without time zone|macaddr8\(macaddr)\)$'
     ))
 ) as built_in (replaced, made_leakproof)
-where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
   and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10 or built_in.replaced
     or proc.provolatile = 'i' and proc.proname = 'current_setting'
     or built_in.made_leakproof)

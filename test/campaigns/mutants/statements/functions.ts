@@ -150,6 +150,7 @@ export const functions: Mutants = {
   function_in_catalog: [
     `create function pg_catalog.set_config(text, text) returns text language sql return 'x'`,
     'create function information_schema.peek() returns int language sql return 1',
+    'create function pg_toast.peek() returns int language sql return 1',
     'alter function pg_catalog.current_setting(text, boolean) security definer',
     'alter function pg_catalog.textlike(text, text) leakproof',
     'alter function pg_catalog.set_config(text, text, boolean) leakproof',

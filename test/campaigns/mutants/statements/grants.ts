@@ -6,6 +6,9 @@ const passedOn = `grant select on app.tasks to club_operator with grant option; 
 const grantedTwice = `${passedOn}; grant select on app.tasks to reporting`;
 const onDatabase = (statement: string) =>
   `do $$ begin execute format('${statement}', current_database()); end $$`;
+/** The table with the long values of app.tasks. */
+const onToast = (statement: string) =>
+  `do $$ begin execute format('${statement}', (select reltoastrelid::regclass from pg_class where oid = 'app.tasks'::regclass)); end $$`;
 const shop = 'create role shop; create schema shop authorization shop';
 
 /** Weakenings of grants, by the check that must find them. */
@@ -144,6 +147,10 @@ export const grants: Mutants = {
     'grant create on schema pg_catalog to club_api',
     'grant create on tablespace pg_default to club_api',
     'grant execute on function pg_reload_conf() to public',
+    'grant usage on schema pg_toast to public',
+    'create role dana; grant usage on schema pg_toast to dana',
+    onToast('grant select on %s to club_api'),
+    `create role dana; ${onToast('grant select on %s to dana')}`,
   ],
   large_object_granted: [
     'select lo_create(4244); grant select on large object 4244 to public',
