@@ -144,27 +144,32 @@ union all
 select distinct 'system_object_granted', thing.identity, format('%s to %s', lower(given.privilege_type), holder.name),
   format('revoke %s%s on %s %s from %s cascade', lower(given.privilege_type), coalesce(' (' || quote_ident(object.column_name) || ')', ''), object.kind, thing.identity, holder.name)
 from (
-  select 'table', 'pg_class'::regclass, oid, 0, null::name, relacl, relnamespace, relowner from pg_class where relacl is not null
+  select 'table', 'pg_class'::regclass, oid, 0, relname, null::name, relacl, relnamespace, relowner from pg_class where relacl is not null
   union all
-  select 'table', 'pg_class'::regclass, class.oid, attnum, attname, attacl, relnamespace, relowner
+  select 'table', 'pg_class'::regclass, class.oid, attnum, relname, attname, attacl, relnamespace, relowner
   from pg_attribute join pg_class as class on class.oid = attrelid where attacl is not null
   union all
-  select 'routine', 'pg_proc'::regclass, oid, 0, null, proacl, pronamespace, proowner from pg_proc where proacl is not null
+  select 'routine', 'pg_proc'::regclass, oid, 0, proname, null, proacl, pronamespace, proowner from pg_proc where proacl is not null
   union all
-  select 'language', 'pg_language'::regclass, oid, 0, null, lanacl, 'pg_catalog'::regnamespace, lanowner from pg_language where lanacl is not null
+  select 'language', 'pg_language'::regclass, oid, 0, lanname, null, lanacl, 'pg_catalog'::regnamespace, lanowner from pg_language where lanacl is not null
   union all
-  select 'schema', 'pg_namespace'::regclass, oid, 0, null, nspacl, oid, nspowner from pg_namespace where nspacl is not null
+  select 'schema', 'pg_namespace'::regclass, oid, 0, nspname, null, nspacl, oid, nspowner from pg_namespace where nspacl is not null
   union all
-  select 'tablespace', 'pg_tablespace'::regclass, oid, 0, null, spcacl, 'pg_catalog'::regnamespace, spcowner from pg_tablespace where spcacl is not null
-) as object (kind, catalog, oid, number, column_name, acl, namespace, owner)
+  select 'tablespace', 'pg_tablespace'::regclass, oid, 0, spcname, null, spcacl, 'pg_catalog'::regnamespace, spcowner from pg_tablespace where spcacl is not null
+) as object (kind, catalog, oid, number, name, column_name, acl, namespace, owner)
 cross join lateral aclexplode(object.acl) as given
 left join roles as held_by on held_by.roleid = given.grantee
 cross join lateral (select case given.grantee when 0 then 'public' else quote_ident(held_by.role) end) as holder (name)
 cross join lateral pg_identify_object(object.catalog, object.oid, 0) as thing
 where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
   and (given.grantee = 0 or held_by.purpose is not null and given.grantee <> object.owner
-    -- The values of all rows that are too long for their table, whoever reads them.
-    or object.namespace = 'pg_toast'::regnamespace and given.grantee <> object.owner)
+    -- Values of all rows, passwords, files and names that are looked up first, whoever has them. Other privileges of other
+    -- applications, such as that to list files or to begin a backup, are no finding.
+    or given.grantee <> object.owner and held_by.provider is null and (
+      object.namespace = 'pg_toast'::regnamespace or object.kind = 'schema' and given.privilege_type = 'CREATE'
+      or object.name in ('pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject', 'pg_authid', 'pg_shadow',
+        'pg_read_file', 'pg_read_binary_file', 'lo_import', 'lo_export')
+    ))
   and not (given.grantee = 0 and object.namespace = 'information_schema'::regnamespace and lower(given.privilege_type) in ('select', 'usage'))
   -- Privileges that initdb and extensions grant.
   and not exists (

@@ -146,6 +146,8 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
     `create role shop login; alter role shop set local_preload_libraries = ''; alter role shop set app.jwt_secret = 'x';
      do $$ begin execute format('alter database %I set app.jwt_secret = ''x''', current_database()); end $$`,
     `create role alice login in role club_auditor; alter role alice set local_preload_libraries = ''`,
+    `create role dana; grant execute on function pg_ls_dir(text), pg_switch_wal(), pg_stat_reset() to dana;
+     grant select on pg_stat_activity, pg_stats, pg_class to dana`,
     'create role boss login createrole; set local role boss; create role reporting; reset role',
   ];
   await withClient(db.adminUrl, async (client) => {
