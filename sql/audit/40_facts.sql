@@ -34,7 +34,9 @@ from audit.privileges
 cross join lateral (
   select coalesce(' (' || quote_ident(column_name) || ')', ''), case grantee when 'public' then 'public' else quote_ident(grantee) end
 ) as written (columns, to_whom)
-where ours and kind in ('schema', 'table', 'sequence', 'routine')
+where ours and (kind in ('schema', 'table', 'sequence', 'routine')
+  -- PUBLIC may use every type by default. The catalog has it explicitly once another role was granted something.
+  or kind = 'type' and grantee <> 'public')
 union all
 select 'default privileges', format('of %s on functions', initial.defaclrole::regrole), initial.defaclacl::text,
   format('alter default privileges for role %s revoke execute on functions from public', initial.defaclrole::regrole),

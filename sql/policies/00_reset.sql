@@ -48,6 +48,10 @@ begin
       select 'routine', proc.oid::regprocedure::text, proc.proowner, proc.proacl
       from pg_proc as proc
       where proc.pronamespace in ('app'::regnamespace, 'deploy'::regnamespace) and pg_has_role(proc.proowner, 'member')
+      union all
+      select 'type', type.oid::regtype::text, type.typowner, type.typacl
+      from pg_type as type
+      where type.typnamespace in ('app'::regnamespace, 'deploy'::regnamespace) and pg_has_role(type.typowner, 'member')
     )
     -- CASCADE, because the grantee may have granted its privileges to other roles.
     select distinct format(
@@ -57,6 +61,8 @@ begin
     from object
     cross join lateral aclexplode(object.acl) as granted
     where granted.grantee <> object.owner
+      -- By default every role may use a type, and no chapter grants it.
+      and not (object.kind = 'type' and granted.grantee = 0)
   loop
     execute stray.statement;
   end loop;

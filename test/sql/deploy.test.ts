@@ -80,6 +80,9 @@ t.test('the next deploy undoes manual changes of what the chapters define', asyn
       set role club_operator; grant update (title) on app.tasks to club_signup; reset role`,
     'a grant on a function that its holder passed on': `grant execute on function app.new_id() to club_signup with grant option;
       set role club_signup; grant execute on function app.new_id() to club_directory; reset role`,
+    'a grant on a type': 'grant usage on type app.club_role to club_auditor',
+    'a grant on a type that its holder passed on': `grant usage on type app.club_role to club_operator with grant option;
+      set role club_operator; grant usage on type app.club_role to club_signup; reset role`,
     'a grant less': 'revoke select on app.tasks from club_api',
     'a function': `create function app.peek() returns setof app.tasks language sql security definer as 'table app.tasks'`,
     'a function that is granted': `create function app.peer() returns int language sql as 'select 1';
