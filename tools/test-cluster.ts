@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, statfs } from 'node:fs/promises';
+import { access, constants, mkdtemp, readFile, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { DevelopmentConfig } from '../src/config.js';
-import { withClient } from '../src/deploy/client.js';
+import { ConfigurationError, type DevelopmentConfig } from '../src/config.js';
+import { ConnectionFailed, withClient } from '../src/deploy/client.js';
 import { deploy, ROLES } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
 import { type Login, urlOf } from './database-url.js';
@@ -33,6 +33,8 @@ const ALL_ROLES = [...ROLES, 'club_migrator'];
  *
  * Existing roles of a given server are not altered: the tests get separate logins that are members of club_api and
  * club_migrator. Everything that is created here is dropped at the end.
+ *
+ * @throws ConfigurationError when TEST_POSTGRES_BIN has no programs; ConnectionFailed
  */
 export async function openTestCluster({
   TEST_DATABASE_URL: givenUrl,
@@ -41,10 +43,21 @@ export async function openTestCluster({
   if (givenUrl !== undefined) {
     return prepare(givenUrl, bin, async () => {});
   }
+  if (bin !== undefined) {
+    await requirePrograms(bin);
+  }
   const dataDir = await mkdtemp(join(await parentDirectory(), 'club-test-'));
   // Autovacuum sometimes holds a lock that a test requests without waiting.
   const server = await startPostgres({ dataDir, throwaway: true, bin, settings: { autovacuum: 'off' } });
   return prepare(server.url('postgres'), bin, () => server.stop());
+}
+
+async function requirePrograms(bin: string): Promise<void> {
+  await access(join(bin, 'initdb'), constants.X_OK).catch(() => {
+    throw new ConfigurationError([
+      `TEST_POSTGRES_BIN must be the directory with the programs of a PostgreSQL server: there is no initdb in ${bin}.`,
+    ]);
+  });
 }
 
 /**
@@ -62,7 +75,9 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   const admin = new pg.Client(adminUrl);
   // Some tests crash the server; this process must continue.
   admin.on('error', () => {});
-  await admin.connect();
+  await admin.connect().catch((error) => {
+    throw new ConnectionFailed(error);
+  });
   const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ALL_ROLES]);
   const ownRoles = rows.length === 0;
 

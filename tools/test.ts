@@ -6,9 +6,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { Parser, type Result } from 'tap-parser';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
+import { explain } from './explain.js';
 import { root } from './root.js';
 import { openTestCluster } from './test-cluster.js';
 
@@ -139,25 +140,46 @@ async function unproduced(): Promise<string[]> {
   return [...lines].filter((line) => line.startsWith('= ') && !lines.has(`+ ${line.slice(2)}`));
 }
 
-/** All test files except the campaigns. */
+/** All test files. */
 async function findFiles(): Promise<string[]> {
   const names = await readdir(join(root, 'test'), { recursive: true });
-  return names
-    .filter((name) => name.endsWith('.test.ts') && !name.startsWith('campaigns/'))
-    .map((name) => join('test', name));
+  return names.filter((name) => name.endsWith('.test.ts')).map((name) => join('test', name));
 }
 
-const given = process.argv.slice(2);
+/** Opens the server for the tests, or ends the process with the reason why there is none. */
+async function openServer() {
+  try {
+    return await openTestCluster(readDevelopmentConfig());
+  } catch (error) {
+    return refuse(explain(error, 'TEST_DATABASE_URL'));
+  }
+}
+
+/** Prints why the tests cannot run. It does not wait for connections that a failed login leaves open. */
+function refuse(sentence: unknown): never {
+  console.error(sentence);
+  process.exit(1);
+}
+
+const given = process.argv.slice(2).map(normalize);
+const all = await findFiles();
+const unknown = given.find((file) => !all.includes(file));
+if (unknown !== undefined) {
+  refuse(`There is no test file ${unknown}.`);
+}
+const { cluster, close } = await openServer();
 await mkdir(dirname(answers), { recursive: true });
 await rm(answers, { force: true });
-const { cluster, close } = await openTestCluster(readDevelopmentConfig());
 try {
   const environment = environmentWith({
     TEST_CLUSTER: JSON.stringify(cluster),
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
   });
-  await runFiles(given.length > 0 ? given : await findFiles(), environment);
+  await runFiles(
+    given.length > 0 ? given : all.filter((file) => !file.startsWith('test/campaigns/')),
+    environment,
+  );
 } finally {
   await close();
 }

@@ -144,6 +144,30 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
   isRefusal(t, await commands.run('token.js', ['anna'], { PORT: 'none' }), /PORT must be/);
 });
 
+t.test('make test names a missing file, and the variable of a server that it cannot use', async (t) => {
+  const missing = 'test/api/missing.test.ts';
+  const helper = 'test/tools/fixtures/commands.ts';
+  const address = (await addressOfPostgres()).replace('postgres@', 'postgres:wrong@');
+  const [typo, noTest, login, noPassword, noUrl, programs] = await Promise.all([
+    commands.run('test.js', ['test/tools/commands.test.ts', missing]),
+    commands.run('test.js', [helper]),
+    commands.run('test.js', [], { TEST_DATABASE_URL: address }),
+    commands.run('test.js', [], { TEST_DATABASE_URL: address.replace(':wrong', '') }),
+    commands.run('test.js', [], { TEST_DATABASE_URL: 'localhost' }),
+    commands.run('test.js', [], { TEST_POSTGRES_BIN: commands.directory }),
+  ]);
+  isRefusal(t, typo, new RegExp(`^There is no test file ${missing}\\.`));
+  isRefusal(t, noTest, new RegExp(`^There is no test file ${helper}\\.`));
+  isRefusal(
+    t,
+    login,
+    /^The database of TEST_DATABASE_URL cannot be used: password .+ correct TEST_DATABASE_URL/,
+  );
+  isRefusal(t, noPassword, /^The database of TEST_DATABASE_URL cannot be used: .+ password must be/);
+  isRefusal(t, noUrl, /TEST_DATABASE_URL must be/);
+  isRefusal(t, programs, /TEST_POSTGRES_BIN must be .+ there is no initdb in/);
+});
+
 t.test('make psql takes no unknown club, person or role for another one', async (t) => {
   for (const args of [['east'], ['north', 'zoe'], ['north', 'anna', 'viewer']]) {
     isRefusal(t, await commands.run('psql.js', args), /^Give a demo club and a person with a role in it/);
