@@ -4,7 +4,7 @@
  * In production the operator provides the database, the deploy and the token issuer; this command provides them through
  * the same settings. It runs only with NODE_ENV=development. The service never imports this folder.
  */
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, isIPv6 } from 'node:net';
 import {
   ConfigurationError,
   type DevelopmentConfig,
@@ -25,7 +25,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   if (config.NODE_ENV !== 'development') {
     throw new ConfigurationError(['NODE_ENV must be development for make run. In production: npm start.']);
   }
-  await requireFreePort(config);
+  const port = await findPort(config);
 
   const database = await openDatabase(config);
   stops.unshift(database.stop);
@@ -44,24 +44,34 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
     stops.unshift(started.stop);
   }
 
-  const provided = { DATABASE_URL: database.url, ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }) };
+  const provided = {
+    PORT: String(port),
+    DATABASE_URL: database.url,
+    ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }),
+  };
   const people = issuer && demoDocs(issuer, config.AUTH_AUDIENCE.split(','));
   const close = await start(readServerConfig(provided), people);
   stops.unshift(() => close({ drainMs: 0, finishMs: 1_000 }));
-  console.log(await welcome(config, issuer));
+  const host = isIPv6(config.HOST) ? `[${config.HOST}]` : config.HOST;
+  console.log(await welcome(`http://${host}:${port}`, config, issuer));
 }
 
-/** Runs before anything else starts, so that a second `make run` fails without a change. */
-function requireFreePort({ HOST, PORT }: DevelopmentConfig): Promise<void> {
+/**
+ * Finds the port to listen on: PORT, or a free one if that is 0. It runs before anything else starts, so that a second
+ * `make run` fails without a change.
+ */
+function findPort({ HOST, PORT }: DevelopmentConfig): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error) => reject(new CannotListen(error)));
-    probe.listen(PORT, HOST, () => probe.close(() => resolve()));
+    probe.listen(PORT, HOST, () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
   });
 }
 
-async function welcome(config: DevelopmentConfig, issuer: Issuer | undefined): Promise<string> {
-  const url = `http://${config.HOST}:${config.PORT}`;
+async function welcome(url: string, config: DevelopmentConfig, issuer: Issuer | undefined): Promise<string> {
   if (issuer === undefined) {
     return `\nServing on ${url} with tokens of ${config.AUTH_ISSUER}. make club NAME=… SLUG=… creates a club.\n`;
   }

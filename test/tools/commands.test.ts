@@ -22,8 +22,13 @@ const first = await commands.serve();
 const anna = first.token;
 
 /** Gets a list or an object from the service, with a token and optionally a club. */
-async function get<Body>(path: string, token: string, club?: string): Promise<Body> {
-  const response = await fetch(`${commands.url}${path}`, {
+async function get<Body>(
+  path: string,
+  token: string,
+  club?: string,
+  { url } = { url: commands.url },
+): Promise<Body> {
+  const response = await fetch(`${url}${path}`, {
     headers: { authorization: `Bearer ${token}`, ...(club && { 'x-tenant-id': club }) },
   });
   return (await response.json()) as Body;
@@ -221,23 +226,26 @@ t.test('a killed make run leaves no PostgreSQL running, and the next one serves 
   await kill(first.child);
   t.equal(await becomes(() => isDown(postgres), 60), true);
 
-  const { child, token } = await commands.serve();
-  t.equal((await get<unknown[]>('/api/tasks', token, NORTH)).length, 5, 'with the same data');
+  // An address of IPv6 that works on machines without IPv6.
+  const next = await commands.serve({ HOST: '::ffff:127.0.0.1', PORT: '0' });
+  const { child, token } = next;
+  t.match(next.url, /^http:\/\/\[::ffff:127\.0\.0\.1\]:[1-9]\d+$/, 'the URL has the port that is free');
+  t.equal((await get<unknown[]>('/api/tasks', token, NORTH, next)).length, 5, 'with the same data');
   t.match(
-    await get(`/api/tasks/${TASK_ID}`, token, NORTH),
+    await get(`/api/tasks/${TASK_ID}`, token, NORTH, next),
     { id: TASK_ID },
     'a deleted example is there again',
   );
-  t.match(await get(`/api/shifts/${SHIFT_ID}`, token, NORTH), { id: SHIFT_ID });
+  t.match(await get(`/api/shifts/${SHIFT_ID}`, token, NORTH, next), { id: SHIFT_ID });
 
-  const next = await addressOfPostgres();
+  const server = await addressOfPostgres();
   // As browsers do: a spare connection without requests.
-  const spare = connect(commands.port, '127.0.0.1').on('error', () => {});
+  const spare = connect(Number(new URL(next.url).port), '127.0.0.1').on('error', () => {});
   await once(spare, 'connect');
   const began = performance.now();
   child.kill('SIGTERM');
   t.same(await once(child, 'exit'), [0, null], 'stopped by a signal, it exits with 0');
   t.ok(performance.now() - began < 40_000, 'and soon, although a client keeps a connection open');
-  t.equal(await isDown(next), true, 'and no process stays');
-  await t.rejects(get('/api/clubs/me', token), { cause: { code: 'ECONNREFUSED' } });
+  t.equal(await isDown(server), true, 'and no process stays');
+  await t.rejects(get('/api/clubs/me', token, undefined, next), { cause: { code: 'ECONNREFUSED' } });
 });
