@@ -8,15 +8,20 @@ import {
 } from './document.js';
 
 const HEAD = `# Every operation of the service, to send from an editor: the REST Client of Visual Studio Code, JetBrains IDEs and
-# others read this file. \`make run\` starts a service for it, and \`make token SUB=anna\` prints a token. Take ids from the
-# responses. \`make snapshot\` overwrites this file from the OpenAPI document, so keep your changes in a copy.
+# others read this file. \`make run\` starts a service for it, and \`make token SUB=dora\` prints a token: Dora is Admin, who
+# may send every request. Take ids from the responses; the next \`make run\` creates the deleted examples again. For a POST
+# that is safe to send again after its response was lost, add the header Idempotency-Key with a new UUID.
+# \`make snapshot\` overwrites this file from the OpenAPI document, so keep your changes in a copy.
 
 @baseUrl = http://127.0.0.1:3000
 @token = paste-a-token-here
 `;
 
-/** Parameters to leave out: a cursor exists only after a first page, and If-Match repeats the version in the body. */
-const LEFT_OUT = ['cursor', 'If-Match'];
+/**
+ * Parameters to leave out: a cursor exists only after a first page, If-Match repeats the version in the body, and a fixed
+ * Idempotency-Key gets the stored response when the request is sent again.
+ */
+const LEFT_OUT = ['cursor', 'If-Match', 'Idempotency-Key'];
 
 /**
  * Writes docs/requests.http: every operation of the document with its example values, and ids as variables at the top.
@@ -90,20 +95,15 @@ function queryOf({ parameters = [] }: Operation): string {
     .join('');
 }
 
-function headersOf({ operationId, parameters = [] }: Operation, variables: Map<string, string>): string[] {
+function headersOf({ parameters = [] }: Operation, variables: Map<string, string>): string[] {
   return parameters
     .filter((parameter) => parameter.in === 'header' && !LEFT_OUT.includes(parameter.name))
     .map((parameter) => {
-      switch (parameter.name) {
-        case 'X-Tenant-Id':
-          variables.set('clubId', String(parameter.example));
-          return 'X-Tenant-Id: {{clubId}}';
-        case 'Idempotency-Key':
-          // A separate key for each operation: a key with another request is rejected.
-          return `Idempotency-Key: ${operationId}-1`;
-        default:
-          return `${parameter.name}: ${exampleOf(parameter)}`;
+      if (parameter.name !== 'X-Tenant-Id') {
+        return `${parameter.name}: ${exampleOf(parameter)}`;
       }
+      variables.set('clubId', String(parameter.example));
+      return 'X-Tenant-Id: {{clubId}}';
     });
 }
 

@@ -41,7 +41,7 @@ t.test('the file has every operation, and all its variables are at the top', asy
   t.notMatch(JSON.stringify(requests), /no \w+Id|\{\{/);
 });
 
-t.test('every request of the file succeeds unchanged, once its variables have values', async (t) => {
+t.test('every request of the file succeeds unchanged, twice, once its variables have values', async (t) => {
   const club = await service.db.makeClub('north');
   const anna = service.as('anna', 'Admin', club);
   const values = new Map<string, string>([
@@ -53,34 +53,37 @@ t.test('every request of the file succeeds unchanged, once its variables have va
   ]);
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>
     service.send(method, url, { headers, ...(body ? { body } : {}) });
-  // The ids at the top are of rows that the file itself creates; a row with a reference is created after its target.
-  let waiting = sections.filter((section) => {
-    const { method, url } = read(section, values);
-    return method === 'POST' && /^\/api\/[\w-]+$/.test(url);
-  });
-  for (let rounds = waiting.length; rounds > 0; rounds -= 1) {
-    const refused: string[] = [];
-    for (const section of waiting) {
-      const request = read(section, values);
-      const { status, body } = await send(request);
-      if (status === 201) {
-        values.set(variableOf(request.url), body.id);
-      } else {
-        refused.push(section);
+  for (const time of ['first', 'second']) {
+    // The ids at the top are of rows that the file itself creates; a row with a reference is created after its target.
+    let waiting = sections.filter((section) => {
+      const { method, url } = read(section, values);
+      return method === 'POST' && /^\/api\/[\w-]+$/.test(url);
+    });
+    for (let rounds = waiting.length; rounds > 0; rounds -= 1) {
+      const refused: string[] = [];
+      for (const section of waiting) {
+        const request = read(section, values);
+        const { status, body } = await send(request);
+        if (status === 201) {
+          values.set(variableOf(request.url), body.id);
+        } else {
+          refused.push(section);
+        }
       }
+      waiting = refused;
     }
-    waiting = refused;
+    const answers: string[] = [];
+    for (const section of sections) {
+      const request = read(section, values);
+      const { operationId } = request;
+      const { status, body: said } = await send(request);
+      answers.push(`${operationId} ${status} ${said?.detail ?? ''}`.trim());
+    }
+    t.same(
+      answers.filter((answer) => !/ 20[014]$/.test(answer)),
+      [],
+      `sent the ${time} time`,
+    );
+    t.equal(answers.length, sections.length);
   }
-  const answers: string[] = [];
-  for (const section of sections) {
-    const request = read(section, values);
-    const { operationId } = request;
-    const { status, body: said } = await send(request);
-    answers.push(`${operationId} ${status} ${said?.detail ?? ''}`.trim());
-  }
-  t.same(
-    answers.filter((answer) => !/ 20[014]$/.test(answer)),
-    [],
-  );
-  t.equal(answers.length, sections.length);
 });
