@@ -2,7 +2,7 @@
  * `make token SUB=anna [CLUB=north] [ROLE=Manager]`: prints a token of the development issuer.
  *
  * CLUB is the slug of a demo club or the id of any club, or several separated by commas. Without CLUB the token has the
- * roles of the demo person.
+ * roles of the demo person; that of another person then has no club, which stderr says.
  */
 
 import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';
@@ -47,9 +47,20 @@ async function makeToken([subject = '', clubs = '', role = '']: string[]): Promi
   if (config.NODE_ENV !== 'development') {
     throw new NoToken('NODE_ENV must be development for make token.');
   }
+  if (config.AUTH_ISSUER !== undefined) {
+    throw new NoToken(
+      'AUTH_ISSUER is set, so the service accepts only tokens of that issuer, which make token cannot sign. Unset it to use the development issuer.',
+    );
+  }
   const issuer = await readIssuer(config.EMBEDDED_DATA_DIR);
   if (issuer === undefined) {
     throw new NoToken('There is no development issuer yet. Start it with make run.');
+  }
+  if (clubs === '' && !Object.hasOwn(demoPeople, subject)) {
+    const people = Object.keys(demoPeople).join(', ');
+    console.error(
+      `${subject} is none of the demo people (${people}), so this token has no club. CLUB=north gives it one.`,
+    );
   }
   return signToken(issuer, config.AUTH_AUDIENCE.split(','), claimsOf(subject, roles));
 }

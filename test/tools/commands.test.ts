@@ -134,7 +134,7 @@ t.test('a second make run on the same port says so and changes nothing', async (
   t.match(await get('/api/clubs/me', anna), [{ id: NORTH }]);
 });
 
-t.test('make token prints a token that works, and nothing else', async (t) => {
+t.test('make token prints a token that works, and on stdout nothing else', async (t) => {
   const emil = await commands.run('token.js', ['emil']);
   t.match(emil, { code: 0, out: /^\S+\n$/, err: '' });
   t.match(await get('/api/members/me', emil.out.trim(), NORTH), {
@@ -143,10 +143,19 @@ t.test('make token prints a token that works, and nothing else', async (t) => {
   });
   const stranger = await tokenOf('somebody new', `south,${NORTH}`, 'Manager');
   t.match(await get('/api/clubs/me', stranger), [{ role: 'Manager' }, { role: 'Manager' }]);
+  const typo = await commands.run('token.js', ['anne']);
+  t.match(typo, {
+    code: 0,
+    out: /^\S+\n$/,
+    err: /^anne is none of the demo people \(anna, .+ no club\. CLUB=north .+\n$/,
+  });
+  t.same(await get('/api/clubs/me', typo.out.trim()), []);
 
   isRefusal(t, await commands.run('token.js'), /^Give the person/);
   isRefusal(t, await commands.run('token.js', ['anna', 'east']), /^east is neither a demo club/);
   isRefusal(t, await commands.run('token.js', ['anna'], { PORT: 'none' }), /PORT must be/);
+  const elsewhere = await commands.run('token.js', ['anna'], { AUTH_ISSUER: 'https://id.example.org' });
+  isRefusal(t, elsewhere, /^AUTH_ISSUER is set/);
 });
 
 t.test('make test names a missing file, and the variable of a server that it cannot use', async (t) => {
