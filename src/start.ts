@@ -30,7 +30,7 @@ export class CannotListen extends Error {
   constructor(cause: NodeJS.ErrnoException & { port?: number }) {
     super(
       cause.code === 'EADDRINUSE'
-        ? `The port ${cause.port} is taken: is the service running already? Stop it, or choose another port.`
+        ? `The port ${cause.port} is taken: is the service running already? Stop it, or set PORT or METRICS_PORT to another one.`
         : `The service cannot listen (${cause.message}): HOST, PORT, METRICS_HOST and METRICS_PORT say where it should.`,
       { cause },
     );

@@ -16,6 +16,8 @@ export interface Issuer {
 
 const ALGORITHM = 'ES256';
 const TOKEN_LIFETIME = '24h';
+/** An issuer on loopback answers within this time in milliseconds. */
+const ANSWER_TIMEOUT_MS = 2_000;
 
 /** Reads the issuer that `make run` has created in the directory; undefined when there is none. */
 export async function readIssuer(directory: string): Promise<Issuer | undefined> {
@@ -26,6 +28,17 @@ export async function readIssuer(directory: string): Promise<Issuer | undefined>
       return undefined;
     }
     throw error;
+  }
+}
+
+/** Whether a process serves the issuer now. Another program may have its port after it was killed, so the key is compared. */
+export async function isServed({ url, privateKey }: Issuer): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/jwks`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+    const { keys } = (await response.json()) as { keys: JWK[] };
+    return keys.some(({ kid }) => kid === privateKey.kid);
+  } catch {
+    return false;
   }
 }
 

@@ -16,16 +16,28 @@ import { loadDemo } from './demo.js';
 import { openDatabase } from './development-database.js';
 import { demoDocs } from './docs/people.js';
 import { explain } from './explain.js';
-import { type Issuer, signToken, startIssuer } from './issuer.js';
+import { type Issuer, isServed, readIssuer, signToken, startIssuer } from './issuer.js';
 import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
 
 type Stop = () => Promise<void>;
+
+/** Another `make run` uses the directory. */
+class AlreadyRunning extends Error {}
 
 async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   if (config.NODE_ENV !== 'development') {
     throw new ConfigurationError(['NODE_ENV must be development for make run. In production: npm start.']);
   }
   const port = await findPort(config);
+  await requireUnused(config);
+
+  // It comes first, because requireUnused() of another `make run` asks for it.
+  let issuer: Issuer | undefined;
+  if (config.AUTH_ISSUER === undefined) {
+    const started = await startIssuer(config.EMBEDDED_DATA_DIR);
+    issuer = started.issuer;
+    stops.unshift(started.stop);
+  }
 
   const database = await openDatabase(config);
   stops.unshift(database.stop);
@@ -35,13 +47,6 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
     // Ctrl-C waits for it: it loads the data once, so the next start would leave out the rest.
     stops.unshift(() => loading.catch(() => {}));
     await loading;
-  }
-
-  let issuer: Issuer | undefined;
-  if (config.AUTH_ISSUER === undefined) {
-    const started = await startIssuer(config.EMBEDDED_DATA_DIR);
-    issuer = started.issuer;
-    stops.unshift(started.stop);
   }
 
   const provided = {
@@ -69,6 +74,20 @@ function findPort({ HOST, PORT }: DevelopmentConfig): Promise<number> {
       probe.close(() => resolve(port));
     });
   });
+}
+
+/**
+ * Two of them with one directory would replace each other's issuer, and the first to stop would stop the database of both.
+ *
+ * @throws AlreadyRunning
+ */
+async function requireUnused({ EMBEDDED_DATA_DIR }: DevelopmentConfig): Promise<void> {
+  const issuer = await readIssuer(EMBEDDED_DATA_DIR);
+  if (issuer !== undefined && (await isServed(issuer))) {
+    throw new AlreadyRunning(
+      `make run is running already with ${EMBEDDED_DATA_DIR}. Stop it, or set EMBEDDED_DATA_DIR and PORT for a second one.`,
+    );
+  }
 }
 
 async function welcome(url: string, config: DevelopmentConfig, issuer: Issuer | undefined): Promise<string> {
@@ -108,6 +127,6 @@ process.on('SIGTERM', () => stopAll(0));
 try {
   await run(readDevelopmentConfig(), stops);
 } catch (error) {
-  console.error(explain(error));
+  console.error(error instanceof AlreadyRunning ? error.message : explain(error));
   await stopAll(1);
 }

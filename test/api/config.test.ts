@@ -127,7 +127,7 @@ t.test('a start that cannot listen says at which address; the process exits with
     DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
     LOG_LEVEL: 'silent',
   };
-  const isTaken = new RegExp(`^The port ${port} is taken: .+ choose another port\\.$`);
+  const isTaken = new RegExp(`^The port ${port} is taken: .+ set PORT or METRICS_PORT to another one\\.$`);
   for (const [variables, said] of [
     [{ PORT: String(port) }, isTaken],
     [{ HOST: 'a'.repeat(64) }, /^The service cannot listen \(getaddrinfo .+ a+\): HOST, .+\.$/],

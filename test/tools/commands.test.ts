@@ -126,10 +126,13 @@ t.test('make run that is stopped while it loads the demo data loads all of it', 
   );
 });
 
-t.test('a second make run on the same port says so and changes nothing', async (t) => {
+t.test('a second make run on the same port or directory says so and changes nothing', async (t) => {
   const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
   const issuer = await readIssuer();
-  isRefusal(t, await commands.run('run.js'), new RegExp(`^The port ${commands.port} is taken`));
+  isRefusal(t, await commands.run('run.js'), new RegExp(`^The port ${commands.port} is taken: .+ PORT`));
+  await t.rejects(commands.serve({ PORT: '0' }), {
+    message: /: make run is running already with .+ set EMBEDDED_DATA_DIR and PORT for a second one\.\n$/,
+  });
   t.equal(await readIssuer(), issuer, 'the issuer of the first still works');
   t.match(await get('/api/clubs/me', anna), [{ id: NORTH }]);
 });
