@@ -34,7 +34,7 @@ export function openLog(level: string): Log {
 }
 
 /**
- * A throttled log: it logs the first event at once, and later ones at most once per interval.
+ * A throttled log: it logs the first event at once, and those that follow it together when the interval ends.
  *
  * @param log gets the number of events since its last call, and the latest event
  * @returns the function to call for each event
@@ -43,14 +43,28 @@ export function throttle<Event>(
   log: (count: number, latest: Event) => void,
   intervalMs = LOG_INTERVAL_MS,
 ): (event: Event) => void {
-  let count = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
+  let pending: { count: number; latest: Event } | undefined;
+  const write = (count: number, latest: Event) => {
+    loggedAt = performance.now();
+    log(count, latest);
+  };
   return (event) => {
-    count += 1;
-    if (performance.now() - loggedAt >= intervalMs) {
-      log(count, event);
-      count = 0;
-      loggedAt = performance.now();
+    if (pending !== undefined) {
+      pending.count += 1;
+      pending.latest = event;
+      return;
     }
+    const restMs = loggedAt + intervalMs - performance.now();
+    if (restMs <= 0) {
+      write(1, event);
+      return;
+    }
+    const suppressed = { count: 1, latest: event };
+    pending = suppressed;
+    setTimeout(() => {
+      pending = undefined;
+      write(suppressed.count, suppressed.latest);
+    }, restMs).unref();
   };
 }

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
+import { throttle } from '../../src/logger.js';
 import { abandon } from '../setup/abandon.js';
 import { until } from '../setup/caller.js';
 import { MISSING } from '../setup/endpoints.js';
@@ -207,4 +208,18 @@ t.test('an internal error is logged with its cause and the request’s id, witho
   t.same(rest, []);
   t.ok(holds(failure, id) && holds(failure, 'P0001'));
   t.notMatch(text, /quite-a-secret|Bearer|eyJ/);
+});
+
+t.test('a throttled log has the first event at once, and later ones without another event', async (t) => {
+  const logged: [count: number, latest: string][] = [];
+  const report = throttle<string>((count, latest) => logged.push([count, latest]), 100);
+  for (const event of ['first', 'second', 'third']) {
+    report(event);
+  }
+  t.same(logged, [[1, 'first']]);
+  await until(
+    () => logged.length,
+    (lines) => lines === 2,
+  );
+  t.same(logged[1], [2, 'third']);
 });
