@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
+import { reasonOf, Unavailable } from '../database/errors.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
@@ -32,9 +33,16 @@ const Ready = Type.Object(
 /** Later probes share the query of an earlier one for this long, in milliseconds. */
 const SHARED_FOR_MS = 250;
 
-/** Not ready, and why: for the caller and for the log. */
-function notReady(detail: string): Problem {
-  return new Problem(serviceUnavailable, { detail }, { reason: detail });
+/** Not ready, and why: for the caller and, with what only an operator may read, for the log. */
+function notReady(detail: string, reason = detail): Problem {
+  return new Problem(serviceUnavailable, { detail }, { reason });
+}
+
+/** The error of a probe whose query failed. A database that is down is a reason not to be ready, not a failed request. */
+function probeError(error: unknown): unknown {
+  return error instanceof Unavailable
+    ? notReady('The database cannot be reached, or does not respond in time.', reasonOf(error))
+    : error;
 }
 
 export interface HealthOptions {
@@ -100,7 +108,10 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
       if (isDraining()) {
         throw notReady('The process is about to stop.');
       }
-      if (!(await isCurrent())) {
+      const deployed = await isCurrent().catch((error) => {
+        throw probeError(error);
+      });
+      if (!deployed) {
         throw notReady('The database is older than this release. Deploy first: node dist/migrate.js.');
       }
       const audited = lastAudit();

@@ -6,7 +6,7 @@ import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
 import { readRelease } from '../../src/deploy/release.js';
 import { until } from '../setup/caller.js';
-import { startProxy } from '../setup/proxy.js';
+import { startProxy, type TestProxy } from '../setup/proxy.js';
 import { runAudit, startService } from '../setup/service.js';
 import { startAuditing } from './fixtures/auditing.js';
 
@@ -220,3 +220,34 @@ t.test('before the first audit the service is not ready, which is not logged as 
   );
   t.match(logged[0], { status: 503, reason: 'The database has not been audited yet.' });
 });
+
+t.test(
+  'while the database is down, a probe says so, the log has the reason, and no line is an error',
+  async (t) => {
+    const written: string[] = [];
+    const log = { write: (line: string) => void written.push(line) };
+    let proxy: TestProxy | undefined;
+    const route = async ({ url }: { url: string }) => {
+      proxy = await startProxy(t, url);
+      return { url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 };
+    };
+    const { app, send } = await startService(t, {}, route, log);
+    await runAudit(app);
+    t.equal((await send('GET', '/readyz')).status, 200);
+
+    await proxy?.stop();
+    written.length = 0;
+    // The first probe may use a connection that was open before.
+    for (const reason of [/./, /ECONNREFUSED.* correct host and port in DATABASE_URL/]) {
+      const refused = await send('GET', '/readyz');
+      t.match(refused, {
+        status: 503,
+        headers: { 'retry-after': /^\d+$/ },
+        body: { detail: 'The database cannot be reached, or does not respond in time.' },
+      });
+      t.notMatch(refused.text, /ECONNREFUSED|127\.0\.0\.1/);
+      t.match(JSON.parse(written.at(-1) ?? ''), { level: 30, status: 503, reason, msg: 'request' });
+    }
+    t.equal(written.length, 2, 'one line for each probe');
+  },
+);
