@@ -36,10 +36,25 @@ export class UnsafeDatabase extends Error {
   override name = 'UnsafeDatabase';
 }
 
+/** The login lacks the privileges of the service. */
+export class WrongLogin extends Error {
+  override name = 'WrongLogin';
+}
+
 /** Whether a statement failed and the session remains usable: an error of severity ERROR. */
 export function isStatementError(error: unknown): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError && error.severity === 'ERROR';
 }
+
+const NO_PRIVILEGE = '42501';
+/** The routine in which PostgreSQL checks that a login may connect to the database. */
+const CHECK_CONNECT = 'CheckMyDatabase';
+/** The login that each variable with a database URL should have. */
+const LOGINS: Record<string, string> = {
+  DATABASE_URL: 'club_api',
+  MIGRATION_DATABASE_URL: 'club_migrator',
+  AUDIT_DATABASE_URL: 'club_auditor',
+};
 
 /** The remedy for an operator when the database cannot be used, by SQLSTATE or system error code. */
 const REMEDIES: Record<string, string> = {
@@ -48,7 +63,6 @@ const REMEDIES: Record<string, string> = {
   '28000':
     'The server rejected the login: check pg_hba.conf, or run sql/roles.sql, which creates the logins.',
   '3D000': 'The server has no such database: correct DATABASE_URL, or create the database.',
-  '42501': 'The login may not connect to the database: run sql/roles.sql there.',
   '53300': 'The server has no connection left: raise max_connections, or lower DATABASE_POOL_SIZE.',
   '57P03': 'The server is starting up or shutting down.',
   ECONNREFUSED:
@@ -63,13 +77,25 @@ const REMEDIES: Record<string, string> = {
  * @param variable the variable with the URL of the database
  */
 export function reasonOf(error: unknown, variable = 'DATABASE_URL'): string {
-  let cause = error as Error & { code?: string };
+  let cause = error as Error & { code?: string; routine?: string };
   while (cause.cause instanceof Error) {
     cause = cause.cause;
   }
   // A host name with several addresses fails with an AggregateError: one error for each address and no message.
   const errors: Error[] = cause instanceof AggregateError ? cause.errors : [cause];
   const reason = errors.map(({ message }) => message).join(', ');
-  const remedy = REMEDIES[cause.code ?? '']?.replace('DATABASE_URL', variable);
+  const remedy = remedyFor(cause, variable);
   return remedy === undefined ? reason : `${reason}. ${remedy}`;
+}
+
+function remedyFor(
+  { code = '', routine }: { code?: string; routine?: string },
+  variable: string,
+): string | undefined {
+  if (code === NO_PRIVILEGE) {
+    return routine === CHECK_CONNECT
+      ? 'The login may not connect to the database: run sql/roles.sql there.'
+      : `The login lacks a privilege: ${variable} must log in as ${LOGINS[variable]}, and this release must be deployed.`;
+  }
+  return REMEDIES[code]?.replace('DATABASE_URL', variable);
 }

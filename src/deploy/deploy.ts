@@ -13,6 +13,7 @@ import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './releas
 
 export { DeployError } from './locks.js';
 
+const MIGRATOR = 'club_migrator';
 const LOGINS = ['club_api', 'club_auditor'];
 /** The roles of sql/roles.sql, except the login of the deploy. */
 export const ROLES = [
@@ -158,20 +159,34 @@ async function readFacts(client: pg.Client): Promise<string | null> {
 
 /** Checks that the roles exist and the login may use them. An administrator creates them, once. */
 async function requireRoles(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ role: string }>(
-    `select role from unnest($1::text[]) as role
+  const { rows } = await client.query<{ role: string; exists: boolean }>(
+    `select role, exists (select from pg_roles where rolname = role) as exists from unnest($1::text[]) as role
      where not exists (select from pg_roles where rolname = role)
         or (role <> all ($2) and not pg_has_role(session_user, role, case
           -- From PostgreSQL 16 on a membership can lack SET, as that of the administrator who created the roles does.
           when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end))`,
     [ROLES, LOGINS],
   );
-  if (rows.length > 0) {
-    throw new DeployError(
-      `The login of the deploy needs the role ${rows.map((row) => row.role).join(', ')}: ` +
-        'an administrator runs sql/roles.sql in this database once.',
-    );
+  if (rows.length === 0) {
+    return;
   }
+  const other = rows.every(({ exists }) => exists) ? await otherLogin(client) : undefined;
+  throw new DeployError(
+    other === undefined
+      ? `The login of the deploy needs the role ${rows.map(({ role }) => role).join(', ')}: ` +
+          'an administrator runs sql/roles.sql in this database once.'
+      : `The login ${other} may not deploy: MIGRATION_DATABASE_URL must log in as ${MIGRATOR}.`,
+  );
+}
+
+/** The login of the session when it is not that of the deploy, although the server has that one. */
+async function otherLogin(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ login: string }>(
+    `select session_user as login from pg_roles
+     where rolname = $1 and not pg_has_role(session_user, oid, 'usage')`,
+    [MIGRATOR],
+  );
+  return rows[0]?.login;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
-import { reasonOf, Unavailable } from '../database/errors.js';
+import { reasonOf, Unavailable, WrongLogin } from '../database/errors.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
@@ -38,8 +38,11 @@ function notReady(detail: string, reason = detail): Problem {
   return new Problem(serviceUnavailable, { detail }, { reason });
 }
 
-/** The error of a probe whose query failed. A database that is down is a reason not to be ready, not a failed request. */
+/** The error of a probe whose query failed: without a usable database the process is not ready, which is no failed request. */
 function probeError(error: unknown): unknown {
+  if (error instanceof WrongLogin) {
+    return notReady('The login of DATABASE_URL lacks the privileges of the service.', reasonOf(error));
+  }
   return error instanceof Unavailable
     ? notReady('The database cannot be reached, or does not respond in time.', reasonOf(error))
     : error;

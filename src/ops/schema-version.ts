@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.js';
-import { isStatementError } from '../database/errors.js';
+import { isStatementError, WrongLogin } from '../database/errors.js';
 import { sql } from '../database/sql.js';
-import { readOwn } from '../database/tenant-context.js';
+import { OUTSIDE_OF_CLUBS, readOwn } from '../database/tenant-context.js';
 import { readRelease } from '../deploy/release.js';
 
 const UNDEFINED_TABLE = '42P01';
@@ -15,7 +15,8 @@ const { fingerprint } = readRelease();
  * Whether the database is at least as new as this code: the release was applied at some time, and later releases keep
  * what it needs.
  *
- * @throws Unavailable when the database cannot be reached; UnsafeDatabase when it is not safe to serve from
+ * @throws Unavailable when the database cannot be reached; UnsafeDatabase when it is not safe to serve from; WrongLogin
+ *   when the login is not that of the service
  */
 export async function isDeployed(database: Database): Promise<boolean> {
   try {
@@ -26,9 +27,34 @@ export async function isDeployed(database: Database): Promise<boolean> {
     );
     return row?.deployed === true;
   } catch (error) {
-    if (isStatementError(error) && [UNDEFINED_TABLE, UNDEFINED_SCHEMA, NO_PRIVILEGE].includes(error.code)) {
-      return false;
+    if (!isStatementError(error) || ![UNDEFINED_TABLE, UNDEFINED_SCHEMA, NO_PRIVILEGE].includes(error.code)) {
+      throw error;
     }
-    throw error;
+    await requireLogin(database);
+    return false;
+  }
+}
+
+/**
+ * Requires the login of the service: with another one every read fails, also after a deploy. This is a transaction, because
+ * a read locks a table that the other login may not use.
+ */
+async function requireLogin(database: Database): Promise<void> {
+  const [row] = await database.transaction(
+    'read only',
+    'readLogin',
+    OUTSIDE_OF_CLUBS,
+    () => {},
+    (tx) =>
+      tx.query<{ login: string; isService: boolean }>(sql`
+        select session_user as login, exists (
+          select from pg_catalog.pg_roles as role
+          where role.rolname = 'club_api' and pg_catalog.pg_has_role(session_user, role.oid, 'usage')
+        ) as "isService"`),
+  );
+  if (row?.isService === false) {
+    throw new WrongLogin(
+      `The login ${row.login} lacks the privileges of the service: DATABASE_URL must log in as club_api.`,
+    );
   }
 }

@@ -9,7 +9,7 @@ import { Database } from '../../src/database/database.js';
 import { ConnectionLost, reasonOf, UnsafeDatabase } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
 import { readOwn } from '../../src/database/tenant-context.js';
-import { deploy } from '../../src/deploy/deploy.js';
+import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
 import { urlOf } from '../../tools/database-url.js';
 import { createDatabase } from '../../tools/development-database.js';
@@ -158,6 +158,41 @@ t.test('the service exits with 1 and one sentence when its login is dangerous', 
     /^The login \S+ of DATABASE_URL .+, so row-level security does not hold for it\. [^\n]+\n$/,
   );
   t.notMatch(service.output(), password);
+});
+
+t.test(
+  'a login without the privileges of the service is named, and the database is not called old',
+  async (t) => {
+    const url = server.url(name, 'club_auditor', server.password);
+    const database = openDatabase(url);
+    t.teardown(() => database.close());
+    const wrong =
+      'The login club_auditor lacks the privileges of the service: DATABASE_URL must log in as club_api.';
+    await t.rejects(isDeployed(database), { message: wrong });
+    t.match(await warningsOf(url), [
+      { reason: wrong, msg: 'The database cannot be used: not ready until it can.' },
+    ]);
+  },
+);
+
+t.test('a missing privilege and a missing right to connect have different remedies', async (t) => {
+  const database = openDatabase(server.url(name, 'club_auditor', server.password));
+  const reason = await readOwn(database, 'readClubs', sql`select from app.clubs`).catch(reasonOf);
+  await database.close();
+  t.equal(
+    reason,
+    'permission denied for schema app. The login lacks a privilege: DATABASE_URL must log in as club_api, ' +
+      'and this release must be deployed.',
+  );
+});
+
+t.test('a deploy with the login of the service names both logins', async (t) => {
+  for (const user of ['club_api', 'club_auditor']) {
+    t.equal(
+      await deploy(server.url(name, user, server.password)).catch(explainFailure),
+      `The login ${user} may not deploy: MIGRATION_DATABASE_URL must log in as club_migrator.`,
+    );
+  }
 });
 
 /** The reason that a start logs when it cannot use the database. */
