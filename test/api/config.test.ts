@@ -54,6 +54,13 @@ t.test('an empty variable counts as unset', async (t) => {
   t.same(readDevelopmentConfig(empty), readDevelopmentConfig({}));
 });
 
+t.test('the metrics have a port of their own', async (t) => {
+  const same = ['  METRICS_PORT must differ from PORT.'];
+  t.same(faultsOf({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);
+  t.same(faultsOf({ ...production, METRICS_PORT: '3000' }), same, 'also the default port');
+  t.same(faultsOf({ ...production, PORT: '0', METRICS_PORT: '4201' }), []);
+});
+
 t.test('all faults are reported at once', async (t) => {
   const faulty = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
   const faults = faultsOf(faulty);
