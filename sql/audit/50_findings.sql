@@ -41,7 +41,8 @@ begin
       end case;
     exception
       -- The classes 40, 53, 55, 57 and 58 are of the moment and not of the catalogs: a lock, memory, a cancelled statement.
-      when transaction_rollback or insufficient_resources or object_not_in_prerequisite_state or operator_intervention or system_error then
+      -- XX000 is the error of an object that another session drops meanwhile, such as a temporary table.
+      when transaction_rollback or insufficient_resources or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error then
         raise;
       when others then
         return query select 'audit_failed', 'audit.' || chapter || '_findings', sqlstate || ': ' || sqlerrm,

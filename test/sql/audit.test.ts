@@ -76,7 +76,7 @@ t.test('a chapter that raises an error is a critical finding, and hides no other
   });
 });
 
-t.test('a timeout or a cancelled statement ends the audit and is no finding', async (t) => {
+t.test('a timeout, a cancelled statement or a dropped object ends the audit and is no finding', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
     const fails = async (setting: string, call: string, code: string) => {
@@ -90,6 +90,9 @@ t.test('a timeout or a cancelled statement ends the audit and is no finding', as
     await fails(`statement_timeout = '50ms'`, 'pg_sleep(10)', '57014');
     await db.look('select pg_advisory_lock(1)');
     await fails(`lock_timeout = '50ms'`, 'pg_advisory_xact_lock(1)', '55P03');
+    await db.look(`create function public.gone() returns text language plpgsql as
+      $$ begin raise 'cache lookup failed' using errcode = 'XX000'; end $$`);
+    await fails(`lock_timeout = '50ms'`, 'public.gone()', 'XX000');
   });
 });
 
