@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import pg from 'pg';
+import { pino } from 'pino';
 import t from 'tap';
-import { environmentWith } from '../../src/config.js';
+import { buildApp } from '../../src/app.js';
+import { environmentWith, readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { ConnectionLost, reasonOf, UnsafeDatabase } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
@@ -174,6 +176,33 @@ t.test(
     ]);
   },
 );
+
+t.test('/readyz says that the login is wrong, and only the log names it', async (t) => {
+  const config = readServerConfig(
+    {
+      NODE_ENV: 'test',
+      DATABASE_URL: server.url(name, 'club_auditor', server.password),
+      AUTH_ISSUER: 'http://127.0.0.1:9',
+    },
+    {},
+  );
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const database = new Database(config.database);
+  const app = await buildApp(config, database, logger, null);
+  t.teardown(async () => {
+    await app.close();
+    await database.close();
+  });
+  const { statusCode, body } = await app.inject('/readyz');
+  t.equal(statusCode, 503);
+  t.match(JSON.parse(body), { detail: 'The login of DATABASE_URL lacks the privileges of the service.' });
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [{ level: 30, status: 503, reason: /^The login club_auditor lacks/ }],
+  );
+  t.equal(lines.length, 1);
+});
 
 t.test('a missing privilege and a missing right to connect have different remedies', async (t) => {
   const database = openDatabase(server.url(name, 'club_auditor', server.password));
