@@ -74,7 +74,7 @@ function findFaults(variables: Variables, required: Variable[]): Map<string, str
   if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
     faults.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
   }
-  if (variables.METRICS_PORT === variables.PORT) {
+  if (variables.METRICS_PORT === variables.PORT && variables.METRICS_HOST === variables.HOST) {
     faults.set('METRICS_PORT', 'METRICS_PORT must differ from PORT.');
   }
   if (variables.NODE_ENV === 'production') {

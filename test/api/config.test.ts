@@ -59,6 +59,12 @@ t.test('the metrics have a port of their own', async (t) => {
   t.same(faultsOf({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);
   t.same(faultsOf({ ...production, METRICS_PORT: '3000' }), same, 'also the default port');
   t.same(faultsOf({ ...production, PORT: '0', METRICS_PORT: '4201' }), []);
+  const hosts = { HOST: '10.0.0.1', METRICS_HOST: '10.0.0.2' };
+  t.same(
+    faultsOf({ ...production, ...hosts, METRICS_PORT: '3000' }),
+    [],
+    'on an address of its own it may be equal',
+  );
 });
 
 t.test('all faults are reported at once', async (t) => {
