@@ -36,8 +36,13 @@ const TYPES = ['jwt', 'at+jwt'];
  */
 export const authenticate = plugin<AuthSettings>(
   async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
+    const variable = jwksUrl === undefined ? 'AUTH_ISSUER' : 'AUTH_JWKS_URL';
     const logFailure = throttle<string>((failures, reason) =>
-      app.log.warn({ failures, reason }, 'the keys of the identity provider could not be fetched'),
+      // Without the URL, whose path can be a secret.
+      app.log.warn(
+        { failures, reason },
+        `the keys of the identity provider could not be fetched: check ${variable}`,
+      ),
     );
     const keys = new IssuerKeys({ issuer, jwksUrl }, logFailure);
 
