@@ -163,7 +163,7 @@ cross join lateral (select case given.grantee when 0 then 'public' else quote_id
 cross join lateral pg_identify_object(object.catalog, object.oid, 0) as thing
 where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
   and (given.grantee = 0 or held_by.purpose is not null and given.grantee <> object.owner
-    -- Values of all rows, passwords, files and names that are looked up first, whoever has them. Other privileges of other
+    -- For every role: values of all rows, passwords, files and names that are looked up first. Other privileges of other
     -- applications, such as that to list files or to begin a backup, are no finding.
     or given.grantee <> object.owner and held_by.provider is null and (
       object.namespace = 'pg_toast'::regnamespace or object.kind = 'schema' and given.privilege_type = 'CREATE'

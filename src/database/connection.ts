@@ -68,7 +68,7 @@ export class Connection {
     return this.#destroyed !== undefined;
   }
 
-  /** Whether it should be closed when nobody uses it: it is old, or has prepared many statements. */
+  /** Whether the pool closes it when its last lease is released: it is old, or has prepared many statements. */
   get isExpired(): boolean {
     return performance.now() - this.openedAt > MAX_AGE_MS || this.#prepared.size > MAX_STATEMENTS;
   }
