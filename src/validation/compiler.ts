@@ -85,15 +85,27 @@ function isWithin(start: string, end: string): boolean {
  * @param shared the schemas that other schemas refer to, by `$id`
  */
 export function buildValidator(shared: Record<string, unknown>) {
-  const ajv = newCompiler();
-  for (const [id, schema] of Object.entries(shared)) {
-    ajv.addSchema(schema as AnySchema, id);
-  }
+  let bodies: Ajv | undefined;
   return (definition: unknown): ValidateFunction => {
     // Fastify also passes the part of the message; its types declare only the schema.
     const { schema, httpPart } = definition as { schema: TObject; httpPart?: string };
-    return ajv.compile(httpPart === 'body' ? schema : { ...schema, 'x-digits': integersOf(schema) });
+    if (httpPart !== 'body') {
+      return parametersValidator(schema);
+    }
+    bodies ??= newCompiler(shared);
+    return bodies.compile(schema);
   };
+}
+
+/** The validators of paths and query strings, by their schemas. */
+const parameterValidators = new WeakMap<TObject, ValidateFunction>();
+
+/** Compiles each schema once: most routes have no parameters, and so the same one. It refers to no other schema. */
+function parametersValidator(schema: TObject): ValidateFunction {
+  const known = parameterValidators.get(schema);
+  const validator = known ?? newCompiler().compile({ ...schema, 'x-digits': integersOf(schema) });
+  parameterValidators.set(schema, validator);
+  return validator;
 }
 
 function integersOf({ properties }: TObject): string[] {
@@ -127,7 +139,7 @@ function fault(message: string, instancePath?: string) {
   return [{ keyword: 'x', params: {}, message, ...(instancePath === undefined ? {} : { instancePath }) }];
 }
 
-function newCompiler(): Ajv {
+function newCompiler(shared: Record<string, unknown> = {}): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     // An error has the schema, which has the valid names.
@@ -144,6 +156,9 @@ function newCompiler(): Ajv {
   ajv.addFormat('date-time', true);
   for (const keyword of keywords) {
     ajv.addKeyword(keyword);
+  }
+  for (const [id, schema] of Object.entries(shared)) {
+    ajv.addSchema(schema as AnySchema, id);
   }
   return ajv;
 }
