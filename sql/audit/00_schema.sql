@@ -90,7 +90,7 @@ select member.classid, member.objid, extension.extname as extension
 from pg_depend as member
 join pg_extension as extension on extension.oid = member.refobjid
 where member.refclassid = 'pg_extension'::regclass and member.deptype = 'e';
-comment on view audit.extension_members is 'The objects of extensions. The checks skip them; a risky extension is a finding itself.';
+comment on view audit.extension_members is 'The objects of extensions. The checks skip them; a risky extension, and an object added by hand, are findings themselves.';
 comment on column audit.extension_members.classid is 'The catalog that the object is in.';
 comment on column audit.extension_members.objid is 'Its number in that catalog.';
 comment on column audit.extension_members.extension is 'The extension''s name.';

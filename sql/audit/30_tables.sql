@@ -14,6 +14,7 @@ create view audit.table_checks (code, severity, title, why) with (security_invok
   ('inheritance_child', 'critical', 'A table inherits from another, or is a partition', 'The policies of the parent do not apply when the child is read by its own name.'),
   ('foreign_table', 'critical', 'There is a foreign table', 'PostgreSQL has no row-level security for foreign tables.'),
   ('materialized_view', 'critical', 'There is a materialized view', 'It can store rows of every club, and PostgreSQL has no row-level security for it.'),
+  ('referenced_elsewhere', 'critical', 'An object of another application depends on a table of the service', 'A stored copy and a foreign key stay when the privilege that created them is revoked: the one keeps rows of clubs, the other shows which exist.'),
   ('sequence_shared', 'warning', 'All clubs share a sequence', 'Its numbers show one club how many rows the others write. Use app.new_id() for ids.'),
   ('table_owner', 'critical', 'A table does not belong to club_owner', 'Its owner may disable row-level security.'),
   ('table_unlogged', 'warning', 'A table is unlogged', 'Its rows are lost after a crash, and a standby never has them.'),
@@ -119,6 +120,18 @@ from tables where kind = 'foreign table'
 union all
 select 'materialized_view', relation, 'its rows are under no policy', format('drop materialized view %s', relation)
 from tables where kind = 'materialized view'
+union all
+select distinct 'referenced_elsewhere', thing.identity, format('a %s that refers to %s', thing.type, tables.relation),
+  case when con.oid is null then format('drop materialized view %s', thing.identity)
+    else format('alter table %s drop constraint %I', audit.name_of(namespace.nspname, class.relname), con.conname) end
+from tables
+join pg_depend as needs on (needs.refclassid, needs.refobjid) = ('pg_class'::regclass, tables.relid)
+left join pg_rewrite as rule on (needs.classid, needs.objid) = ('pg_rewrite'::regclass, rule.oid)
+left join pg_constraint as con on (needs.classid, needs.objid) = ('pg_constraint'::regclass, con.oid) and con.contype = 'f'
+join pg_class as class on class.oid = con.conrelid or class.oid = rule.ev_class and class.relkind = 'm'
+join pg_namespace as namespace on namespace.oid = class.relnamespace
+cross join lateral pg_identify_object(coalesce(con.tableoid, class.tableoid), coalesce(con.oid, class.oid), 0) as thing
+where tables.ours and (class.relnamespace, class.relowner) in (select schemaid, ownerid from audit.elsewhere())
 union all
 select 'sequence_shared', tables.relation, 'all clubs share it',
   case when attribute.attname is null then format('drop sequence %s cascade', tables.relation)

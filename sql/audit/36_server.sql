@@ -4,6 +4,7 @@ create view audit.server_checks (code, severity, title, why) with (security_invo
   ('extension_risky', 'warning', 'An extension bypasses row-level security', 'It reads pages, files, other servers or the write-ahead log, to which no policy applies.'),
   ('extension_reachable', 'critical', 'The running service may execute an extension that bypasses row-level security', 'An SQL injection could call it.'),
   ('extension_unknown', 'warning', 'An extension is not intended', 'Its functions were not reviewed. The intended ones are in audit.intended_extensions.'),
+  ('extension_member_added', 'critical', 'An object was added to an extension by hand', 'The checks skip the objects of extensions, so it hides the object from them.'),
   ('language_untrusted', 'critical', 'A language is not trusted', 'Its functions have the rights of the operating system user of the server.'),
   ('language_unknown', 'warning', 'A language is not intended', 'The checks of this audit cannot read its functions.'),
   ('publication', 'warning', 'A publication carries tables of the service', 'A subscriber receives the rows of every club; policies do not apply to replication.'),
@@ -52,6 +53,15 @@ join audit.extension_members as member on member.extension = extensions.extensio
 join audit.roles as role on role.purpose in ('runtime', 'capability')
 where extensions.risky and has_function_privilege(role.roleid, member.objid, 'execute')
   and has_schema_privilege(role.roleid, (select pronamespace from pg_proc where pg_proc.oid = member.objid), 'usage')
+union all
+-- 16384 is the first number that PostgreSQL gives to an object made after initdb.
+select 'extension_member_added', thing.identity, format('a %s, added to %s', thing.type, member.extension),
+  format('alter extension %I drop %s %s', member.extension, thing.type, thing.identity)
+from audit.extension_members as member
+join audit.extensions as extension on extension.extension = member.extension
+cross join lateral pg_identify_object(member.classid, member.objid, 0) as thing
+where extension.extid < 16384 and member.objid >= 16384
+  or coalesce(thing.schema, thing.name) in ('app', 'deploy', 'audit')
 union all
 select case when lanpltrusted then 'language_unknown' else 'language_untrusted' end, lanname::text, case when lanpltrusted then 'it is new' else 'it is not trusted' end,
   format('drop language %I cascade', lanname)

@@ -26,6 +26,13 @@ export const server: Mutants = {
     `${extension('http')}; ${called}; revoke execute on function public.remote() from public; grant execute on function public.remote() to club_api`,
   ],
   extension_unknown: [extension('earthdistance'), extension('timescaledb')],
+  extension_member_added: [
+    'create view public.everyone as table app.members; alter extension plpgsql add view public.everyone',
+    'create function public.peek(name, int) returns int language sql return 1; alter extension plpgsql add function public.peek',
+    'create schema hidden; alter extension plpgsql add schema hidden',
+    'alter extension plpgsql add table app.tasks',
+    `${extension('earthdistance')}; alter extension earthdistance add schema app`,
+  ],
   language_untrusted: [
     `create language plghost handler plpgsql_call_handler`,
     `create language plother handler plpgsql_call_handler validator plpgsql_validator`,

@@ -2,6 +2,7 @@ import type { Mutants } from '../mutation.js';
 
 const copy = 'create table app.notes (like app.tasks including all)';
 const guarded = `${copy}; alter table app.notes enable row level security, force row level security`;
+const shop = 'create role shop; create schema shop authorization shop';
 
 /** Weakenings of tables and views, by the check that must find them. */
 export const tables: Mutants = {
@@ -63,7 +64,7 @@ export const tables: Mutants = {
   inheritance_child: [
     'create table app.old_tasks () inherits (app.tasks)',
     'create table public.old_tasks () inherits (app.tasks)',
-    'create role shop; create schema shop authorization shop; create table shop.old_tasks () inherits (app.tasks); alter table shop.old_tasks owner to shop',
+    `${shop}; create table shop.old_tasks () inherits (app.tasks); alter table shop.old_tasks owner to shop`,
     'create table app.events (tenant_id uuid not null, at date) partition by range (at); create table app.events_2026 partition of app.events default',
   ],
   foreign_table: [
@@ -73,6 +74,11 @@ export const tables: Mutants = {
   materialized_view: [
     'create materialized view app.all_tasks as select * from app.tasks',
     'create materialized view public.counts as select tenant_id, count(*) from app.members group by 1',
+  ],
+  referenced_elsewhere: [
+    `${shop}; create materialized view shop.members as table app.members; alter materialized view shop.members owner to shop`,
+    `${shop}; create table shop.orders (club_id uuid references app.clubs (id)); alter table shop.orders owner to shop`,
+    `${shop}; create table shop.orders (club_id uuid, member_id uuid, foreign key (club_id, member_id) references app.members); alter table shop.orders owner to shop`,
   ],
   sequence_shared: [
     'create sequence app.numbers',
