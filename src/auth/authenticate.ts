@@ -45,6 +45,8 @@ export const authenticate = plugin<AuthSettings>(
       ),
     );
     const keys = new IssuerKeys({ issuer, jwksUrl }, logFailure);
+    // The service starts without waiting for the identity provider.
+    app.addHook('onListen', async () => void keys.prefetch());
 
     // The header is checked before a key is fetched.
     const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {

@@ -33,8 +33,8 @@ export interface KeySource {
 type KeySelector = Pick<JWTHeaderParameters, 'alg' | 'kid'>;
 
 /**
- * The issuer's public keys. They are fetched when a token needs them first, when they are old, and when a token names a key
- * that is not known.
+ * The issuer's public keys. They are fetched at the start of the service, when they are old, and when a token names a key that
+ * is not known.
  *
  * While the issuer is slow or unreachable, the keys that are known are used for an hour, and no request waits for it.
  */
@@ -50,6 +50,11 @@ export class IssuerKeys {
   constructor(source: KeySource, onFailure: (reason: string) => void) {
     this.#source = source;
     this.#onFailure = onFailure;
+  }
+
+  /** Fetches the keys before a token needs them. A failure is reported; the first token tries again. */
+  prefetch(): Promise<void> {
+    return this.#refresh();
   }
 
   /**

@@ -97,6 +97,30 @@ t.test('the log says why keys could not be fetched, without the address or the r
   t.match(await reasonFor(`${provider.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
 });
 
+t.test('the keys are fetched at the start, and the log says at once when they cannot be', async (t) => {
+  const provider = await startProvider(t);
+  const lines: string[] = [];
+  const log = { write: (line: string) => void lines.push(line) };
+  const { app } = await startOfflineService(t, { issuer: provider.url, log });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  await until(
+    () => provider.fetches.get('/jwks') ?? 0,
+    (count) => count === 1,
+  );
+  t.same(lines, []);
+
+  await provider.goDown();
+  const late = await startOfflineService(t, { issuer: provider.url, log });
+  await late.app.listen({ host: '127.0.0.1', port: 0 });
+  await until(
+    () => lines,
+    ({ length }) => length === 1,
+  );
+  t.match(lines[0], 'could not be fetched: check AUTH_ISSUER');
+  await provider.comeBack();
+  t.equal(await late.code(provider.sign()), ACCEPTED, 'the first token tries again');
+});
+
 t.test('while keys cannot be fetched, few lines of the log say so', async (t) => {
   const provider = await startProvider(t);
   await provider.goDown();

@@ -4,29 +4,26 @@ import type { Attempt, Target } from './target.js';
 
 const SECRET = 'what only two may know';
 
+const rsa = newKey('RS256');
+const ec = newKey('ES256');
+const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+
 /**
- * Tokens signed by published keys for another use: for encryption, for key agreement, shared secrets,
- * and one whose curve is not the algorithm's. The key set is changed, so this runs before the first token.
+ * Keys for another use, as an issuer may publish them: for encryption, for key agreement, shared secrets, and one whose
+ * curve is not the algorithm's.
  */
+export const KEYS_FOR_ANOTHER_USE = [
+  { kty: 'oct', k: encode(SECRET), kid: 'secret', alg: 'HS256', use: 'sig' },
+  { kty: 'oct', k: encode(SECRET), kid: 'bare secret' },
+  { ...publish(rsa.publicKey, 'RS256', 'encryption'), use: 'enc', alg: 'RSA-OAEP' },
+  { ...publish(rsa.publicKey, 'RS256', 'encryption by use'), use: 'enc', alg: undefined },
+  { ...publish(ec.publicKey, 'ES256', 'agreement'), use: undefined, alg: undefined, key_ops: ['deriveBits'] },
+  { ...publish(p384.publicKey, 'ES256', 'another curve'), alg: undefined },
+  { kty: 'unknown', kid: 'unknown kind' },
+];
+
+/** Tokens signed by these keys. */
 export function misusedKeys({ provider, admin }: Target): Attempt[] {
-  const rsa = newKey('RS256');
-  const ec = newKey('ES256');
-  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
-  const { keys } = provider.documents.get('/jwks') as { keys: unknown[] };
-  keys.push(
-    { kty: 'oct', k: encode(SECRET), kid: 'secret', alg: 'HS256', use: 'sig' },
-    { kty: 'oct', k: encode(SECRET), kid: 'bare secret' },
-    { ...publish(rsa.publicKey, 'RS256', 'encryption'), use: 'enc', alg: 'RSA-OAEP' },
-    { ...publish(rsa.publicKey, 'RS256', 'encryption by use'), use: 'enc', alg: undefined },
-    {
-      ...publish(ec.publicKey, 'ES256', 'agreement'),
-      use: undefined,
-      alg: undefined,
-      key_ops: ['deriveBits'],
-    },
-    { ...publish(p384.publicKey, 'ES256', 'another curve'), alg: undefined },
-    { kty: 'unknown', kid: 'unknown kind' },
-  );
   const payload = admin().split('.')[1] as string;
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
   const bySecret = ['secret', 'bare secret'].flatMap((kid) =>

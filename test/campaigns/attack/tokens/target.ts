@@ -10,6 +10,7 @@ import { type Answer, AUDIENCE } from '../../../setup/service.js';
 import { openWire, type Wire } from '../../../setup/wire.js';
 import { isRecord } from '../secrets.js';
 import type { Tally } from '../tally.js';
+import { KEYS_FOR_ANOTHER_USE } from './keys.js';
 
 /** One request that must be refused, in exactly one of these ways. */
 export interface Attempt {
@@ -61,6 +62,8 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
   const db = await makeDatabase(t);
   const [north, south] = [await db.makeClub('north'), await db.makeClub('south')];
   const provider = await startProvider(t);
+  const { keys } = provider.documents.get('/jwks') as { keys: object[] };
+  keys.push(...KEYS_FOR_ANOTHER_USE);
   const environment = {
     DATABASE_URL: db.url,
     AUTH_ISSUER: provider.url,
