@@ -1,3 +1,4 @@
+import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
@@ -35,6 +36,8 @@ const byStatus: Record<number, ErrorType> = {
   413: payloadTooLarge,
   415: unsupportedMediaType,
 };
+/** A longer body is not read to its end before an error is sent. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 /** The body is shorter than its Content-Length; another 400 than `byStatus` has. */
 const INCOMPLETE_BODY = 'FST_ERR_CTP_INVALID_CONTENT_LENGTH';
 
@@ -56,7 +59,10 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
-      return send(problem, request, reply);
+      const rest = restOfBody(request);
+      return rest === undefined
+        ? send(problem, request, reply)
+        : rest.then(() => send(problem, request, reply));
     });
 
     app.setNotFoundHandler((request, reply) => send(new Problem(routeNotFound), request, reply));
@@ -110,7 +116,20 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
   send(problem, request, reply);
 }
 
-function send(problem: Problem, request: FastifyRequest, reply: FastifyReply) {
+/**
+ * Reads the rest of a body over the limit: a client that is still sending it when the connection closes may see a reset and
+ * no response (RFC 9112, section 9.6).
+ *
+ * @returns undefined when there is none; otherwise a promise that also resolves when the client, or the time-out of the
+ *   request, ends the connection
+ */
+function restOfBody({ raw, headers, server }: FastifyRequest): Promise<void> | undefined {
+  const bytes = Number(headers['content-length']);
+  const isLong = bytes > Number(server.initialConfig.bodyLimit) && bytes <= MAX_DISCARDED_BYTES;
+  return isLong && !raw.complete ? finished(raw.resume()).catch(() => {}) : undefined;
+}
+
+function send(problem: Problem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.problem = problem;
   if (problem.type === serviceUnavailable) {
     reply.header('retry-after', RETRY_AFTER_S);

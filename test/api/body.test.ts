@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import t from 'tap';
 import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
 import { type Method, startService } from '../setup/service.js';
@@ -68,6 +70,36 @@ t.test('a body of up to 128 KiB is read, and one byte more is a 413', async (t) 
       padded(LIMIT_BYTES + 1),
     );
     t.match(answer, { status: 413, body: { code: 'payload_too_large' } }, `${method} ${path}`);
+  }
+});
+
+/** The status that a client gets that sends its whole request before it reads. */
+async function statusAfterSending(head: string[], body: string): Promise<string> {
+  const { port } = service.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1').pause();
+  socket.write([...head, `Content-Length: ${body.length}`, '', body].join('\r\n'));
+  await once(socket, 'drain');
+  const [answer] = await once(socket.resume(), 'data', { signal: AbortSignal.timeout(10_000) });
+  socket.destroy();
+  return String(answer).slice('HTTP/1.1 '.length, 12);
+}
+
+t.test('the response to a large body reaches a client that sends all of it before it reads', async (t) => {
+  const lines = signedIn.map(([name, value]) => `${name}: ${value}`);
+  for (const [status, type, token] of [
+    ['413', 'application/json', lines],
+    ['415', 'text/plain', lines],
+    ['401', 'application/json', []],
+  ] as const) {
+    for (const connection of ['keep-alive', 'close']) {
+      const head = [
+        'POST /api/tasks HTTP/1.1',
+        'Host: a',
+        `Connection: ${connection}`,
+        `Content-Type: ${type}`,
+      ];
+      t.equal(await statusAfterSending([...head, ...token], padded(100 * LIMIT_BYTES)), status, connection);
+    }
   }
 });
 

@@ -84,13 +84,21 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
   t.same(await service.db.look('select from app.tasks'), []);
 });
 
-t.test('a request has one answer: after an early error there is no 408 for its slow body', async (t) => {
-  const { replies } = await raw(
-    drip(post('Content-Length: 100000', 'Host: a'), ' '),
-    Number.POSITIVE_INFINITY,
-  );
-  t.equal(statuses(replies), '401');
-});
+t.test(
+  'a request has one answer: an early error, or the 408 of a body over the limit that is slow',
+  async (t) => {
+    const { replies } = await raw(
+      drip(post('Content-Length: 100000', 'Host: a'), ' '),
+      Number.POSITIVE_INFINITY,
+    );
+    t.equal(statuses(replies), '401');
+    const tooLarge = await raw(
+      drip(post('Content-Length: 1000000', 'Host: a'), ' '),
+      Number.POSITIVE_INFINITY,
+    );
+    t.equal(statuses(tooLarge.replies), '408', 'the error of a body over the limit waits for its end');
+  },
+);
 
 t.test('a connection may be idle between two requests', async (t) => {
   const twice = async function* () {
