@@ -105,9 +105,10 @@ async function isEmpty(payload: IncomingMessage): Promise<boolean> {
   }
 }
 
+/** Parses JSON in UTF-8, with or without a byte order mark (RFC 8259, section 8.1). @throws Problem `malformed_json` */
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     throw new Problem(malformedJson);
   }

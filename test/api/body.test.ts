@@ -191,6 +191,13 @@ t.test('a JSON type may be in any letter case, with a charset; merge patch is fo
   }
 });
 
+t.test('a byte order mark at the start of a body is ignored, anywhere else it is an error', async (t) => {
+  t.match(await post('\ufeff{"title":"Mow"}'), { status: 201, body: { title: 'Mow' } });
+  for (const text of ['\ufeff\ufeff{"title":"Mow"}', '{\ufeff"title":"Mow"}', '{"title":"Mow"}\ufeff']) {
+    t.match(await post(text), { status: 400, body: { code: 'malformed_json' } });
+  }
+});
+
 t.test('a body that is not JSON in UTF-8 is a 400, and nothing is stored', async (t) => {
   const before = await counted();
   for (const text of [

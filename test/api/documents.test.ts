@@ -165,7 +165,6 @@ t.test('a body in another encoding, or not in JSON, is malformed', async (t) => 
   const good = '{"title":"Mow"}';
   const swapped = Buffer.from(good, 'utf16le').swap16();
   for (const document of [
-    Buffer.from(`\ufeff${good}`),
     Buffer.from(`\ufeff${good}`, 'utf16le'),
     Buffer.from(good, 'utf16le'),
     swapped,
