@@ -26,9 +26,14 @@ export class ConnectionLost extends Unavailable {
 /** The tenant's queue is full. A singleton: creating thousands of errors with stack traces per second is measurable. */
 export const QUEUE_FULL = new Unavailable('The queue of this tenant for the database is full.');
 
-/** The tenant does not exist or is closed, or the member of a test set-up does not exist in it. */
+/** The tenant does not exist or is closed. */
 export class TenantNotFound extends Error {
   override name = 'TenantNotFound';
+}
+
+/** The tenant has no member of the id in X-Test-UserId. */
+export class TestMemberNotFound extends Error {
+  override name = 'TestMemberNotFound';
 }
 
 /** Row-level security does not hold for the login or the database, so the service does not use it. */

@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { TenantNotFound, Unavailable } from './errors.js';
+import { TenantNotFound, TestMemberNotFound, Unavailable } from './errors.js';
 import { type LeaseKind, NO_TENANT } from './pool.js';
 import type { Answer, Entry } from './read.js';
 import { type Query, sql } from './sql.js';
@@ -45,7 +45,7 @@ class MemberOutdated extends Error {}
  * writes the member and commits, and the read is sent again.
  *
  * @param name the name of the operation
- * @throws TenantNotFound; what `Database.read` throws
+ * @throws TenantNotFound; TestMemberNotFound; what `Database.read` throws
  */
 export async function readInTenant<Row>(
   database: Database,
@@ -80,7 +80,7 @@ export async function readInTenant<Row>(
  * Runs work in a transaction inside the caller's club. A missing or outdated member row is written first, in a separate
  * transaction, so the row stays even when the work fails.
  *
- * @throws TenantNotFound; what `Database.transaction` throws
+ * @throws TenantNotFound; TestMemberNotFound; what `Database.transaction` throws
  */
 export async function writeInTenant<Result>(
   database: Database,
@@ -174,8 +174,11 @@ function tenantEntry(caller: Caller): Entry<TenantContext> {
 }
 
 function requireClub({ testMemberId }: Caller, { clubExists, memberId }: TenantContext): void {
-  if (!clubExists || (memberId === null && testMemberId !== null)) {
+  if (!clubExists) {
     throw new TenantNotFound('The club cannot be entered.');
+  }
+  if (memberId === null && testMemberId !== null) {
+    throw new TestMemberNotFound('The club has no such member.');
   }
 }
 

@@ -2,6 +2,7 @@ import {
   isStatementError,
   QUEUE_FULL,
   TenantNotFound,
+  TestMemberNotFound,
   Unavailable,
   UnsafeDatabase,
 } from '../database/errors.js';
@@ -65,6 +66,11 @@ const QUEUE_FULL_PROBLEM = new Problem(serviceUnavailable, {
 export function problemFromDatabase(error: unknown, catalogue: Catalogue): Problem | undefined {
   if (error instanceof TenantNotFound) {
     return new Problem(tenantForbidden);
+  }
+  if (error instanceof TestMemberNotFound) {
+    return new Problem(tenantForbidden, {
+      detail: 'X-Test-UserId names no member of this club. GET /api/members without the header lists them.',
+    });
   }
   if (error === QUEUE_FULL) {
     return QUEUE_FULL_PROBLEM;

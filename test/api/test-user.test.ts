@@ -62,7 +62,7 @@ t.test('a member of another club and an unknown id are the same 403', async (t) 
       await anna.get('/api/members/me', acting(value)),
       await anna.post('/api/tasks', { title: 'Mow' }, acting(value)),
     ]) {
-      t.match(answer, { status: 403, body: { code: 'tenant_forbidden' } }, value);
+      t.match(answer, { status: 403, body: { code: 'tenant_forbidden', detail: /^X-Test-UserId/ } }, value);
     }
   }
 });
