@@ -16,6 +16,12 @@ const MALFORMED = new Problem(invalidParameter, {
 const byNodeCode: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: new Problem(requestTimeout),
   HPE_HEADER_OVERFLOW: new Problem(headersTooLarge),
+  HPE_INVALID_METHOD: new Problem(invalidParameter, {
+    detail: 'This is not a method of HTTP. Methods are written in capitals: PATCH, not patch.',
+  }),
+  HPE_INVALID_URL: new Problem(invalidParameter, {
+    detail: 'The URL has an invalid character. Percent-encode what is not ASCII as UTF-8: %C3%B6 for ö.',
+  }),
 };
 
 /**

@@ -40,6 +40,8 @@ const byStatus: Record<number, ErrorType> = {
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 /** The body is shorter than its Content-Length; another 400 than `byStatus` has. */
 const INCOMPLETE_BODY = 'FST_ERR_CTP_INVALID_CONTENT_LENGTH';
+/** The path cannot be decoded. */
+const BROKEN_PATH = 'FST_ERR_BAD_URL';
 
 /**
  * Sends every error as `application/problem+json`.
@@ -110,7 +112,12 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
   if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
-  const problem = problemOf(error);
+  const problem =
+    error.code === BROKEN_PATH
+      ? new Problem(invalidParameter, {
+          detail: 'The path is not percent-encoded UTF-8: %25 is a percent sign.',
+        })
+      : problemOf(error);
   const { status, code } = problem;
   request.log.info({ method: request.method, route: null, status, code, ip: addressOf(request) }, 'request');
   send(problem, request, reply);

@@ -62,7 +62,8 @@ export const taskVersionConflict = defineError({
       ? 'The task has the highest possible version and cannot be changed. Create a new one.'
       : `Somebody changed the task since you read it. Read it again and repeat your change on version ${currentVersion}.`,
   meaning:
-    'The `version` you sent is not the current one: your change would overwrite a change that you have not seen.',
+    'The `version` you sent is not the current one: your change would overwrite a change that you have not seen. Or, with or ' +
+    'without a `version`, somebody changed the task at the same moment.',
   fix:
     'Read the task again, check what has changed, and send your change with its new `version`. That is `currentVersion`, ' +
     'unless somebody has changed the task again.',

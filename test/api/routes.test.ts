@@ -110,6 +110,6 @@ t.test('a path id that is not a UUID is a 400 that names it', async (t) => {
 t.test('a path that cannot be decoded is a 400', async (t) => {
   for (const path of ['/api/tasks/%zz', '/api/tasks/%E0%A4%A', '/%', '/api/shifts/%ff/signup']) {
     const { status, body } = await anna.get(path);
-    t.match([status, body], [400, { code: 'invalid_parameter' }], path);
+    t.match([status, body], [400, { code: 'invalid_parameter', detail: /percent-encoded/ }], path);
   }
 });

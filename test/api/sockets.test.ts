@@ -169,6 +169,20 @@ t.test('an unknown Expect header is ignored', async (t) => {
   }
 });
 
+t.test('the error of an unknown method or a URL that is not ASCII names the cause', async (t) => {
+  for (const [line, detail] of [
+    ['patch /api/tasks', /PATCH, not patch/],
+    ['GET /api/members?q=Jörg', /Percent-encode/],
+    ['GET /livez HTTP/1.1\r\nno colon', /Check the request line/],
+  ] as const) {
+    const { replies } = await raw(
+      Buffer.from(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`),
+      Number.POSITIVE_INFINITY,
+    );
+    t.match(JSON.parse(replies[0]?.body ?? '{}'), { code: 'invalid_parameter', detail });
+  }
+});
+
 t.test('pipelined requests are answered in order, each for its own caller', async (t) => {
   const who = (headers: string) => `GET /api/members/me HTTP/1.1\r\n${headers}\r\n\r\n`;
   const nobody = who('Host: a');
