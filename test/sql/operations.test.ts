@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
 import { startPostgres } from '../../tools/postgres.js';
 import { root } from '../../tools/root.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
@@ -105,6 +106,12 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   });
 
   await run('pg_dump');
+  const restored = `postgres://club_migrator:DEPLOY_PASSWORD@${address}/clubs_restored`;
+  await deploy(restored);
+  t.match(await deploy(restored), { applied: false }, 'the second deploy has nothing to do');
+  await withClient(`${superuserUrl}/clubs_restored`, async (client) => {
+    t.same((await client.query('select code, object from audit.findings')).rows, []);
+  });
   const before = await rowsOf(first);
   await t.rejects(run('session_replication_role', { CLUB_ID: first }), /clubs_pkey/, 'the club exists');
   t.same(await rowsOf(first), before, 'and nothing is changed');
