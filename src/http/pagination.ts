@@ -36,30 +36,46 @@ interface PageQuery {
 
 const DEFAULT_LIMIT = 100;
 
-/** The query string of a list: its filters, `sort`, `limit` and `cursor`. */
+/**
+ * The query string of a list: its filters, `sort`, `limit` and `cursor`.
+ *
+ * @param sorts the names of its sort orders
+ * @param standard the order of a request without `sort`
+ * @param rules keywords of the whole query string
+ */
 export function ListQuery<Filters extends TProperties, Key extends string>(
   filters: Filters,
   sorts: readonly Key[],
+  standard: Key | `-${Key}`,
+  rules: Record<string, unknown> = {},
 ) {
   const words = sorts.flatMap((sort) => [sort, `-${sort}`] as const);
-  return Strict({
-    ...filters,
-    sort: Type.Optional(OneOf(words, { description: 'The sort order; a leading hyphen means descending.' })),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 500,
-        default: DEFAULT_LIMIT,
-        description: 'The maximum number of rows of a page.',
-      }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        description: 'The start of the page, from the Link header of the previous page.',
-        examples: [CURSOR],
-      }),
-    ),
-  });
+  return Strict(
+    {
+      ...filters,
+      sort: Type.Optional(
+        OneOf(words, {
+          default: standard,
+          description: 'The sort order; a leading hyphen means descending.',
+        }),
+      ),
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 500,
+          default: DEFAULT_LIMIT,
+          description: 'The maximum number of rows of a page.',
+        }),
+      ),
+      cursor: Type.Optional(
+        Type.String({
+          description: 'The start of the page, from the Link header of the previous page.',
+          examples: [CURSOR],
+        }),
+      ),
+    },
+    rules,
+  );
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Resource } from '../http/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
-import { MemberDto, MemberListQuery, MemberParams } from './schemas.js';
+import { MEMBER_SORT, MemberDto, MemberListQuery, MemberParams } from './schemas.js';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(MemberDto);
@@ -28,7 +28,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const page = readPage(request, memberOrders, 'displayName');
+      const page = readPage(request, memberOrders, MEMBER_SORT);
       const { q, role } = request.query;
       const isIndexed = q === undefined && role === undefined;
       const rows = await request.read(listMembers(request.query, page), isIndexed ? 'shared' : 'exclusive');

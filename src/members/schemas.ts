@@ -49,6 +49,7 @@ export type MemberDto = Static<typeof MemberDto>;
 
 export const MemberParams = IdParams('member', ANNA.id);
 
+export const MEMBER_SORT = 'displayName';
 export const MEMBER_SORTS = ['displayName', 'joinedAt'] as const;
 
 export const MemberListQuery = ListQuery(
@@ -57,5 +58,6 @@ export const MemberListQuery = ListQuery(
     role: Type.Optional(OneOf(ROLES, { description: 'Members who had this role at their last request.' })),
   },
   MEMBER_SORTS,
+  MEMBER_SORT,
 );
 export type MemberListQuery = Static<typeof MemberListQuery>;

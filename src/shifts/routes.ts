@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
-import { invalidCursor, invalidParameter } from '../errors/request.js';
+import { invalidCursor } from '../errors/request.js';
 import { etagOf, requireMatch } from '../http/conditional.js';
 import { answerPage, readPage } from '../http/pagination.js';
 import type { Resource } from '../http/resource.js';
@@ -23,6 +23,7 @@ import {
 } from './queries.js';
 import {
   CreateShiftRequest,
+  SHIFT_SORT,
   ShiftDetailDto,
   ShiftListDto,
   ShiftListQuery,
@@ -60,8 +61,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      requireWindow(request.query);
-      const page = readPage(request, shiftOrders, 'startsAt');
+      const page = readPage(request, shiftOrders, SHIFT_SORT);
       const lease = isIndexed(request.query) ? 'shared' : 'exclusive';
       const rows = await request.read(listShifts(request.query, page), lease);
       return answerPage(request, reply, page, rows);
@@ -270,12 +270,3 @@ export const shifts: Resource = {
   errors: Object.values(errors),
   routes,
 };
-
-/** Rejects a window that ends before it begins. */
-function requireWindow({ from, to }: ShiftListQuery): void {
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new Problem(invalidParameter, {
-      errors: [{ parameter: 'to', code: 'invalid_value', detail: 'This must not be before `from`.' }],
-    });
-  }
-}

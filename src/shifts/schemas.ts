@@ -12,6 +12,7 @@ import {
   TextInput,
   Timestamp,
   TimestampInput,
+  VersionInput,
 } from '../validation/schemas.js';
 
 const listed = {
@@ -143,7 +144,10 @@ export const SignedUpShiftParams = IdParams('shift', SIGNED_UP_SHIFT_ID);
 const written = {
   title: TextInput('line', { minLength: 1, maxLength: 200 }),
   startsAt: TimestampInput(),
-  endsAt: TimestampInput(),
+  endsAt: TimestampInput({
+    description: 'After `startsAt`, by 31 days at most.',
+    examples: ['2031-05-01T20:00:00+02:00'],
+  }),
   capacity: Type.Integer({ minimum: 1, maximum: 10_000 }),
   location: Type.Optional(Nullable(TextInput('line', { maxLength: 200 }))),
   description: Type.Optional(Nullable(TextInput('block', { maxLength: 10_000 }))),
@@ -167,7 +171,7 @@ export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
 
 /** PUT replaces the shift: an optional field that is absent becomes null. */
 export const UpdateShiftRequest = Strict(
-  { ...written, version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) },
+  { ...written, version: Type.Optional(VersionInput()) },
   { $id: 'UpdateShiftRequest', 'x-period': true, examples: [{ ...exampleRequest, version: 1 }] },
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
@@ -175,6 +179,7 @@ export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 /** The body of a signup: none, or an empty object. */
 export const SignUpRequest = Strict({}, { examples: [{}] });
 
+export const SHIFT_SORT = 'startsAt';
 export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 
 /** `from` and `to` are a window; a shift matches when any part of it is in the window. */
@@ -183,7 +188,7 @@ export const ShiftListQuery = ListQuery(
     from: Type.Optional(TimestampInput({ description: 'Shifts that end after this moment.' })),
     to: Type.Optional(
       TimestampInput({
-        description: 'Shifts that start before this moment.',
+        description: 'Shifts that start before this moment, which is not before `from`.',
         examples: ['2031-05-08T00:00:00+02:00'],
       }),
     ),
@@ -192,5 +197,7 @@ export const ShiftListQuery = ListQuery(
     q: Type.Optional(SearchText('the title', 'clean')),
   },
   SHIFT_SORTS,
+  SHIFT_SORT,
+  { 'x-window': true },
 );
 export type ShiftListQuery = Static<typeof ShiftListQuery>;

@@ -23,6 +23,7 @@ import {
 } from './queries.js';
 import {
   CreateTaskRequest,
+  TASK_SORT,
   TaskDetailDto,
   TaskListDto,
   TaskListQuery,
@@ -51,7 +52,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const page = readPage(request, taskOrders, '-createdAt');
+      const page = readPage(request, taskOrders, TASK_SORT);
       const lease = isIndexed(request.query) ? 'shared' : 'exclusive';
       const rows = await request.read(listTasks(request.query, page), lease);
       return answerPage(request, reply, page, rows);

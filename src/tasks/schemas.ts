@@ -12,6 +12,7 @@ import {
   TextInput,
   Timestamp,
   TimestampInput,
+  VersionInput,
 } from '../validation/schemas.js';
 
 /** The five states, in the order of the workflow. The steps between them are rows of app.task_transitions. */
@@ -103,13 +104,14 @@ export const TaskParams = IdParams('task', exampleRow.id);
 
 const title = TextInput('line', { minLength: 1, maxLength: 200 });
 const description = Nullable(TextInput('block', { maxLength: 10_000 }));
+const assignee = Nullable({ ...Id(), description: 'The id of a member.' });
 
 export const CreateTaskRequest = Strict(
   {
     title,
     description: Type.Optional(description),
     dueAt: Type.Optional(Nullable(TimestampInput())),
-    assigneeId: Type.Optional(Nullable(Id())),
+    assigneeId: Type.Optional(assignee),
   },
   {
     $id: 'CreateTaskRequest',
@@ -126,14 +128,20 @@ export const UpdateTaskRequest = Strict(
     title: Type.Optional(title),
     description: Type.Optional(description),
     dueAt: Type.Optional(Nullable(TimestampInput())),
-    assigneeId: Type.Optional(Nullable(Id())),
-    state: Type.Optional(OneOf(TASK_STATES)),
-    version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+    assigneeId: Type.Optional(assignee),
+    state: Type.Optional(
+      OneOf(TASK_STATES, {
+        description:
+          'One of `allowedTransitions`. `Assigned` without `assigneeId` assigns an open task to yourself.',
+      }),
+    ),
+    version: Type.Optional(VersionInput()),
   },
   { $id: 'UpdateTaskRequest', examples: [{ state: 'Assigned', version: 1 }, { description: null }] },
 );
 export type UpdateTaskRequest = Static<typeof UpdateTaskRequest>;
 
+export const TASK_SORT = '-createdAt';
 export const TASK_SORTS = ['createdAt', 'updatedAt', 'dueAt', 'title'] as const;
 
 export const TaskListQuery = ListQuery(
@@ -156,5 +164,6 @@ export const TaskListQuery = ListQuery(
     q: Type.Optional(SearchText('the title', 'oars')),
   },
   TASK_SORTS,
+  TASK_SORT,
 );
 export type TaskListQuery = Static<typeof TaskListQuery>;

@@ -45,6 +45,14 @@ const checkPeriod: SchemaValidateFunction = (_on: true, period: { startsAt?: unk
   return !start || !end || (end > start && isWithin(start, end));
 };
 
+/** Checks that `to` is not before `from`. */
+const checkWindow: SchemaValidateFunction = (_on: true, { from, to }: { from?: unknown; to?: unknown }) => {
+  const [start, end] = [from, to].map((time) => (typeof time === 'string' ? toInstant(time) : null));
+  checkWindow.errors = fault('This must not be before `from`.', '/to');
+  // An invalid time is reported at its own field.
+  return !start || !end || start <= end;
+};
+
 /**
  * Converts digits to integers in place. Ajv's own coercion would also accept 0x10, 1e2 and blanks. A value that remains
  * text fails the check of its type.
@@ -126,6 +134,7 @@ const keywords: FuncKeywordDefinition[] = [
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },
+  { keyword: 'x-window', type: 'object', errors: true, validate: checkWindow },
   { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },
 ];
 

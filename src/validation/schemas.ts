@@ -16,6 +16,7 @@ export const TimestampInput = (options: { description?: string; examples?: strin
   Type.String({
     format: 'date-time',
     'x-instant': true,
+    description: 'A time with an offset (RFC 3339), in the years 1970 to 2199.',
     examples: ['2031-05-01T18:00:00+02:00'],
     ...options,
   });
@@ -37,15 +38,32 @@ export const Decimal = ({ digits, scale }: { digits: number; scale: number }) =>
 
 /** Text in a request: trimmed by the validator; its length is counted in code points. */
 export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLength: number }) =>
-  Type.String({ 'x-text': kind, ...limits });
+  Type.String({
+    'x-text': kind,
+    description:
+      kind === 'line'
+        ? 'One line without control characters. Blanks around it are removed.'
+        : 'Text without control characters other than line feeds and tabs. Blanks around it are removed.',
+    ...limits,
+  });
+
+/** The version that a change is based on. */
+export const VersionInput = () =>
+  Type.Integer({
+    minimum: 1,
+    maximum: 2_147_483_647,
+    description: 'The version that you read. When it is not the current one, nothing is changed.',
+  });
 
 /** The schema or null: one schema with two types, so that a fault is reported once. */
 export const Nullable = <Schema extends TString | ReturnType<typeof Type.Integer>>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
 
 /** One of these words. */
-export const OneOf = <Word extends string>(words: readonly Word[], options: { description?: string } = {}) =>
-  Type.Unsafe<Word>({ type: 'string', enum: [...words], ...options });
+export const OneOf = <Word extends string>(
+  words: readonly Word[],
+  options: { description?: string; default?: Word } = {},
+) => Type.Unsafe<Word>({ type: 'string', enum: [...words], ...options });
 
 /** A comma-separated list of these words, read as an array. */
 export const SomeOf = <Word extends string>(words: readonly Word[], options: { description?: string } = {}) =>

@@ -93,6 +93,13 @@ t.test('filters of shifts combine: overlap, own signups, free places, title', as
   const window = (to: string) => anna.get(`/api/shifts?from=${noon}&to=${encodeURIComponent(to)}`);
   t.match(await window('2031-05-01T14:00:00+02:00'), { status: 200, body: { length: 7 } }, 'a moment');
   t.match(await window('2031-05-01T12:30:00+02:00'), { status: 400, body: { code: 'invalid_parameter' } });
+  const { errors } = (await anna.get('/api/shifts?from=2031-01-02T00:00:00Z&to=2031-01-01T00:00:00Z&limit=0'))
+    .body;
+  t.same(
+    errors.map(({ parameter }: { parameter: string }) => parameter).sort(),
+    ['limit', 'to'],
+    'all faults at once',
+  );
 });
 
 t.test('filters of members combine; q searches the display name only', async (t) => {

@@ -86,24 +86,43 @@ export interface components {
             updatedAt: string;
         };
         CreateShiftRequest: {
+            /** @description One line without control characters. Blanks around it are removed. */
             title: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description A time with an offset (RFC 3339), in the years 1970 to 2199.
+             */
             startsAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description After `startsAt`, by 31 days at most.
+             */
             endsAt: string;
             capacity: number;
+            /** @description One line without control characters. Blanks around it are removed. */
             location?: string | null;
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
             description?: string | null;
         };
         UpdateShiftRequest: {
+            /** @description One line without control characters. Blanks around it are removed. */
             title: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description A time with an offset (RFC 3339), in the years 1970 to 2199.
+             */
             startsAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description After `startsAt`, by 31 days at most.
+             */
             endsAt: string;
             capacity: number;
+            /** @description One line without control characters. Blanks around it are removed. */
             location?: string | null;
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
             description?: string | null;
+            /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
         };
         TaskListDto: {
@@ -150,22 +169,42 @@ export interface components {
             allowedTransitions: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
         };
         CreateTaskRequest: {
+            /** @description One line without control characters. Blanks around it are removed. */
             title: string;
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
             description?: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description A time with an offset (RFC 3339), in the years 1970 to 2199.
+             */
             dueAt?: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of a member.
+             */
             assigneeId?: string | null;
         };
         UpdateTaskRequest: {
+            /** @description One line without control characters. Blanks around it are removed. */
             title?: string;
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
             description?: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description A time with an offset (RFC 3339), in the years 1970 to 2199.
+             */
             dueAt?: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The id of a member.
+             */
             assigneeId?: string | null;
-            /** @enum {string} */
+            /**
+             * @description One of `allowedTransitions`. `Assigned` without `assigneeId` assigns an open task to yourself.
+             * @enum {string}
+             */
             state?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+            /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
         };
         /** @description An error (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
@@ -419,7 +458,7 @@ export interface operations {
             query?: {
                 /** @description Shifts that end after this moment. */
                 from?: string;
-                /** @description Shifts that start before this moment. */
+                /** @description Shifts that start before this moment, which is not before `from`. */
                 to?: string;
                 /** @description Shifts that you are signed up for. */
                 signedUp?: "me";
