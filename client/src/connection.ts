@@ -39,7 +39,8 @@ export interface Connection {
 }
 
 const ATTEMPTS = 3;
-const WITHIN_MS = 30_000;
+/** Longer than the minute that a rate limit of the service takes at most. */
+const WITHIN_MS = 70_000;
 const TIMEOUT_MS = 10_000;
 
 /**

@@ -139,7 +139,7 @@ t.test('a rate-limited call waits as long as the service says, or fails', async 
   const club = await limited.db.makeClub('limited');
   const open = await openClients(limited);
   const { waits, wait } = hurried();
-  const patient = await open.as('ben', 'Member', club, { wait, retry: { withinMs: 120_000 } });
+  const patient = await open.as('ben', 'Member', club, { wait });
   await patient.members.me();
   await patient.members.me();
   const error = await rejection(patient.members.me());
