@@ -3,9 +3,9 @@ import type { Connection } from './connection.js';
 import { NoAnswerError } from './errors.js';
 import type { PreparedRequest } from './request.js';
 
-/** The maximum wait before the second attempt; it doubles with every further attempt. */
-const FIRST_WAIT_MS = 200;
-const LONGEST_WAIT_MS = 5_000;
+/** The longest wait before the second attempt; it doubles with every further attempt. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 10_000;
 
 const UNAUTHORIZED = 401;
 
@@ -48,7 +48,7 @@ export async function attempt(
       return { body: undefined, headers: answer.headers };
     }
     const retryAfterMs = answer && retryAfterOf(answer);
-    const waitMs = waitBefore(attempts, retryAfterMs);
+    const waitMs = waitAfter(attempts, retryAfterMs);
     const mayRetry = request.needsToken && (answer === undefined || isRetryable(answer));
     if (!mayRetry || attempts >= most || Date.now() + waitMs > deadline) {
       return settle(request, outcome, { attempts, isDoubtful: isInDoubt, retryAfterMs });
@@ -70,10 +70,13 @@ function settle(
   return { body: readAnswer(outcome, { request: name, ...circumstances }), headers: outcome.headers };
 }
 
-/** Exponential backoff with jitter, on top of Retry-After, so that rejected clients do not all retry at once. */
-function waitBefore(attempts: number, retryAfterMs: number | undefined): number {
-  const longest = Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS);
-  return (retryAfterMs ?? 0) + Math.random() * longest;
+/**
+ * Exponential backoff with equal jitter, in addition to Retry-After: half of the wait is fixed, so that a few attempts last
+ * for seconds, and half is random, so that rejected clients do not all retry at once.
+ */
+function waitAfter(attempts: number, retryAfterMs = 0): number {
+  const half = Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS) / 2;
+  return retryAfterMs + half + Math.random() * half;
 }
 
 interface Failure {

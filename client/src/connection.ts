@@ -2,7 +2,7 @@ import { keepToken, type Token, type TokenKeeper } from './token.js';
 
 /** The limits for retries. */
 export interface RetryLimits {
-  /** The maximum number of attempts; 1 for no retry. */
+  /** The maximum number of attempts; 1 for no retry, Infinity for no limit but `withinMs`. */
   attempts?: number;
   /** No new attempt starts later than this many milliseconds after the first. */
   withinMs?: number;

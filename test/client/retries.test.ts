@@ -25,6 +25,21 @@ function hurried(): { waits: number[]; wait: NonNullable<ClientOptions['wait']> 
   };
 }
 
+/** Sets the clock forward, until the test ends. */
+function movableClock(t: Test): { advance: (ms: number) => void } {
+  const { now } = Date;
+  let aheadMs = 0;
+  Date.now = () => now() + aheadMs;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  return {
+    advance: (ms) => {
+      aheadMs += ms;
+    },
+  };
+}
+
 /** A proxy: the service does the work, and the first answers are replaced by these. */
 async function behindProxy(t: Test, verdicts: Verdict[], options: Partial<ClientOptions> = {}) {
   const proxy = await startProxy(t, clients.baseUrl, () => (chunk) => [chunk]);
@@ -109,8 +124,8 @@ t.test('Retry-After is followed, in seconds and as a date; without it waits grow
   await client.clubs.current();
   const leftMs = Date.parse(date) - Date.now();
   t.equal(waits.length, 2);
-  t.ok((waits[0] ?? 0) >= 7_000 && (waits[0] ?? 0) <= 7_200, String(waits[0]));
-  t.ok((waits[1] ?? 0) >= leftMs && (waits[1] ?? 0) <= 20_400, String(waits[1]));
+  t.ok((waits[0] ?? 0) >= 7_500 && (waits[0] ?? 0) <= 8_000, String(waits[0]));
+  t.ok((waits[1] ?? 0) >= leftMs + 1_000 && (waits[1] ?? 0) <= 22_000, String(waits[1]));
 
   const dead = await clients.as('dora', 'Admin', north, {
     baseUrl: `http://127.0.0.1:${await freePort()}`,
@@ -131,7 +146,33 @@ t.test('Retry-After is followed, in seconds and as a date; without it waits grow
     });
   }
   t.ok(drawn.every((of) => new Set(of).size > 10));
-  t.ok(Math.max(...(drawn[0] ?? [])) <= 200 && Math.max(...(drawn[1] ?? [])) <= 400);
+  t.ok(drawn[0]?.every((ms) => ms >= 500 && ms <= 1_000));
+  t.ok(drawn[1]?.every((ms) => ms >= 1_000 && ms <= 2_000));
+});
+
+t.test('without a limit of attempts withinMs is the limit, and a wait takes 10 s at most', async (t) => {
+  const clock = movableClock(t);
+  const start = Date.now();
+  const waits: number[] = [];
+  const clientOf = async (downtimeMs: number) =>
+    clients.as('dora', 'Admin', north, {
+      retry: { attempts: Infinity, withinMs: 900_000 },
+      fetch: async () => {
+        if (Date.now() < start + downtimeMs) {
+          throw new Error('restarting');
+        }
+        return Response.json([]);
+      },
+      wait: async (ms) => {
+        waits.push(ms);
+        clock.advance(ms);
+      },
+    });
+  t.same(await (await clientOf(600_000)).clubs.mine(), []);
+  t.ok(waits.length > 60 && waits.slice(4).every((ms) => ms >= 5_000 && ms <= 10_000), String(waits));
+  const before = Date.now();
+  t.match(await rejection((await clientOf(2_000_000)).clubs.mine()), { name: 'NoAnswerError' });
+  t.ok(Date.now() - before > 880_000 && Date.now() - before < 901_000, String(Date.now() - before));
 });
 
 t.test('a rate-limited call waits as long as the service says, or fails', async (t) => {
@@ -182,9 +223,13 @@ t.test('a redirect is not followed, so no POST becomes a GET', async (t) => {
 t.test('the time for attempts begins with the first one, after the wait for the token', async (t) => {
   const token = await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
   const busy = answer('503 Service Unavailable', '');
+  const clock = movableClock(t);
   const { client } = await behindProxy(t, [busy], {
-    token: () => sleep(300, token),
-    retry: { withinMs: 250 },
+    token: () => {
+      clock.advance(60_000);
+      return token;
+    },
+    retry: { withinMs: 2_000 },
   });
   t.match(await client.clubs.current(), { id: north });
 });
