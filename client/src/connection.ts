@@ -15,7 +15,7 @@ export interface ClientOptions {
   /** The club of the methods; `client.club(id)` returns a client for another club. */
   clubId?: string;
   retry?: RetryLimits;
-  /** The limit for one attempt, in milliseconds. */
+  /** The limit for one attempt, in milliseconds; Infinity for none. */
   timeoutMs?: number;
   /** Replaces the platform's fetch. */
   fetch?: typeof globalThis.fetch;
@@ -42,6 +42,8 @@ const ATTEMPTS = 3;
 /** Longer than the minute that a rate limit of the service takes at most. */
 const WITHIN_MS = 70_000;
 const TIMEOUT_MS = 10_000;
+/** The longest time of a timer, 24 days; one with a longer time, such as Infinity, fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Reads the options of a client.
@@ -69,7 +71,7 @@ export function connect({
     token: keepToken(token),
     attempts: retry.attempts ?? ATTEMPTS,
     withinMs: retry.withinMs ?? WITHIN_MS,
-    timeoutMs,
+    timeoutMs: Math.min(timeoutMs, LONGEST_TIMER_MS),
     // A wrapper, because a browser's fetch throws when it is called as a method of another object.
     fetch: own.fetch ?? ((input, init) => fetch(input, init)),
     wait: own.wait ?? wait,
@@ -82,10 +84,11 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
+    const end = () => {
       signal?.removeEventListener('abort', stop);
       resolve();
-    }, ms);
+    };
+    const timer = setTimeout(end, Math.min(ms, LONGEST_TIMER_MS));
     signal?.addEventListener('abort', stop, { once: true });
   });
 }

@@ -258,6 +258,31 @@ t.test('a call ends when its signal is aborted, and an attempt at its time-out',
   t.equal(await rejection(waiting.clubs.current({ signal: later.signal })), reason);
 });
 
+t.test('a time-out and a wait that are longer than a timer can be do not end at once', async (t) => {
+  const endless = await clients.as('dora', 'Admin', north, {
+    timeoutMs: Infinity,
+    retry: { attempts: 1 },
+    fetch: async (_, init) => {
+      await sleep(30);
+      init?.signal?.throwIfAborted();
+      return Response.json([]);
+    },
+  });
+  t.same(await endless.clubs.mine(), []);
+
+  let requests = 0;
+  const later = await clients.as('dora', 'Admin', north, {
+    retry: { withinMs: Infinity },
+    fetch: async () => {
+      requests += 1;
+      return new Response('', { status: 503, headers: { 'retry-after': '3000000' } });
+    },
+  });
+  const signal = AbortSignal.timeout(30);
+  t.match(await rejection(later.clubs.mine({ signal })), { name: 'TimeoutError' });
+  t.equal(requests, 1);
+});
+
 t.test('a token function that fails, at once or later, is called again for the next request', async (t) => {
   const reason = new Error('no session');
   for (const fail of [
