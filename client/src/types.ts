@@ -24,10 +24,13 @@ export type Timed<Fields, Times extends keyof Fields> = {
   [Field in keyof Fields]: Field extends Times ? Fields[Field] | Date : Fields[Field];
 };
 
-export type CreateTaskRequest = Timed<Schemas['CreateTaskRequest'], 'dueAt'>;
+/** The fields of a body, and no object that was read: the service rejects fields that it sets itself, such as the id. */
+export type Body<Fields, Times extends keyof Fields> = Timed<Fields, Times> & { id?: never };
+
+export type CreateTaskRequest = Body<Schemas['CreateTaskRequest'], 'dueAt'>;
 /** The changes to a task: an absent field keeps its value, null clears it. The version comes from the task. */
-export type TaskChanges = Timed<Omit<Schemas['UpdateTaskRequest'], 'version'>, 'dueAt'>;
-export type CreateShiftRequest = Timed<Schemas['CreateShiftRequest'], 'startsAt' | 'endsAt'>;
+export type TaskChanges = Body<Omit<Schemas['UpdateTaskRequest'], 'version'>, 'dueAt'>;
+export type CreateShiftRequest = Body<Schemas['CreateShiftRequest'], 'startsAt' | 'endsAt'>;
 
 /** The query string of a list without `cursor`. */
 export type Query<Id extends keyof operations> = Omit<

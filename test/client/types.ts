@@ -68,6 +68,10 @@ export async function neverCalled(
   await client.tasks.create({ description: 'Rake' });
   // @ts-expect-error: there is no such field
   await client.tasks.create({ title: 'Rake', priority: 1 });
+  // @ts-expect-error: a copy has the fields that it names, and no id
+  await client.tasks.create(task);
+  const { title, description, dueAt } = task;
+  await client.tasks.create({ title, description, dueAt });
 
   await client.tasks.update(task, { description: null });
   // @ts-expect-error: the version is required
@@ -76,6 +80,8 @@ export async function neverCalled(
   await client.tasks.update(task, { version: 1 });
   // @ts-expect-error: a title cannot be cleared
   await client.tasks.update(task, { title: null });
+  // @ts-expect-error: only the changed fields are sent
+  await client.tasks.update(task, { ...task, title: 'Rake' });
   await client.tasks.move(task, 'Review');
   // @ts-expect-error: there is no such state
   await client.tasks.move(task, 'review');
@@ -85,14 +91,21 @@ export async function neverCalled(
   await client.shifts.update(row, { capacity: 3 });
   // @ts-expect-error: a capacity is a number
   await client.shifts.update(shift, { capacity: '3' });
+  // @ts-expect-error: only the changed fields are sent
+  await client.shifts.update(shift, { ...shift, capacity: 3 });
+  // @ts-expect-error: the fields that the service sets are not sent
+  await client.shifts.replace(shift, { ...shift, capacity: 3 });
+  // @ts-expect-error: nor are those of a row
+  await client.shifts.create(row);
+  const { startsAt, endsAt, capacity, location } = shift;
+  await client.shifts.replace(shift, { title: shift.title, startsAt, endsAt, capacity, location });
   // @ts-expect-error: a task is not a place in a shift
   const signup: TaskDetailDto = await client.shifts.signUp(shift.id);
 
-  for await (const { title } of client.tasks.list()) {
-    const text: string = title;
+  for await (const row of client.tasks.list()) {
+    row.title satisfies string;
     // @ts-expect-error: only the task itself has the description
-    title.description satisfies string;
-    text satisfies string;
+    row.description satisfies string;
   }
   try {
     await client.shifts.signUp(signup.id);
