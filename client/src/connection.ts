@@ -3,9 +3,9 @@ import { keepToken, type Token, type TokenKeeper } from './token.js';
 /** The limits for retries. */
 export interface RetryLimits {
   /** The maximum number of attempts; 1 for no retry, Infinity for no limit but `withinMs`. */
-  attempts?: number;
+  attempts?: number | undefined;
   /** No new attempt starts later than this many milliseconds after the first. */
-  withinMs?: number;
+  withinMs?: number | undefined;
 }
 
 export interface ClientOptions {
@@ -13,14 +13,14 @@ export interface ClientOptions {
   baseUrl: string | URL;
   token: Token;
   /** The club of the methods; `client.club(id)` returns a client for another club. */
-  clubId?: string;
-  retry?: RetryLimits;
+  clubId?: string | undefined;
+  retry?: RetryLimits | undefined;
   /** The limit for one attempt, in milliseconds; Infinity for none. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Replaces the platform's fetch. */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
   /** Replaces the wait between two attempts. */
-  wait?: Wait;
+  wait?: Wait | undefined;
 }
 
 /** Waits; rejects with the reason of the signal when it is aborted. */

@@ -8,7 +8,7 @@ export interface Call {
   body?: Record<string, unknown>;
   /** The version for If-Match, for operations without a body. */
   ifVersion?: number | undefined;
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 

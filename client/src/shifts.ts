@@ -4,6 +4,7 @@ import type {
   CallOptions,
   CreateOptions,
   CreateShiftRequest,
+  ShiftChanges,
   ShiftDetailDto,
   ShiftFilter,
   ShiftListDto,
@@ -23,11 +24,7 @@ export interface Shifts {
    * Changes the given fields and keeps all others, also those that are undefined; null clears a field. It needs the
    * complete shift, not a row of a list.
    */
-  update(
-    shift: ShiftDetailDto,
-    changes: Partial<CreateShiftRequest>,
-    options?: CallOptions,
-  ): Promise<ShiftDetailDto>;
+  update(shift: ShiftDetailDto, changes: ShiftChanges, options?: CallOptions): Promise<ShiftDetailDto>;
   /** Replaces the shift: an optional field that is absent becomes null. */
   replace(shift: Versioned, by: CreateShiftRequest, options?: CallOptions): Promise<ShiftDetailDto>;
   /** Deletes a shift and its signups if its version is unchanged; with an id only, without this check. */

@@ -19,9 +19,15 @@ export type Problem = Schemas['Problem'];
 /** Every code of an error. Programs should distinguish errors by it: a code never changes its meaning. */
 export type ProblemCode = Problem['code'];
 
-/** The same fields; a time may be a Date. */
-export type Timed<Fields, Times extends keyof Fields> = {
-  [Field in keyof Fields]: Field extends Times ? Fields[Field] | Date : Fields[Field];
+/**
+ * The same fields; a time may be a Date, and an optional field may be undefined, which is the same as absent. So optional
+ * values can be passed on with exactOptionalPropertyTypes.
+ */
+export type Timed<Fields, Times extends keyof Fields = never> = {
+  [Field in keyof Fields]:
+    | Fields[Field]
+    | (Field extends Times ? Date : never)
+    | (object extends Pick<Fields, Field> ? undefined : never);
 };
 
 /** The fields of a body, and no object that was read: the service rejects fields that it sets itself, such as the id. */
@@ -31,6 +37,8 @@ export type CreateTaskRequest = Body<Schemas['CreateTaskRequest'], 'dueAt'>;
 /** The changes to a task: an absent field keeps its value, null clears it. The version comes from the task. */
 export type TaskChanges = Body<Omit<Schemas['UpdateTaskRequest'], 'version'>, 'dueAt'>;
 export type CreateShiftRequest = Body<Schemas['CreateShiftRequest'], 'startsAt' | 'endsAt'>;
+/** The changes to a shift: an absent field keeps its value, null clears it. */
+export type ShiftChanges = Body<Partial<Schemas['CreateShiftRequest']>, 'startsAt' | 'endsAt'>;
 
 /** The query string of a list without `cursor`. */
 export type Query<Id extends keyof operations> = Omit<
@@ -39,10 +47,10 @@ export type Query<Id extends keyof operations> = Omit<
 >;
 
 export type TaskFilter = Timed<Query<'listTasks'>, 'dueBefore' | 'dueAfter'>;
-export type MemberFilter = Query<'listMembers'>;
+export type MemberFilter = Timed<Query<'listMembers'>>;
 export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from' | 'to'> & {
   /** Shifts with a free place. */
-  hasFreeSlots?: true;
+  hasFreeSlots?: true | undefined;
 };
 
 /** An object that was read, with its version. */
@@ -54,13 +62,13 @@ export interface Versioned {
 /** The options of every method. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the reason of the signal. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** The options of methods that create something. */
 export interface CreateOptions extends CallOptions {
   /** Your own key, for a request that you may repeat after a restart; otherwise the client generates one. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 export type OperationId = keyof typeof routes;

@@ -5,12 +5,15 @@
 
 import {
   type Client,
+  type ClientOptions,
+  type CreateOptions,
   createClient,
   isProblem,
   type List,
   type Problem,
   type ProblemCode,
   type ProblemError,
+  type RetryLimits,
   type ShiftDetailDto,
   type ShiftListDto,
   type ShiftSignupDto,
@@ -39,6 +42,34 @@ export type Expectations = [
   Expect<Equal<ReturnType<Client['tasks']['list']>, List<TaskListDto>>>,
   Expect<Equal<Awaited<ReturnType<Client['tasks']['delete']>>, void>>,
 ];
+
+/** Never called: an optional value can be passed on, with exactOptionalPropertyTypes. */
+export async function neverCalledWithOptions(
+  task: TaskDetailDto,
+  shift: ShiftDetailDto,
+  { clubId, retry, timeoutMs, fetch, wait }: Partial<ClientOptions>,
+  { attempts, withinMs }: RetryLimits,
+  { signal, idempotencyKey }: CreateOptions,
+  optional: { q?: string; role?: Role; from?: Date; title?: string; startsAt?: Date },
+): Promise<void> {
+  const { q, role, from, title, startsAt } = optional;
+  const client = createClient({ baseUrl: '', token: '', clubId, retry, timeoutMs, fetch, wait });
+  createClient({ baseUrl: '', token: '', retry: { attempts, withinMs } });
+  // @ts-expect-error: the URL is required
+  createClient({ baseUrl: undefined, token: '' });
+
+  client.shifts.list({ q, from, hasFreeSlots: undefined }, { signal });
+  client.tasks.list({ q, dueBefore: from });
+  client.members.list({ q, role });
+
+  await client.tasks.create({ title: 'Rake', dueAt: from }, { signal, idempotencyKey });
+  await client.tasks.update(task, { title, dueAt: from });
+  await client.shifts.update(shift, { title, startsAt });
+  // @ts-expect-error: a required field has a value
+  await client.tasks.create({ title });
+  // @ts-expect-error: a required field has a value
+  await client.shifts.replace(shift, { title: 'Bar', startsAt, endsAt: new Date(), capacity: 1 });
+}
 
 /** Never called. */
 export async function neverCalled(
