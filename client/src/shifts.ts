@@ -11,6 +11,7 @@ import type {
   ShiftSignupDto,
   Versioned,
 } from './types.js';
+import { deletionOf, versionOf } from './versioned.js';
 
 /**
  * The methods that change a shift take it as it was read and return its new state. The request has its version: if the
@@ -39,8 +40,10 @@ export interface Shifts {
 
 /** The methods for shifts. */
 export function shiftsOf({ send, list }: Sender): Shifts {
-  const replace: Shifts['replace'] = ({ id, version }, by, options) =>
-    send('replaceShift', { id, body: { ...by, version }, ...options });
+  const replace: Shifts['replace'] = async (shift, by, options) => {
+    const { id, version } = versionOf(shift);
+    return send('replaceShift', { id, body: { ...by, version }, ...options });
+  };
   return {
     list: (filter = {}, options = {}) => list('listShifts', filter, options),
     get: (id, options) => send('getShift', { id, ...options }),
@@ -61,10 +64,7 @@ export function shiftsOf({ send, list }: Sender): Shifts {
       );
     },
     replace,
-    delete: (shift, options) =>
-      typeof shift === 'string'
-        ? send('deleteShift', { id: shift, ...options })
-        : send('deleteShift', { id: shift.id, ifVersion: shift.version, ...options }),
+    delete: async (shift, options) => send('deleteShift', { ...deletionOf(shift), ...options }),
     signUp: (id, options) => send('signUp', { id, ...options }),
     mySignup: (id, options) => send('getMySignup', { id, ...options }),
     cancelSignUp: (id, options) => send('cancelSignUp', { id, ...options }),

@@ -11,6 +11,7 @@ import type {
   TaskState,
   Versioned,
 } from './types.js';
+import { deletionOf, versionOf } from './versioned.js';
 
 /**
  * The methods that change a task take it as it was read and return its new state. The request has its version: if the
@@ -34,8 +35,10 @@ export interface Tasks {
 
 /** The methods for tasks. */
 export function tasksOf({ send, list }: Sender): Tasks {
-  const update: Tasks['update'] = ({ id, version }, changes, options) =>
-    send('updateTask', { id, body: { ...changes, version }, ...options });
+  const update: Tasks['update'] = async (task, changes, options) => {
+    const { id, version } = versionOf(task);
+    return send('updateTask', { id, body: { ...changes, version }, ...options });
+  };
   return {
     list: (filter = {}, options = {}) => list('listTasks', filter, options),
     get: (id, options) => send('getTask', { id, ...options }),
@@ -44,9 +47,6 @@ export function tasksOf({ send, list }: Sender): Tasks {
     move: (task, state, options) => update(task, { state }, options),
     take: (task, options) => update(task, { state: 'Assigned' }, options),
     assign: (task, assigneeId, options) => update(task, { assigneeId }, options),
-    delete: (task, options) =>
-      typeof task === 'string'
-        ? send('deleteTask', { id: task, ...options })
-        : send('deleteTask', { id: task.id, ifVersion: task.version, ...options }),
+    delete: async (task, options) => send('deleteTask', { ...deletionOf(task), ...options }),
   };
 }

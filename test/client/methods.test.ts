@@ -138,6 +138,32 @@ t.test('an update keeps the fields that are undefined, of a task and of a shift'
   t.same(patched, { title: 'New', version: 7 }, 'PATCH keeps a field that is absent');
 });
 
+t.test('a change without the version that was read is rejected, and a delete of an id is sent', async (t) => {
+  sent.length = 0;
+  for (const wrong of [{ id: 'id-1' }, { id: 'id-1', version: '7' }, { version: 7 }, 'id-1']) {
+    const object = wrong as unknown as typeof seen;
+    for (const call of [
+      () => client.tasks.update(object, { title: 'Rake' }),
+      () => client.tasks.take(object),
+      () => client.shifts.replace(object, work),
+      () => client.shifts.update({ ...shift, version: undefined } as unknown as ShiftDetailDto, {}),
+      ...(typeof wrong === 'string'
+        ? []
+        : [() => client.tasks.delete(object), () => client.shifts.delete(object)]),
+    ]) {
+      t.match(await rejection(call()), { name: 'TypeError', message: /its id and its version/ });
+    }
+  }
+  t.equal(sent.length, 0);
+  await client.tasks.delete('id-1');
+  await client.shifts.delete('id-1');
+  await client.shifts.delete(seen);
+  t.same(
+    sent.map(({ headers }) => headers.get('if-match')),
+    [null, null, '"7"'],
+  );
+});
+
 t.test('an invalid request is rejected before anything is sent', async (t) => {
   sent.length = 0;
   const row = { ...shift, description: undefined } as unknown as ShiftDetailDto;
