@@ -34,7 +34,7 @@ export class ProblemError extends Error {
     readonly problem: Problem,
     { request, attempts, isDoubtful, retryAfterMs }: Circumstances,
   ) {
-    super(`${problem.code}: ${problem.detail}`);
+    super(`${problem.code}: ${problem.detail}${faultsOf(problem)}`);
     this.code = problem.code;
     this.status = problem.status;
     this.requestId = problem.requestId;
@@ -44,6 +44,23 @@ export class ProblemError extends Error {
     this.isDoubtful = isDoubtful;
     this.retryAfterMs = retryAfterMs;
   }
+}
+
+/** How many faults a message names. */
+const NAMED_FAULTS = 3;
+
+/** The first of several faults, for a message; a single one is in the detail. Places are JSON, so a message has one line. */
+function faultsOf({ errors = [] }: Problem): string {
+  if (errors.length < 2) {
+    return '';
+  }
+  const named = errors
+    .slice(0, NAMED_FAULTS)
+    .map(
+      ({ pointer, parameter, header, detail }) =>
+        `${JSON.stringify(pointer ?? parameter ?? header)}: ${detail}`,
+    );
+  return ` ${named.join(' ')}`;
 }
 
 /** The response is not from the service, but for example from a proxy or another server. */

@@ -61,6 +61,18 @@ t.test('an error response is thrown with its code, advice and every fault', asyn
     requestId: /^[\da-f-]{36}$/,
   });
   t.same((error as ProblemError).errors.map(({ pointer }) => pointer).sort(), ['/colour', '/title']);
+  t.match(error.message, /^[^\n]*"\/title": This needs[^\n]*$/, 'several faults are named, in one line');
+  t.match(error.message, /"\/colour": There is no such field/);
+  const many = await rejection(mara.tasks.create({ title: '', ...{ 'a\nb': 1, b: 2, c: 3 } }));
+  t.equal((many as ProblemError).errors.length, 4);
+  t.equal(many.message.match(/"\/[^"]*": /g)?.length, 3, 'three at most');
+  t.notMatch(many.message, /\n/);
+  const single = await rejection(mara.tasks.create({ title: '' }));
+  t.equal(single.message.match(/\/title/g)?.length, 1, 'a single fault is in the detail');
+  const filter = { limit: 501, dueAfter: 'tomorrow' };
+  const { message } = await rejection(mara.tasks.list(filter).toArray());
+  t.match(message, /"dueAfter": /);
+  t.match(message, /"limit": This must be at most 500\./);
   t.match(await rejection(ben.tasks.create({ title: 'Rake' })), {
     code: 'insufficient_role',
     problem: { requiredRole: 'Manager', yourRole: 'Member' },
