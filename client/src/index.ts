@@ -4,6 +4,6 @@ export type { ClientOptions, RetryLimits, Wait } from './connection.js';
 export { isProblem, NoAnswerError, ProblemError, UnexpectedAnswerError } from './errors.js';
 export type * from './generated/resources.js';
 export type { Health } from './health.js';
-export type { List } from './list.js';
+export type { List, Page } from './list.js';
 export type { Token } from './token.js';
 export type * from './types.js';

@@ -6,10 +6,15 @@ import type { Answered, CallOptions, OperationId } from './types.js';
 
 type ItemOf<Id extends OperationId> = Answered<Id> extends (infer Item)[] ? Item : never;
 
+/** The query of a list: its filters, and the cursor of the first page to read. */
+interface ListQuery {
+  cursor?: string | undefined;
+}
+
 /** Sends operations, for one club. */
 export interface Sender {
   send<Id extends OperationId>(operation: Id, call?: Call): Promise<Answered<Id>>;
-  list<Id extends OperationId>(operation: Id, filter: object, options: CallOptions): List<ItemOf<Id>>;
+  list<Id extends OperationId>(operation: Id, filter: ListQuery, options: CallOptions): List<ItemOf<Id>>;
 }
 
 /** Creates the sender of a club, or one without a club. */
@@ -19,11 +24,11 @@ export function senderOf(connection: Connection, clubId: string | undefined): Se
   return {
     send: async <Id extends OperationId>(operation: Id, call: Call = {}) =>
       (await exchange(operation, call)).body as Answered<Id>,
-    list: <Id extends OperationId>(operation: Id, filter: object, { signal }: CallOptions) =>
+    list: <Id extends OperationId>(operation: Id, filter: ListQuery, { signal }: CallOptions) =>
       listOf<ItemOf<Id>>(async (cursor) => {
         const { body, headers } = await exchange(operation, { query: { ...filter, cursor }, signal });
         return { items: body as ItemOf<Id>[], next: cursorOf(headers.get('link')) };
-      }),
+      }, filter.cursor),
   };
 }
 

@@ -40,11 +40,8 @@ export type CreateShiftRequest = Body<Schemas['CreateShiftRequest'], 'startsAt' 
 /** The changes to a shift: an absent field keeps its value, null clears it. */
 export type ShiftChanges = Body<Partial<Schemas['CreateShiftRequest']>, 'startsAt' | 'endsAt'>;
 
-/** The query string of a list without `cursor`. */
-export type Query<Id extends keyof operations> = Omit<
-  NonNullable<operations[Id]['parameters']['query']>,
-  'cursor'
->;
+/** The query string of a list. `cursor` is the `next` of a page with the same filters and order. */
+export type Query<Id extends keyof operations> = NonNullable<operations[Id]['parameters']['query']>;
 
 export type TaskFilter = Timed<Query<'listTasks'>, 'dueBefore' | 'dueAfter'>;
 export type MemberFilter = Timed<Query<'listMembers'>>;

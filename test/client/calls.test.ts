@@ -116,6 +116,28 @@ t.test('a list iterates over its pages, and requests only the pages that are use
   t.same(await counting.tasks.list({ q: 'No such' }).toArray(), []);
 });
 
+t.test('a list continues from the cursor of a page, with the same filters', async (t) => {
+  for (const title of ['Step 1', 'Step 2', 'Step 3', 'Step 4', 'Step 5']) {
+    await mara.tasks.create({ title });
+  }
+  const filter = { q: 'Step', sort: 'title', limit: 2 } as const;
+  const titlesOf = (tasks: { title: string }[]) => tasks.map(({ title }) => title);
+  const first = await mara.tasks.list(filter).page();
+  t.same(titlesOf(first.items), ['Step 1', 'Step 2']);
+  t.type(first.next, 'string');
+  const rest = mara.tasks.list({ ...filter, cursor: first.next });
+  for (let time = 1; time <= 2; time += 1) {
+    t.same(titlesOf(await rest.toArray()), ['Step 3', 'Step 4', 'Step 5'], 'each iteration starts there');
+  }
+  const second = await rest.page();
+  t.same(titlesOf(second.items), ['Step 3', 'Step 4']);
+  const last = await mara.tasks.list({ ...filter, cursor: second.next }).page();
+  t.same(last, { items: [last.items[0]], next: undefined });
+  t.same(titlesOf(last.items), ['Step 5']);
+  const other = mara.tasks.list({ ...filter, sort: '-title', cursor: first.next });
+  t.match(await rejection(other.page()), { code: 'invalid_cursor' });
+});
+
 t.test('a client lists its clubs, and switches to another one', async (t) => {
   const token = await service.token({
     sub: 'cleo',

@@ -33,6 +33,7 @@ t.test('the code of the client’s README prints what the README says', async (t
     'Open: Rake',
     'A page: true',
     'Me among them: true',
+    'All members: true',
     'It is InProgress meanwhile.',
     '3 places are left.',
     'Asked for a token 2 times.',

@@ -88,8 +88,13 @@ export async function neverCalled(
   client.tasks.list({ sort: 'state' });
   // @ts-expect-error: there is no such filter
   client.tasks.list({ status: ['Open'] });
-  // @ts-expect-error: a list follows its cursor itself
-  client.tasks.list({ cursor: 'x' });
+  const { items, next } = await client.tasks.list({ sort: 'title' }).page();
+  items satisfies TaskListDto[];
+  client.tasks.list({ sort: 'title', cursor: next });
+  // @ts-expect-error: there is no next page at the end
+  next satisfies string;
+  // @ts-expect-error: a cursor is a string
+  client.members.list({ cursor: 1 });
   client.shifts.list({ hasFreeSlots: true, signedUp: 'me', from: new Date() });
   // @ts-expect-error: there is no way to ask for full shifts
   client.shifts.list({ hasFreeSlots: false });
