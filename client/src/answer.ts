@@ -53,12 +53,7 @@ export function readAnswer(answer: Answer, circumstances: Circumstances): unknow
   if (status >= 400 && isProblemBody(body)) {
     throw new ProblemError(body, circumstances);
   }
-  throw new UnexpectedAnswerError(
-    status,
-    headers.get('content-type'),
-    circumstances.request,
-    circumstances.attempts,
-  );
+  throw new UnexpectedAnswerError(status, headers, circumstances);
 }
 
 function parse(text: string): unknown {

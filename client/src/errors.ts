@@ -66,18 +66,39 @@ function faultsOf({ errors = [] }: Problem): string {
 /** The response is not from the service, but for example from a proxy or another server. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError';
+  readonly contentType: string | null;
+  readonly request: string;
+  readonly attempts: number;
+  readonly isDoubtful: boolean;
+  readonly retryAfterMs: number | undefined;
 
   constructor(
+    /** The status; 0 for a redirect in a browser. */
     readonly status: number,
-    readonly contentType: string | null,
-    readonly request: string,
-    readonly attempts: number,
+    headers: Headers,
+    { request, attempts, isDoubtful, retryAfterMs }: Circumstances,
   ) {
-    super(
-      `${request} was answered with ${status} and ${contentType ?? 'no content type'}, which is not an answer ` +
-        'of the Club Management Service. Is baseUrl right, and is the service running behind its proxy?',
-    );
+    super(`${request} ${reasonOfUnexpected(status, headers)}`);
+    this.contentType = headers.get('content-type');
+    this.request = request;
+    this.attempts = attempts;
+    this.isDoubtful = isDoubtful;
+    this.retryAfterMs = retryAfterMs;
   }
+}
+
+function reasonOfUnexpected(status: number, headers: Headers): string {
+  // A browser hides the response of a redirect: its status is 0, and it has no headers.
+  if (status === 0 || (status >= 300 && status < 400)) {
+    // Without the query string, which can contain names of people or a token.
+    const location = headers.get('location')?.replace(/[?#].*/s, '');
+    const target = location === undefined ? ', for example to a login page' : ` to ${location}`;
+    return `was redirected${target}. The client does not follow redirects. Is baseUrl right, with https if it is needed?`;
+  }
+  return (
+    `was answered with ${status} and ${headers.get('content-type') ?? 'no content type'}, which is not an answer ` +
+    'of the Club Management Service. Is baseUrl right, and is the service running behind its proxy?'
+  );
 }
 
 /** There was no response, or not in time. It is unknown whether the request arrived. */

@@ -201,22 +201,40 @@ t.test('an answer that is not from the service is reported as such', async (t) =
     attempts: 3,
     message: /^GET \/api\/clubs\/current was answered with 502 and text\/html, which is not/,
   });
+  const busy = answer('503 Service Unavailable', 'retry-after: 40\r\ncontent-type: text/html\r\n');
+  const overloaded = await behindProxy(t, [page, busy], { retry: { attempts: 2 } });
+  t.match(await rejection(overloaded.client.tasks.create({ title: 'Busy' })), {
+    name: 'UnexpectedAnswerError',
+    attempts: 2,
+    isDoubtful: true,
+    retryAfterMs: 40_000,
+  });
   const portal = await behindProxy(t, [answer('200 OK', 'content-type: text/html\r\n', '<h1>Log in</h1>')]);
   t.match(await rejection(portal.client.clubs.current()), {
     name: 'UnexpectedAnswerError',
     status: 200,
     attempts: 1,
+    isDoubtful: false,
+    retryAfterMs: undefined,
   });
 });
 
-t.test('a redirect is not followed, so no POST becomes a GET', async (t) => {
+t.test('a redirect is not followed, so no POST becomes a GET, and the error says where to', async (t) => {
   const { client } = await behindProxy(t, [
-    answer('302 Found', `location: ${clients.baseUrl}/api/tasks\r\n`),
+    answer('302 Found', `location: ${clients.baseUrl}/api/tasks?code=secret\r\n`),
   ]);
-  t.match(await rejection(client.tasks.create({ title: 'Moved' })), {
+  const error = await rejection(client.tasks.create({ title: 'Moved' }));
+  t.match(error, { name: 'UnexpectedAnswerError', status: 302, attempts: 1 });
+  t.match(error.message, `POST /api/tasks was redirected to ${clients.baseUrl}/api/tasks. The client`);
+  t.notMatch(error.message, /secret/);
+  const browser = await clients.as('dora', 'Admin', north, {
+    // What a browser shows of a redirect, like this response, has the status 0 and no headers.
+    fetch: async () => Response.error(),
+  });
+  t.match(await rejection(browser.clubs.mine()), {
     name: 'UnexpectedAnswerError',
-    status: 302,
-    attempts: 1,
+    status: 0,
+    message: /^GET \/api\/clubs\/me was redirected, for example to a login page\./,
   });
 });
 
