@@ -26,7 +26,7 @@ export interface PreparedRequest {
 /**
  * Prepares the request of a call. Its idempotency key is set here, so that all attempts have the same key.
  *
- * @throws TypeError when the operation needs a club and none is given
+ * @throws TypeError when the operation needs a club and none is given, or for an invalid idempotency key
  * @throws RangeError when a Date is invalid
  */
 export function prepare(
@@ -47,7 +47,8 @@ export function prepare(
     headers['if-match'] = `"${call.ifVersion}"`;
   }
   if (takesKey) {
-    headers['idempotency-key'] = call.idempotencyKey ?? newKey();
+    headers['idempotency-key'] =
+      call.idempotencyKey === undefined ? newKey() : checkedKey(call.idempotencyKey);
   }
   if (call.body !== undefined) {
     headers['content-type'] = 'application/json';
@@ -67,6 +68,19 @@ export function prepare(
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The keys that the service accepts. */
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/** Checks a key of the caller's own, because the platform trims spaces, and its errors do not name the key. */
+function checkedKey(key: string): string {
+  if (typeof key !== 'string' || !KEY.test(key)) {
+    throw new TypeError(
+      'idempotencyKey needs 1 to 255 characters of visible ASCII, with spaces only inside.',
+    );
+  }
+  return key;
 }
 
 function queryString(query: Record<string, unknown>): string {

@@ -164,6 +164,26 @@ t.test('a change without the version that was read is rejected, and a delete of 
   );
 });
 
+t.test('a key of the caller’s own is visible ASCII, with spaces only inside', async (t) => {
+  sent.length = 0;
+  const create = (idempotencyKey: string) => client.tasks.create({ title: 'Rake' }, { idempotencyKey });
+  const valid = ['a', 'glasses of June', '!~', 'x'.repeat(255)];
+  for (const key of valid) {
+    await create(key);
+  }
+  t.same(
+    sent.map(({ headers }) => headers.get('idempotency-key')),
+    valid,
+  );
+  const notText = [5, { night: 1 }] as unknown as string[];
+  for (const key of ['', ' ', ' a', 'a ', 'a\nb', 'Gläser', '\u{1f377}', 'x'.repeat(256), ...notText]) {
+    t.match(await rejection(create(key)), { name: 'TypeError', message: /^idempotencyKey needs/ }, key);
+  }
+  t.equal(sent.length, valid.length);
+  await client.tasks.create({ title: 'Rake' }, { idempotencyKey: undefined });
+  t.match(sent.at(-1)?.headers.get('idempotency-key'), /^[\da-f]{32}$/, 'undefined is no key');
+});
+
 t.test('an invalid request is rejected before anything is sent', async (t) => {
   sent.length = 0;
   const row = { ...shift, description: undefined } as unknown as ShiftDetailDto;
