@@ -64,7 +64,10 @@ export interface CallOptions {
 
 /** The options of methods that create something. */
 export interface CreateOptions extends CallOptions {
-  /** Your own key, for a request that you may repeat after a restart; otherwise the client generates one. */
+  /**
+   * Your own key, for a request that you may repeat after a restart; otherwise the client generates one. A new intent needs
+   * a new key: a repeated request returns the first response, not the current state.
+   */
   idempotencyKey?: string | undefined;
 }
 

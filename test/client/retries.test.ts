@@ -84,6 +84,16 @@ t.test('with the caller’s own key a request is the same after a restart', asyn
   t.match(error, { code: 'idempotency_key_reused' });
 });
 
+t.test('a replay returns the first response, so a new intent needs a new key', async (t) => {
+  const shift = await mara.shifts.create(shiftRequest());
+  const first = await mara.shifts.signUp(shift.id, { idempotencyKey: 'first intent' });
+  await mara.shifts.cancelSignUp(shift.id);
+  t.same(await mara.shifts.signUp(shift.id, { idempotencyKey: 'first intent' }), first);
+  t.match(await rejection(mara.shifts.mySignup(shift.id)), { code: 'signup_not_found' });
+  const second = await mara.shifts.signUp(shift.id, { idempotencyKey: 'second intent' });
+  t.same(await mara.shifts.mySignup(shift.id), second);
+});
+
 t.test('a deletion succeeds, also when its answer was lost', async (t) => {
   const { client } = await behindProxy(t, ['cut before']);
   const task = await mara.tasks.create({ title: 'Gone' });
