@@ -4,13 +4,14 @@ import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import type { Role } from '../../src/roles.js';
 import { root } from '../../tools/root.js';
 import { type Browser, needs, type Page, startBrowser } from '../setup/browser.js';
 import { openClients } from '../setup/client.js';
 import { freePort } from '../setup/free-port.js';
 import { codeBlocks, emptyFolder } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
-import { shiftRequest } from '../setup/shifts.js';
+import { shiftRequest, started } from '../setup/shifts.js';
 
 const found = await startBrowser(t);
 
@@ -24,14 +25,15 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
     codeBlocks('docs/guides/signup-page.md', 'js'),
   ]);
 
-  const show = async (corsOrigins: string[]) => {
+  const show = async (corsOrigins: string[], role: Role = 'Member') => {
     const service = await startService(t, { corsOrigins });
     const north = await service.db.makeClub('north');
     const { as, baseUrl } = await openClients(service);
     const mara = await as('mara', 'Manager', north);
+    await mara.shifts.create(shiftRequest({ title: 'Running', ...started() }));
     const shift = await mara.shifts.create(shiftRequest({ title: 'Bar & <b>Grill</b>' }));
     await writeFile(join(folder, 'settings.json'), JSON.stringify({ baseUrl, clubId: north }));
-    const token = await service.token({ sub: 'ben', name: 'Ben', clubs: { [north]: 'Member' } });
+    const token = await service.token({ sub: 'ben', name: 'Ben', clubs: { [north]: role } });
     await writeFile(join(folder, 'token'), `${token}\n`);
     const opened = await browser.open(page);
     const said = await press(opened).catch(({ message }: Error) => message);
@@ -58,6 +60,10 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
   t.same(await show([page]), {
     said: 'Ben, you have a place: Bar & <b>Grill</b>.',
     names: ['Ben'],
+  });
+  t.same(await show([page], 'Viewer'), {
+    said: 'This needs the role Member in the club; yours is Viewer.',
+    names: [],
   });
   const { said, names } = await show([]);
   t.match(said, /blocked by CORS policy/, 'without CORS_ORIGINS');

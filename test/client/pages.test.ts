@@ -8,7 +8,7 @@ import { root } from '../../tools/root.js';
 import { openClients, rejection } from '../setup/client.js';
 import { codeBlocks, execute, projectWithClient, runModule } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
-import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
+import { hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -120,6 +120,7 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   await mara.shifts.create(
     shiftRequest({ title: 'Later', startsAt: hoursFromNow(200), endsAt: hoursFromNow(201) }),
   );
+  await mara.shifts.create(shiftRequest({ title: 'Running', ...started() }));
   const full = await mara.shifts.create(shiftRequest({ title: 'Full', capacity: 1 }));
   await mara.shifts.signUp(full.id);
   const due = await mara.tasks.take(await mara.tasks.create({ title: 'Rake', dueAt: hoursFromNow(30) }));
