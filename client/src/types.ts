@@ -31,7 +31,7 @@ export type Timed<Fields, Times extends keyof Fields = never> = {
 };
 
 /** The fields of a body, and no object that was read: the service rejects fields that it sets itself, such as the id. */
-export type Body<Fields, Times extends keyof Fields> = Timed<Fields, Times> & { id?: never };
+export type Body<Fields, Times extends keyof Fields = never> = Timed<Fields, Times> & { id?: never };
 
 export type CreateTaskRequest = Body<Schemas['CreateTaskRequest'], 'dueAt'>;
 /** The changes to a task: an absent field keeps its value, null clears it. The version comes from the task. */
