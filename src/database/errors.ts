@@ -46,6 +46,15 @@ export class WrongLogin extends Error {
   override name = 'WrongLogin';
 }
 
+/** The server is a standby, where every write fails. */
+export class Standby extends Error {
+  override name = 'Standby';
+
+  constructor() {
+    super('The server is a standby. DATABASE_URL must lead to the primary.');
+  }
+}
+
 /** Whether a statement failed and the session remains usable: an error of severity ERROR. */
 export function isStatementError(error: unknown): error is postgres.PostgresError {
   return error instanceof postgres.PostgresError && error.severity === 'ERROR';

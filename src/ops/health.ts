@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
-import { reasonOf, Unavailable, WrongLogin } from '../database/errors.js';
+import { reasonOf, Standby, Unavailable, WrongLogin } from '../database/errors.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
@@ -42,6 +42,9 @@ function notReady(detail: string, reason = detail): Problem {
 function probeError(error: unknown): unknown {
   if (error instanceof WrongLogin) {
     return notReady('The login of DATABASE_URL lacks the privileges of the service.', reasonOf(error));
+  }
+  if (error instanceof Standby) {
+    return notReady(error.message);
   }
   return error instanceof Unavailable
     ? notReady('The database cannot be reached, or does not respond in time.', reasonOf(error))

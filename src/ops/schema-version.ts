@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.js';
-import { isStatementError, WrongLogin } from '../database/errors.js';
+import { isStatementError, Standby, WrongLogin } from '../database/errors.js';
 import { sql } from '../database/sql.js';
 import { OUTSIDE_OF_CLUBS, readOwn } from '../database/tenant-context.js';
 import { readRelease } from '../deploy/release.js';
@@ -16,15 +16,19 @@ const { fingerprint } = readRelease();
  * what it needs.
  *
  * @throws Unavailable when the database cannot be reached; UnsafeDatabase when it is not safe to serve from; WrongLogin
- *   when the login is not that of the service
+ *   when the login is not that of the service; Standby
  */
 export async function isDeployed(database: Database): Promise<boolean> {
   try {
-    const [row] = await readOwn<{ deployed: boolean }>(
+    const [row] = await readOwn<{ deployed: boolean; isStandby: boolean }>(
       database,
       'isDeployed',
-      sql`select exists (select from deploy.releases where fingerprint = ${fingerprint}) as deployed`,
+      sql`select exists (select from deploy.releases where fingerprint = ${fingerprint}) as deployed,
+        pg_catalog.pg_is_in_recovery() as "isStandby"`,
     );
+    if (row?.isStandby) {
+      throw new Standby();
+    }
     return row?.deployed === true;
   } catch (error) {
     if (!isStatementError(error) || ![UNDEFINED_TABLE, UNDEFINED_SCHEMA, NO_PRIVILEGE].includes(error.code)) {

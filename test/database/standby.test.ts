@@ -1,10 +1,15 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { pino } from 'pino';
 import t from 'tap';
+import { buildApp } from '../../src/app.js';
+import { readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
-import { writeInTenant } from '../../src/database/tenant-context.js';
+import { readInTenant, writeInTenant } from '../../src/database/tenant-context.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../campaigns/chaos/postgres.js';
 import { callerOf, until } from '../setup/caller.js';
@@ -22,8 +27,8 @@ const club = await provisionClub(victim.urls(name).migration, {
 });
 
 /** Writes a task; returns the result for its caller. */
-const write = (title: string) =>
-  writeInTenant(database, callerOf(club), 'write', (tx) =>
+const write = (title: string, to = database) =>
+  writeInTenant(to, callerOf(club), 'write', (tx) =>
     tx.query(sql`insert into app.tasks (title) values (${title})`),
   ).then(
     () => 'committed',
@@ -73,3 +78,35 @@ t.test(
     t.same(database.load, { inUse: 0, queued: 0 });
   },
 );
+
+t.test('on a standby the service reads, refuses writes and is not ready, until it is promoted', async (t) => {
+  const [row] = await look<{ path: string }>(`select current_setting('data_directory') as path`);
+  await writeFile(join(row?.path ?? '', 'standby.signal'), '');
+  await victim.restart('SIGINT');
+  const provided = { NODE_ENV: 'test', AUTH_ISSUER: 'http://127.0.0.1:9' };
+  const config = readServerConfig({ ...provided, DATABASE_URL: victim.urls(name).api }, {});
+  const standby = new Database(config.database);
+  const app = await buildApp(config, standby, pino({ level: 'silent' }), null);
+  t.teardown(async () => {
+    await app.close();
+    await standby.close();
+  });
+  await app.audit.run();
+  const ready = async () => {
+    const { statusCode, body } = await app.inject('/readyz');
+    return { status: statusCode, detail: JSON.parse(body).detail };
+  };
+
+  t.same(await ready(), {
+    status: 503,
+    detail: 'The server is a standby. DATABASE_URL must lead to the primary.',
+  });
+  const titles = sql`select title from app.tasks where title = 'before'`;
+  const { rows } = await readInTenant(standby, callerOf(club), 'read', 'shared', titles);
+  t.same(rows, [{ title: 'before' }]);
+  t.equal(await write('on a standby', standby), 'no');
+
+  await look('select pg_promote()');
+  t.match(await ready(), { status: 200 });
+  t.equal(await write('after the promotion', standby), 'committed');
+});
