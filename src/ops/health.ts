@@ -47,7 +47,7 @@ function probeError(error: unknown): unknown {
     return notReady(error.message);
   }
   return error instanceof Unavailable
-    ? notReady('The database cannot be reached, or does not respond in time.', reasonOf(error))
+    ? notReady('The database cannot be used. The log has the reason.', reasonOf(error))
     : error;
 }
 

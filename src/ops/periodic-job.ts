@@ -14,12 +14,13 @@ export interface PeriodicJob {
 /**
  * Repeats a job from the start of the service until it is closed. The start does not wait for the first run.
  *
- * @returns a function that runs the job now, or waits for the run that has begun. It never fails: failures are logged, the
- * first of several in a row
+ * @returns a function that runs the job now, or waits for the run that has begun. It never fails: a failure is
+ * logged, unless the run before failed for the same reason
  */
 export function startPeriodicJob(app: FastifyInstance, job: PeriodicJob): () => Promise<void> {
   const { messages, work, pauseMs } = job;
-  let isFailing = false;
+  /** Why the last run failed; undefined when it succeeded. */
+  let failure: string | undefined;
   let isClosed = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -27,15 +28,16 @@ export function startPeriodicJob(app: FastifyInstance, job: PeriodicJob): () => 
   async function attempt(): Promise<void> {
     try {
       await work(() => isClosed);
-      if (isFailing && !isClosed) {
+      if (failure !== undefined && !isClosed) {
         app.log.info(messages.recovers);
       }
-      isFailing = false;
+      failure = undefined;
     } catch (error) {
-      if (!isFailing && !isClosed) {
-        app.log.warn({ reason: reasonOf(error) }, messages.fails);
+      const reason = reasonOf(error);
+      if (reason !== failure && !isClosed) {
+        app.log.warn({ reason }, messages.fails);
       }
-      isFailing = true;
+      failure = reason;
     }
   }
 

@@ -182,6 +182,36 @@ t.test(
   },
 );
 
+t.test('the reason of an outage is logged once, and again when another reason follows', async (t) => {
+  const proxy = await startProxy(t, service.db.url);
+  const times = { everyMs: 60_000, retryMs: 60_000 };
+  const { app, lines } = await startAuditing(t, service, { url: proxy.url, times });
+  await app.audit.run();
+  await proxy.stop();
+  // The first audit may use a connection that was open before.
+  await app.audit.run();
+  const before = lines().length;
+  const reasons = () =>
+    lines()
+      .slice(before)
+      .map(({ reason, msg }) => reason ?? msg);
+  await app.audit.run();
+  await app.audit.run();
+  t.match(reasons(), [/ECONNREFUSED/]);
+  t.equal(reasons().length, 1);
+
+  const name = new URL(service.db.url).pathname.slice(1);
+  await service.db.look(`revoke connect on database ${name} from club_api`);
+  await proxy.start();
+  await app.audit.run();
+  await app.audit.run();
+  t.match(reasons().slice(1), [/permission denied for database .*run sql\/roles\.sql/]);
+  t.equal(reasons().length, 2);
+  await service.db.look(`grant connect on database ${name} to club_api`);
+  await app.audit.run();
+  t.equal(reasons().at(-1), 'the audit can be run again');
+});
+
 t.test('during a deploy no audit runs, and a deploy causes no finding', async (t) => {
   const { app, db } = service;
   await runAudit(app);
@@ -243,7 +273,7 @@ t.test(
       t.match(refused, {
         status: 503,
         headers: { 'retry-after': /^\d+$/ },
-        body: { detail: 'The database cannot be reached, or does not respond in time.' },
+        body: { detail: 'The database cannot be used. The log has the reason.' },
       });
       t.notMatch(refused.text, /ECONNREFUSED|127\.0\.0\.1/);
       t.match(JSON.parse(written.at(-1) ?? ''), { level: 30, status: 503, reason, msg: 'request' });
