@@ -1,7 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Database } from '../database/database.js';
-import { reasonOf, Standby, Unavailable, WrongLogin } from '../database/errors.js';
+import {
+  isStatementError,
+  reasonOf,
+  Standby,
+  Unavailable,
+  UnsafeDatabase,
+  WrongLogin,
+} from '../database/errors.js';
 import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
 import { NoQuery } from '../validation/schemas.js';
@@ -45,6 +52,18 @@ function probeError(error: unknown): unknown {
   }
   if (error instanceof Standby) {
     return notReady(error.message);
+  }
+  if (error instanceof UnsafeDatabase) {
+    return notReady(
+      'Row-level security does not hold for the login or the database. The log has the reason.',
+      reasonOf(error),
+    );
+  }
+  if (isStatementError(error)) {
+    return notReady(
+      `The database rejected the query of this probe (SQLSTATE ${error.code}).`,
+      reasonOf(error),
+    );
   }
   return error instanceof Unavailable
     ? notReady('The database cannot be used. The log has the reason.', reasonOf(error))

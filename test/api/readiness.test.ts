@@ -252,6 +252,31 @@ t.test('before the first audit the service is not ready, which is not logged as 
 });
 
 t.test(
+  'while a probe waits for a lock for too long, the process is not ready, and no line is an error',
+  async (t) => {
+    const lines: string[] = [];
+    const log = { write: (line: string) => void lines.push(line) };
+    const { app, db, send } = await startService(t, {}, undefined, log);
+    await runAudit(app);
+    lines.length = 0;
+    await withClient(db.adminUrl, async (client) => {
+      await client.query('begin; lock table deploy.releases in access exclusive mode');
+      t.match(await send('GET', '/readyz'), {
+        status: 503,
+        body: { detail: 'The database rejected the query of this probe (SQLSTATE 55P03).' },
+      });
+      await client.query('rollback');
+    });
+    t.match(
+      lines.map((line) => JSON.parse(line)),
+      [{ level: 30, status: 503, reason: /lock timeout/ }],
+    );
+    t.equal(lines.length, 1);
+    t.equal((await send('GET', '/readyz')).status, 200);
+  },
+);
+
+t.test(
   'while the database is down, a probe says so, the log has the reason, and no line is an error',
   async (t) => {
     const written: string[] = [];

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import pg from 'pg';
 import { pino } from 'pino';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.js';
 import { environmentWith, readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
@@ -177,15 +177,10 @@ t.test(
   },
 );
 
-t.test('/readyz says that the login is wrong, and only the log names it', async (t) => {
-  const config = readServerConfig(
-    {
-      NODE_ENV: 'test',
-      DATABASE_URL: server.url(name, 'club_auditor', server.password),
-      AUTH_ISSUER: 'http://127.0.0.1:9',
-    },
-    {},
-  );
+/** Probes a service with a login once; returns the response, and the lines of the log. */
+async function probe(t: Test, url: string) {
+  const provided = { NODE_ENV: 'test', DATABASE_URL: url, AUTH_ISSUER: 'http://127.0.0.1:9' };
+  const config = readServerConfig(provided, {});
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const database = new Database(config.database);
@@ -195,13 +190,39 @@ t.test('/readyz says that the login is wrong, and only the log names it', async 
     await database.close();
   });
   const { statusCode, body } = await app.inject('/readyz');
-  t.equal(statusCode, 503);
-  t.match(JSON.parse(body), { detail: 'The login of DATABASE_URL lacks the privileges of the service.' });
+  return {
+    status: statusCode,
+    detail: JSON.parse(body).detail,
+    lines: lines.map((line) => JSON.parse(line)),
+  };
+}
+
+t.test('/readyz says that the login is wrong or not safe, and only the log names it', async (t) => {
+  const logins: [user: string, url: string, detail: RegExp, reason: RegExp][] = [
+    [
+      'club_auditor',
+      server.url(name, 'club_auditor', server.password),
+      /^The login of DATABASE_URL lacks the privileges of the service\.$/,
+      /^The login club_auditor lacks/,
+    ],
+    [
+      'maker',
+      refused['has CREATEROLE'],
+      /^Row-level security does not hold for the login or the database\. The log has the reason\.$/,
+      /^The login maker of DATABASE_URL has CREATEROLE/,
+    ],
+  ];
+  for (const [user, url, detail, reason] of logins) {
+    const seen = await probe(t, url);
+    t.match(seen, { status: 503, detail, lines: [{ level: 30, status: 503, reason, msg: 'request' }] });
+    t.equal(seen.lines.length, 1, `${user}: one line, and no error`);
+  }
+  const seen = await probe(t, db.url);
   t.match(
-    lines.map((line) => JSON.parse(line)),
-    [{ level: 30, status: 503, reason: /^The login club_auditor lacks/ }],
+    seen,
+    { status: 503, detail: 'The database has not been audited yet.' },
+    'the login of the service',
   );
-  t.equal(lines.length, 1);
 });
 
 t.test('a missing privilege and a missing right to connect have different remedies', async (t) => {
