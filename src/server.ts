@@ -7,15 +7,24 @@ import { explain, type StopTimes, start } from './start.js';
 const STOP_TIMES: StopTimes = { drainMs: 3_000, finishMs: 5_500 };
 /** The process ends at the latest this long after a signal, even if the database or the log does not respond. */
 const STOP_TIMEOUT_MS = 9_500;
+/** A signal that follows another within this time is the same one: npm forwards a signal that its process group gets as well. */
+const SAME_SIGNAL_MS = 1_000;
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 try {
   let close: ((times: StopTimes) => Promise<void>) | undefined;
+  let isStopping = false;
   const stop = async () => {
-    // Without these listeners a second signal ends the process at once.
-    for (const signal of SIGNALS) {
-      process.off(signal, stop);
+    if (isStopping) {
+      return;
     }
+    isStopping = true;
+    // Without these listeners a second signal ends the process at once.
+    setTimeout(() => {
+      for (const signal of SIGNALS) {
+        process.off(signal, stop);
+      }
+    }, SAME_SIGNAL_MS);
     // SIGKILL, because process.exit waits for the log, which can block.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
     // During the start there is no request to finish.

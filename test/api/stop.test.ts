@@ -123,17 +123,36 @@ t.test(
   },
 );
 
-t.test('a second signal, SIGTERM or SIGINT, ends the process at once', async (t) => {
+t.test('a second signal, SIGTERM or SIGINT, ends the process at once, but not within a second', async (t) => {
   for (const second of ['SIGTERM', 'SIGINT'] as const) {
     const port = await freePort();
     const child = await startProcess(t, port, await freePort(), PROGRAM);
+    const exited = once(child, 'exit');
     child.kill('SIGTERM');
     await untilStopping(port);
+    // npm passes a signal on that its process group gets too.
     child.kill(second);
-    const [, signal] = await once(child, 'exit');
-    t.equal(signal, second);
+    await sleep(100);
+    t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'the same signal, received twice');
+    await sleep(1_100);
+    child.kill(second);
+    t.same(await exited, [null, second]);
   }
 });
+
+t.test(
+  'npm that gets a signal with its whole process group passes it on, and the service drains',
+  async (t) => {
+    const port = await freePort();
+    const child = await startProcess(t, port, await freePort(), ['npm', 'start', '--silent']);
+    const exited = once(child, 'exit');
+    const sent = Date.now();
+    process.kill(-(child.pid as number), 'SIGINT');
+    t.equal((await untilStopping(port)).status, 503);
+    await exited;
+    t.ok(Date.now() - sent > 2_900, 'the time for clients to go elsewhere');
+  },
+);
 
 t.test('a connection that never sends a request is cut, and the process ends in order', async (t) => {
   const [port, metricsPort] = [await freePort(), await freePort()];
