@@ -47,7 +47,7 @@ export class Database {
     return this.#pool.load;
   }
 
-  /** Connections opened and destroyed since the start. */
+  /** Connections that were opened, and those of them that were destroyed, since the start. */
   get connections(): { opened: number; lost: number } {
     return this.#pool.counts;
   }

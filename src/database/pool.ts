@@ -70,7 +70,7 @@ export class Pool {
   #closing = 0;
   #onClosed = () => {};
   #servingLater: NodeJS.Timeout | undefined;
-  /** Connections opened and destroyed since the start. */
+  /** Connections that were opened, and those of them that were destroyed, since the start. */
   readonly counts = { opened: 0, lost: 0 };
 
   /** Opens no connection; each is opened when it is first needed. */
@@ -274,11 +274,21 @@ export class Pool {
       connection = this.#idle.pop();
     }
     if (connection === undefined && this.#inUse.size + this.#closing < this.#options.size) {
-      this.counts.opened += 1;
-      connection = new Connection(this.#options, () => {
-        this.counts.lost += 1;
-      });
+      connection = this.#open();
     }
+    return connection;
+  }
+
+  /** Opens a connection and counts it when it is ready: one that could not be opened is neither opened nor lost. */
+  #open(): Connection {
+    const count = (what: 'opened' | 'lost') => {
+      const add = () => {
+        this.counts[what] += 1;
+      };
+      connection.ready.then(add, () => {});
+    };
+    const connection = new Connection(this.#options, () => count('lost'));
+    count('opened');
     return connection;
   }
 

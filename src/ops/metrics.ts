@@ -96,7 +96,7 @@ class Measures {
     );
     this.#total(
       'club_database_connections_lost_total',
-      'Connections destroyed.',
+      'Opened connections that were destroyed.',
       () => database.connections.lost,
     );
     this.#gauge(

@@ -271,6 +271,7 @@ t.test('a connection that cannot be opened, or is refused, frees its place in th
         t.match(end, { status: 'rejected', reason: expected }, 'not by the limit of the wait');
       }
       t.same(pool.load, AT_REST);
+      t.same(pool.counts, { opened: 0, lost: 0 }, 'it was never open');
     }
   }
   t.ok(new UnsafeDatabase() instanceof Error);
@@ -281,7 +282,12 @@ t.test('a connection that cannot be opened, or is refused, frees its place in th
   t.match(await frozen.acquire('exclusive', 'north').catch(message), /lost/);
   t.same(frozen.load, AT_REST);
   proxy.judge = () => 'pass';
-  frozen.release(await frozen.acquire('exclusive', 'north'));
+  const opened = await frozen.acquire('exclusive', 'north');
+  t.same(frozen.counts, { opened: 1, lost: 0 });
+  opened.connection.destroy(new Error('on purpose'));
+  frozen.release(opened);
+  await opened.connection.ready;
+  t.same(frozen.counts, { opened: 1, lost: 1 });
 });
 
 // Waiting.
