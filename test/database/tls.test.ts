@@ -12,10 +12,11 @@ import { Connection } from '../../src/database/connection.js';
 import { reasonOf } from '../../src/database/errors.js';
 import { parseDatabaseUrl } from '../../src/database/socket.js';
 import { sql } from '../../src/database/sql.js';
+import { withClient } from '../../src/deploy/client.js';
 import { createDatabase } from '../../tools/development-database.js';
 import { give, serverAccount, startPostgres } from '../../tools/postgres.js';
 import { until } from '../setup/caller.js';
-import { testCluster } from '../setup/database.js';
+import { hasPsql, testCluster } from '../setup/database.js';
 import { faultsOf, production } from '../setup/faults.js';
 
 const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
@@ -235,6 +236,33 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
       }
     });
   }
+
+  await t.test(
+    'the service, the deploy and psql accept one URL with the file of the authority; without it psql refuses',
+    { skip: !hasPsql() && 'psql is missing; install postgresql-client' },
+    async (t) => {
+      const isEncrypted = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
+      const psql = (url: string, env = {}) =>
+        run('psql', ['--no-psqlrc', '-Atc', isEncrypted, url], { env: { ...process.env, ...env } }).then(
+          ({ stdout }) => stdout.trim(),
+          (error) => error.stderr,
+        );
+      const login = server.url('club', 'club_migrator', server.password);
+      const verified = withQuery(login, { sslmode: 'verify-full', ...authority }, 'localhost');
+      t.equal(await reach(t, verified), 'encrypted');
+      const deployed = await withClient(verified, (client) => client.query(isEncrypted));
+      t.same(deployed.rows, [{ ssl: true }]);
+      t.equal(await psql(verified), 't');
+      const settings = { PGSSLMODE: 'verify-full', PGSSLROOTCERT: authority.sslrootcert };
+      t.equal(await psql(withQuery(login, {}, 'localhost'), settings), 't');
+      const noHome = { HOME: directory, PGSSLROOTCERT: '' };
+      const withoutFile = withQuery(login, { sslmode: 'verify-full' }, 'localhost');
+      t.match(await psql(withoutFile, noHome), /root certificate file .* does not exist/);
+
+      t.equal(await psql(withQuery(login, { sslmode: 'require' }, 'localhost'), noHome), 't');
+      t.match(await psql(withQuery(login, { sslmode: 'no-verify' }, 'localhost')), /invalid sslmode value/);
+    },
+  );
 
   await t.test('no-verify encrypts without a check of authority or name', async (t) => {
     for (const host of ['localhost', '127.0.0.1']) {
