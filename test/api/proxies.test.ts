@@ -126,6 +126,20 @@ for (const name of ['nginx', 'haproxy'] as const) {
         t.notMatch(written.join(''), '203.0.113.7');
       });
 
+      await t.test('a token of 9 KB reaches the service, and one of 17 KB is refused', async (t) => {
+        const long = (bytes: number) =>
+          service.token({
+            sub: 'anna',
+            name: 'anna',
+            clubs: { [club]: 'Manager' },
+            groups: 'x'.repeat(bytes * 0.75),
+          });
+        const { status } = await ask('/api/tasks', { authorization: `Bearer ${await long(9_000)}` });
+        t.equal(status, 200);
+        const refused = await ask('/api/tasks', { authorization: `Bearer ${await long(17_000)}` });
+        t.ok([400, 431].includes(refused.status), String(refused.status));
+      });
+
       await t.test(
         'a slow body is cut off by the proxy, and the service never gets the request',
         async (t) => {
