@@ -72,6 +72,7 @@ const LOGINS: Record<string, string> = {
 
 /** The remedy for an operator when the database cannot be used, by SQLSTATE or system error code. */
 const REMEDIES: Record<string, string> = {
+  '26000': 'A pooler in transaction mode needs DATABASE_PREPARE=off.',
   '28P01':
     'The server rejected the login or its password: correct DATABASE_URL, or run sql/roles.sql and set the password.',
   '28000':

@@ -309,6 +309,8 @@ t.test('the reason why the database cannot be used says how to fix it', async (t
     t.match(said, reason, fault);
     t.notMatch(said, server.password);
   }
+  const missing = await admin.query('execute missing').catch(reasonOf);
+  t.match(missing, /does not exist\. A pooler in transaction mode needs DATABASE_PREPARE=off\.$/);
 });
 
 t.test('a start logs once why the database cannot be used, and listens', async (t) => {

@@ -1,5 +1,7 @@
 import t from 'tap';
+import { until } from '../setup/caller.js';
 import { findPgBouncer, startPooler } from '../setup/pooler.js';
+import { startProxy, type TestProxy } from '../setup/proxy.js';
 import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
 
@@ -8,10 +10,11 @@ const SIZE = 6;
 const CALLERS = 10;
 const CAPACITY = 7;
 const program = await findPgBouncer();
+const skip = program === undefined && 'PgBouncer is missing; install pgbouncer';
 
 t.test(
   'behind PgBouncer in transaction mode, clubs that share connections get only their own answers and rows',
-  { skip: program === undefined && 'PgBouncer is missing; install pgbouncer' },
+  { skip },
   async (t) => {
     const service = await startService(t, {}, async (db) => ({
       url: await startPooler(t, program as string, db.url, SERVER_CONNECTIONS),
@@ -95,5 +98,30 @@ t.test(
        where datname = current_database() and application_name = 'club-management-service'`,
     );
     t.same(used, { connections: SERVER_CONNECTIONS }, `${SIZE} connections shared ${SERVER_CONNECTIONS}`);
+  },
+);
+
+t.test(
+  'behind PgBouncer, requests get 503 while PostgreSQL is away, and succeed seconds later',
+  { skip },
+  async (t) => {
+    let server: TestProxy | undefined;
+    const service = await startService(t, {}, async (db) => {
+      server = await startProxy(t, db.url);
+      const url = await startPooler(t, program as string, server.url, SERVER_CONNECTIONS);
+      return { url, size: SIZE, prepare: false, readsPerConnection: 8 };
+    });
+    const anna = service.as('anna', 'Manager', await service.db.makeClub());
+    const read = async () => (await anna.get('/api/tasks')).status;
+    t.equal(await read(), 200);
+    await server?.stop();
+    const outage = performance.now();
+    while (performance.now() - outage < 3_000) {
+      t.equal(await read(), 503);
+    }
+    await server?.start();
+    const back = performance.now();
+    t.equal(await until(read, (status) => status === 200), 200);
+    t.ok(performance.now() - back < 5_000, `${performance.now() - back} ms`);
   },
 );

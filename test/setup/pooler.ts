@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 import type { Test } from 'tap';
 import { childOptions, give, serverAccount } from '../../tools/postgres.js';
 import { freePort } from './free-port.js';
+import { codeBlocks } from './pages.js';
 
 /** Ties the pooler to a pipe, so that it ends with the test in every case. */
 const KEEPER = '"$1" "$2" & cat >/dev/null; kill $!; wait';
@@ -48,22 +49,15 @@ export async function startPooler(t: Test, program: string, url: string, poolSiz
   await give(directory, account);
   const users = await write('userlist.txt', `"${username}" "${password}"\n`);
 
+  const [block = ''] = await codeBlocks('docs/operate.md', 'ini');
   for (let attempt = 1; ; attempt += 1) {
     const ownPort = await freePort();
-    const ini = await write(
-      'pgbouncer.ini',
-      `[databases]
-${database} = host=${hostname} port=${port} dbname=${database}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = ${ownPort}
-unix_socket_dir =
-auth_type = scram-sha-256
-auth_file = ${users}
-pool_mode = transaction
-default_pool_size = ${poolSize}
-`,
-    );
+    const text = block
+      .replace(/^clubs = .*$/m, `${database} = host=${hostname} port=${port} dbname=${database}`)
+      .replace(/^(listen_port) = .*$/m, `$1 = ${ownPort}`)
+      .replace(/^(auth_file) = .*$/m, `$1 = ${users}`)
+      .replace(/^(default_pool_size) = .*$/m, `$1 = ${poolSize}`);
+    const ini = await write('pgbouncer.ini', `${text}unix_socket_dir =\n`);
     const child = spawn('/bin/sh', ['-c', KEEPER, 'sh', program, ini], {
       ...childOptions(account),
       // Not in the terminal's process group: Ctrl-C would end the keeper before the pooler.
