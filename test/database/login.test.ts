@@ -261,6 +261,7 @@ t.test('the reason why the database cannot be used says how to fix it', async (t
     return changed.href;
   };
   await admin.query("create role no_connect login password 'secret'");
+  await admin.query("create role no_login nologin password 'secret'");
   const faults: Record<string, [url: string, reason: RegExp]> = {
     'wrong password': [
       of(db.url, (url) => {
@@ -281,6 +282,10 @@ t.test('the reason why the database cannot be used says how to fix it', async (t
     'no right to connect': [
       urlOf(db.url, name, { user: 'no_connect', password: 'secret' }),
       /permission denied for database "club"\. .*run sql\/roles\.sql/,
+    ],
+    'login forbidden': [
+      urlOf(db.url, name, { user: 'no_login', password: 'secret' }),
+      /role "no_login" is not permitted to log in\. /,
     ],
     'port closed': [
       of(db.url, (url) => {
