@@ -74,13 +74,24 @@ function findFaults(variables: Variables, required: Variable[]): Map<string, str
   if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
     faults.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
   }
-  if (variables.METRICS_PORT === variables.PORT && variables.METRICS_HOST === variables.HOST) {
+  if (variables.METRICS_PORT === variables.PORT && overlap(variables.METRICS_HOST, variables.HOST)) {
     faults.set('METRICS_PORT', 'METRICS_PORT must differ from PORT.');
   }
   if (variables.NODE_ENV === 'production') {
     refuseUnsafe(variables, faults);
   }
   return faults;
+}
+
+/** The address to listen on. The name `localhost` can resolve to ::1 alone; the documentation promises 127.0.0.1. */
+function addressOf(host: string): string {
+  return host === 'localhost' ? '127.0.0.1' : host;
+}
+
+/** Whether two servers with one port cannot listen on both hosts: the hosts are one, or one of them means every address. */
+function overlap(...hosts: [string, string]): boolean {
+  const addresses = new Set(hosts.map(addressOf));
+  return addresses.size === 1 || addresses.has('0.0.0.0') || addresses.has('::');
 }
 
 /** Adds the faults that a JSON Schema cannot find. */
@@ -166,15 +177,14 @@ export function readServerConfig(
 ): ServerConfig {
   const variables = readEnvironment({ ...environment, ...provided }, ['DATABASE_URL', 'AUTH_ISSUER']);
   return {
-    // The name can resolve to ::1 alone; the documentation promises 127.0.0.1.
-    host: variables.HOST === 'localhost' ? '127.0.0.1' : variables.HOST,
+    host: addressOf(variables.HOST),
     port: variables.PORT,
     maxConnections: variables.MAX_CONNECTIONS,
     rateLimitPerMinute: variables.RATE_LIMIT_PER_MINUTE,
     metrics:
       variables.METRICS_PORT === undefined
         ? undefined
-        : { host: variables.METRICS_HOST, port: variables.METRICS_PORT },
+        : { host: addressOf(variables.METRICS_HOST), port: variables.METRICS_PORT },
     logLevel: variables.LOG_LEVEL,
     database: {
       url: variables.DATABASE_URL,

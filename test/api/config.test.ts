@@ -59,12 +59,20 @@ t.test('the metrics have a port of their own', async (t) => {
   t.same(faultsOf({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);
   t.same(faultsOf({ ...production, METRICS_PORT: '3000' }), same, 'also the default port');
   t.same(faultsOf({ ...production, PORT: '0', METRICS_PORT: '4201' }), []);
-  const hosts = { HOST: '10.0.0.1', METRICS_HOST: '10.0.0.2' };
-  t.same(
-    faultsOf({ ...production, ...hosts, METRICS_PORT: '3000' }),
-    [],
-    'on an address of its own it may be equal',
-  );
+  const hosts: [host: string, metricsHost: string, faults: string[]][] = [
+    ['10.0.0.1', '10.0.0.2', []],
+    ['localhost', '10.0.0.2', []],
+    ['localhost', '127.0.0.1', same],
+    ['127.0.0.1', 'localhost', same],
+    ['0.0.0.0', '127.0.0.1', same],
+    ['10.0.0.1', '0.0.0.0', same],
+    ['::', '127.0.0.1', same],
+    ['::1', '::', same],
+  ];
+  for (const [host, metricsHost, faults] of hosts) {
+    const both = { HOST: host, METRICS_HOST: metricsHost, METRICS_PORT: '3000' };
+    t.same(faultsOf({ ...production, ...both }), faults, `${host} and ${metricsHost}`);
+  }
 });
 
 t.test('all faults are reported at once', async (t) => {
