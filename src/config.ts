@@ -101,7 +101,7 @@ function addFaultsOfForm(variables: Variables, faults: Map<string, string>): voi
     if (fault) {
       faults.set(
         name,
-        `${name} must be the URL of one server, with %, / and @ in the password percent-encoded (${fault}).`,
+        `${name} must be the URL of one server, with %, /, @, # and ? in the password percent-encoded (${fault}).`,
       );
     }
   }

@@ -85,6 +85,19 @@ t.test('all faults are reported at once', async (t) => {
   t.same(faults.map((fault) => fault.split(' ')[2]).sort(), [...Object.keys(faulty), 'DATABASE_URL'].sort());
 });
 
+t.test(
+  'a database URL whose password is not percent-encoded is refused, with the characters to encode',
+  async (t) => {
+    for (const character of ['%', '/', '#', '?']) {
+      const url = (password: string) => `postgres://club_api:a${password}b@db.example.org/clubs`;
+      t.match(faultsOf({ ...production, DATABASE_URL: url(character) }), [
+        /DATABASE_URL must be .+ with %, \/, @, # and \? in the password percent-encoded \(.+\)\.$/,
+      ]);
+      t.same(faultsOf({ ...production, DATABASE_URL: url(encodeURIComponent(character)) }), [], character);
+    }
+  },
+);
+
 t.test('production refuses to enable the test header', async (t) => {
   for (const [environment, refused] of Object.entries({ '': true, production: true, test: false })) {
     const faulty = faultyIn({ TEST_USER_HEADER: 'on', NODE_ENV: environment });
