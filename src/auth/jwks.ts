@@ -208,7 +208,10 @@ function reasonOf(error: Error): string {
 /** Fetches a JSON document: in two seconds, up to 512 KiB, without redirects. */
 async function fetchDocument(url: string): Promise<unknown> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
-  const response = await fetch(url, { signal, redirect: 'error', headers: { accept: 'application/json' } });
+  const response = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } });
+  if (response.status >= 300 && response.status < 400) {
+    throw new IssuerFault('The answer is a redirect, which is not followed.');
+  }
   if (!response.ok || response.body === null) {
     throw new IssuerFault(`The answer was ${response.status}.`);
   }

@@ -90,6 +90,14 @@ t.test('the log says why keys could not be fetched, without the address or the r
     return reasonFor(`${provider.url}/jwks`);
   };
   t.equal(await answered((response) => response.writeHead(500).end()), 'The answer was 500.');
+  const elsewhere = `${provider.url}/elsewhere`;
+  for (const status of [301, 302, 307, 308]) {
+    t.equal(
+      await answered((response) => response.writeHead(status, { location: elsewhere }).end()),
+      'The answer is a redirect, which is not followed.',
+    );
+  }
+  t.equal(provider.fetches.get('/elsewhere'), undefined);
   const unclear = 'The request or its answer could not be understood.';
   t.equal(await answered((response) => response.writeHead(200).end('{"d": "a private key"')), unclear);
   t.equal(await reasonFor('http://anna:a-password@127.0.0.1:1/jwks'), unclear);
