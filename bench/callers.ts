@@ -63,14 +63,14 @@ export function headOf(token: string, club: string): string {
 
 /** Creates the callers of a database, spread over its clubs, each with tasks, deep positions and an upcoming shift. */
 export async function makeCallers(
-  { look }: Pick<Stage, 'look'>,
+  { queryAsAdmin }: Pick<Stage, 'queryAsAdmin'>,
   signer: Signer,
   database: DatabaseName,
 ): Promise<Caller[]> {
   const clubs = database === 'many' ? plan.clubs : 1;
   const perClub = plan.callers / clubs;
   // A few positions for each caller, from all depths.
-  const tasks = await look<{ number: number; id: string; key: string; depth: number }>(
+  const tasks = await queryAsAdmin<{ number: number; id: string; key: string; depth: number }>(
     database,
     `select right(tenant_id::text, 12)::integer as number, id, depth::float8,
        to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as key
@@ -80,7 +80,7 @@ export async function makeCallers(
      ) as task
      where place % greatest(1, total / ${5 * perClub}) = 0`,
   );
-  const shifts = await look<{ number: number; id: string }>(
+  const shifts = await queryAsAdmin<{ number: number; id: string }>(
     database,
     `select right(tenant_id::text, 12)::integer as number, id from (
        select tenant_id, id, row_number() over (partition by tenant_id order by starts_at) as place

@@ -18,25 +18,25 @@ function replace(text: string, from: string, to: string): string {
 
 /** Copies the database of many clubs, and removes row-level security from the copy. */
 async function makeCopy(stage: Stage): Promise<void> {
-  await stage.look('one', 'create database copy template many strategy file_copy');
-  const tables = await stage.look<{ name: string }>(
+  await stage.queryAsAdmin('one', 'create database copy template many strategy file_copy');
+  const tables = await stage.queryAsAdmin<{ name: string }>(
     'copy',
     'select oid::regclass::text as name from pg_class where relrowsecurity',
   );
   for (const { name } of tables) {
-    await stage.look('copy', `alter table ${name} disable row level security`);
+    await stage.queryAsAdmin('copy', `alter table ${name} disable row level security`);
   }
-  const [enter] = await stage.look<{ text: string }>(
+  const [enter] = await stage.queryAsAdmin<{ text: string }>(
     'copy',
     `select pg_get_functiondef(oid) as text from pg_proc where oid::regproc::text = 'app.enter'`,
   );
   const condition = 'where member.external_user_id = user_id';
-  await stage.look(
+  await stage.queryAsAdmin(
     'copy',
     replace(enter?.text ?? '', condition, `${condition} and member.tenant_id = tenant_id`),
   );
-  await stage.look('copy', 'vacuum analyze');
-  await stage.look('copy', 'checkpoint');
+  await stage.queryAsAdmin('copy', 'vacuum analyze');
+  await stage.queryAsAdmin('copy', 'checkpoint');
 }
 
 const pgbench = findPgbench();

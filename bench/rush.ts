@@ -37,7 +37,7 @@ export async function measureRush(
   signer: Signer,
   pgbench: string | undefined,
 ): Promise<Ratio | undefined> {
-  await stage.look('many', TRY_SIGN_UP);
+  await stage.queryAsAdmin('many', TRY_SIGN_UP);
   const heads = Array.from({ length: CALLERS }, (_, index) => signer.head(`caller-${index + 1}`, CLUB));
   const rounds: { ours: number; theirs: number }[] = [];
   for (let round = 0; round < plan.rounds + 1; round += 1) {
@@ -95,9 +95,9 @@ async function rushService(stage: Stage, port: number, heads: string[]): Promise
   return elapsed / CALLERS;
 }
 
-async function makeShift({ look }: Stage): Promise<string> {
+async function makeShift({ queryAsAdmin }: Stage): Promise<string> {
   const id = randomUUID();
-  await look(
+  await queryAsAdmin(
     'many',
     `insert into app.shifts (tenant_id, id, title, starts_at, ends_at, capacity, created_by_id)
      values ($1, $2, 'Rush', now() + interval '1 day', now() + interval '1 day 2 hours', $3, null)`,
@@ -106,8 +106,8 @@ async function makeShift({ look }: Stage): Promise<string> {
   return id;
 }
 
-async function requireFull({ look }: Stage, shift: string, by: string): Promise<void> {
-  const [row] = await look<{ count: number }>(
+async function requireFull({ queryAsAdmin }: Stage, shift: string, by: string): Promise<void> {
+  const [row] = await queryAsAdmin<{ count: number }>(
     'many',
     'select count(*)::integer from app.shift_signups where tenant_id = $1 and shift_id = $2',
     [CLUB, shift],

@@ -44,7 +44,7 @@ export interface Stage {
   issuer: Issuer;
   /** The URL of a database with the login of the service. */
   apiUrl(database: DatabaseName): string;
-  look<Row extends pg.QueryResultRow>(
+  queryAsAdmin<Row extends pg.QueryResultRow>(
     database: DatabaseName | 'copy',
     sql: string,
     values?: unknown[],
@@ -75,7 +75,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
     teardowns.push(() => rm(issuerDirectory, { recursive: true }));
     const { issuer, stop } = await startIssuer(issuerDirectory);
     teardowns.push(stop);
-    const look: Stage['look'] = (database, sql, values = []) =>
+    const queryAsAdmin: Stage['queryAsAdmin'] = (database, sql, values = []) =>
       withClient(server.url(database), async (client) => (await client.query(sql, values)).rows);
     const started = Date.now();
     for (const name of Object.keys(sizes)) {
@@ -83,7 +83,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
     }
     await Promise.all(Object.entries(sizes).map(([name, size]) => fill(server.url(name), size)));
     say(`databases loaded in ${((Date.now() - started) / 1000).toFixed(0)} s`);
-    const [{ directory, version } = { directory: '', version: '' }] = await look<{
+    const [{ directory, version } = { directory: '', version: '' }] = await queryAsAdmin<{
       directory: string;
       version: string;
     }>(
@@ -97,7 +97,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
       postgresVersion: version,
       issuer,
       apiUrl: (database) => server.url(database, 'club_api', server.password),
-      look,
+      queryAsAdmin,
       teardowns,
       close,
     };

@@ -160,9 +160,11 @@ t.test('a change of a row with the highest possible version is a 409 that says s
   ] as const) {
     const made = await admin.post(path, body);
     const row = `${path}/${made.body.id}`;
-    await service.db.look(`alter table app.${table} disable trigger user`);
-    await service.db.look(`update app.${table} set version = ${LAST_VERSION} where id = $1`, [made.body.id]);
-    await service.db.look(`alter table app.${table} enable trigger user`);
+    await service.db.queryAsAdmin(`alter table app.${table} disable trigger user`);
+    await service.db.queryAsAdmin(`update app.${table} set version = ${LAST_VERSION} where id = $1`, [
+      made.body.id,
+    ]);
+    await service.db.queryAsAdmin(`alter table app.${table} enable trigger user`);
     const before = (await admin.get(row)).body;
     const refused = table === 'tasks' ? await admin.patch(row, change) : await admin.put(row, change);
     t.match(refused, { status: 409, body: { code, detail: /highest possible version/ } });
@@ -174,7 +176,7 @@ t.test('a change of a row with the highest possible version is a 409 that says s
 t.test(
   'no signup is made after the start of its shift: the clock is read once, after the lock',
   async (t) => {
-    const [source] = await service.db.look<{ text: string }>(
+    const [source] = await service.db.queryAsAdmin<{ text: string }>(
       "select pg_get_functiondef('app.sign_up(uuid)'::regprocedure) as text",
     );
     t.equal(source?.text.match(/clock_timestamp\(\)/g)?.length, 1);

@@ -52,7 +52,7 @@ t.test('GET /api/clubs/me ignores a tenant header and makes no member', async (t
     headers: { authorization: `Bearer ${token}`, 'x-tenant-id': 'nonsense' },
   });
   t.equal(answer.status, 200);
-  t.same(await service.db.look(`select from app.members where external_user_id = 'passer-by'`), []);
+  t.same(await service.db.queryAsAdmin(`select from app.members where external_user_id = 'passer-by'`), []);
 });
 
 t.test('GET /api/clubs/current returns the club of the tenant header, with the caller’s role', async (t) => {

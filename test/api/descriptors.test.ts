@@ -92,7 +92,7 @@ t.test('without free file descriptors, only requests that need one are a 503', a
   // Again and again: the descriptor of the lost connection goes to a client or to the service's next connection.
   const refused = await until(
     async () => {
-      await service.db.look(
+      await service.db.queryAsAdmin(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where usename = 'club_api' and datname = current_database()`,
       );

@@ -12,7 +12,7 @@ const headers = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${nor
 const body = '{"title":"Sweep"}';
 const sized = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
 const behind = `POST /api/tasks HTTP/1.1\r\n${headers}\r\n${sized}\r\n${body}`;
-const titles = () => service.db.look('select title from app.tasks');
+const titles = () => service.db.queryAsAdmin('select title from app.tasks');
 
 /** The code and faulty headers of each answer; its status when it has no code. */
 const codesOf = (replies: Reply[]) =>

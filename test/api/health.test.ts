@@ -21,7 +21,7 @@ t.test('concurrent probes share one query of the database', async (t) => {
   await holder.query('begin; lock table deploy.releases in access exclusive mode');
   const probes = Array.from({ length: 100 }, probe);
   const asking = () =>
-    service.db.look(
+    service.db.queryAsAdmin(
       `select from pg_stat_activity
        where datname = current_database() and usename = 'club_api' and wait_event_type = 'Lock'`,
     );
@@ -37,7 +37,7 @@ t.test('concurrent probes share one query of the database', async (t) => {
 });
 
 t.test('the result of a probe is not cached', async (t) => {
-  const releases = await service.db.look('delete from deploy.releases returning fingerprint');
+  const releases = await service.db.queryAsAdmin('delete from deploy.releases returning fingerprint');
   t.ok(releases.length > 0);
   t.equal(await probe(), 503);
 });

@@ -20,7 +20,8 @@ const seen = ({ status, text, headers }: Answer) => ({
   location: headers.location,
   etag: headers.etag,
 });
-const count = async (table: string) => (await db.look(`select count(*)::int from app.${table}`))[0]?.count;
+const count = async (table: string) =>
+  (await db.queryAsAdmin(`select count(*)::int from app.${table}`))[0]?.count;
 const makeShift = async (difference = {}) =>
   `/api/shifts/${(await mara.post('/api/shifts', shiftRequest(difference))).body.id}`;
 

@@ -132,7 +132,7 @@ t.test('the metrics count connections to the database: in use, queued for, opene
   await cleo.get('/api/tasks');
   const before = await scrape();
   t.equal(before.get('club_database_pool_size'), service.database.size);
-  const killed = await service.db.look(
+  const killed = await service.db.queryAsAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where usename = 'club_api' and datname = current_database()`,
   );
@@ -193,7 +193,7 @@ t.test(
       t.same([answer.status, { ...body, requestId: null }], [status, { ...expected, requestId: null }], path);
       t.match(body.requestId, status === 200 ? undefined : uuid, 'an error has the id of its request');
     }
-    await service.db.look('delete from deploy.releases');
+    await service.db.queryAsAdmin('delete from deploy.releases');
     const refused = await fetch(new URL('/readyz', url));
     t.match([refused.status, await refused.json()], [503, { code: 'service_unavailable', requestId: uuid }]);
   },

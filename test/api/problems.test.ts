@@ -95,10 +95,10 @@ t.test('an unreachable database is a 503 with Retry-After', async (t) => {
 t.test('an internal error is a 500 that shows nothing of the database or the code', async (t) => {
   t.equal((await anna.post('/api/tasks', { title: 'Mow' })).status, 201);
   // A fault in the database that the service does not expect.
-  await service.db.look(
+  await service.db.queryAsAdmin(
     `create function public.surprise() returns uuid language plpgsql as $$ begin raise exception 'a secret of the database'; end $$`,
   );
-  await service.db.look('alter policy tasks_read on app.tasks using (public.surprise() is not null)');
+  await service.db.queryAsAdmin('alter policy tasks_read on app.tasks using (public.surprise() is not null)');
   for (const method of ['GET', 'POST']) {
     const lines = Object.entries({ ...signedIn, 'content-type': 'application/json' });
     const answer = await wire(method, '/api/tasks', lines, method === 'POST' ? '{"title":"Mow"}' : undefined);
@@ -106,7 +106,9 @@ t.test('an internal error is a 500 that shows nothing of the database or the cod
     isProblem(t, answer, 'internal_error', '/api/tasks');
     carriesHeaders(t, answer, '500');
   }
-  await service.db.look("alter policy tasks_read on app.tasks using ((select app.role()) >= 'Member')");
-  await service.db.look('drop function public.surprise');
+  await service.db.queryAsAdmin(
+    "alter policy tasks_read on app.tasks using ((select app.role()) >= 'Member')",
+  );
+  await service.db.queryAsAdmin('drop function public.surprise');
   t.equal((await anna.get('/api/tasks')).status, 200);
 });

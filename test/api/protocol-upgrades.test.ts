@@ -42,5 +42,5 @@ t.test('an Upgrade header is ignored, and nothing after it is read as a request'
     }
   }
   t.same(wrong, []);
-  t.same(await service.db.look('select title from app.tasks'), [{ title: 'Upgraded' }]);
+  t.same(await service.db.queryAsAdmin('select title from app.tasks'), [{ title: 'Upgraded' }]);
 });

@@ -113,8 +113,8 @@ t.test(
     t.equal((await dora.post('/api/tasks', '{')).status, 429);
     t.equal((await dora.post('/api/tasks', 'a'.repeat(200_000))).status, 429);
     t.equal((await dora.post('/api/tasks', { title: 'Mow' })).status, 429);
-    t.same(await thrice.db.look('select from app.tasks'), []);
-    t.same(await thrice.db.look(`select from app.members where external_user_id = 'dora'`), []);
+    t.same(await thrice.db.queryAsAdmin('select from app.tasks'), []);
+    t.same(await thrice.db.queryAsAdmin(`select from app.members where external_user_id = 'dora'`), []);
   },
 );
 

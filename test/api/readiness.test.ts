@@ -25,7 +25,7 @@ async function whileAuditsWait(work: () => Promise<void>): Promise<void> {
 /** The audits that wait, each with its process and the start of its transaction. */
 const waiting = async () =>
   (
-    await service.db.look<{ audit: string }>(
+    await service.db.queryAsAdmin<{ audit: string }>(
       `select concat_ws(' ', pid, xact_start) as audit from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock' and query like '%audit.findings%'`,
     )
@@ -45,14 +45,14 @@ t.test('a critical finding makes the service not ready until it is fixed; a warn
   t.match(fine, { status: 200, body: { status: 'ready', audit: { critical: 0, warnings: 0 } } });
   t.ok(Math.abs(Date.parse(fine.body.audit.at) - Date.now()) < 60_000, 'with the time of the audit');
 
-  await db.look('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
+  await db.queryAsAdmin('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
   await runAudit(app);
   t.match(await service.send('GET', '/readyz'), {
     status: 200,
     body: { audit: { critical: 0, warnings: 1 } },
   });
 
-  await db.look('alter table app.tasks disable row level security');
+  await db.queryAsAdmin('alter table app.tasks disable row level security');
   t.equal((await service.send('GET', '/readyz')).status, 200, 'before the first audit the state is unknown');
   await runAudit(app);
   const refused = await service.send('GET', '/readyz');
@@ -64,14 +64,14 @@ t.test('a critical finding makes the service not ready until it is fixed; a warn
   t.notMatch(refused.text, 'tasks', 'and no name of an object');
   t.equal((await service.send('GET', '/livez')).status, 200);
 
-  await db.look('alter table app.tasks enable row level security');
-  await db.look('create policy open on app.tasks using (app.tenant_id() is not null)');
+  await db.queryAsAdmin('alter table app.tasks enable row level security');
+  await db.queryAsAdmin('create policy open on app.tasks using (app.tenant_id() is not null)');
   await runAudit(app);
   t.match(await service.send('GET', '/readyz'), {
     status: 503,
     body: { detail: /found 1 critical finding\. Run/ },
   });
-  await db.look('drop policy open on app.tasks');
+  await db.queryAsAdmin('drop policy open on app.tasks');
   await runAudit(app);
   t.equal((await service.send('GET', '/readyz')).status, 200);
 });
@@ -88,12 +88,12 @@ t.test('a finding is logged when it appears and when it is gone, and not in betw
   t.match(said(), [{ level: 40, code: 'schema_drift', object: 'index app.tasks_by_completion' }]);
   t.match(said()[0], { detail: /^it is new/, msg: 'audit finding' });
 
-  await db.look(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`);
+  await db.queryAsAdmin(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`);
   await auditAfter(app);
   t.match(said().slice(1), [
     { level: 50, code: 'isolation_drift', object: /tasks_delete/, detail: /Member/, msg: 'audit finding' },
   ]);
-  await db.look(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Admin')`);
+  await db.queryAsAdmin(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Admin')`);
   await auditAfter(app);
   t.match(said().slice(2), [{ level: 30, code: 'isolation_drift', msg: 'audit finding is gone' }]);
   t.equal(said().length, 3);
@@ -201,13 +201,13 @@ t.test('the reason of an outage is logged once, and again when another reason fo
   t.equal(reasons().length, 1);
 
   const name = new URL(service.db.url).pathname.slice(1);
-  await service.db.look(`revoke connect on database ${name} from club_api`);
+  await service.db.queryAsAdmin(`revoke connect on database ${name} from club_api`);
   await proxy.start();
   await app.audit.run();
   await app.audit.run();
   t.match(reasons().slice(1), [/permission denied for database .*run sql\/roles\.sql/]);
   t.equal(reasons().length, 2);
-  await service.db.look(`grant connect on database ${name} to club_api`);
+  await service.db.queryAsAdmin(`grant connect on database ${name} to club_api`);
   await app.audit.run();
   t.equal(reasons().at(-1), 'the audit can be run again');
 });
@@ -218,13 +218,13 @@ t.test('during a deploy no audit runs, and a deploy causes no finding', async (t
   const known = app.audit.latest();
   await withClient(db.migrationUrl, async (client) => {
     await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
-    await db.look('alter table app.tasks disable row level security');
+    await db.queryAsAdmin('alter table app.tasks disable row level security');
     await app.audit.run();
     t.equal(app.audit.latest(), known);
-    await db.look('alter table app.tasks enable row level security');
+    await db.queryAsAdmin('alter table app.tasks enable row level security');
   });
 
-  await db.look('drop index app.tasks_by_completion');
+  await db.queryAsAdmin('drop index app.tasks_by_completion');
   const { app: audited, lines, ready } = await startAuditing(t, service);
   await until(ready, ({ status }) => status === 200);
   const more = { name: '90_more', text: '-- more', sha256: '' };

@@ -137,7 +137,7 @@ t.test('an Admin deletes a shift with its signups; a second deletion is a 404', 
     t.match(again, { status: 404, body: { code: 'shift_not_found' } });
   }
   t.same(
-    await service.db.look(
+    await service.db.queryAsAdmin(
       'select shift_id, count(*)::int from app.shift_signups where shift_id in ($1, $2) group by shift_id',
       [id, kept.id],
     ),
@@ -165,7 +165,7 @@ t.test('a shift of another club is answered like a missing one, and nothing is c
     t.same(withoutRequest(foreign), withoutRequest(never), `${method} ${path('')}`);
   }
   t.same((await admin.get(`/api/shifts/${id}`)).body, before.body);
-  t.same(await service.db.look('select from app.shifts where id = $1', [missing]), []);
+  t.same(await service.db.queryAsAdmin('select from app.shifts where id = $1', [missing]), []);
 });
 
 t.test('an id that is not a UUID is refused before any lookup', async (t) => {

@@ -188,7 +188,7 @@ t.test('memberId is the member’s id, also when a token’s subject looks like 
   const annas = (await anna.post(signup)).body;
   t.equal(annas.memberId, annasId);
   t.same(
-    await service.db.look(
+    await service.db.queryAsAdmin(
       `select member.external_user_id as sub from app.shift_signups as signup
        join app.members as member on member.id = signup.member_id where signup.id = $1`,
       [annas.id],

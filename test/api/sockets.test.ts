@@ -20,7 +20,7 @@ const smuggled = `POST /api/tasks HTTP/1.1\r\n${asOtto}\r\nContent-Type: applica
 const post = (lines: string, body: string) =>
   `POST /api/tasks HTTP/1.1\r\n${asAnna}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n${body}`;
 
-const served = () => service.db.look('select from app.tasks');
+const served = () => service.db.queryAsAdmin('select from app.tasks');
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
 
 /** Messages that Node's parser refuses, and the expected error. */

@@ -132,7 +132,7 @@ t.test('reading and editing need the role Member, creating Manager, deleting Adm
     t.match(answer.body, { code: 'insufficient_role', requiredRole, yourRole });
   }
   t.match((await member.get(path)).body, { title: 'Mow the lawn', version: 1 });
-  t.strictSame(await service.db.look(`select from app.tasks where title = 'Not mine'`), []);
+  t.strictSame(await service.db.queryAsAdmin(`select from app.tasks where title = 'Not mine'`), []);
   t.equal((await admin.post('/api/tasks', body)).status, 201);
 });
 

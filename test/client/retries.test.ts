@@ -12,7 +12,8 @@ const { db } = service;
 const north = await db.makeClub('north');
 const clients = await openClients(service);
 const mara = await clients.as('mara', 'Manager', north);
-const count = async (table: string) => (await db.look(`select count(*)::int from app.${table}`))[0]?.count;
+const count = async (table: string) =>
+  (await db.queryAsAdmin(`select count(*)::int from app.${table}`))[0]?.count;
 
 /** Records waits instead of waiting. */
 function hurried(): { waits: number[]; wait: NonNullable<ClientOptions['wait']> } {

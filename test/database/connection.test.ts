@@ -21,7 +21,7 @@ function open(t: Test, options: Partial<ConnectionOptions> = {}, onDestroyed?: (
 const pidOf = async (connection: Connection): Promise<number> =>
   (await connection.query<{ pid: number }>(PID))[0]?.pid as number;
 const isAlive = async (pid: number) =>
-  (await db.look('select from pg_stat_activity where pid = $1', [pid])).length > 0;
+  (await db.queryAsAdmin('select from pg_stat_activity where pid = $1', [pid])).length > 0;
 /** The result of a statement, and its duration in milliseconds. */
 async function endOf(statement: Promise<unknown>): Promise<{ end: unknown; ms: number }> {
   const start = performance.now();
@@ -34,7 +34,7 @@ async function endOf(statement: Promise<unknown>): Promise<{ end: unknown; ms: n
 
 t.test('a connection has one socket: once lost, it fails every statement and never reconnects', async (t) => {
   const losses = {
-    'a kill of its backend': async (pid: number) => db.look('select pg_terminate_backend($1)', [pid]),
+    'a kill of its backend': async (pid: number) => db.queryAsAdmin('select pg_terminate_backend($1)', [pid]),
     'a cut': async (_: number, cut: () => void) => cut(),
   };
   for (const [name, lose] of Object.entries(losses)) {
@@ -84,7 +84,7 @@ t.test('the loss of an idle connection is noticed', async (t) => {
     destroyed += 1;
   });
   await connection.ready;
-  await db.look('select pg_terminate_backend($1)', [await pidOf(connection)]);
+  await db.queryAsAdmin('select pg_terminate_backend($1)', [await pidOf(connection)]);
   t.ok(await until(() => connection.isDestroyed, Boolean));
   t.equal(destroyed, 1);
   t.type((await endOf(connection.query(PID))).end, ConnectionLost);
@@ -326,9 +326,11 @@ t.test(
 );
 
 t.test('timestamps keep their microseconds in both directions, and infinity is kept', async (t) => {
-  const [{ name } = { name: '' }] = await db.look<{ name: string }>('select current_database() as name');
-  await db.look(`alter database ${name} set datestyle = 'German'`);
-  await db.look(`alter database ${name} set timezone = 'Europe/Berlin'`);
+  const [{ name } = { name: '' }] = await db.queryAsAdmin<{ name: string }>(
+    'select current_database() as name',
+  );
+  await db.queryAsAdmin(`alter database ${name} set datestyle = 'German'`);
+  await db.queryAsAdmin(`alter database ${name} set timezone = 'Europe/Berlin'`);
   for (const prepare of [true, false]) {
     const connection = open(t, { prepare });
     await connection.ready;

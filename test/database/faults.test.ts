@@ -45,7 +45,9 @@ function write(
 }
 
 async function isThere(title: string): Promise<boolean> {
-  const [row] = await db.look('select count(*)::int as count from app.tasks where title = $1', [title]);
+  const [row] = await db.queryAsAdmin('select count(*)::int as count from app.tasks where title = $1', [
+    title,
+  ]);
   return row?.count === 1;
 }
 

@@ -26,7 +26,7 @@ const clubs: Club[] = await Promise.all(
 );
 const backends = async () =>
   (
-    await service.db.look<{ pid: number; club: string }>(
+    await service.db.queryAsAdmin<{ pid: number; club: string }>(
       `select pid from pg_stat_activity where datname = current_database() and application_name = 'club-management-service'`,
     )
   ).map(({ pid }) => pid);
@@ -83,7 +83,7 @@ t.test(
         const pids = await backends();
         const pid = pids[Math.floor(Math.random() * pids.length)];
         if (pid !== undefined) {
-          await service.db.look('select pg_terminate_backend($1)', [pid]);
+          await service.db.queryAsAdmin('select pg_terminate_backend($1)', [pid]);
           kills += 1;
         }
         await sleep(Math.random() * 60);
@@ -106,7 +106,7 @@ t.test(
     t.ok((await until(backends, (pids) => pids.length <= SIZE)).length <= SIZE);
 
     for (const { slug, id, acknowledged } of clubs) {
-      const rows = await service.db.look<{ id: string; title: string }>(
+      const rows = await service.db.queryAsAdmin<{ id: string; title: string }>(
         'select id, title from app.tasks where tenant_id = $1',
         [id],
       );

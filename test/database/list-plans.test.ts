@@ -27,19 +27,19 @@ await runtime.client.query('set plan_cache_mode = force_generic_plan');
 
 /** Fills a table; its indexes are created afterwards, which is much faster. */
 async function fill(table: string, insert: string): Promise<void> {
-  const indexes = await db.look<{ name: string; definition: string }>(
+  const indexes = await db.queryAsAdmin<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
      from pg_index where indrelid = $1::regclass and not indisprimary and not indisunique`,
     [table],
   );
   for (const { name } of indexes) {
-    await db.look(`drop index ${name}`);
+    await db.queryAsAdmin(`drop index ${name}`);
   }
-  await db.look(`set session_replication_role = replica; ${insert}`);
+  await db.queryAsAdmin(`set session_replication_role = replica; ${insert}`);
   for (const { definition } of indexes) {
-    await db.look(definition);
+    await db.queryAsAdmin(definition);
   }
-  await db.look(`vacuum analyze ${table}`);
+  await db.queryAsAdmin(`vacuum analyze ${table}`);
 }
 
 t.before(async () => {

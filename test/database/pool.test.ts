@@ -28,7 +28,7 @@ function makePool(t: Test, options: Partial<PoolOptions> = {}): Pool {
 const backendOf = async ({ connection }: Lease): Promise<number> =>
   (await connection.query<{ pid: number }>(PID))[0]?.pid as number;
 const backends = async (): Promise<number[]> => {
-  const rows = await db.look<{ pid: number }>(
+  const rows = await db.queryAsAdmin<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database() and application_name = 'club-management-service'`,
   );
   return rows.map(({ pid }) => pid);
@@ -171,7 +171,7 @@ t.test('a destroyed connection, idle or in use, is replaced', async (t) => {
   const idle = await waiting;
   const second = await backendOf(idle);
   pool.release(idle);
-  await db.look('select pg_terminate_backend($1)', [second]);
+  await db.queryAsAdmin('select pg_terminate_backend($1)', [second]);
   t.ok(await until(() => idle.connection.isDestroyed, Boolean));
   const last = await pool.acquire('exclusive', 'north');
   const third = await backendOf(last);

@@ -83,7 +83,7 @@ t.test(
       t.same(await countsOf(service.db, shiftId), [CAPACITY, CAPACITY]);
       const { body } = await manager.get(`/api/shifts/${shiftId}`);
       t.same([body.signupCount, body.signups.length], [CAPACITY, CAPACITY]);
-      const kept = await service.db.look<{ title: string }>(
+      const kept = await service.db.queryAsAdmin<{ title: string }>(
         'select title from app.tasks where tenant_id = $1',
         [id],
       );
@@ -93,7 +93,7 @@ t.test(
         'each acknowledged task is stored once',
       );
     }
-    const [used] = await service.db.look(
+    const [used] = await service.db.queryAsAdmin(
       `select count(*)::int as connections from pg_stat_activity
        where datname = current_database() and application_name = 'club-management-service'`,
     );

@@ -24,7 +24,7 @@ const UNKNOWN_CLUB = '99999999-9999-4999-8999-999999999999';
 const TITLES = sql`select title from app.tasks order by title`;
 const LEASES: LeaseKind[] = ['exclusive', 'shared'];
 
-await db.look(`
+await db.queryAsAdmin(`
   create function app.sneak() returns void language sql volatile as
     $$ insert into app.tasks (title) values ('sneaked') $$;
   create function app.fail_with(code text) returns void language plpgsql as
@@ -138,22 +138,22 @@ t.test('a read returns (json, json), for any selected columns', async (t) => {
 t.test('a read locks app.members before the tables of its query, as a deploy does', async (t) => {
   const { database } = await openRoute(t);
   await readAs(database, TITLES);
-  await db.look('begin; lock table app.members');
+  await db.queryAsAdmin('begin; lock table app.members');
   const reading = readAs(database, TITLES);
   const waiting = await until(
     () =>
-      db.look<{ pid: number }>(
+      db.queryAsAdmin<{ pid: number }>(
         `select pid from pg_locks where not granted and relation = 'app.members'::regclass`,
       ),
     (rows) => rows.length > 0,
   );
-  const locked = await db.look(
+  const locked = await db.queryAsAdmin(
     `select relation::regclass::text as name from pg_locks
      where granted and locktype = 'relation' and pid = $1 and relation <> 'app.members'::regclass
        and relation in (select oid from pg_class where relkind = 'r' and relnamespace = 'app'::regnamespace)`,
     [waiting[0]?.pid],
   );
-  await db.look('commit');
+  await db.queryAsAdmin('commit');
   t.equal(waiting.length, 1);
   t.same(locked, []);
   t.same(await reading, [{ title: 'mine' }]);
@@ -267,7 +267,7 @@ t.test('a closed club is TenantNotFound from the next read on', async (t) => {
   const closing = await db.makeClub('closing');
   const caller = callerOf(closing);
   t.same(await readAs(database, TITLES, caller), []);
-  await db.look(`update app.clubs set closed_at = now() where id = $1`, [closing]);
+  await db.queryAsAdmin(`update app.clubs set closed_at = now() where id = $1`, [closing]);
   await t.rejects(readAs(database, TITLES, caller), { name: 'TenantNotFound' });
 });
 
@@ -282,7 +282,7 @@ t.test('a first request writes the member in a short transaction, and reads agai
     'shared',
     sql`select app.member_id() as me, title from app.tasks`,
   );
-  const [member] = await db.look(
+  const [member] = await db.queryAsAdmin(
     `select id, role from app.members where external_user_id = 'berta' and tenant_id = $1`,
     [club],
   );
@@ -501,9 +501,9 @@ t.test('a read that waits for a lock ends at lock_timeout, and its connection is
   const attempt = async () => {
     const { database } = await openRoute(t);
     await readAs(database, TITLES);
-    await db.look('begin; lock table app.tasks');
+    await db.queryAsAdmin('begin; lock table app.tasks');
     const refused = await readAs(database, TITLES).catch(sqlstate);
-    await db.look('commit');
+    await db.queryAsAdmin('commit');
     return { refused, connections: database.connections };
   };
   // A machine that stalls for half a second lets the read end at its own limit instead.

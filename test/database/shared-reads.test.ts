@@ -189,7 +189,7 @@ t.test(
     let kills = 0;
     const tally = await readWhile(database, async (tally) => {
       while (kills <= 10 || tally.answered < 1_000) {
-        const killed = await db.look(
+        const killed = await db.queryAsAdmin(
           `select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and application_name = 'club-management-service'
          order by random() limit 1`,
@@ -397,9 +397,9 @@ t.test(
     ] as const;
     const tally = await readWhile(database, async () => {
       for (const [harm, cure] of harms) {
-        await db.look(harm);
+        await db.queryAsAdmin(harm);
         await sleep(100);
-        await db.look(cure);
+        await db.queryAsAdmin(cure);
         await sleep(100);
       }
     });

@@ -17,7 +17,7 @@ import { callerOf, until } from '../setup/caller.js';
 // A server of its own: synchronous replication is a setting of the whole server.
 const victim = await startVictim(t);
 const name = await victim.makeDatabase();
-const look = <Row extends pg.QueryResultRow>(text: string) => victim.look<Row>(name, text);
+const queryAsAdmin = <Row extends pg.QueryResultRow>(text: string) => victim.queryAsAdmin<Row>(name, text);
 const database = new Database({ url: victim.urls(name).api, size: 1, prepare: true, readsPerConnection: 1 });
 t.teardown(() => database.close());
 const club = await provisionClub(victim.urls(name).migration, {
@@ -41,14 +41,16 @@ const writeAgain = (title: string) =>
     (outcome) => outcome === 'committed',
   );
 const isThere = async (title: string) =>
-  (await look(`select from app.tasks where title = '${title}'`)).length === 1;
+  (await queryAsAdmin(`select from app.tasks where title = '${title}'`)).length === 1;
 const waitFor = async (standby: string) => {
-  await look(`alter system set synchronous_standby_names = '${standby}'`);
-  await look('select pg_reload_conf()');
+  await queryAsAdmin(`alter system set synchronous_standby_names = '${standby}'`);
+  await queryAsAdmin('select pg_reload_conf()');
 };
 /** The process that waits for the standby, once there is one. */
 const waiting = async (): Promise<number> => {
-  const [row] = await look<{ pid: number }>(`select pid from pg_stat_activity where wait_event = 'SyncRep'`);
+  const [row] = await queryAsAdmin<{ pid: number }>(
+    `select pid from pg_stat_activity where wait_event = 'SyncRep'`,
+  );
   return row?.pid ?? sleep(50).then(waiting);
 };
 let count = 0;
@@ -68,7 +70,7 @@ t.test(
     await waitFor('nobody');
     for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) {
       const { title, outcome, pid } = await writeAndWait();
-      await look(`select ${end}(${pid})`);
+      await queryAsAdmin(`select ${end}(${pid})`);
       t.equal(await outcome, 'unknown', end);
       t.ok(await until(() => isThere(title), Boolean), 'committed here, and nowhere else');
     }
@@ -80,7 +82,7 @@ t.test(
 );
 
 t.test('on a standby the service reads, refuses writes and is not ready, until it is promoted', async (t) => {
-  const [row] = await look<{ path: string }>(`select current_setting('data_directory') as path`);
+  const [row] = await queryAsAdmin<{ path: string }>(`select current_setting('data_directory') as path`);
   await writeFile(join(row?.path ?? '', 'standby.signal'), '');
   await victim.restart('SIGINT');
   const provided = { NODE_ENV: 'test', AUTH_ISSUER: 'http://127.0.0.1:9' };
@@ -106,7 +108,7 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
   t.same(rows, [{ title: 'before' }]);
   t.equal(await write('on a standby', standby), 'no');
 
-  await look('select pg_promote()');
+  await queryAsAdmin('select pg_promote()');
   t.match(await ready(), { status: 200 });
   t.equal(await write('after the promotion', standby), 'committed');
 });

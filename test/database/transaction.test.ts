@@ -23,7 +23,7 @@ const AT_REST = { inUse: 0, queued: 0 };
 const PID = sql`select pg_backend_pid() as pid`;
 const fails = (code: string): Statement => sql`select app.fail_with(${code})`;
 
-await db.look(`
+await db.queryAsAdmin(`
   create function app.fail_with(code text) returns void language plpgsql as
     $$ begin raise exception using errcode = code, message = 'on purpose'; end $$;
   grant execute on function app.fail_with(text) to club_api;
@@ -157,7 +157,9 @@ t.test('a new member is committed also when the work fails, and nothing else is'
       if (subject === 'carl') throw new Problem(shiftNotFound);
     });
     await (subject === 'carl' ? t.rejects(run, { code: 'shift_not_found' }) : run);
-    const [member] = await db.look('select id, role from app.members where external_user_id = $1', [subject]);
+    const [member] = await db.queryAsAdmin('select id, role from app.members where external_user_id = $1', [
+      subject,
+    ]);
     t.same(member, { id: memberId, role: 'Manager' });
   }
   t.same(await titles('of %'), ['of berta']);
@@ -250,7 +252,7 @@ t.test('two transactions that deadlock both succeed', async (t) => {
     });
   };
   await Promise.all([meet(1, 2), meet(2, 1)]);
-  t.same(await db.look('select held from app.gates order by id'), [{ held: 2 }, { held: 2 }]);
+  t.same(await db.queryAsAdmin('select held from app.gates order by id'), [{ held: 2 }, { held: 2 }]);
 });
 
 t.test('after a change of a table’s columns no transaction fails, on any connection', async (t) => {
@@ -261,7 +263,7 @@ t.test('after a change of a table’s columns no transaction fails, on any conne
         return tx.query(sql`select * from app.gates where id = ${1}`);
       });
     await Promise.all(Array.from({ length: size }, select));
-    await db.look(`alter table app.gates add column at_${at} text`);
+    await db.queryAsAdmin(`alter table app.gates add column at_${at} text`);
     for (const rows of await Promise.all(Array.from({ length: size }, select))) {
       t.match(rows, [{ id: 1, [`at_${at}`]: null }]);
     }

@@ -14,7 +14,10 @@ export interface TestDatabase {
   /** The URL of an administrator, who bypasses every policy: for inspection only. */
   adminUrl: string;
   /** Runs SQL as the administrator. */
-  look<Row extends pg.QueryResultRow = pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
+  queryAsAdmin<Row extends pg.QueryResultRow = pg.QueryResultRow>(
+    sql: string,
+    values?: unknown[],
+  ): Promise<Row[]>;
   /** Creates a club by the function for operators; returns its id. */
   makeClub(slug?: string): Promise<string>;
 }
@@ -47,7 +50,7 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
     await server.end();
   });
   let clubs = 0;
-  const look: TestDatabase['look'] = async (sql, values = []) => {
+  const queryAsAdmin: TestDatabase['queryAsAdmin'] = async (sql, values = []) => {
     // One session: concurrent callers wait for each other.
     const result = last.then(() => admin.query(sql, values));
     last = result.catch(() => {});
@@ -57,10 +60,10 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
     url: urlOf(adminUrl, name, api),
     migrationUrl: urlOf(adminUrl, name, migrator),
     adminUrl: urlOf(adminUrl, name),
-    look,
+    queryAsAdmin,
     makeClub: async (slug = `club-${++clubs}`) => {
       // In the session that is open already.
-      const made = await look(`select app.provision_club($1, $2, 'Europe/Berlin') as id`, [
+      const made = await queryAsAdmin(`select app.provision_club($1, $2, 'Europe/Berlin') as id`, [
         `Club ${slug}`,
         slug,
       ]);

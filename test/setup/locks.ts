@@ -8,7 +8,7 @@ import type { TestDatabase } from './database.js';
  */
 export async function untilWaiting(db: TestDatabase, sessions: number): Promise<number> {
   for (const deadline = Date.now() + 20_000; ; await sleep(5)) {
-    const [row] = await db.look<{ waiting: number }>(
+    const [row] = await db.queryAsAdmin<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,
     );

@@ -38,7 +38,7 @@ export interface Outcome {
  * for longer.
  */
 export async function liftTimeLimits(db: TestDatabase): Promise<void> {
-  await db.look(`do $$
+  await db.queryAsAdmin(`do $$
     declare
       name text;
     begin

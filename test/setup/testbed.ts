@@ -93,7 +93,7 @@ export const asAdmin = (clubId: string) => [
 export async function tablesOf(
   db: TestDatabase,
 ): Promise<{ name: string; floor: string | null; column: string }[]> {
-  return db.look(`
+  return db.queryAsAdmin(`
     select class.relname as name,
       case when not class.relrowsecurity then null when class.relname = 'clubs' then 'id' else 'tenant_id' end as floor,
       (select attname from pg_attribute
@@ -108,7 +108,7 @@ export async function fingerprint(db: TestDatabase, clubId: string): Promise<unk
   const sums: Record<string, unknown> = {};
   for (const { name, floor } of await tablesOf(db)) {
     const where = floor === null ? '' : `where ${floor} = '${clubId}'`;
-    [sums[name]] = await db.look(
+    [sums[name]] = await db.queryAsAdmin(
       `select count(*)::int as rows, md5(string_agg(t::text, '|' order by t::text)) as hash from app.${name} as t ${where}`,
     );
   }

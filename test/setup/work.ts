@@ -48,7 +48,7 @@ export async function makeWork(t: Test): Promise<Work> {
     read: async (query) => (await readInTenant(database, anna, 'read', 'exclusive', query)).rows,
     insert: (title) => sql`insert into app.tasks (title) values (${title})`,
     titles: async (like) => {
-      const rows = await db.look<{ title: string }>(
+      const rows = await db.queryAsAdmin<{ title: string }>(
         'select title from app.tasks where title like $1 order by 1',
         [like],
       );

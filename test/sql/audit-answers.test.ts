@@ -91,8 +91,8 @@ t.test(
       'information_schema.': `create table information_schema.${name} (id int)`,
       'column ': `alter table app.tasks add column ${name} int`,
     };
-    await db.look(Object.values(changes).join('; '));
-    const fixes = await db.look(`select fix from audit.findings where fix ~ '^--'`);
+    await db.queryAsAdmin(Object.values(changes).join('; '));
+    const fixes = await db.queryAsAdmin(`select fix from audit.findings where fix ~ '^--'`);
     for (const [before, change] of Object.entries(changes)) {
       t.ok(
         fixes.some(({ fix }) => fix.includes(`${before}"a drop schema app cascade`)),
@@ -110,24 +110,29 @@ t.test(
   'the audit also answers for a partition key that calls a function, and for any name of a column',
   async (t) => {
     const db = await makeDatabase(t);
-    await db.look(`create function public.f(int) returns int language sql immutable return $1;
+    await db.queryAsAdmin(`create function public.f(int) returns int language sql immutable return $1;
     create table public.parted (id int) partition by range (public.f(id));
     alter table app.idempotency_keys rename column created_at to "t)";
     alter table app.tasks rename column title to "Tä\\d [*"`);
-    t.same(await db.look(`select object, fix from audit.findings where code = 'expression_calls_function'`), [
-      {
-        object: 'public.parted',
-        fix: '-- Create it again with another partition key: table public.parted',
-      },
-    ]);
-    await db.look(`create policy named on app.tasks for select to club_api using ("Tä\\d [*" = 'x')`);
-    t.same(await db.look(`select object from audit.findings where code = 'policy_always_true'`), []);
+    t.same(
+      await db.queryAsAdmin(
+        `select object, fix from audit.findings where code = 'expression_calls_function'`,
+      ),
+      [
+        {
+          object: 'public.parted',
+          fix: '-- Create it again with another partition key: table public.parted',
+        },
+      ],
+    );
+    await db.queryAsAdmin(`create policy named on app.tasks for select to club_api using ("Tä\\d [*" = 'x')`);
+    t.same(await db.queryAsAdmin(`select object from audit.findings where code = 'policy_always_true'`), []);
   },
 );
 
 t.test('objects and settings beside the service cause no finding', async (t) => {
   const db = await makeDatabase(t);
-  const settings = await db.look(
+  const settings = await db.queryAsAdmin(
     `select format('alter role second_login set %s = %s', name, case name when 'search_path' then value else quote_literal(value) end) as statement
      from audit.intended_settings where role = 'club_api'`,
   );

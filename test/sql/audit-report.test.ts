@@ -77,7 +77,7 @@ t.test(
   'the report has every finding, role, right and policy, with the reason and the SQL that fixes it',
   async (t) => {
     const db = await makeDatabase(t);
-    await db.look(`
+    await db.queryAsAdmin(`
     alter table app.tasks no force row level security;
     create policy open on app.tasks for select to club_api using (true)`);
     for (const format of ['text', 'markdown']) {
@@ -106,7 +106,7 @@ t.test(
 
 t.test('warnings are printed and do not fail the command', async (t) => {
   const db = await makeDatabase(t);
-  await db.look('comment on policy tasks_read on app.tasks is null');
+  await db.queryAsAdmin('comment on policy tasks_read on app.tasks is null');
   const { code, out } = await run(db.adminUrl);
   t.equal(code, 0);
   t.match(out, /^0 critical findings, 2 warnings\.$/m);
@@ -115,9 +115,9 @@ t.test('warnings are printed and do not fail the command', async (t) => {
 
 t.test('a finding of a check without a severity counts as critical, in every format', async (t) => {
   const db = await makeDatabase(t);
-  await db.look(`create or replace view audit.table_checks (code, severity, title, why) with (security_invoker) as
+  await db.queryAsAdmin(`create or replace view audit.table_checks (code, severity, title, why) with (security_invoker) as
     values ('other', 'warning', 'other', 'other')`);
-  await db.look('comment on table app.tasks is null');
+  await db.queryAsAdmin('comment on table app.tasks is null');
   for (const format of ['text', 'markdown']) {
     const { exitCode, out } = await runAudit(db.adminUrl, format);
     t.equal(exitCode, 1);
@@ -125,16 +125,16 @@ t.test('a finding of a check without a severity counts as critical, in every for
     t.match(out, /^[1-9]\d* critical findings?, /m);
   }
   const refused = { code: 'AU001', detail: /^critical: table_without_comment /m };
-  await t.rejects(db.look('select audit.assert_clean()'), refused);
+  await t.rejects(db.queryAsAdmin('select audit.assert_clean()'), refused);
 });
 
 t.test('names and comments of a database are escaped for the terminal and for HTML', async (t) => {
   const db = await makeDatabase(t);
   const evil = '\u001b]0;own\u0007\u009b31m\r\u202e`|<img src=x>_*a*_\nNo findings: all is well.';
-  await db.look(
+  await db.queryAsAdmin(
     `create policy "${evil.replaceAll('"', '')}" on app.tasks for select to club_api using (true)`,
   );
-  await db.look(`comment on policy tasks_read on app.tasks is '${evil}'`);
+  await db.queryAsAdmin(`comment on policy tasks_read on app.tasks is '${evil}'`);
   const plain = await runAudit(db.adminUrl, 'text');
   const markdown = await runAudit(db.adminUrl, 'markdown');
   for (const { exitCode, out } of [plain, markdown]) {
@@ -169,9 +169,9 @@ t.test('an audit that cannot run says why in one sentence, and exits with 2', as
     await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
     isImpossible(t, await run(db.url), /^A deploy is running/);
   });
-  await db.look('revoke usage on schema audit from club_auditor, club_api');
+  await db.queryAsAdmin('revoke usage on schema audit from club_auditor, club_api');
   isImpossible(t, await run(db.url), /^This login may not read the schema audit\. Use club_auditor\./);
-  await db.look('drop view audit.access');
+  await db.queryAsAdmin('drop view audit.access');
   isImpossible(t, await run(db.adminUrl), /^This database has no audit or an older one/);
 });
 
@@ -181,7 +181,7 @@ t.test(
     const db = await makeDatabase(t);
     const { server, ours } = await readReport(db.adminUrl);
     t.equal(server.fingerprint === ours.snapshot, server.major === SNAPSHOT_MAJOR);
-    await db.look('grant delete on app.members to club_api');
+    await db.queryAsAdmin('grant delete on app.members to club_api');
     const out = (await runAudit(db.adminUrl, 'text')).out.replaceAll(/\s+/g, ' ');
     t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
     t.match(out, `That file is generated with PostgreSQL ${SNAPSHOT_MAJOR};`);

@@ -21,10 +21,10 @@ t.test('every check finds a weakening, and its SQL fixes it', async (t) => {
 
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
   const db = await makeDatabase(t);
-  const chapters = await db.look(CHAPTERS);
+  const chapters = await db.queryAsAdmin(CHAPTERS);
   t.equal(chapters.length, 9);
   for (const { relation } of chapters) {
-    const [plan] = await db.look(`explain (format json) table ${relation}`);
+    const [plan] = await db.queryAsAdmin(`explain (format json) table ${relation}`);
     const cost = plan?.['QUERY PLAN'][0].Plan['Total Cost'];
     t.ok(cost < 100_000, `the cost of ${relation} is ${cost}; the default of jit_above_cost is 100,000`);
   }
@@ -32,12 +32,12 @@ t.test('PostgreSQL does not compile the plan of the findings, which would take a
 
 t.test('the findings are those of every chapter', async (t) => {
   const db = await makeDatabase(t);
-  const chapters = await db.look(CHAPTERS);
+  const chapters = await db.queryAsAdmin(CHAPTERS);
   for (const { relation } of chapters) {
     const planted = `select '${relation}' as code, null::text as object, null::text as detail, null::text as fix`;
-    await db.look(`drop view ${relation}; create view ${relation} as ${planted}`);
+    await db.queryAsAdmin(`drop view ${relation}; create view ${relation} as ${planted}`);
   }
-  const found = await db.look('select code from audit.findings');
+  const found = await db.queryAsAdmin('select code from audit.findings');
   t.same(found.map(({ code }) => code).sort(), chapters.map(({ relation }) => relation).sort());
 });
 
@@ -46,8 +46,8 @@ t.test('a chapter that raises an error is a critical finding, and hides no other
   const plant = (chapter: string, object: string) =>
     `drop view audit.${chapter}_findings; create view audit.${chapter}_findings as
      select 'planted' as code, (${object})::text as object, 'x' as detail, 'y' as fix from pg_class limit 1`;
-  await db.look(plant('policy', `1 / (relpages - relpages)`));
-  await db.look(
+  await db.queryAsAdmin(plant('policy', `1 / (relpages - relpages)`));
+  await db.queryAsAdmin(
     `${plant('drift', `'drift'`)}; grant select on audit.policy_findings, audit.drift_findings to club_auditor`,
   );
   await withClient(db.adminUrl, async (client) => {
@@ -88,9 +88,9 @@ t.test('a timeout, a cancelled statement or a dropped object ends the audit and 
       await client.query('rollback');
     };
     await fails(`statement_timeout = '50ms'`, 'pg_sleep(10)', '57014');
-    await db.look('select pg_advisory_lock(1)');
+    await db.queryAsAdmin('select pg_advisory_lock(1)');
     await fails(`lock_timeout = '50ms'`, 'pg_advisory_xact_lock(1)', '55P03');
-    await db.look(`create function public.gone() returns text language plpgsql as
+    await db.queryAsAdmin(`create function public.gone() returns text language plpgsql as
       $$ begin raise 'cache lookup failed' using errcode = 'XX000'; end $$`);
     await fails(`lock_timeout = '50ms'`, 'public.gone()', 'XX000');
   });
@@ -206,7 +206,7 @@ t.test('the fixes of all findings together drop no table and no column', async (
 t.test('the auditor can read the findings, and no row of a club', async (t) => {
   const db = await makeDatabase(t);
   await db.makeClub();
-  await db.look('create policy open on app.tasks using (true)');
+  await db.queryAsAdmin('create policy open on app.tasks using (true)');
   await withClient(db.adminUrl, async (client) => {
     await client.query(`set session authorization club_auditor; set search_path = ''`);
     const { rows } = await client.query('select code, severity, fix from audit.findings');
@@ -228,24 +228,24 @@ t.test('the auditor can read the findings, and no row of a club', async (t) => {
     await t.rejects(client.query('delete from deploy.facts'), { code: '42501' });
     await t.rejects(client.query('select audit.record_facts()'), { code: '42501' });
   });
-  await db.look('drop policy open on app.tasks');
-  await db.look('select audit.assert_clean()');
+  await db.queryAsAdmin('drop policy open on app.tasks');
+  await db.queryAsAdmin('select audit.assert_clean()');
 });
 
 t.test('the views of facts, intent and findings have a comment on each column', async (t) => {
   const db = await makeDatabase(t);
-  const silent = await db.look(`
+  const silent = await db.queryAsAdmin(`
     select format('%s.%s', attrelid::regclass, attname) as name
     from pg_attribute where attrelid in (select relid from audit.views where schema = 'audit') and attnum > 0
       and coalesce(char_length(col_description(attrelid, attnum)), 0) < 7`);
   t.same(silent, []);
   t.same(
-    await db.look(`select code from audit.checks group by code having count(*) > 1`),
+    await db.queryAsAdmin(`select code from audit.checks group by code having count(*) > 1`),
     [],
     'a code names one check',
   );
   t.same(
-    await db.look(
+    await db.queryAsAdmin(
       `select code from audit.checks where severity not in ('critical', 'warning') or char_length(why) < 15`,
     ),
     [],
@@ -254,22 +254,22 @@ t.test('the views of facts, intent and findings have a comment on each column', 
 
 t.test('the table of codes has exactly the SQLSTATEs of the functions', async (t) => {
   const db = await makeDatabase(t);
-  const raised = await db.look(`
+  const raised = await db.queryAsAdmin(`
     select distinct state[1] as state from audit.functions cross join lateral regexp_matches(body, 'errcode = ''(\\w{5})''', 'g') as state order by 1`);
-  const known = await db.look('select sqlstate as state from audit.intended_codes order by 1');
+  const known = await db.queryAsAdmin('select sqlstate as state from audit.intended_codes order by 1');
   t.same(known, raised);
 });
 
 t.test('the fingerprint is the hash of the printed facts', async (t) => {
   const db = await makeDatabase(t);
   const fingerprint = async () =>
-    (await db.look('select audit.fingerprint() as fingerprint'))[0]?.fingerprint;
-  const [printed] = await db.look(
+    (await db.queryAsAdmin('select audit.fingerprint() as fingerprint'))[0]?.fingerprint;
+  const [printed] = await db.queryAsAdmin(
     `select encode(sha256(convert_to(string_agg(line || E'\\n', ''), 'UTF8')), 'hex') as fingerprint from audit.snapshot`,
   );
   const before = await fingerprint();
   t.match(before, /^[0-9a-f]{64}$/);
   t.equal(before, printed?.fingerprint);
-  await db.look('grant delete on app.members to club_api');
+  await db.queryAsAdmin('grant delete on app.members to club_api');
   t.not(await fingerprint(), before);
 });

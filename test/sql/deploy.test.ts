@@ -15,7 +15,7 @@ const release = readRelease();
 
 /** Every fact of the database on which isolation depends, one per line. */
 async function readFacts(db: TestDatabase): Promise<string[]> {
-  return (await db.look<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
+  return (await db.queryAsAdmin<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
 }
 
 /** The facts of the template, which was deployed once. */
@@ -31,7 +31,7 @@ t.test('a deploy creates the database from nothing, always the same', async (t) 
   const db = await makeDatabase(t, { empty: true });
   const names = release.migrations.map(({ name }) => name);
   t.same(await deploy(db.migrationUrl), { migrations: names, applied: true, warnings: [] });
-  t.same(await db.look('select name, sha256 from deploy.migration_files order by name'), [
+  t.same(await db.queryAsAdmin('select name, sha256 from deploy.migration_files order by name'), [
     ...release.migrations.map(({ name, sha256 }) => ({ name, sha256 })),
   ]);
   const facts = await readFacts(db);
@@ -43,14 +43,16 @@ t.test('a second deploy of the same release runs no migration and changes nothin
   const db = await makeDatabase(t);
   await db.makeClub();
   const facts = await readFacts(db);
-  const clubs = await db.look('table app.clubs');
+  const clubs = await db.queryAsAdmin('table app.clubs');
   t.match(await deploy(db.migrationUrl), { migrations: [], applied: false }, 'nothing is locked');
   t.same(await readFacts(db), facts);
-  await db.look('drop policy tasks_delete on app.tasks');
+  await db.queryAsAdmin('drop policy tasks_delete on app.tasks');
   t.match(await deploy(db.migrationUrl), { migrations: [], applied: true }, 'the manual change is undone');
   t.same(await readFacts(db), facts);
-  t.same(await db.look('table app.clubs'), clubs);
-  t.match(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
+  t.same(await db.queryAsAdmin('table app.clubs'), clubs);
+  t.match(await db.queryAsAdmin('select fingerprint from deploy.releases'), [
+    { fingerprint: release.fingerprint },
+  ]);
 });
 
 t.test('of concurrent deploys one applies the release, and the others have nothing to do', async (t) => {
@@ -113,7 +115,7 @@ t.test('the next deploy undoes manual changes of what the chapters define', asyn
       changed[change] = difference(before, after);
       before = after;
     }
-    const found = await db.look(`select object from audit.findings where code ~ 'drift'`);
+    const found = await db.queryAsAdmin(`select object from audit.findings where code ~ 'drift'`);
     for (const [change, lines] of Object.entries(changed)) {
       t.ok(lines.length > 0, `${change}, by the login of ${author}: the snapshot shows it`);
       t.same(
@@ -124,7 +126,7 @@ t.test('the next deploy undoes manual changes of what the chapters define', asyn
     }
     await deploy(db.migrationUrl);
     t.same(await readFacts(db), facts, `the change by the login of ${author} is undone`);
-    t.same(await db.look('table audit.findings'), [], 'and the audit has no finding');
+    t.same(await db.queryAsAdmin('table audit.findings'), [], 'and the audit has no finding');
   }
 });
 
@@ -135,7 +137,9 @@ t.test('a chapter that fails changes nothing, and the error names it', async (t)
   const newer = { ...release, chapters: [...release.chapters, broken], fingerprint: 'newer' };
   await t.rejects(deploy(db.migrationUrl, newer), { message: '70_broken: division by zero' });
   t.same(await readFacts(db), facts);
-  t.same(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
+  t.same(await db.queryAsAdmin('select fingerprint from deploy.releases'), [
+    { fingerprint: release.fingerprint },
+  ]);
 });
 
 t.test('a deploy refuses an unknown migration history with one sentence, and changes nothing', async (t) => {
@@ -154,7 +158,9 @@ t.test('a deploy refuses an unknown migration history with one sentence, and cha
     });
   }
   t.same(await readFacts(db), facts);
-  t.same(await db.look('select fingerprint from deploy.releases'), [{ fingerprint: release.fingerprint }]);
+  t.same(await db.queryAsAdmin('select fingerprint from deploy.releases'), [
+    { fingerprint: release.fingerprint },
+  ]);
 });
 
 t.test('a login that may not become the owner deploys nothing, and the error names the login', async (t) => {
@@ -163,12 +169,12 @@ t.test('a login that may not become the owner deploys nothing, and the error nam
     name: 'DeployError',
     message: `The login ${testCluster().api.user} may not deploy: MIGRATION_DATABASE_URL must log in as club_migrator.`,
   });
-  t.same(await db.look(`select to_regnamespace('deploy') as made`), [{ made: null }]);
+  t.same(await db.queryAsAdmin(`select to_regnamespace('deploy') as made`), [{ made: null }]);
 });
 
 t.test('every table, policy, trigger and function has a COMMENT with its purpose', async (t) => {
   const db = await makeDatabase(t);
-  const silent = await db.look(`
+  const silent = await db.queryAsAdmin(`
     with ours as (select unnest(array['app', 'deploy']::regnamespace[])::oid as id),
     relation as (select * from pg_class where relnamespace in (select id from ours)),
     thing (name, comment) as (
@@ -204,10 +210,10 @@ t.test(
 t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores it', async (t) => {
   const db = await makeDatabase(t);
   const club = await db.makeClub();
-  await db.look('insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $1, $2, null)', [
-    club,
-    'Old',
-  ]);
+  await db.queryAsAdmin(
+    'insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $1, $2, null)',
+    [club, 'Old'],
+  );
   const facts = await readFacts(db);
   await withClient(db.migrationUrl, async (client) => {
     const backfill = async (before: string, after: string) => {
@@ -227,7 +233,7 @@ t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores
     );
   });
   t.same(await readFacts(db), facts);
-  t.same(await db.look('select title from app.tasks'), [{ title: 'New' }]);
+  t.same(await db.queryAsAdmin('select title from app.tasks'), [{ title: 'New' }]);
 });
 
 t.test(
@@ -281,9 +287,9 @@ t.test('a deadlock and a held lock are retried, for a bounded time', async (t) =
 
 t.test('no foreign object becomes part of the service, with any search_path of the login', async (t) => {
   const db = await makeDatabase(t, { empty: true });
-  await db.look('create schema stranger');
+  await db.queryAsAdmin('create schema stranger');
   // Shadows every function and operator of PostgreSQL that can be shadowed, by one that raises.
-  await db.look(`
+  await db.queryAsAdmin(`
       do $make$
       declare
         thing record;
@@ -307,16 +313,16 @@ t.test('no foreign object becomes part of the service, with any search_path of t
         end loop;
       end
       $make$`);
-  const [made] = await db.look(`
+  const [made] = await db.queryAsAdmin(`
       select (select count(*) from pg_proc where pronamespace = 'stranger'::regnamespace)::int as functions,
         (select count(*) from pg_operator where oprnamespace = 'stranger'::regnamespace)::int as operators`);
   t.ok(made?.functions > 1_000 && made?.operators > 500, JSON.stringify(made));
-  await db.look('grant usage on schema stranger to public');
+  await db.queryAsAdmin('grant usage on schema stranger to public');
   const url = new URL(db.migrationUrl);
   url.searchParams.set('options', '-c search_path=stranger,pg_catalog');
   await deploy(url.href);
   t.same(
-    await db.look(
+    await db.queryAsAdmin(
       `select classid::regclass, objid from pg_depend
        where refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass)
          and (refobjid in (select oid from pg_proc where pronamespace = 'stranger'::regnamespace)
@@ -368,7 +374,7 @@ t.test(
     const bug = new TypeError('a bug');
     t.equal(explainFailure(bug), bug);
 
-    await db.look('drop policy tasks_edit on app.tasks');
+    await db.queryAsAdmin('drop policy tasks_edit on app.tasks');
     await withClient(db.adminUrl, async (holder) => {
       await holder.query('begin; lock table app.members in row exclusive mode');
       let explained: unknown;
@@ -376,7 +382,7 @@ t.test(
         explained = explainFailure(error);
       });
       for (let ended = false; !ended; await sleep(20)) {
-        const terminated = await db.look(
+        const terminated = await db.queryAsAdmin(
           `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         );
         ended = terminated.length > 0;

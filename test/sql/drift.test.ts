@@ -4,7 +4,7 @@ import { deploy } from '../../src/deploy/deploy.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 
 const found = async (db: TestDatabase) =>
-  (await db.look(`select code, object from audit.findings where code ~ 'drift'`)).map(
+  (await db.queryAsAdmin(`select code, object from audit.findings where code ~ 'drift'`)).map(
     ({ code, object }) => `${code} ${object}`,
   );
 
@@ -21,13 +21,13 @@ const byHand: Record<string, string> = {
 
 t.test('a manual change stays a finding after further deploys, also with migrations', async (t) => {
   const db = await makeDatabase(t);
-  await db.look(Object.values(byHand).join(';'));
+  await db.queryAsAdmin(Object.values(byHand).join(';'));
   const expected = Object.keys(byHand).sort();
   t.same((await found(db)).sort(), expected);
   await deploy(db.migrationUrl);
   t.same((await found(db)).sort(), expected, 'a deploy of the same release');
 
-  const before = JSON.stringify(await db.look('select kind, object, fact from audit.facts'));
+  const before = JSON.stringify(await db.queryAsAdmin('select kind, object, fact from audit.facts'));
   await withClient(db.migrationUrl, async (client) => {
     await client.query('set role club_owner');
     await client.query('begin');
@@ -41,19 +41,19 @@ t.test('a manual change stays a finding after further deploys, also with migrati
 
 t.test('a privilege that two roles have granted is one fact', async (t) => {
   const db = await makeDatabase(t);
-  await db.look(`grant select on app.tasks to club_signup with grant option; set role club_signup;
+  await db.queryAsAdmin(`grant select on app.tasks to club_signup with grant option; set role club_signup;
     grant select on app.tasks to club_directory; reset role; grant select on app.tasks to club_directory`);
   t.same((await found(db)).sort(), [
     'isolation_drift grant select on table app.tasks to club_directory',
     'isolation_drift grant select on table app.tasks to club_signup',
   ]);
-  await db.look('select audit.record_facts()');
+  await db.queryAsAdmin('select audit.record_facts()');
   t.same(await found(db), []);
 });
 
 t.test('only the owner can accept a manual change', async (t) => {
   const db = await makeDatabase(t);
-  await db.look('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
+  await db.queryAsAdmin('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
   t.same(await found(db), ['schema_drift index app.tasks_by_completion']);
   await withClient(db.migrationUrl, async (client) => {
     await client.query('set role club_owner');

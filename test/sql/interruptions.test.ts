@@ -14,12 +14,12 @@ const STRIDE = process.env.DEPLOYS === 'whole' ? 1 : 8;
 const FIRST = { 'cut before': 1, 'cut after': Math.ceil(STRIDE / 2) };
 
 const facts = async (db: TestDatabase) =>
-  (await db.look<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
+  (await db.queryAsAdmin<{ line: string }>('select line from audit.snapshot')).map(({ line }) => line);
 
 /** Waits until the sessions of an interrupted deploy have ended. */
 async function noDeploy(db: TestDatabase): Promise<void> {
   for (;;) {
-    const [row] = await db.look(
+    const [row] = await db.queryAsAdmin(
       `select count(*)::int as count from pg_stat_activity
        where datname = current_database() and application_name ~ 'operator'`,
     );
@@ -32,13 +32,16 @@ async function noDeploy(db: TestDatabase): Promise<void> {
 
 /** How many migrations are recorded. */
 async function countMigrations(db: TestDatabase): Promise<number> {
-  const [row] = await db.look('select count(*)::int as count from deploy.migration_files');
+  const [row] = await db.queryAsAdmin('select count(*)::int as count from deploy.migration_files');
   return row?.count;
 }
 
 /** All that a deploy can change and the audit reads. */
 const readState = async (db: TestDatabase) =>
-  JSON.stringify([await facts(db), await db.look(`select fact from deploy.facts where kind = 'seal'`)]);
+  JSON.stringify([
+    await facts(db),
+    await db.queryAsAdmin(`select fact from deploy.facts where kind = 'seal'`),
+  ]);
 
 const whole = await makeDatabase(t);
 const before = await countMigrations(whole);
@@ -70,7 +73,7 @@ for (const verdict of ['cut before', 'cut after'] as const) {
         const next = await readState(db);
         if (next !== state) {
           t.same(
-            await db.look(`select code, object from audit.findings where severity = 'critical'`),
+            await db.queryAsAdmin(`select code, object from audit.findings where severity = 'critical'`),
             [],
             `statement ${last} after ${migrations} migrations`,
           );
@@ -93,7 +96,7 @@ for (const verdict of ['cut before', 'cut after'] as const) {
         'interrupted before each migration, and after the last',
       );
       t.same(await facts(db), complete);
-      t.same(await db.look('select code, object from audit.findings'), []);
+      t.same(await db.queryAsAdmin('select code, object from audit.findings'), []);
     },
   );
 }
@@ -106,11 +109,10 @@ t.test('an invalid index of an interrupted build is built again', async (t) => {
     const { migrations } = nextRelease;
     await deploy(db.migrationUrl, { ...nextRelease, migrations: migrations.slice(0, -1) });
     for (const id of [club, '99999999-9999-4999-8999-999999999999']) {
-      await db.look('insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $2, $3, null)', [
-        club,
-        id,
-        'Twice',
-      ]);
+      await db.queryAsAdmin(
+        'insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $2, $3, null)',
+        [club, id, 'Twice'],
+      );
     }
     await t.rejects(
       client.query('create unique index concurrently tasks_by_estimate on app.tasks (tenant_id, estimate)'),
@@ -118,8 +120,8 @@ t.test('an invalid index of an interrupted build is built again', async (t) => {
     );
   });
   const valid = `select indisvalid from pg_index where indexrelid = 'app.tasks_by_estimate'::regclass`;
-  t.same(await db.look(valid), [{ indisvalid: false }]);
+  t.same(await db.queryAsAdmin(valid), [{ indisvalid: false }]);
   await deploy(db.migrationUrl, nextRelease);
-  t.same(await db.look(valid), [{ indisvalid: true }]);
-  t.same(await db.look('select code, object from audit.findings'), []);
+  t.same(await db.queryAsAdmin(valid), [{ indisvalid: true }]);
+  t.same(await db.queryAsAdmin('select code, object from audit.findings'), []);
 });

@@ -141,7 +141,7 @@ t.test('a statement without WHERE reads and changes the own club only', async (t
   const { db, api, own } = testbed;
   for (const { name, floor } of await tablesOf(db)) {
     if (floor !== null && rightsOf(name).includes('select')) {
-      const [{ count } = { count: 0 }] = await db.look(
+      const [{ count } = { count: 0 }] = await db.queryAsAdmin(
         `select count(*)::int from app.${name} where ${floor} = $1`,
         [own.id],
       );
@@ -157,9 +157,9 @@ t.test(
   'the floor alone isolates: with every grant and a policy that allows everything, no row leaks',
   async (t) => {
     const open = await makeTestbed(t);
-    await open.db.look('grant select, insert, update, delete on all tables in schema app to public');
+    await open.db.queryAsAdmin('grant select, insert, update, delete on all tables in schema app to public');
     for (const { name } of await tablesOf(open.db)) {
-      await open.db.look(
+      await open.db.queryAsAdmin(
         `create policy a_mistake on app.${name} for all to public using (true) with check (true)`,
       );
     }

@@ -52,18 +52,18 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
       },
     });
   };
-  const look = (sql: string, values: unknown[] = []) =>
+  const queryAsAdmin = (sql: string, values: unknown[] = []) =>
     withClient(`${superuserUrl}/clubs`, async (client) => (await client.query(sql, values)).rows);
   const provision = (slug: string) =>
-    look('select app.provision_club($1, $1) as id', [slug]).then(([row]) => row.id as string);
+    queryAsAdmin('select app.provision_club($1, $1) as id', [slug]).then(([row]) => row.id as string);
   /** The rows of a club, in the tables that the audit lists. */
   const rowsOf = async (club: string) => {
-    const tables = await look(
+    const tables = await queryAsAdmin(
       `select relation, tenant_column from audit.tables where schema = 'app' and kind = 'table' and not is_reference`,
     );
     const rows: Record<string, unknown[]> = {};
     for (const { relation, tenant_column } of tables) {
-      rows[relation] = await look(
+      rows[relation] = await queryAsAdmin(
         `select to_jsonb(t) as row from ${relation} as t where ${tenant_column} = $1 order by t::text`,
         [club],
       );
@@ -78,25 +78,25 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   const first = await provision('first');
   const { stdout: managed } = await run('app.provision_club', { CLUB_ID: first });
   t.match(managed, /^ [0-9a-f-]{36}$/m);
-  t.same(await look('select name, slug, closed_at from app.clubs where id = $1', [first]), [
+  t.same(await queryAsAdmin('select name, slug, closed_at from app.clubs where id = $1', [first]), [
     { name: 'Chess Club North', slug: 'chess-north', closed_at: null },
   ]);
 
-  const db = { url: '', migrationUrl: '', adminUrl: '', look, makeClub: provision };
+  const db = { url: '', migrationUrl: '', adminUrl: '', queryAsAdmin, makeClub: provision };
   await withClient(`${superuserUrl}/clubs`, async (client) => {
     await fillEmptyTables(
-      { ...db, look: async (sql, values) => (await client.query(sql, values)).rows },
+      { ...db, queryAsAdmin: async (sql, values) => (await client.query(sql, values)).rows },
       first,
     );
   });
-  const [member] = await look('select id from app.members where tenant_id = $1', [first]);
+  const [member] = await queryAsAdmin('select id from app.members where tenant_id = $1', [first]);
   await run('app.erase_member', { CLUB_ID: first, MEMBER_ID: member.id });
-  t.same(await look('select display_name from app.members where id = $1', [member.id]), [
+  t.same(await queryAsAdmin('select display_name from app.members where id = $1', [member.id]), [
     { display_name: 'Former member' },
   ]);
 
   // As a managed server does for the login of its customer.
-  await look('grant pg_read_all_stats, pg_signal_backend to admin');
+  await queryAsAdmin('grant pg_read_all_stats, pg_signal_backend to admin');
   await withClient(`postgres://club_migrator:DEPLOY_PASSWORD@${address}/clubs`, async (session) => {
     await session.query('begin');
     const { pid } = (await session.query('select pg_backend_pid() as pid')).rows[0];
@@ -119,22 +119,22 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   t.same(new Set(Object.values(await rowsOf(first)).map(({ length }) => length)), new Set([0]));
   await run('session_replication_role', { CLUB_ID: first });
   t.same(await rowsOf(first), before, 'the club is restored from the backup');
-  t.same(await look('select code, object from audit.findings'), []);
+  t.same(await queryAsAdmin('select code, object from audit.findings'), []);
 
   const login = (role: string, password: string) =>
     withClient(`postgres://${role}:${password}@${address}/clubs`, (client) => client.query('select'));
   await run('create role club_api_2');
   await login('club_api_2', 'NEW_PASSWORD');
   t.same(
-    await look(`select rolconfig from pg_roles where rolname = 'club_api_2'`),
-    await look(`select rolconfig from pg_roles where rolname = 'club_api'`),
+    await queryAsAdmin(`select rolconfig from pg_roles where rolname = 'club_api_2'`),
+    await queryAsAdmin(`select rolconfig from pg_roles where rolname = 'club_api'`),
   );
   await run('CHANGED_PASSWORD');
   await login('club_api', 'CHANGED_PASSWORD');
   await t.rejects(login('club_api', 'API_PASSWORD'), { cause: { code: '28P01' } }, 'the old password');
   await run('drop role club_api_2');
   await t.rejects(login('club_api_2', 'NEW_PASSWORD'), { cause: { code: '28P01' } });
-  t.same(await look('select code, object from audit.findings'), []);
+  t.same(await queryAsAdmin('select code, object from audit.findings'), []);
 
   t.same(
     blocks.filter((block) => !ran.has(block)),

@@ -40,7 +40,7 @@ t.test('a reference to a foreign club’s row fails exactly like one to a missin
   t.same(await attempt(api, asAdmin(own.id), `select app.sign_up('${foreign.shiftId}')`), { code: 'SH001' });
 
   // The keys also apply to an administrator, who bypasses every policy.
-  const keys = await db.look<{ name: string; source: string; target: string; columns: string[] }>(`
+  const keys = await db.queryAsAdmin<{ name: string; source: string; target: string; columns: string[] }>(`
     select conname as name, conrelid::regclass::text as source, confrelid::regclass::text as target,
       array(select attname::text from unnest(conkey) with ordinality as key (number, place)
             join pg_attribute on attrelid = conrelid and attnum = number order by place) as columns
@@ -50,15 +50,15 @@ t.test('a reference to a foreign club’s row fails exactly like one to a missin
   t.ok(keys.length >= 5);
   for (const { name, source, target, columns } of keys) {
     t.equal(columns[0], 'tenant_id', `${name} begins with the club`);
-    const [row] = await db.look<{ id: string }>(`select id from ${target} where tenant_id = $1`, [
+    const [row] = await db.queryAsAdmin<{ id: string }>(`select id from ${target} where tenant_id = $1`, [
       foreign.id,
     ]);
     const foreignId = row?.id as string;
-    await db.look(`alter table ${source} disable trigger user`);
+    await db.queryAsAdmin(`alter table ${source} disable trigger user`);
     const statement = (id: string) =>
       `update ${source} set ${columns[1]} = '${id}' where tenant_id = '${own.id}'`;
-    await same(statement, foreignId, (sql) => db.look(sql));
-    await t.rejects(db.look(statement(foreignId)), { code: '23503', constraint: name });
+    await same(statement, foreignId, (sql) => db.queryAsAdmin(sql));
+    await t.rejects(db.queryAsAdmin(statement(foreignId)), { code: '23503', constraint: name });
   }
 });
 

@@ -130,7 +130,7 @@ t.test('deleting a shift for which callers wait causes no deadlock', async (t) =
     as: admin,
   });
   t.match(outcomes, [{ code: 'SH001' }, { code: 'SH001' }]);
-  t.same(await db.look('select from app.shift_signups where shift_id = $1', [id]), []);
+  t.same(await db.queryAsAdmin('select from app.shift_signups where shift_id = $1', [id]), []);
 });
 
 t.test('signing up and cancelling in many concurrent sessions causes no deadlock', async (t) => {

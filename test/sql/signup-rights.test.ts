@@ -53,7 +53,7 @@ t.test('the runtime role signs up and cancels through the functions only', async
   t.same(await countsOf(db, id), [1, 1]);
   const { rows } = await signUp(bert, id);
   t.match(rows, [{ tenant_id: north, shift_id: id, member_id: idOf.get('bert') }]);
-  t.same(rows, await db.look('select * from app.shift_signups where id = $1', [rows[0].id]));
+  t.same(rows, await db.queryAsAdmin('select * from app.shift_signups where id = $1', [rows[0].id]));
 });
 
 /** The result of a statement in a context, under a role that the login can set: rows, or a SQLSTATE. */

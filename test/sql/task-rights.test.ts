@@ -22,7 +22,7 @@ const make = async (caller: typeof manager | typeof admin | typeof southern = ma
 
 /** The stored task, read as administrator; `moved` compares in microseconds, which a Date does not have. */
 const look = async (id: string) =>
-  (await db.look('select *, updated_at > created_at as moved from app.tasks where id = $1', [id]))[0];
+  (await db.queryAsAdmin('select *, updated_at > created_at as moved from app.tasks where id = $1', [id]))[0];
 
 t.test('a task gets its club, its creator, its state and its first version from the database', async (t) => {
   const open = await make();

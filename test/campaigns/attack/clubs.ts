@@ -73,7 +73,7 @@ const NO_WORDS = ['clubs.time_zone', 'idempotency_keys.location', 'idempotency_k
 export async function silentColumns(db: TestDatabase, club: CanaryClub): Promise<string[]> {
   const silent: string[] = [];
   for (const { name, floor } of await tablesOf(db)) {
-    const columns = await db.look<{ column: string }>(
+    const columns = await db.queryAsAdmin<{ column: string }>(
       `select attname as column from pg_attribute
        where attrelid = $1::regclass and attnum > 0 and not attisdropped and atttypid = 'text'::regtype
          and not exists (
@@ -84,7 +84,7 @@ export async function silentColumns(db: TestDatabase, club: CanaryClub): Promise
       [`app.${name}`],
     );
     for (const { column } of floor === null ? [] : columns) {
-      const found = await db.look(
+      const found = await db.queryAsAdmin(
         `select from app.${name} where ${floor} = $1 and ${column} like '%-q7x%' limit 1`,
         [club.id],
       );
@@ -99,7 +99,9 @@ export async function rowsOf(db: TestDatabase, clubId: string): Promise<string[]
   const rows: string[] = [];
   for (const { name, floor } of await tablesOf(db)) {
     const where = floor === null ? '' : `where ${floor} = '${clubId}'`;
-    const found = await db.look<{ row: string }>(`select t::text as row from app.${name} as t ${where}`);
+    const found = await db.queryAsAdmin<{ row: string }>(
+      `select t::text as row from app.${name} as t ${where}`,
+    );
     rows.push(...found.map(({ row }) => `${name} ${row}`));
   }
   return rows.sort();

@@ -7,18 +7,18 @@ import { openWire } from './wire.js';
 const SESSIONS = `from pg_stat_activity where usename like 'club\\_api%' and datname = current_database()`;
 
 /** Waits until the database is idle. */
-export async function untilIdle({ look }: Testbed): Promise<void> {
+export async function untilIdle({ queryAsAdmin }: Testbed): Promise<void> {
   for (let calm = 0; calm < 4; await sleep(100)) {
-    const busy = await look(`select ${SESSIONS} and state <> 'idle'`);
+    const busy = await queryAsAdmin(`select ${SESSIONS} and state <> 'idle'`);
     calm = busy.length === 0 ? calm + 1 : 0;
   }
 }
 
 /** Reads the final state as superuser, without policies. */
 export async function readFinalState(testbed: Testbed): Promise<FinalState> {
-  const { look } = testbed;
+  const { queryAsAdmin } = testbed;
   const rowsOf = async (table: string, columns: string) =>
-    (await look(
+    (await queryAsAdmin(
       `select club.slug as club, row::text as text, ${columns}
        from app.${table} as row join app.clubs as club on club.id = row.tenant_id`,
     )) as (FinalRow & { text: string })[];
@@ -42,7 +42,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
       'shifts',
       `title || '|' || capacity as content, capacity, signup_count as "signupCount"`,
     ),
-    signups: (await look('select shift_id as shift, member_id as member from app.shift_signups')) as {
+    signups: (await queryAsAdmin('select shift_id as shift, member_id as member from app.shift_signups')) as {
       shift: string;
       member: string;
     }[],
@@ -52,7 +52,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
 
 /** Tests whether the service has recovered: all connections usable, and no slow request. */
 export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
-  const { look, victim, database, clubs, service } = testbed;
+  const { queryAsAdmin, victim, database, clubs, service } = testbed;
   const refused: string[] = [];
   let slowestMs = 0;
   const wires: ReturnType<typeof openWire>[] = [];
@@ -93,14 +93,14 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
     let most = 0;
     for (let tries = 0; tries < 100 && most < POOL_SIZE; tries += 1) {
       await sleep(20);
-      const waiting = await look(`select ${SESSIONS} and wait_event_type = 'Lock'`);
+      const waiting = await queryAsAdmin(`select ${SESSIONS} and wait_event_type = 'Lock'`);
       most = Math.max(most, waiting.length);
     }
     await client.query('rollback');
     await Promise.all(writes);
     return most;
   });
-  const sessions = (await look(`select ${SESSIONS}`)).length;
+  const sessions = (await queryAsAdmin(`select ${SESSIONS}`)).length;
   for (const wire of wires) {
     wire.close();
   }

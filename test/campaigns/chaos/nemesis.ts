@@ -7,8 +7,8 @@ import { BACKENDS, type Testbed } from './testbed.js';
 /** One kind of fault, repaired when it returns. */
 export type Injection = (testbed: Testbed, random: () => number) => Promise<void>;
 
-async function someBackends({ look }: Testbed, random: () => number): Promise<number[]> {
-  const pids = (await look(`select pid ${BACKENDS}`)).map(({ pid }) => pid as number);
+async function someBackends({ queryAsAdmin }: Testbed, random: () => number): Promise<number[]> {
+  const pids = (await queryAsAdmin(`select pid ${BACKENDS}`)).map(({ pid }) => pid as number);
   return random() < 0.3 ? pids : pids.slice(0, 1 + Math.floor(random() * 2));
 }
 
@@ -77,7 +77,7 @@ export const INJECTIONS: Record<string, Injection> = {
   'backends terminated': async (testbed, random) => {
     for (let kills = 0; kills < 5; kills += 1) {
       const pids = await someBackends(testbed, random);
-      await testbed.look('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids]);
+      await testbed.queryAsAdmin('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids]);
       await sleep(random() * 80);
     }
   },

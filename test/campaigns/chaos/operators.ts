@@ -7,13 +7,13 @@ import { BACKENDS, type Testbed } from './testbed.js';
 /** Applies SQL, waits, and reverts it. */
 const forAWhile =
   (harm: string, cure: string, mostMs: number): Injection =>
-  async ({ look, database }, random) => {
-    await look(harm.replace('DATABASE', database));
-    await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
+  async ({ queryAsAdmin, database }, random) => {
+    await queryAsAdmin(harm.replace('DATABASE', database));
+    await queryAsAdmin(`select pg_terminate_backend(pid) ${BACKENDS}`);
     await sleep(random() * mostMs);
-    await look(cure.replace('DATABASE', database));
+    await queryAsAdmin(cure.replace('DATABASE', database));
     // Settings apply to new sessions only.
-    await look(`select pg_terminate_backend(pid) ${BACKENDS}`);
+    await queryAsAdmin(`select pg_terminate_backend(pid) ${BACKENDS}`);
   };
 
 /** Holds a lock on a table, like a transaction that was left open. */
@@ -32,11 +32,11 @@ export const COLUMN_TYPES = ['varchar(10000)', 'text'] as const;
 
 /** Changes the type of a text column of each table, so that the result types of prepared statements change. */
 export async function changeColumnTypes(
-  { look }: Testbed,
+  { queryAsAdmin }: Testbed,
   type: (typeof COLUMN_TYPES)[number],
 ): Promise<void> {
-  await look(`alter table app.tasks alter column description type ${type}`);
-  await look(`alter table app.shifts alter column description type ${type}`);
+  await queryAsAdmin(`alter table app.tasks alter column description type ${type}`);
+  await queryAsAdmin(`alter table app.shifts alter column description type ${type}`);
 }
 
 const DEPLOY_MS = 10_000;
@@ -59,9 +59,9 @@ export async function deployInTime({ victim, database, failedDeploys }: Testbed)
 
 /** Operators' actions on the database and the identity provider while the service runs. */
 export const OPERATORS: Record<string, Injection> = {
-  'statements cancelled': async ({ look }, random) => {
+  'statements cancelled': async ({ queryAsAdmin }, random) => {
     for (let turn = 0; turn < 10; turn += 1) {
-      await look(`select pg_cancel_backend(pid) ${BACKENDS}`);
+      await queryAsAdmin(`select pg_cancel_backend(pid) ${BACKENDS}`);
       await sleep(random() * 50);
     }
   },
@@ -86,27 +86,27 @@ export const OPERATORS: Record<string, Injection> = {
      grant update (title, description, due_at, assignee_id, state) on app.tasks to club_api`,
     500,
   ),
-  'the disk full': async ({ look }, random) => {
-    await look(
+  'the disk full': async ({ queryAsAdmin }, random) => {
+    await queryAsAdmin(
       `create function public.full_disk() returns trigger language plpgsql as $$ begin raise exception using errcode = '53100'; end $$;
        create trigger full_disk before insert or update on app.tasks for each row execute function public.full_disk();
        create trigger full_disk before insert on app.shift_signups for each row execute function public.full_disk()`,
     );
     await sleep(random() * 800);
-    await look(
+    await queryAsAdmin(
       'drop trigger full_disk on app.tasks; drop trigger full_disk on app.shift_signups; drop function public.full_disk',
     );
   },
   'tasks locked': locking('app.tasks'),
   'shifts locked': locking('app.shifts'),
-  'tables rewritten': async ({ look }) => {
-    await look('vacuum full app.tasks');
-    await look('vacuum full app.shift_signups');
+  'tables rewritten': async ({ queryAsAdmin }) => {
+    await queryAsAdmin('vacuum full app.tasks');
+    await queryAsAdmin('vacuum full app.shift_signups');
   },
-  'a column added and dropped': async ({ look }) => {
-    await look('alter table app.tasks add column colour text');
+  'a column added and dropped': async ({ queryAsAdmin }) => {
+    await queryAsAdmin('alter table app.tasks add column colour text');
     await sleep(100);
-    await look('alter table app.tasks drop column colour');
+    await queryAsAdmin('alter table app.tasks drop column colour');
   },
   'columns of other types': async (testbed) => {
     for (const type of COLUMN_TYPES) {

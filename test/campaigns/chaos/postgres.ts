@@ -17,7 +17,11 @@ export interface Victim {
   /** The current URLs: each start uses another port. */
   urls(database: string): { admin: string; api: string; migration: string };
   /** Runs SQL as the superuser, on its own connection. */
-  look<Row extends pg.QueryResultRow>(database: string, sql: string, values?: unknown[]): Promise<Row[]>;
+  queryAsAdmin<Row extends pg.QueryResultRow>(
+    database: string,
+    sql: string,
+    values?: unknown[],
+  ): Promise<Row[]>;
   /** Ends the server and starts it again: SIGKILL, SIGQUIT (immediately) or SIGINT (fast). */
   restart(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void>;
   /** Waits until it accepts connections. */
@@ -42,12 +46,12 @@ export async function startVictim(t: Test): Promise<Victim> {
   >[0]);
 
   const admin = (database: string) => server.url(database);
-  const look: Victim['look'] = (database, sql, values) =>
+  const queryAsAdmin: Victim['queryAsAdmin'] = (database, sql, values) =>
     withClient(admin(database), async (client) => (await client.query(sql, values)).rows);
 
   const untilAccepting = async () => {
     for (;;) {
-      const isUp = await look('postgres', 'select').then(
+      const isUp = await queryAsAdmin('postgres', 'select').then(
         () => true,
         () => false,
       );
@@ -64,18 +68,18 @@ export async function startVictim(t: Test): Promise<Victim> {
       api: urlOf(admin(database), database, cluster.api),
       migration: urlOf(admin(database), database, cluster.migrator),
     }),
-    look,
+    queryAsAdmin,
     untilAccepting,
     makeDatabase: async () => {
       const name = `${cluster.template}_${randomBytes(4).toString('hex')}`;
-      await look('postgres', `create database ${name} template ${cluster.template}`);
-      await look('postgres', `revoke connect, temporary on database ${name} from public`);
-      await look('postgres', `grant connect on database ${name} to club_api, club_migrator`);
-      await look('postgres', `grant create on database ${name} to club_owner`);
+      await queryAsAdmin('postgres', `create database ${name} template ${cluster.template}`);
+      await queryAsAdmin('postgres', `revoke connect, temporary on database ${name} from public`);
+      await queryAsAdmin('postgres', `grant connect on database ${name} to club_api, club_migrator`);
+      await queryAsAdmin('postgres', `grant create on database ${name} to club_owner`);
       return name;
     },
     restart: async (signal) => {
-      const [row] = await look<{ path: string }>(
+      const [row] = await queryAsAdmin<{ path: string }>(
         'postgres',
         `select current_setting('data_directory') as path`,
       );

@@ -41,7 +41,7 @@ export interface Testbed {
   failedDeploys: string[];
   now(): number;
   token(club: Club, subject: string, role: Role): Promise<string>;
-  look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
+  queryAsAdmin: (sql: string, values?: unknown[]) => ReturnType<Victim['queryAsAdmin']>;
 }
 
 export interface TestbedOptions {
@@ -74,7 +74,7 @@ export async function startTestbed(
     clubs.push({ id, canary });
   }
   if (prepare !== undefined) {
-    await victim.look(database, prepare);
+    await victim.queryAsAdmin(database, prepare);
   }
   const service = await prepareService(t, join(root, program), {
     DATABASE_URL: back.url,
@@ -111,7 +111,7 @@ export async function startTestbed(
         name: `${canary} ${subject}`,
         clubs: { [id]: role },
       }),
-    look: (sql, values) => victim.look(database, sql, values),
+    queryAsAdmin: (sql, values) => victim.queryAsAdmin(database, sql, values),
   };
 }
 

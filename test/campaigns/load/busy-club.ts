@@ -19,12 +19,12 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
     Array.from({ length: size }, (_, place) => testbed.join(id, `${slug}-${place}`, 'Manager')),
   );
   const [tasks, shifts] = await Promise.all([
-    testbed.look(
+    testbed.queryAsAdmin(
       `insert into app.tasks (tenant_id, id, title, created_by_id)
        select $1, gen_random_uuid(), 'Task ' || n, null from generate_series(1, ${TASKS}) n returning id`,
       [id],
     ),
-    testbed.look(
+    testbed.queryAsAdmin(
       `insert into app.shifts (tenant_id, id, title, created_by_id, starts_at, ends_at, capacity)
        select $1, gen_random_uuid(), 'Shift ' || n, null, now() + n * interval '1 day', now() + (n + 0.1) * interval '1 day', 100
        from generate_series(1, ${SHIFTS}) n returning id`,

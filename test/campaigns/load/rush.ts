@@ -13,7 +13,7 @@ export async function rush(
   places: number,
 ): Promise<Record<number, number>> {
   const club = await testbed.makeClub('rush');
-  const [row] = await testbed.look(
+  const [row] = await testbed.queryAsAdmin(
     `insert into app.shifts (tenant_id, id, title, created_by_id, starts_at, ends_at, capacity)
      values ($1, gen_random_uuid(), 'Rush', null, now() + interval '1 day', now() + interval '25 hours', $2)
      returning id`,

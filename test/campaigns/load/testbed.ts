@@ -20,7 +20,7 @@ export interface Testbed {
   makeClub(slug: string): Promise<string>;
   /** Creates a member with a role in the club. */
   join(club: string, subject: string, role: string): Promise<Member>;
-  look: (sql: string, values?: unknown[]) => ReturnType<Victim['look']>;
+  queryAsAdmin: (sql: string, values?: unknown[]) => ReturnType<Victim['queryAsAdmin']>;
 }
 
 /** Serializes a request of this member. */
@@ -51,7 +51,7 @@ export async function startTestbed(t: Test): Promise<Testbed> {
     adminUrl: `http://127.0.0.1:${metricsPort}`,
     makeClub: (slug) => provisionClub(migration, { name: slug, slug, timeZone: 'Europe/Berlin' }),
     join: (club, subject, role) => wording(issuer, club, subject, role),
-    look: (sql, values) => victim.look(database, sql, values),
+    queryAsAdmin: (sql, values) => victim.queryAsAdmin(database, sql, values),
   };
 }
 

@@ -127,7 +127,7 @@ async function race(ledger: Ledger, clients: Client[], random: Random): Promise<
 /** Compares the stored rows with the answers. */
 async function settle(ledger: Ledger, clients: Client[], { db }: TestService): Promise<void> {
   const { world, versions, faults } = ledger;
-  const rows = await db.look(`
+  const rows = await db.queryAsAdmin(`
     select 'shifts' as kind, tenant_id as tenant, id, row_to_json(shift) as holds,
       version, capacity, signup_count as counter,
       (select array_agg(external_user_id order by external_user_id)

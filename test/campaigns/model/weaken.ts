@@ -16,12 +16,13 @@ export interface Mutant {
 export async function weaken(db: TestDatabase, mutant: Mutant | undefined): Promise<void> {
   const { sql, routine, replace = [] } = mutant ?? {};
   if (sql !== undefined) {
-    await db.look(sql);
+    await db.queryAsAdmin(sql);
   }
   if (routine !== undefined) {
-    const [row] = await db.look<{ text: string }>('select pg_get_functiondef($1::regprocedure) as text', [
-      routine,
-    ]);
+    const [row] = await db.queryAsAdmin<{ text: string }>(
+      'select pg_get_functiondef($1::regprocedure) as text',
+      [routine],
+    );
     let text = row?.text ?? '';
     for (const [from, to] of replace) {
       if (!text.includes(from)) {
@@ -29,6 +30,6 @@ export async function weaken(db: TestDatabase, mutant: Mutant | undefined): Prom
       }
       text = text.replaceAll(from, to);
     }
-    await db.look(text);
+    await db.queryAsAdmin(text);
   }
 }

@@ -255,7 +255,7 @@ export const kills: Scenario = {
     while (!isOver()) {
       const at = { kind: 'backends terminated', from: testbed.now(), to: testbed.now() };
       testbed.faults.push(at);
-      await testbed.look(
+      await testbed.queryAsAdmin(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where usename like 'club\\_api%' and datname = current_database()`,
       );

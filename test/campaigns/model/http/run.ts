@@ -102,10 +102,10 @@ async function tryAsk(site: Site, world: World, ask: Ask, limit: number): Promis
     const members =
       newcomer === undefined
         ? []
-        : await service.db.look('select id from app.members where tenant_id = $1 and external_user_id = $2', [
-            ask.clubId,
-            newcomer,
-          ]);
+        : await service.db.queryAsAdmin(
+            'select id from app.members where tenant_id = $1 and external_user_id = $2',
+            [ask.clubId, newcomer],
+          );
     const verdict = judge(world, ask, answer.body, String(members[0]?.id));
     const visible = ask.kind === 'listMyClubs' ? Object.keys(ask.roles) : [ask.clubId ?? ''];
     const text = answer.text + JSON.stringify([answer.all, answer.headers]);
