@@ -1,5 +1,4 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import type { Issuer } from '../tools/issuer.js';
+import type { Issuer } from '../test/setup/issuer.js';
 import { clubId, markOf } from './filling.js';
 import { plan } from './plan.js';
 import type { DatabaseName, Stage } from './stage.js';
@@ -17,37 +16,23 @@ export interface Caller {
   shiftId: string;
 }
 
-const AUDIENCE = 'club-management-service';
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-/** Signs tokens as the development issuer does, many per second. */
+/** Signs the tokens of callers. */
 export class Signer {
-  readonly #key: KeyObject;
-  readonly #header: string;
-  readonly #issuer: string;
+  readonly #issuer: Issuer;
 
-  constructor({ url, privateKey }: Issuer) {
-    this.#key = createPrivateKey({ key: privateKey as never, format: 'jwk' });
-    this.#header = encode({ alg: 'ES256', kid: privateKey.kid, typ: 'JWT' });
-    this.#issuer = url;
+  constructor(issuer: Issuer) {
+    this.#issuer = issuer;
   }
 
   /** Signs a token of a Member of the club; the given claims replace those of a valid token. */
   token(subject: string, club: string, claims: Record<string, unknown> = {}): string {
-    const now = Math.floor(Date.now() / 1000);
-    const input = `${this.#header}.${encode({
-      iss: this.#issuer,
-      aud: AUDIENCE,
+    return this.#issuer.sign({
       sub: subject,
       name: subject.replace('caller-', 'Caller '),
       email: `${subject}@example.org`,
       clubs: { [club]: 'Member' },
-      iat: now,
-      exp: now + 86_400,
       ...claims,
-    })}`;
-    const signature = sign('sha256', Buffer.from(input), { key: this.#key, dsaEncoding: 'ieee-p1363' });
-    return `${input}.${signature.toString('base64url')}`;
+    });
   }
 
   /** The request headers with the token and the club. */

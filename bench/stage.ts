@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type pg from 'pg';
 import { withClient } from '../src/deploy/client.js';
-import { type Issuer, startIssuer } from '../tools/issuer.js';
+import { type Issuer, startIssuer } from '../test/setup/issuer.js';
 import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
 import { root } from '../tools/root.js';
 import { fill, type Size } from './filling.js';
@@ -71,10 +71,7 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
     const dataDir = await mkdtemp(join(tmpdir(), 'club-bench-'));
     const server = await startPostgres({ dataDir, throwaway: true, settings: SETTINGS });
     teardowns.push(() => server.stop());
-    const issuerDirectory = await mkdtemp(join(tmpdir(), 'club-bench-issuer-'));
-    teardowns.push(() => rm(issuerDirectory, { recursive: true }));
-    const { issuer, stop } = await startIssuer(issuerDirectory);
-    teardowns.push(stop);
+    const issuer = await startIssuer({ teardown: (stop) => teardowns.push(async () => stop()) });
     const queryAsAdmin: Stage['queryAsAdmin'] = (database, sql, values = []) =>
       withClient(server.url(database), async (client) => (await client.query(sql, values)).rows);
     const started = Date.now();

@@ -3,8 +3,9 @@ import { pino } from 'pino';
 import t from 'tap';
 import { type App, buildApp } from '../../src/app.js';
 import { readServerConfig, type Variable } from '../../src/config.js';
-import { openWires } from '../setup/raw.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE } from '../setup/issuer.js';
+import { sendBytesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -72,7 +73,7 @@ t.test(
   'the log has a client address, and no fault of the service, for a malformed message and an aborted request',
   async (t) => {
     const app = await build();
-    const raw = await openWires(app);
+    const sendBytes = await sendBytesTo(app);
     const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
     for (const [bytes, answers] of [
       [`GET /api/tasks/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 1],
@@ -86,7 +87,7 @@ t.test(
       ),
     ] as const) {
       written.length = 0;
-      await raw(bytes, answers);
+      await sendBytes(bytes, answers);
       await sleep(50);
       const lines = written.map((line) => JSON.parse(line));
       t.ok(

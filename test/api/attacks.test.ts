@@ -1,15 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { noteSums, Tally } from '../campaigns/attack/tally.js';
-import { encode, newKey, publish, startProvider } from '../setup/provider.js';
-import { openWires } from '../setup/raw.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE, encode, jwkOf, newKey, startIssuer } from '../setup/issuer.js';
+import { sendBytesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { ACCEPTED, startOfflineService } from '../setup/without-database.js';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-const provider = await startProvider(t);
+const provider = await startIssuer(t);
 const offline = await startOfflineService(t, { issuer: provider.url });
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -47,7 +46,7 @@ t.test('an exp or nbf that no clock reaches is refused', async (t) => {
   const good = { iss: provider.url, aud: AUDIENCE, sub: 'anna', exp: Math.floor(Date.now() / 1000) + 600 };
   const signed = (claims: string) => {
     const input = `${encode({ alg: 'ES256', kid: 'ES256', typ: 'JWT' })}.${encode(claims)}`;
-    return `${input}.${provider.seal(input, 'ES256')}`;
+    return `${input}.${provider.signatureOf(input, 'ES256')}`;
   };
   const text = JSON.stringify(good);
   t.equal(await offline.code(signed(text)), ACCEPTED);
@@ -76,23 +75,23 @@ t.test('a subject that is not valid UTF-8 is refused', async (t) => {
   ]).toString('base64url');
   refused(
     t,
-    await offline.code(`${head}.${payload}.${provider.seal(`${head}.${payload}`, 'ES256')}`),
+    await offline.code(`${head}.${payload}.${provider.signatureOf(`${head}.${payload}`, 'ES256')}`),
     'invalid_token',
   );
 });
 
 t.test('unusable and weak keys are ignored, and an empty key set leaves the known keys', async (t) => {
-  const issuer = await startProvider(t);
+  const issuer = await startIssuer(t);
   const good = newKey('ES256');
   const weak = generateKeyPairSync('rsa', { modulusLength: 1_024 });
-  const usable = publish(good.publicKey, 'ES256', 'good');
+  const usable = jwkOf(good.publicKey, 'ES256', 'good');
   issuer.documents.set('/jwks', {
     keys: [
       null,
       'x',
       {},
       { kty: 'oct', k: 'AA', kid: 'good' },
-      publish(weak.publicKey, 'RS256', 'weak'),
+      jwkOf(weak.publicKey, 'RS256', 'weak'),
       usable,
       usable,
     ],
@@ -120,37 +119,24 @@ t.test('unusable and weak keys are ignored, and an empty key set leaves the know
 });
 
 t.test('a request with an absolute URL gets links to this service only', async (t) => {
-  const raw = await openWires(service.app);
+  const sendBytes = await sendBytesTo(service.app);
   await admin.post('/api/tasks', { title: 'One' });
   await admin.post('/api/tasks', { title: 'Two' });
   const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
   const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}\r\n\r\n`;
-  const listed = await raw(`GET http://evil.example/api/tasks?limit=1 HTTP/1.1\r\n${head}`, 1);
-  t.match(listed.replies[0]?.headers.link, /^<\/api\/tasks\?limit=1&cursor=[\w-]+>; rel="next"$/);
-  const missing = await raw(`GET http://evil.example/api/nothing HTTP/1.1\r\n${head}`, 1);
+  const listed = await sendBytes(`GET http://evil.example/api/tasks?limit=1 HTTP/1.1\r\n${head}`, 1);
+  t.match(listed.responses[0]?.headers.link, /^<\/api\/tasks\?limit=1&cursor=[\w-]+>; rel="next"$/);
+  const missing = await sendBytes(`GET http://evil.example/api/nothing HTTP/1.1\r\n${head}`, 1);
   refused(t, /evil/.test(listed.text + missing.text), false, 'an absolute URL is not repeated');
-  refused(t, JSON.parse(missing.replies[0]?.body ?? '{}').instance, '/api/nothing', 'nor in instance');
+  refused(t, missing.responses[0]?.body.instance, '/api/nothing', 'nor in instance');
 });
 
 t.test('HTTP/2.0 in a request line is refused; a tunnel is closed without an answer', async (t) => {
-  const raw = await openWires(service.app).catch(() => undefined);
-  const { port } = service.app.server.address() as { port: number };
-  const ask = (bytes: string) =>
-    new Promise<string>((resolve) => {
-      let text = '';
-      const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
-      socket.on('data', (chunk) => {
-        text += chunk;
-      });
-      socket.on('error', () => {});
-      socket.on('close', () => resolve(text));
-    });
-  t.equal(raw, undefined, 'it listens already');
-  t.match(
-    await ask('GET /livez HTTP/2.0\r\nHost: a\r\n\r\n'),
-    /^HTTP\/1\.1 400 [\s\S]*Send the request in HTTP\/1\.1\./,
-  );
-  t.equal(await ask('CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n'), '');
+  const sendBytes = await sendBytesTo(service.app);
+  const refusal = await sendBytes('GET /livez HTTP/2.0\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY);
+  t.match(refusal.text, /^HTTP\/1\.1 400 [\s\S]*Send the request in HTTP\/1\.1\./);
+  const tunnel = await sendBytes('CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY);
+  t.equal(tunnel.text, '');
 });
 
 t.test('a change of a row with the highest possible version is a 409 that says so', async (t) => {

@@ -1,21 +1,20 @@
 import t from 'tap';
-import { KEYS, startProvider } from '../setup/provider.js';
-import type { Answer } from '../setup/service.js';
-import { openWire } from '../setup/wire.js';
+import { ALGORITHMS, startIssuer } from '../setup/issuer.js';
+import { type Response, sendLinesTo } from '../setup/send.js';
 import { ACCEPTED, startOfflineService } from '../setup/without-database.js';
 import { badTokens } from './fixtures/bad-tokens.js';
 
 const club = '11111111-1111-4111-8111-111111111111';
-const provider = await startProvider(t);
-const attacker = await startProvider(t);
+const provider = await startIssuer(t);
+const attacker = await startIssuer(t);
 const offline = await startOfflineService(t, { issuer: provider.url });
-const wire = await openWire(offline.app);
+const sendLines = await sendLinesTo(offline.app);
 const good = provider.sign();
 /** The codes of a request with credentials that are not one bearer token. */
 const EITHER = ['unauthenticated', 'invalid_token'];
 
 /** How an answer differs from the 401 of a bad token; undefined when it does not. */
-function faultOf({ status, headers, body, text }: Answer, codes: string[]): string | undefined {
+function faultOf({ status, headers, body, text }: Response, codes: string[]): string | undefined {
   const isRight =
     status === 401 &&
     codes.includes(body.code) &&
@@ -25,14 +24,14 @@ function faultOf({ status, headers, body, text }: Answer, codes: string[]): stri
 }
 
 const send = (authorization: string[], path = '/api/clubs/me') =>
-  wire(
+  sendLines(
     'GET',
     path,
     authorization.map((line) => ['authorization', line]),
   );
 
 t.test('a valid token is accepted, for every key algorithm', async (t) => {
-  for (const by of KEYS) {
+  for (const by of ALGORITHMS) {
     t.equal(await offline.code(provider.sign({}, { by })), ACCEPTED, by);
   }
 });
@@ -124,7 +123,7 @@ t.test('two Authorization headers are a 401, even when each is good', async (t) 
 });
 
 t.test('a token that differs in one byte from a cached valid token is a 401', async (t) => {
-  for (const by of KEYS) {
+  for (const by of ALGORITHMS) {
     const token = provider.sign({}, { by });
     t.equal(await offline.code(token), ACCEPTED);
     // The last character of a part has unused bits, so two encodings are the same signature.
@@ -146,15 +145,13 @@ t.test('the cache never confuses two valid tokens', async (t) => {
   for (let round = 0; round < 3; round += 1) {
     const answers = await Promise.all(
       tokens.map((token) =>
-        offline.app.inject({
-          method: 'DELETE',
-          url: `/api/tasks/${club}`,
+        offline.send('DELETE', `/api/tasks/${club}`, {
           headers: { authorization: `Bearer ${token}`, 'x-tenant-id': club },
         }),
       ),
     );
     t.same(
-      answers.map((answer) => answer.json().yourRole),
+      answers.map(({ body }) => body.yourRole),
       roles,
     );
   }

@@ -9,12 +9,12 @@ import {
   SHIFT,
   watchRoutes,
 } from '../setup/endpoints.js';
-import { type Answer, startService } from '../setup/service.js';
-import { openWire } from '../setup/wire.js';
+import { type Response, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const routes = watchRoutes();
 const service = await startService(t);
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const endpoints = await endpointsFor(service, north);
@@ -25,7 +25,7 @@ const bearer = async (role: Role, sub: string = role) =>
   `Bearer ${await service.token({ sub, clubs: { [north]: role } })}`;
 const call = (endpoint: Endpoint, headers: Record<string, string>) =>
   service.send(endpoint.method, pathOf(endpoint), { headers, body: endpoint.body });
-const codeOf = ({ status, body }: Answer) => (status < 300 ? status : body.code);
+const codeOf = ({ status, body }: Response) => (status < 300 ? status : body.code);
 const rowsOf = (sub: string) =>
   service.db.queryAsAdmin('select from app.members where external_user_id = $1', [sub]);
 
@@ -109,7 +109,7 @@ t.test('an endpoint of a club needs exactly one X-Tenant-Id, with a club of the 
         ...tenant.map((value): [string, string] => ['x-tenant-id', value]),
       ];
       const body = endpoint.body && JSON.stringify(endpoint.body);
-      const answer = await wire(endpoint.method, pathOf(endpoint), lines, body as string | undefined);
+      const answer = await sendLines(endpoint.method, pathOf(endpoint), lines, body as string | undefined);
       found.push([tenant, `${answer.status} ${answer.body.code}`]);
     }
     return found;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import t from 'tap';
 import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
-import { type Method, startService } from '../setup/service.js';
-import { openWire } from '../setup/wire.js';
+import { type Method, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const LIMIT_BYTES = 128 * 1024;
 const service = await startService(t);
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const admin = service.as('anna', 'Admin', north);
 const signedIn: [string, string][] = [
@@ -18,7 +18,7 @@ const signedIn: [string, string][] = [
 const withBody = endpoints.filter(({ body, path }) => body !== undefined && !path.endsWith('/signup'));
 
 const sendAs = (type: string | undefined, method: Method, path: string, body: string | Buffer) =>
-  wire(
+  sendLines(
     method,
     path,
     [...signedIn, ...(type === undefined ? [] : [['content-type', type] as [string, string]])],
@@ -106,7 +106,7 @@ t.test('the response to a large body reaches a client that sends all of it befor
 t.test('a body without Content-Length is counted while it arrives', async (t) => {
   const lines: [string, string][] = [...signedIn, ['content-type', 'application/json']];
   const chunked = (bytes: number) =>
-    wire('POST', '/api/tasks', [...lines, ['transfer-encoding', 'chunked']], padded(bytes));
+    sendLines('POST', '/api/tasks', [...lines, ['transfer-encoding', 'chunked']], padded(bytes));
   t.equal((await chunked(LIMIT_BYTES)).status, 201);
   t.match(await chunked(LIMIT_BYTES + 1), { status: 413, body: { code: 'payload_too_large' } });
 });
@@ -142,7 +142,7 @@ t.test(
         const path = `/api/shifts/${shift.body.id}`;
         const send = (method: Method, to: string, body?: string) => {
           const chunked: [string, string][] = framing === 'transfer-encoding' ? [[framing, 'chunked']] : [];
-          return wire(method, to, [...signedIn, ['content-type', type], ...chunked], body);
+          return sendLines(method, to, [...signedIn, ['content-type', type], ...chunked], body);
         };
         const said = [
           await send('POST', `${path}/signup`, '<a/>'),
@@ -162,7 +162,7 @@ t.test(
     const task = await admin.post('/api/tasks', { title: 'Mow' });
     const unframed: [string, string][] = [...signedIn, ['content-type', 'text/plain']];
     t.equal(
-      (await wire('DELETE', `/api/tasks/${task.body.id}`, unframed)).status,
+      (await sendLines('DELETE', `/api/tasks/${task.body.id}`, unframed)).status,
       204,
       'no length, no chunks',
     );
@@ -285,7 +285,7 @@ t.test('an empty Content-Type counts as none: a 415 with a body, ignored without
     ['/api/tasks', '{"title":"Mow"}', 415],
     ['/api/tasks', '', 400],
   ] as const) {
-    const reply = await wire('POST', path, [...signedIn, ['content-type', '']], body);
+    const reply = await sendLines('POST', path, [...signedIn, ['content-type', '']], body);
     t.equal(reply.status, status, `${body}`);
   }
 });

@@ -1,11 +1,11 @@
-import { Agent, get } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
-import { AUDIENCE, runAudit, startService } from '../setup/service.js';
+import { AUDIENCE } from '../setup/issuer.js';
+import { type Connection, listen, openConnection } from '../setup/send.js';
+import { runAudit, startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 const MAX = 3;
 const service = await startService(t);
@@ -26,23 +26,19 @@ const app = await buildApp(
   null,
 );
 t.teardown(() => app.close());
-await app.listen({ host: '127.0.0.1', port: 0 });
+const origin = await listen(app);
 await runAudit(app);
 // On a slow machine the first audit can exceed its time limit, which is logged.
 written.length = 0;
-const { port } = app.server.address() as AddressInfo;
 
-/** A client with one keep-alive connection. */
-const newClient = () => new Agent({ keepAlive: true, maxSockets: 1 });
+const newClient = () => openConnection(origin);
 
-/** The status of an answer, or the error. */
-function ask(agent: Agent): Promise<number | string | undefined> {
-  return new Promise((resolve) => {
-    get({ host: '127.0.0.1', port, path: '/readyz', agent }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode));
-    }).once('error', (error: Error & { code?: string }) => resolve(error.code));
-  });
-}
+/** The status of a response, or the code of the error. */
+const ask = ({ send }: Connection): Promise<number | string> =>
+  send('GET', '/readyz').then(
+    ({ status }) => status,
+    ({ code }) => code,
+  );
 
 t.test(
   'a connection over the limit is dropped, the open ones continue, and a closed one frees its place',
@@ -54,17 +50,16 @@ t.test(
       t.same([...new Set(await Promise.all(beyond.map(ask)))], ['ECONNRESET']);
       t.same(await Promise.all(inside.map(ask)), [200, 200, 200], 'on the same connections');
     }
-    inside.pop()?.destroy();
+    inside.pop()?.close();
     const late = newClient();
-    let answer = await ask(late);
-    for (let tries = 0; answer !== 200 && tries < 100; tries += 1) {
-      await sleep(20);
-      answer = await ask(late);
-    }
-    t.equal(answer, 200);
+    const served = await until(
+      () => ask(late),
+      (answer) => answer === 200,
+    );
+    t.equal(served, 200);
     t.equal(await ask(newClient()), 'ECONNRESET', 'full again');
     for (const agent of [...inside, late]) {
-      agent.destroy();
+      agent.close();
     }
   },
 );

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
 import { nextOf, walk } from '../setup/paging.js';
+import { sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest, withoutRequest } from '../setup/shifts.js';
-import { openWire } from '../setup/wire.js';
 
 const service = await startService(t);
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const club = await service.db.makeClub('north');
 const other = await service.db.makeClub('south');
 const anna = service.as('anna', 'Admin', club);
@@ -127,7 +127,7 @@ t.test('the link to the next page keeps the filters', async (t) => {
 t.test('a deletion is a 204 without a body; a second deletion is a 404, before 412', async (t) => {
   for (const [list, body] of Object.entries({ tasks: { title: 'Gone' }, shifts: shiftRequest() })) {
     const path = `/api/${list}/${(await anna.post(`/api/${list}`, body)).body.id}`;
-    const gone = await wire('DELETE', path, [...lines, ['content-type', 'application/json']]);
+    const gone = await sendLines('DELETE', path, [...lines, ['content-type', 'application/json']]);
     t.same([gone.status, gone.text, gone.headers['content-type']], [204, '', undefined], list);
     t.equal((await anna.delete(path, { 'if-match': '"9"' })).status, 404, list);
   }
@@ -139,7 +139,7 @@ t.test('HEAD has the length and headers of GET, also for the documentation', asy
   const own = ['/livez', '/readyz', '/openapi.json', '/docs', '/api/tasks?limit=1', '/api/nothing'];
   own.push(`/api/tasks/${task.body.id}`, '/api/tasks/nonsense', '/api/tasks?limit=0');
   for (const path of [...paths, ...own]) {
-    const [get, head] = [await wire('GET', path, lines), await wire('HEAD', path, lines)];
+    const [get, head] = [await sendLines('GET', path, lines), await sendLines('HEAD', path, lines)];
     const { 'content-length': length = get.headers['content-length'] } = head.headers;
     t.same([head.status, head.text, head.headers.link], [get.status, '', get.headers.link], path);
     // Every request id has the same length.

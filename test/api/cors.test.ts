@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap';
 import { requestHeaders, responseHeaders } from '../../src/openapi/components.js';
 import { endpoints, MISSING, pathOf } from '../setup/endpoints.js';
-import { type Answer, runAudit, type SendOptions, startService } from '../setup/service.js';
+import type { Response, SendOptions } from '../setup/send.js';
+import { runAudit, startService } from '../setup/service.js';
 
 const PAGE = 'https://app.example.org';
 const service = await startService(t, {
@@ -27,11 +28,11 @@ const preflight = (origin: string): SendOptions => ({
   },
 });
 const words = (value: unknown) => String(value).toLowerCase().split(/, */).sort();
-const corsHeaders = ({ headers }: Answer) =>
+const corsHeaders = ({ headers }: Response) =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));
 const VARY = ['authorization', 'origin', 'x-tenant-id'];
 
-function isReadable(t: Test, answer: Answer, what: string): void {
+function isReadable(t: Test, answer: Response, what: string): void {
   t.equal(answer.headers['access-control-allow-origin'], PAGE, what);
   t.same(words(answer.headers['access-control-expose-headers']), words(Object.keys(responseHeaders)), what);
   t.equal(answer.headers['access-control-allow-credentials'], undefined, what);
@@ -41,7 +42,7 @@ function isReadable(t: Test, answer: Answer, what: string): void {
 t.test('a page from CORS_ORIGINS may read every answer and its headers, also of errors', async (t) => {
   const origin = { origin: PAGE };
   const made = await anna.post('/api/tasks', { title: 'Mow' }, origin);
-  const answers: [number, Answer][] = [
+  const answers: [number, Response][] = [
     [201, made],
     [200, await anna.get(`/api/tasks/${made.body.id}`, origin)],
     [400, await anna.post('/api/tasks', '{', origin)],

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, get, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE } from '../setup/issuer.js';
+import { openConnection } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 /** Just enough to load the program. */
 const DESCRIPTORS = 300;
@@ -19,7 +19,7 @@ const headers = {
   'x-tenant-id': club,
 };
 const port = await freePort();
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const connection = openConnection(`http://127.0.0.1:${port}`);
 
 /** Starts the shipped process with few descriptors. */
 function startProcess(t: Test): ChildProcess {
@@ -39,7 +39,7 @@ function startProcess(t: Test): ChildProcess {
     },
   );
   t.teardown(async () => {
-    agent.destroy();
+    connection.close();
     if (child.kill('SIGKILL')) {
       await once(child, 'exit');
     }
@@ -47,25 +47,8 @@ function startProcess(t: Test): ChildProcess {
   return child;
 }
 
-interface Answer {
-  status: number | undefined;
-  headers: IncomingHttpHeaders;
-  code: unknown;
-}
-
 /** Sends a request on the one keep-alive connection. */
-const ask = (path: string) =>
-  new Promise<Answer>((resolve, reject) => {
-    get({ host: '127.0.0.1', port, path, agent, headers }, async (response) => {
-      const isJson = response.headers['content-type']?.includes('json');
-      const body = isJson ? await json(response) : response.resume();
-      resolve({
-        status: response.statusCode,
-        headers: response.headers,
-        code: (body as { code?: unknown }).code,
-      });
-    }).once('error', reject);
-  });
+const ask = (path: string) => connection.send('GET', path, { headers });
 const statusOf = (path: string) =>
   ask(path).then(
     ({ status }) => status,
@@ -74,15 +57,11 @@ const statusOf = (path: string) =>
 
 t.test('without free file descriptors, only requests that need one are a 503', async (t) => {
   const child = startProcess(t);
-  for (
-    const deadline = Date.now() + 120_000;
-    child.exitCode === null && Date.now() < deadline;
-    await sleep(50)
-  ) {
-    if ((await statusOf('/readyz')) === 200) {
-      break;
-    }
-  }
+  await until(
+    () => statusOf('/readyz'),
+    (status) => status === 200 || child.exitCode !== null,
+    { everyMs: 50 },
+  );
   t.equal(await statusOf('/api/tasks'), 200);
 
   const clients = Array.from({ length: DESCRIPTORS }, () => connect(port, '127.0.0.1').on('error', () => {}));
@@ -106,7 +85,7 @@ t.test('without free file descriptors, only requests that need one are a 503', a
   );
   t.match(refused, {
     status: 503,
-    code: 'service_unavailable',
+    body: { code: 'service_unavailable' },
     headers: { 'retry-after': '1', 'cache-control': 'private, no-cache' },
   });
   for (const client of clients) {

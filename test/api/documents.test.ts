@@ -1,10 +1,10 @@
 import t from 'tap';
-import { type Answer, startService } from '../setup/service.js';
+import { type Response, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { openWire } from '../setup/wire.js';
 
 const service = await startService(t);
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const club = await service.db.makeClub('north');
 const admin = service.as('anna', 'Admin', club);
 const lines: [string, string][] = [
@@ -29,14 +29,14 @@ const LONG_MS = 10_000;
 /** An answer may repeat what was sent, and little else. */
 const BOUND_BYTES = 300_000;
 
-const codeOf = ({ status, body }: Answer) => `${status} ${body?.code}`;
+const codeOf = ({ status, body }: Response) => `${status} ${body?.code}`;
 
 /** Sends a document to every route; returns the wrong answers. */
 async function sendAll(document: string | Buffer, allowed: string[]): Promise<unknown[]> {
   const wrong: unknown[] = [];
   for (const [method, path] of routes) {
     const began = process.cpuUsage();
-    const answer = await wire(method, path, lines, document);
+    const answer = await sendLines(method, path, lines, document);
     const { user, system } = process.cpuUsage(began);
     const ms = (user + system) / 1_000;
     if (!allowed.includes(codeOf(answer)) || ms > LONG_MS || answer.text.length > BOUND_BYTES) {
@@ -116,7 +116,7 @@ t.test('an error names all faults, up to the first hundred', async (t) => {
 t.test('a number is an integer within its bounds, however it is written', async (t) => {
   const { startsAt, endsAt } = shift;
   const put = (capacity: string, version = '') =>
-    wire(
+    sendLines(
       'PUT',
       `/api/shifts/${shift.id}`,
       lines,
@@ -137,7 +137,7 @@ t.test('a number is an integer within its bounds, however it is written', async 
   for (const version of refused.filter((number) => !['10001', '1e5'].includes(number))) {
     for (const answer of [
       await put('5', `,"version":${version}`),
-      await wire('PATCH', `/api/tasks/${task.id}`, lines, `{"version":${version}}`),
+      await sendLines('PATCH', `/api/tasks/${task.id}`, lines, `{"version":${version}}`),
     ]) {
       t.same(
         [codeOf(answer), answer.body.errors?.[0]?.pointer],
@@ -182,7 +182,7 @@ t.test('a body in another encoding, or not in JSON, is malformed', async (t) => 
 });
 
 t.test('of a repeated field one value counts, and it is checked like any other', async (t) => {
-  const post = (text: string) => wire('POST', '/api/tasks', lines, text);
+  const post = (text: string) => sendLines('POST', '/api/tasks', lines, text);
   const last = await post('{"title":"First","title":"Last"}');
   t.ok(last.status === 400 || (last.status === 201 && ['First', 'Last'].includes(last.body.title)));
   t.equal(codeOf(await post('{"title":5,"title":[]}')), '400 validation_failed');

@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { endpoints, SHIFT } from '../setup/endpoints.js';
-import { type Answer, runAudit, startService } from '../setup/service.js';
+import { type Response, sendLinesTo } from '../setup/send.js';
+import { runAudit, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { openWire } from '../setup/wire.js';
 import { taskIn } from '../setup/workflow.js';
 
 const service = await startService(t, { testUserHeader: true });
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const club = await service.db.makeClub('north');
 const anna = service.as('anna', 'Manager', club);
 const ben = service.as('ben', 'Member', club);
@@ -55,28 +55,28 @@ t.test('a wrong method on a public path is a 405 with Allow, also on the files o
   await runAudit(service.app);
   for (const path of [...paths, '/livez', '/readyz', '/openapi.json']) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
-      const { status, headers, body } = await wire(method, path, []);
+      const { status, headers, body } = await sendLines(method, path, []);
       t.same(
         [status, headers.allow, body.code],
         [405, 'GET, HEAD', 'method_not_allowed'],
         `${method} ${path}`,
       );
     }
-    t.equal((await wire('GET', path, [])).status, 200, path);
+    t.equal((await sendLines('GET', path, [])).status, 200, path);
   }
 });
 
 t.test('a file that /docs does not have is a 404, with any form of path traversal', async (t) => {
   const names = ['nothing.js', '..', '../../package.json', '%2e%2e/package.json', '%5c..%5c', '..%2f..%2fx'];
   for (const name of names) {
-    const { status, headers, body } = await wire('GET', `/docs/${name}`, []);
+    const { status, headers, body } = await sendLines('GET', `/docs/${name}`, []);
     t.match([status, body?.code], [404, 'route_not_found'], name);
     t.match(headers['content-type'], /^application\/problem\+json/, name);
   }
   const file = '/docs/swagger-ui.css';
-  const whole = await wire('GET', file, []);
+  const whole = await sendLines('GET', file, []);
   for (const range of ['bytes=0-9', 'bytes=99999999-', 'nonsense']) {
-    const { status, text } = await wire('GET', file, [['range', range]]);
+    const { status, text } = await sendLines('GET', file, [['range', range]]);
     t.same([status, text === whole.text], [200, true], range);
   }
 });
@@ -101,14 +101,14 @@ t.test('X-Test-UserId sent twice is a 400, after the role and before the body', 
   for (const body of ['{"title":"Mow"}', '{"nonsense":1}', '{', `"${'a'.repeat(140_000)}"`]) {
     const codes = [];
     for (const lines of [viewer, manager]) {
-      const answer = await wire('POST', '/api/tasks', [...lines, ...twice], body);
+      const answer = await sendLines('POST', '/api/tasks', [...lines, ...twice], body);
       codes.push(`${answer.status} ${answer.body.code}`);
     }
     t.same(codes, ['403 insufficient_role', '400 test_user_invalid'], body.slice(0, 20));
   }
-  const tenants = await wire('POST', '/api/tasks', [...manager, ['x-tenant-id', club], ...twice], '{}');
+  const tenants = await sendLines('POST', '/api/tasks', [...manager, ['x-tenant-id', club], ...twice], '{}');
   t.equal(tenants.body.code, 'tenant_header_invalid', 'the tenant header is checked first');
-  const clubs = await wire('GET', '/api/clubs/me', [...manager.slice(0, 1), ...twice]);
+  const clubs = await sendLines('GET', '/api/clubs/me', [...manager.slice(0, 1), ...twice]);
   t.equal(clubs.status, 200, 'without a tenant it is ignored');
 });
 
@@ -120,7 +120,7 @@ t.test('an error of the domain has these members and no others', async (t) => {
   const past = await id(shiftRequest({ startsAt: '2020-01-01T10:00:00Z', endsAt: '2020-01-01T12:00:00Z' }));
   const { path: task } = await taskIn('InProgress', anna, await ben.memberId());
   const signupsBelow = await anna.put(shift, shiftRequest({ capacity: 1 }));
-  const refusals: [Answer, number, string, object?][] = [
+  const refusals: [Response, number, string, object?][] = [
     [signupsBelow, 409, 'capacity_below_signups', { signupCount: 2 }],
     [await anna.put(shift, { ...SHIFT, version: 7 }), 409, 'shift_version_conflict', { currentVersion: 1 }],
     [await cleo.post(`${past}/signup`), 422, 'shift_in_past'],
@@ -168,7 +168,7 @@ t.test('a query string that is not UTF-8 is a 400 that names the parameter, afte
 t.test('a path with an empty id is a 404, with every method and without a token', async (t) => {
   for (const { method, path } of endpoints.filter(({ path }) => path.includes(':id'))) {
     for (const lines of [[], await linesOf('Admin')]) {
-      const answer = await wire(method, path.replace(':id', ''), lines);
+      const answer = await sendLines(method, path.replace(':id', ''), lines);
       t.match([answer.status, answer.body?.code], [404, 'route_not_found'], `${method} ${path}`);
     }
   }
@@ -178,7 +178,7 @@ t.test('a body with a Content-Encoding is a 415, with any content; identity coun
   const lines = await linesOf('Manager');
   const text = '{"title":"Mow"}';
   const said = async (coding: string, body: string | Buffer) =>
-    (await wire('POST', '/api/tasks', [...lines, ['content-encoding', coding]], body)).status;
+    (await sendLines('POST', '/api/tasks', [...lines, ['content-encoding', coding]], body)).status;
   t.same(
     [await said('gzip', gzipSync(text)), await said('br', text), await said('gzip, identity', text)],
     [415, 415, 415],

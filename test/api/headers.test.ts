@@ -1,9 +1,9 @@
 import t from 'tap';
-import { openWires, type Reply } from '../setup/raw.js';
+import { type Response, sendBytesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
-const raw = await openWires(service.app);
+const sendBytes = await sendBytesTo(service.app);
 const north = await service.db.makeClub('north');
 const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
 const anna = service.as('anna', 'Admin', north);
@@ -15,9 +15,9 @@ const behind = `POST /api/tasks HTTP/1.1\r\n${headers}\r\n${sized}\r\n${body}`;
 const titles = () => service.db.queryAsAdmin('select title from app.tasks');
 
 /** The code and faulty headers of each answer; its status when it has no code. */
-const codesOf = (replies: Reply[]) =>
-  replies.map(({ status, body }) => {
-    const problem = status < 400 ? {} : JSON.parse(body);
+const codesOf = (responses: Response[]) =>
+  responses.map(({ status, body }) => {
+    const problem = status < 400 ? {} : body;
     const named = (problem.errors ?? []).map(({ header }: { header?: string }) => header);
     return [problem.code ?? status, ...named].join(' ');
   });
@@ -35,9 +35,9 @@ t.test('a header counts after any number of other header lines', async (t) => {
   ] as const) {
     for (const count of [0, 990, 1_000, 1_100, 2_000, 3_500]) {
       const lines = `${'a:\r\n'.repeat(count)}${last}${last === '' ? '' : '\r\n'}`;
-      const { replies } = await raw(`${first}${lines}Connection: close\r\n\r\n${content}`, 1);
-      if (codesOf(replies).join() !== expected) {
-        wrong.push([last.split(':')[0], count, ...codesOf(replies)]);
+      const { responses } = await sendBytes(`${first}${lines}Connection: close\r\n\r\n${content}`, 1);
+      if (codesOf(responses).join() !== expected) {
+        wrong.push([last.split(':')[0], count, ...codesOf(responses)]);
       }
     }
   } // biome-ignore format: a case a line
@@ -61,27 +61,30 @@ t.test('a body has a length or plain chunks; after any other body nothing is rea
     ['1.0', 'Transfer-Encoding: chunked'],
     ['1.0', 'Connection: keep-alive\r\nTransfer-Encoding: chunked'],
   ] as const) {
-    const { replies, text } = await raw(
+    const { responses, text } = await sendBytes(
       `${post(version, lines, content)}${behind}`,
       Number.POSITIVE_INFINITY,
     );
-    const isClosed = replies[0]?.headers.connection === 'close';
-    if (!/^invalid_parameter( Transfer-Encoding)?$/.test(codesOf(replies).join()) || !isClosed) {
+    const isClosed = responses[0]?.headers.connection === 'close';
+    if (!/^invalid_parameter( Transfer-Encoding)?$/.test(codesOf(responses).join()) || !isClosed) {
       wrong.push([version, lines, text.slice(0, 300)]);
     }
   }
   t.same(wrong, []);
   t.same(await titles(), [{ title: 'Mow' }], 'and nothing is created');
-  const plain = await raw(`${post('1.1', 'Transfer-Encoding: Chunked')}${behind}`, 2);
-  t.same(codesOf(plain.replies), ['201', '201'], 'in any letter case');
+  const plain = await sendBytes(`${post('1.1', 'Transfer-Encoding: Chunked')}${behind}`, 2);
+  t.same(codesOf(plain.responses), ['201', '201'], 'in any letter case');
   t.equal((await titles()).length, 3);
 });
 
 t.test('after a message without a Host header, or with two, nothing is read', async (t) => {
   const before = (await titles()).length;
   for (const hosts of ['', 'Host: a\r\nHost: b\r\n']) {
-    const { replies } = await raw(`GET /livez HTTP/1.1\r\n${hosts}\r\n${behind}`, Number.POSITIVE_INFINITY);
-    t.same(codesOf(replies), ['invalid_parameter Host']);
+    const { responses } = await sendBytes(
+      `GET /livez HTTP/1.1\r\n${hosts}\r\n${behind}`,
+      Number.POSITIVE_INFINITY,
+    );
+    t.same(codesOf(responses), ['invalid_parameter Host']);
   }
   t.equal((await titles()).length, before);
 });
@@ -96,8 +99,11 @@ t.test('a body with two content types is a 415', async (t) => {
     [json, ''],
   ]) {
     const lines = `Content-Type: ${first}\r\ncontent-type: ${second}\r\nContent-Length: ${body.length}`;
-    const { replies } = await raw(`POST /api/tasks HTTP/1.1\r\n${headers}\r\n${lines}\r\n\r\n${body}`, 1);
-    t.same(codesOf(replies), ['unsupported_media_type'], `${first} and ${second}`);
+    const { responses } = await sendBytes(
+      `POST /api/tasks HTTP/1.1\r\n${headers}\r\n${lines}\r\n\r\n${body}`,
+      1,
+    );
+    t.same(codesOf(responses), ['unsupported_media_type'], `${first} and ${second}`);
   }
   t.equal((await titles()).length, before);
 });

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import t from 'tap';
-import { until } from '../setup/caller.js';
 import { liftTimeLimits } from '../setup/runtime.js';
 import { runAudit, startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 /** Longer than probes share one query. */
 const LATER_MS = 400;
@@ -10,7 +10,7 @@ const LATER_MS = 400;
 const service = await startService(t);
 await liftTimeLimits(service.db);
 await runAudit(service.app);
-const probe = () => service.app.inject('/readyz').then(({ statusCode }) => statusCode);
+const probe = () => service.send('GET', '/readyz').then(({ status }) => status);
 
 t.test('concurrent probes share one query of the database', async (t) => {
   t.equal(await probe(), 200);

@@ -2,9 +2,9 @@ import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { fit, makeLinked, makers } from '../setup/endpoints.js';
 import { connectAsRuntime } from '../setup/runtime.js';
-import { type Answer, startService } from '../setup/service.js';
+import { type Response, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { openWire } from '../setup/wire.js';
 
 const service = await startService(t);
 const { db } = service;
@@ -15,7 +15,7 @@ const ben = service.as('ben', 'Member', north);
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
 /** An answer without the parts that differ for each request. */
-const seen = ({ status, text, headers }: Answer) => ({
+const seen = ({ status, text, headers }: Response) => ({
   status,
   text,
   location: headers.location,
@@ -27,13 +27,12 @@ const makeShift = async (difference = {}) =>
   `/api/shifts/${(await mara.post('/api/shifts', shiftRequest(difference))).body.id}`;
 
 t.test('a key is 1 to 255 visible characters, once', async (t) => {
+  const authorization = `Bearer ${service.token({ sub: 'mara', clubs: { [north]: 'Manager' } })}`;
   const send = (value: string | string[]) =>
-    service.token({ sub: 'mara', clubs: { [north]: 'Manager' } }).then((token) =>
-      service.send('POST', '/api/tasks', {
-        headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north, 'idempotency-key': value },
-        body: { title: 'Keyed' },
-      }),
-    );
+    service.send('POST', '/api/tasks', {
+      headers: { authorization, 'x-tenant-id': north, 'idempotency-key': value },
+      body: { title: 'Keyed' },
+    });
   for (const key of ['k', '"quoted"', 'with blanks inside', 'x'.repeat(255), '~!@#$%^&*()']) {
     t.equal((await send(key)).status, 201, key);
   }
@@ -187,7 +186,7 @@ t.test(
 );
 
 t.test('a repeated Idempotency-Key header is refused, also with the same key', async (t) => {
-  const wire = await openWire(service.app);
+  const sendLines = await sendLinesTo(service.app);
   const authorization = `Bearer ${await service.token({ sub: 'mara', clubs: { [north]: 'Manager' } })}`;
   const before = await count('tasks');
   for (const keys of [
@@ -196,7 +195,7 @@ t.test('a repeated Idempotency-Key header is refused, also with the same key', a
     ['same', ''],
   ]) {
     const lines = keys.map((key): [string, string] => ['idempotency-key', key]);
-    const answer = await wire(
+    const answer = await sendLines(
       'POST',
       '/api/tasks',
       [

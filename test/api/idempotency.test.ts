@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { type Answer, sendInCrowd, startService } from '../setup/service.js';
+import { type Response, sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { shiftRequest, tally } from '../setup/shifts.js';
 
 const service = await startService(t);
@@ -14,7 +15,7 @@ const ben = service.as('ben', 'Member', north);
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
 /** An answer without the parts that differ for each request. */
-const seen = ({ status, text, headers }: Answer) => ({
+const seen = ({ status, text, headers }: Response) => ({
   status,
   text,
   location: headers.location,
@@ -120,7 +121,9 @@ t.test('of many concurrent requests with one key one is executed, and all get it
   const headers = withKey(randomUUID());
   const before = await count('tasks');
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => sendInCrowd(() => mara.post('/api/tasks', { title: 'Once' }, headers))),
+    Array.from({ length: 20 }, () =>
+      sendUnderLoad(() => mara.post('/api/tasks', { title: 'Once' }, headers)),
+    ),
   );
   t.same(tally(answers), { 201: 20 });
   t.equal(new Set(answers.map(({ text }) => text)).size, 1);

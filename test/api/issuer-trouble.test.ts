@@ -2,15 +2,15 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { IssuerKeys } from '../../src/auth/jwks.js';
-import { until } from '../setup/caller.js';
-import { newKey, publish, startProvider } from '../setup/provider.js';
+import { jwkOf, newKey, startIssuer } from '../setup/issuer.js';
+import { until } from '../setup/wait.js';
 import { ACCEPTED, startOfflineService } from '../setup/without-database.js';
 
 const HOUR_MS = 3_600_000;
 
 /** A service that has fetched the issuer's keys once, and a clock that the test sets. */
 async function withKnownKeys(t: Test) {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const realNow = Date.now;
   const clock = { aheadMs: 0 };
@@ -68,9 +68,9 @@ t.test(
   async (t) => {
     const { provider, offline, clock, fresh } = await withKnownKeys(t);
     clock.aheadMs = HOUR_MS;
-    await provider.goDown();
+    await provider.stop();
     t.equal(await offline.code(fresh()), 'service_unavailable');
-    await provider.comeBack();
+    await provider.start();
     t.equal(await offline.code(fresh()), ACCEPTED, 'at once');
   },
 );
@@ -84,7 +84,7 @@ t.test('the log says why keys could not be fetched, without the address or the r
     await keys.find({ alg: 'ES256', kid: 'any' }).catch(() => {});
     return reasons.pop();
   };
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const answered = (answer: (response: ServerResponse) => void) => {
     provider.documents.set('/jwks', answer);
     return reasonFor(`${provider.url}/jwks`);
@@ -101,12 +101,12 @@ t.test('the log says why keys could not be fetched, without the address or the r
   const unclear = 'The request or its answer could not be understood.';
   t.equal(await answered((response) => response.writeHead(200).end('{"d": "a private key"')), unclear);
   t.equal(await reasonFor('http://anna:a-password@127.0.0.1:1/jwks'), unclear);
-  await provider.goDown();
+  await provider.stop();
   t.match(await reasonFor(`${provider.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
 });
 
 t.test('the keys are fetched at the start, and the log says at once when they cannot be', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const lines: string[] = [];
   const log = { write: (line: string) => void lines.push(line) };
   const { app } = await startOfflineService(t, { issuer: provider.url, log });
@@ -117,7 +117,7 @@ t.test('the keys are fetched at the start, and the log says at once when they ca
   );
   t.same(lines, []);
 
-  await provider.goDown();
+  await provider.stop();
   const late = await startOfflineService(t, { issuer: provider.url, log });
   await late.app.listen({ host: '127.0.0.1', port: 0 });
   await until(
@@ -125,13 +125,13 @@ t.test('the keys are fetched at the start, and the log says at once when they ca
     ({ length }) => length === 1,
   );
   t.match(lines[0], 'could not be fetched: check AUTH_ISSUER');
-  await provider.comeBack();
+  await provider.start();
   t.equal(await late.code(provider.sign()), ACCEPTED, 'the first token tries again');
 });
 
 t.test('while keys cannot be fetched, few lines of the log say so', async (t) => {
-  const provider = await startProvider(t);
-  await provider.goDown();
+  const provider = await startIssuer(t);
+  await provider.stop();
   const lines: { level: number; failures: number; msg: string }[] = [];
   const log = { write: (line: string) => void lines.push(JSON.parse(line)) };
   const offline = await startOfflineService(t, { issuer: provider.url, log });
@@ -170,7 +170,7 @@ t.test('no request waits for a slow issuer whose keys are cached', async (t) => 
 });
 
 t.test('a response without end is cut off at a limit', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   let sentBytes = 0;
   let isOver = false;
@@ -216,7 +216,7 @@ t.test('a new key is found at once, although the other keys are cached', async (
   const { provider, offline, clock, exp } = await withKnownKeys(t);
   const added = newKey('ES256');
   const { keys } = provider.documents.get('/jwks') as { keys: object[] };
-  provider.documents.set('/jwks', { keys: [...keys, publish(added.publicKey, 'ES256', 'added')] });
+  provider.documents.set('/jwks', { keys: [...keys, jwkOf(added.publicKey, 'ES256', 'added')] });
   clock.aheadMs = 60_000;
   const token = provider.sign({ exp }, { key: added.privateKey, header: { kid: 'added' } });
   t.equal(await offline.code(token), ACCEPTED);

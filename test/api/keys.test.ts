@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
-import { newKey, publish, startProvider } from '../setup/provider.js';
+import { jwkOf, newKey, startIssuer } from '../setup/issuer.js';
 import { ACCEPTED, startOfflineService } from '../setup/without-database.js';
 
 const DISCOVERY = '/.well-known/openid-configuration';
@@ -12,18 +12,16 @@ async function isUnavailable(
   token: string,
   why: string,
 ) {
-  const answer = await offline.app.inject({
-    url: '/api/clubs/me',
-    headers: { authorization: `Bearer ${token}` },
-  });
-  t.equal(answer.statusCode, 503, why);
-  t.equal(answer.json().code, 'service_unavailable', why);
-  t.match(answer.headers['retry-after'], /^[1-9]\d*$/, why);
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await offline.send('GET', '/api/clubs/me', { headers });
+  t.equal(response.status, 503, why);
+  t.equal(response.body.code, 'service_unavailable', why);
+  t.match(response.headers['retry-after'], /^[1-9]\d*$/, why);
   t.equal(offline.connections(), 0, 'the database is not used');
 }
 
 t.test('the keys are found by discovery from the issuer', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   t.equal(await offline.code(provider.sign()), ACCEPTED);
   t.equal(provider.fetches.get(DISCOVERY), 1);
@@ -31,7 +29,7 @@ t.test('the keys are found by discovery from the issuer', async (t) => {
 });
 
 t.test('with AUTH_JWKS_URL the issuer is only compared, and never requested', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   provider.documents.delete(DISCOVERY);
   const offline = await startOfflineService(t, {
     issuer: 'urn:example:issuer',
@@ -43,21 +41,21 @@ t.test('with AUTH_JWKS_URL the issuer is only compared, and never requested', as
 });
 
 t.test('a failed fetch of keys is a 503, and the next request tries again', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
-  await provider.goDown();
+  await provider.stop();
   await isUnavailable(t, offline, provider.sign(), 'nothing listens');
   t.equal(
     await offline.code(provider.sign({}, { header: { alg: 'none' } })),
     'invalid_token',
     'a token that no key could make valid is refused without one',
   );
-  await provider.comeBack();
+  await provider.start();
   t.equal(await offline.code(provider.sign()), ACCEPTED, 'the failure is not cached');
 });
 
 t.test('a response that is not a discovery document or key set is a 503', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const sent = (status: number, text: string) => (response: ServerResponse) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
@@ -89,7 +87,7 @@ t.test('a response that is not a discovery document or key set is a 503', async 
 });
 
 t.test('an issuer that never answers is a 503 within seconds', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   provider.documents.set('/jwks', () => {});
   const start = Date.now();
@@ -98,11 +96,11 @@ t.test('an issuer that never answers is a 503 within seconds', async (t) => {
 });
 
 t.test('the keys that are known are used for an hour while the issuer is down, and not longer', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const hours = (count: number) => Math.floor(Date.now() / 1000) + count * 3600;
   t.equal(await offline.code(provider.sign({ exp: hours(48) })), ACCEPTED);
-  await provider.goDown();
+  await provider.stop();
   t.equal(await offline.code(provider.sign({ sub: 'ben', exp: hours(48) })), ACCEPTED, 'at once');
 
   const realNow = Date.now;
@@ -117,11 +115,11 @@ t.test('the keys that are known are used for an hour while the issuer is down, a
 });
 
 t.test('all keys that share an id are tried, and no other', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const [first, second, stranger] = [newKey('ES256'), newKey('ES256'), newKey('ES256')];
   provider.documents.set('/jwks', {
-    keys: [first, second].map(({ publicKey }) => publish(publicKey, 'ES256', 'shared')),
+    keys: [first, second].map(({ publicKey }) => jwkOf(publicKey, 'ES256', 'shared')),
   });
   const signed = (key: typeof first, claims: Record<string, unknown> = {}) =>
     provider.sign(claims, { key: key.privateKey, header: { kid: 'shared' } });
@@ -132,14 +130,14 @@ t.test('all keys that share an id are tried, and no other', async (t) => {
 });
 
 t.test('a key that the issuer adds is accepted, and a key that it withdraws is not', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const exp = Math.floor(Date.now() / 1000) + 48 * 3600;
   const old = provider.sign({ exp });
   t.equal(await offline.code(old), ACCEPTED);
 
   const added = newKey('ES256');
-  provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
+  provider.documents.set('/jwks', { keys: [jwkOf(added.publicKey, 'ES256', 'added')] });
   const realNow = Date.now;
   t.intercept(Date, 'now', { value: () => realNow() + 3_600_000 });
   const fresh = provider.sign({ exp }, { key: added.privateKey, header: { kid: 'added' } });
@@ -148,12 +146,12 @@ t.test('a key that the issuer adds is accepted, and a key that it withdraws is n
 });
 
 t.test('after the clock is set back, new keys are learned and withdrawn keys are refused', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   t.equal(await offline.code(provider.sign({ sub: 'anna' })), ACCEPTED);
 
   const added = newKey('ES256');
-  provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
+  provider.documents.set('/jwks', { keys: [jwkOf(added.publicKey, 'ES256', 'added')] });
   const realNow = Date.now;
   t.intercept(Date, 'now', { value: () => realNow() - 2 * 3_600_000 });
   t.equal(await offline.code(provider.sign({ sub: 'ben' })), 'invalid_token', 'the keys are fetched again');
@@ -162,7 +160,7 @@ t.test('after the clock is set back, new keys are learned and withdrawn keys are
 });
 
 t.test('a withdrawn key is not accepted again when the issuer goes down', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const realNow = Date.now;
   let laterMs = 0;
@@ -173,11 +171,11 @@ t.test('a withdrawn key is not accepted again when the issuer goes down', async 
   const added = newKey('ES256');
   const fresh = (sub: string) =>
     provider.sign({ sub, exp }, { key: added.privateKey, header: { kid: 'added' } });
-  provider.documents.set('/jwks', { keys: [publish(added.publicKey, 'ES256', 'added')] });
+  provider.documents.set('/jwks', { keys: [jwkOf(added.publicKey, 'ES256', 'added')] });
   laterMs = 3_600_000;
   t.equal(await offline.code(fresh('anna')), ACCEPTED, 'the keys are fetched again');
 
-  await provider.goDown();
+  await provider.stop();
   laterMs += 30 * 60_000;
   t.equal(await offline.code(fresh('ben')), ACCEPTED);
   t.not(await offline.code(provider.sign({ exp })), ACCEPTED);

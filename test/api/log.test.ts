@@ -1,13 +1,13 @@
 import { pino } from 'pino';
 import t from 'tap';
-import { buildApp } from '../../src/app.js';
+import { type App, buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
 import { throttle } from '../../src/logger.js';
-import { abandon } from '../setup/abandon.js';
-import { until } from '../setup/caller.js';
 import { MISSING } from '../setup/endpoints.js';
-import { encode, startProvider } from '../setup/provider.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE, encode, startIssuer } from '../setup/issuer.js';
+import { sendAndHangUp, sendTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -46,20 +46,13 @@ async function log(
   headers: Record<string, string> = {},
 ): Promise<{ id: string; status: number; lines: Line[]; text: string }> {
   written.length = 0;
-  const answer = await app.inject({
-    method,
-    url,
-    headers: {
-      authorization: `Bearer ${token}`,
-      'x-tenant-id': north,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { payload: body }),
+  const response = await sendTo(app)(method, url, {
+    headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north, ...headers },
+    body,
   });
   return {
-    id: String(answer.headers['x-request-id']),
-    status: answer.statusCode,
+    id: String(response.headers['x-request-id']),
+    status: response.status,
     lines: written.map((line) => JSON.parse(line) as Line),
     text: written.join(''),
   };
@@ -103,7 +96,7 @@ t.test('a request whose client closes the connection is one log line too, with 4
   await app.listen({ host: '127.0.0.1', port: 0 });
   const created = await service.as('anna', 'Admin', north).post('/api/tasks', { title: 'Mow' });
   written.length = 0;
-  await abandon(service.db, app, {
+  await sendAndHangUp(service.db, app, {
     path: `/api/tasks/${created.body.id}`,
     method: 'PATCH',
     headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north, 'content-type': 'application/json' },
@@ -120,15 +113,16 @@ t.test('a request whose client closes the connection is one log line too, with 4
 });
 
 t.test('the log line of a refused token has the reason, which the caller does not get', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const byClient = { AUTH_AUDIENCE_CLAIM: 'client_id' };
-  const [byAudience, ofClient] = await Promise.all(
-    [{}, byClient].map((own) => buildApp(configure(provider.url, own), service.database, logger, null)),
-  );
-  t.teardown(() => Promise.all([byAudience?.close(), ofClient?.close()]));
+  const [byAudience, ofClient] = [
+    await buildApp(configure(provider.url), service.database, logger, null),
+    await buildApp(configure(provider.url, byClient), service.database, logger, null),
+  ];
+  t.teardown(() => Promise.all([byAudience.close(), ofClient.close()]));
   const now = Math.floor(Date.now() / 1000);
   const altered = provider.sign().replace(/^([^.]+)\.[^.]+/, `$1.${encode({ sub: 'zoe' })}`);
-  const tokens: [reason: string | undefined, token: string, app?: typeof byAudience | undefined][] = [
+  const tokens: [reason: string | undefined, token: string, app?: App][] = [
     [undefined, provider.sign({ clubs: { [north]: 'Admin' } })],
     ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: 'account' })],
     ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: ['account', 'another'] })],
@@ -151,10 +145,10 @@ t.test('the log line of a refused token has the reason, which the caller does no
   for (const [, token, asked = byAudience] of tokens) {
     written.length = 0;
     const headers = { authorization: `Bearer ${token}` };
-    const answer = await asked?.inject({ url: '/api/clubs/me', headers });
+    const { text } = await sendTo(asked)('GET', '/api/clubs/me', { headers });
     const [line = '{}', ...more] = written;
     const { code, reason } = JSON.parse(line);
-    const isSilent = !/zoe|account/.test(line) && more.length === 0 && !answer?.body.includes(String(reason));
+    const isSilent = !/zoe|account/.test(line) && more.length === 0 && !text.includes(String(reason));
     found.push([reason, isSilent, code]);
   }
   t.same(

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { sendInCrowd, startService } from '../setup/service.js';
-import { bearerIssuedAt } from '../setup/sign.js';
+import { sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -8,13 +8,9 @@ const NOW_S = Math.floor(Date.now() / 1000) - 600;
 
 /** The member after a request with a token of these claims, issued that many seconds later. */
 async function arrive(sub: string, claims: Record<string, unknown>, { age = 0, role = 'Member' } = {}) {
-  const authorization = await bearerIssuedAt(service, NOW_S + age, {
-    sub,
-    clubs: { [north]: role },
-    ...claims,
-  });
+  const authorization = `Bearer ${service.token({ iat: NOW_S + age, sub, clubs: { [north]: role }, ...claims })}`;
   const headers = { authorization, 'x-tenant-id': north };
-  const answer = await sendInCrowd(() => service.send('GET', '/api/members/me', { headers }));
+  const answer = await sendUnderLoad(() => service.send('GET', '/api/members/me', { headers }));
   if (answer.status !== 200) {
     throw new Error(`${sub}: ${answer.text}`);
   }
@@ -116,7 +112,7 @@ t.test('a token with unchanged claims changes nothing', async (t) => {
 t.test('a request that only reads updates the member as well', async (t) => {
   const gus = await arrive('gus', { name: 'Gus' });
   const claims = { sub: 'gus', name: 'Gustav', clubs: { [north]: 'Admin' } };
-  const authorization = await bearerIssuedAt(service, NOW_S + 1, claims);
+  const authorization = `Bearer ${service.token({ iat: NOW_S + 1, ...claims })}`;
   const headers = { authorization, 'x-tenant-id': north };
   t.equal((await service.send('HEAD', '/api/tasks', { headers })).status, 200);
   t.match(

@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
 import { writeInTenant } from '../../src/database/tenant-context.js';
-import { abandon } from '../setup/abandon.js';
-import { callerOf, until } from '../setup/caller.js';
 import { endpoints, MISSING } from '../setup/endpoints.js';
 import { freePort } from '../setup/free-port.js';
+import { sendAndHangUp, sendLinesTo } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
-import { openWire } from '../setup/wire.js';
+import { until } from '../setup/wait.js';
+import { callerOf } from '../setup/work.js';
 
 const port = await freePort();
 const url = `http://127.0.0.1:${port}/metrics`;
@@ -15,7 +15,7 @@ const service = await startService(t, {
   rateLimitPerMinute: 5,
   corsOrigins: ['https://app.example.org'],
 });
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 
@@ -63,7 +63,9 @@ t.test('a request whose client closes the connection is counted as 499', async (
   const headers = { authorization: `Bearer ${await service.token(dora)}`, 'x-tenant-id': north };
   const { body } = await service.as('dora', 'Admin', north).post('/api/tasks', { title: 'Mow' });
   const path = `/api/tasks/${body.id}`;
-  const changes = await moved(() => abandon(service.db, service.app, { path, method: 'DELETE', headers }));
+  const changes = await moved(() =>
+    sendAndHangUp(service.db, service.app, { path, method: 'DELETE', headers }),
+  );
   const tasks = 'method="DELETE",route="/api/tasks/:id"';
   t.equal(changes[`club_http_requests_total{${tasks},status="499"}`], 1);
   t.equal(changes[`club_http_request_duration_seconds_count{${tasks}}`], 1);
@@ -103,7 +105,7 @@ t.test('any request adds series for routes only, and no label names the caller',
       '/docs/x',
     ]) {
       for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
-        await wire(method, `${path}${Math.random()}`, [['x-tenant-id', north]]);
+        await sendLines(method, `${path}${Math.random()}`, [['x-tenant-id', north]]);
       }
     }
   };

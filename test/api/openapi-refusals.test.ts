@@ -1,6 +1,7 @@
 import t from 'tap';
 import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const { body: document } = await service.send('GET', '/openapi.json');
@@ -14,7 +15,7 @@ const people = {
 type Role = keyof typeof people;
 
 /** The documented answer and the real one, both without the parts that differ for each request. */
-function comparison(method: string, path: string, { status, body }: Answer) {
+function comparison(method: string, path: string, { status, body }: Response) {
   const operation = document.paths[path.replace(':id', '{id}')][method.toLowerCase()];
   const examples = operation.responses[status]?.content?.['application/problem+json']?.examples;
   const { instance: _its, requestId: _example, ...shown } = examples?.[body.code]?.value ?? {};
@@ -34,7 +35,7 @@ function bodySchemaOf(method: string, path: string): { required?: string[] } {
   return schema.$ref ? document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] : schema;
 }
 
-function call(role: Role, method: string, path: string, body?: unknown): Promise<Answer> {
+function call(role: Role, method: string, path: string, body?: unknown): Promise<Response> {
   const person = people[role];
   const verb = method.toLowerCase() as 'get' | 'delete' | 'post' | 'put' | 'patch';
   return verb === 'get' || verb === 'delete' ? person[verb](path) : person[verb](path, body);

@@ -6,6 +6,7 @@ import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
 import { RESOURCE, startOpenIdProvider } from '../setup/openid-provider.js';
+import { sendTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -45,15 +46,9 @@ async function openService(audience = RESOURCE) {
     null,
   );
   t.teardown(() => app.close());
-  return async (token: string, method: 'GET' | 'POST', path: string, body?: object) => {
-    const answer = await app.inject({
-      method,
-      url: path,
-      headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north },
-      ...(body === undefined ? {} : { payload: body }),
-    });
-    return { status: answer.statusCode, body: answer.json() };
-  };
+  const send = sendTo(app);
+  return (token: string, method: 'GET' | 'POST', path: string, body?: object) =>
+    send(method, path, { headers: { authorization: `Bearer ${token}`, 'x-tenant-id': north }, body });
 }
 
 const believed = { status: 200 };

@@ -1,7 +1,8 @@
 import t from 'tap';
 import type { Role } from '../../src/roles.js';
 import { MISSING, SHIFT } from '../setup/endpoints.js';
-import { type Method, startService } from '../setup/service.js';
+import type { Method } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
-import { until } from '../setup/caller.js';
 import { inFlood } from '../setup/flood.js';
 import { freePort } from '../setup/free-port.js';
 import { liftTimeLimits } from '../setup/runtime.js';
 import { runAudit, startService } from '../setup/service.js';
 import { tally } from '../setup/shifts.js';
+import { until } from '../setup/wait.js';
 
 const port = await freePort();
 const service = await startService(t, { metrics: { host: '127.0.0.1', port } });

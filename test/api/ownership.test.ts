@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
 const service = await startService(t);
@@ -73,7 +74,7 @@ async function stored(): Promise<unknown[]> {
   return rows;
 }
 
-const refusal = ({ status, body }: Answer) =>
+const refusal = ({ status, body }: Response) =>
   [status, body?.code, ...(body?.errors ?? []).map(({ pointer }: { pointer: string }) => pointer)].join(' ');
 
 for (const [what, method, path, base, more] of bodies) {

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { codes, errorTypes } from '../setup/errors.js';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t, { rateLimitPerMinute: 1, corsOrigins: ['https://app.example.org'] });
 const { body: document } = await service.send('GET', '/openapi.json');
 const paths = ['/problems', ...codes.map((code) => `/problems/${code}`)];
-const pages = new Map<string, Answer>();
+const pages = new Map<string, Response>();
 for (const path of paths) {
   pages.set(path, await service.send('GET', path));
 }

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap';
 import { MISSING } from '../setup/endpoints.js';
-import { startProvider } from '../setup/provider.js';
-import { type Answer, type Method, startService } from '../setup/service.js';
-import { openWire } from '../setup/wire.js';
+import { startIssuer } from '../setup/issuer.js';
+import { type Method, type Response, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { startOfflineService } from '../setup/without-database.js';
 
 const service = await startService(t);
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 const signedIn = {
@@ -22,7 +22,7 @@ const INSIDES =
   /permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|42501|ECONN|node_modules|\.[jt]s:\d|\n\s+at /i;
 
 /** Asserts the form of every problem. */
-function isProblem(t: Test, answer: Answer, code: string, path: string, more: string[] = []): void {
+function isProblem(t: Test, answer: Response, code: string, path: string, more: string[] = []): void {
   const { body, headers } = answer;
   const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', ...more];
   t.match(headers['content-type'], /^application\/problem\+json(;|$)/, code);
@@ -34,7 +34,7 @@ function isProblem(t: Test, answer: Answer, code: string, path: string, more: st
 }
 
 /** Asserts the headers that every answer has. */
-function carriesHeaders(t: Test, { headers }: Answer, what: string): void {
+function carriesHeaders(t: Test, { headers }: Response, what: string): void {
   const words = (value: unknown) => String(value).toLowerCase().split(/, */).sort().join();
   t.match(headers['x-request-id'], UUID, what);
   t.equal(words(headers['cache-control']), 'no-cache,private', what);
@@ -58,7 +58,7 @@ t.test('an error is a problem with exactly these members', async (t) => {
 
 t.test('every answer has Cache-Control, Vary and a unique X-Request-Id', async (t) => {
   const made = await anna.post('/api/tasks', { title: 'Mow' });
-  const answers: [what: string, Answer][] = [
+  const answers: [what: string, Response][] = [
     ['201', made],
     ['200', await anna.get('/api/tasks')],
     ['HEAD', await asAnna('HEAD', '/api/tasks')],
@@ -82,10 +82,10 @@ t.test('every answer has Cache-Control, Vary and a unique X-Request-Id', async (
 });
 
 t.test('an unreachable database is a 503 with Retry-After', async (t) => {
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const offline = await startOfflineService(t, { issuer: provider.url });
   const headers = { authorization: `Bearer ${provider.sign({ clubs: { [north]: 'Admin' } })}` };
-  const away = await openWire(offline.app);
+  const away = await sendLinesTo(offline.app);
   const answer = await away('GET', '/api/tasks', Object.entries({ ...headers, 'x-tenant-id': north }));
   isProblem(t, answer, 'service_unavailable', '/api/tasks');
   carriesHeaders(t, answer, '503');
@@ -101,7 +101,12 @@ t.test('an internal error is a 500 that shows nothing of the database or the cod
   await service.db.queryAsAdmin('alter policy tasks_read on app.tasks using (public.surprise() is not null)');
   for (const method of ['GET', 'POST']) {
     const lines = Object.entries({ ...signedIn, 'content-type': 'application/json' });
-    const answer = await wire(method, '/api/tasks', lines, method === 'POST' ? '{"title":"Mow"}' : undefined);
+    const answer = await sendLines(
+      method,
+      '/api/tasks',
+      lines,
+      method === 'POST' ? '{"title":"Mow"}' : undefined,
+    );
     t.equal(answer.status, 500);
     isProblem(t, answer, 'internal_error', '/api/tasks');
     carriesHeaders(t, answer, '500');

@@ -5,8 +5,9 @@ import { readServerConfig } from '../../src/config.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { faultsOf, production } from '../setup/faults.js';
 import { readIdentityBook, type SetUp } from '../setup/identity-book.js';
-import { publish, startProvider } from '../setup/provider.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE, jwkOf, startIssuer } from '../setup/issuer.js';
+import { sendTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { idTokens } from './fixtures/id-tokens.js';
 
 const [NORTH, SOUTH] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
@@ -14,7 +15,7 @@ const [NORTH, SOUTH] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4
 const START_S = Math.floor(Date.now() / 1000);
 const setUps = await readIdentityBook();
 const service = await startService(t);
-const provider = await startProvider(t);
+const provider = await startIssuer(t);
 for (const [slug, id] of Object.entries({ north: NORTH, south: SOUTH })) {
   await provisionClub(service.db.migrationUrl, { id, slug, name: slug, timeZone: 'Europe/Berlin' });
 }
@@ -24,7 +25,7 @@ const west = await service.db.makeClub('west');
 async function openService({ settings, token, provider: name }: SetUp) {
   const written: string[] = [];
   // The keys of Entra do not say their algorithm.
-  const { alg, ...key } = publish(provider.publicKeys.RS256, 'RS256', token.header.kid);
+  const { alg, ...key } = jwkOf(provider.keys.RS256.publicKey, 'RS256', token.header.kid);
   provider.documents.set('/jwks', { keys: [name === 'Microsoft Entra ID' ? key : { ...key, alg }] });
   const local = {
     NODE_ENV: 'test',
@@ -35,20 +36,17 @@ async function openService({ settings, token, provider: name }: SetUp) {
   const log = pino({ level: 'warn' }, { write: (line: string) => written.push(line) });
   const app = await buildApp(readServerConfig(local, settings), service.database, log, null);
   t.teardown(() => app.close());
+  const send = sendTo(app);
   return {
     written,
     /** Sends the token of the page, issued now, with the given claims changed. */
     ask: async (claims: Record<string, unknown>, path: string, club?: string, body?: object) => {
-      const answer = await app.inject({
-        method: body === undefined ? 'GET' : 'POST',
-        url: path,
-        headers: {
-          authorization: `Bearer ${signed(token, claims)}`,
-          ...(club === undefined ? {} : { 'x-tenant-id': club }),
-        },
-        ...(body === undefined ? {} : { payload: body }),
-      });
-      return { status: answer.statusCode, body: answer.json() };
+      const headers = {
+        authorization: `Bearer ${signed(token, claims)}`,
+        ...(club === undefined ? {} : { 'x-tenant-id': club }),
+      };
+      const response = await send(body === undefined ? 'GET' : 'POST', path, { headers, body });
+      return { status: response.status, body: response.body };
     },
   };
 }

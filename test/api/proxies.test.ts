@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { root } from '../../tools/root.js';
-import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
 import { runAudit, startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 // The files of docs/operate.md, with other ports and shorter times, in front of the service.
 const metricsPort = await freePort();

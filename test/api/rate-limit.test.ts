@@ -1,14 +1,15 @@
 import t from 'tap';
 import { Environment } from '../../src/variables.js';
 import { endpointsFor, MISSING, pathOf } from '../setup/endpoints.js';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const once = await startService(t, { rateLimitPerMinute: 1 });
 const thrice = await startService(t, { rateLimitPerMinute: 3 });
 const north = await thrice.db.makeClub('north');
 const south = await thrice.db.makeClub('south');
 
-const left = ({ headers }: Answer) => headers['ratelimit-remaining'];
+const left = ({ headers }: Response) => headers['ratelimit-remaining'];
 
 /** A caller with a role in both clubs, who names one in each request. */
 async function inBoth(subject: string, role = 'Member') {

@@ -5,9 +5,10 @@ import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
 import { readRelease } from '../../src/deploy/release.js';
-import { until } from '../setup/caller.js';
 import { startProxy, type TestProxy } from '../setup/proxy.js';
+import { sendTo } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 import { startAuditing } from './fixtures/auditing.js';
 
 const service = await startService(t);
@@ -33,9 +34,12 @@ const waiting = async () =>
 
 /** Waits until an audit that began later than now has ended: the first that ends may have begun before. */
 async function auditAfter({ audit }: App): Promise<void> {
-  for (const seen = new Set([audit.latest()?.at]); seen.size <= 2; await sleep(5)) {
-    seen.add(audit.latest()?.at);
-  }
+  const seen = new Set([audit.latest()?.at]);
+  await until(
+    () => seen.add(audit.latest()?.at).size,
+    (size) => size > 2,
+    { everyMs: 5 },
+  );
 }
 
 t.test('a critical finding makes the service not ready until it is fixed; a warning does not', async (t) => {
@@ -109,6 +113,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
     authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
     'x-tenant-id': club,
   };
+  const send = sendTo(app);
   await whileAuditsWait(async () => {
     t.equal((await until(waiting, ({ length }) => length === 1)).length, 1);
     const known = app.audit.latest();
@@ -119,8 +124,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
       const before = await waiting();
       const { status, body } = await ready();
       t.same([status, body.audit], [200, known], 'the result of the last audit');
-      const { statusCode } = await app.inject({ method: 'GET', url: '/api/tasks', headers });
-      t.equal(statusCode, 200);
+      t.equal((await send('GET', '/api/tasks', { headers })).status, 200);
       const after = await waiting();
       if (before.length === 1 && after.join() === before.join()) {
         beside += 1;

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { endpoints, pathOf } from '../setup/endpoints.js';
-import { type Method, runAudit, startService, type TestService } from '../setup/service.js';
+import type { Method } from '../setup/send.js';
+import { runAudit, startService, type TestService } from '../setup/service.js';
 
 const service = await startService(t);
 const club = await service.db.makeClub();

@@ -1,7 +1,8 @@
 import t from 'tap';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { nextOf, walk } from '../setup/paging.js';
-import { type Answer, type Person, runAudit, startService } from '../setup/service.js';
+import type { Person, Response } from '../setup/send.js';
+import { runAudit, startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: three lists with rows of three shapes
@@ -177,11 +178,11 @@ t.test('an error of the domain has exactly the members of the contract', async (
     [await anna.put(full, stale), 'shift_version_conflict', 'currentVersion'],
     [await ben.post(`${full}/signup`), 'shift_full'],
     [await anna.post(`${full}/signup`), 'already_signed_up'],
-  ] as [Answer, string, ...string[]][]) {
+  ] as [Response, string, ...string[]][]) {
     t.equal(answer.body.code, code);
     t.same(Object.keys(answer.body).sort(), [...common, ...more].sort(), code);
   }
-  const members = ({ body }: Answer) => body.errors.map((fault: Row) => Object.keys(fault).sort().join());
+  const members = ({ body }: Response) => body.errors.map((fault: Row) => Object.keys(fault).sort().join());
   t.same(members(await ben.get('/api/tasks?limit=0')), ['code,detail,parameter']);
   t.same(members(await ben.patch(task, { title: 5 })), ['code,detail,pointer']);
 });

@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
 import { endpoints, MISSING, pathOf, watchRoutes } from '../setup/endpoints.js';
-import { type Method, startService } from '../setup/service.js';
-import { openWire } from '../setup/wire.js';
+import { type Method, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const routes = watchRoutes();
 const service = await startService(t);
-const wire = await openWire(service.app);
+const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 const signedIn = {
@@ -45,7 +45,7 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
     const found = new Set();
     // Node answers CONNECT by itself.
     for (const method of METHODS.filter((name) => name !== 'CONNECT' && !allowed.has(name))) {
-      const answer = await wire(method, url.replace(':id', MISSING), []);
+      const answer = await sendLines(method, url.replace(':id', MISSING), []);
       const allow = String(answer.headers.allow).split(/, */).sort().join();
       const code = method === 'HEAD' ? 'method_not_allowed' : answer.body?.code;
       found.add(`${answer.status} ${code} ${allow}`);

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { MISSING } from '../setup/endpoints.js';
-import { type Answer, runAudit, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { runAudit, startService } from '../setup/service.js';
 
 const service = await startService(t, { corsOrigins: ['https://app.example.org'], rateLimitPerMinute: 6 });
 // /readyz reports the result of an audit.
@@ -18,7 +19,7 @@ const ALWAYS = {
 };
 const NO_PAGE = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'";
 
-function isGuarded(t: Test, { headers }: Answer, what: string, csp = NO_PAGE): void {
+function isGuarded(t: Test, { headers }: Response, what: string, csp = NO_PAGE): void {
   const found = Object.fromEntries(Object.keys(ALWAYS).map((name) => [name, headers[name]]));
   t.same([found, headers['content-security-policy']], [ALWAYS, csp], what);
   t.same([headers['x-powered-by'], headers.server], [undefined, undefined], what);
@@ -26,7 +27,7 @@ function isGuarded(t: Test, { headers }: Answer, what: string, csp = NO_PAGE): v
 
 t.test('every answer has the security headers for browsers', async (t) => {
   const made = await anna.post('/api/tasks', { title: 'Mow' });
-  const answers: [what: string, Answer][] = [
+  const answers: [what: string, Response][] = [
     ['201', made],
     ['200', await anna.get('/api/tasks')],
     ['204', await anna.delete(`/api/tasks/${made.body.id}`)],

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { sendInCrowd, startService } from '../setup/service.js';
+import { sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { type shiftRequest, tally } from '../setup/shifts.js';
 
 const service = await startService(t);
@@ -188,7 +189,9 @@ t.test('of many concurrent changes of one version exactly one succeeds', async (
     const { path } = await makeShift();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        sendInCrowd(() => manager.put(path, { ...full, title: `Writer ${index}`, ...body }, { ...headers })),
+        sendUnderLoad(() =>
+          manager.put(path, { ...full, title: `Writer ${index}`, ...body }, { ...headers }),
+        ),
       ),
     );
     t.same(tally(answers), { 200: 1, [refusal]: 19 });

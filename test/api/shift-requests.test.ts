@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
 const service = await startService(t);
@@ -8,13 +9,13 @@ const manager = service.as('mara', 'Manager', north);
 const { id: shiftId } = (await manager.post('/api/shifts', shiftRequest())).body;
 
 /** A new and a changed shift have the same rules. */
-const writes: [name: string, write: (body: unknown) => Promise<Answer>, success: number][] = [
+const writes: [name: string, write: (body: unknown) => Promise<Response>, success: number][] = [
   ['POST', (body) => manager.post('/api/shifts', body), 201],
   ['PUT', (body) => manager.put(`/api/shifts/${shiftId}`, body), 200],
 ];
 
 /** The sorted pointers of the faults that have a code and a detail. */
-function pointersOf({ body }: Answer): string[] {
+function pointersOf({ body }: Response): string[] {
   return (body.errors as { pointer: string; code: string; detail: string }[])
     .filter(({ code, detail }) => /^[a-z_]+$/.test(code) && detail.length > 10)
     .map(({ pointer }) => pointer)

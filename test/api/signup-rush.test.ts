@@ -1,5 +1,6 @@
 import t from 'tap';
-import { sendInCrowd, startService } from '../setup/service.js';
+import { sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
 
 const service = await startService(t);
@@ -13,7 +14,7 @@ async function connect(sub: string) {
   const token = await service.token({ sub, name: sub, clubs: { [north]: 'Member' } });
   const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': north };
   const call = (method: string) => (path: string) =>
-    sendInCrowd(async () => {
+    sendUnderLoad(async () => {
       const response = await fetch(`${origin}${path}`, { method, headers });
       const text = await response.text();
       return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
@@ -101,7 +102,7 @@ t.test('a capacity that is lowered during signups is never below the number of s
     Promise.all(crowd.map((caller) => caller.post(signup))),
     Promise.all(
       [30, 20, 10].map((capacity) =>
-        sendInCrowd(() => manager.put(path, shiftRequest({ title: `Of ${capacity}`, capacity }))),
+        sendUnderLoad(() => manager.put(path, shiftRequest({ title: `Of ${capacity}`, capacity }))),
       ),
     ),
   ]);
@@ -119,7 +120,7 @@ t.test('a shift that is deleted during signups leaves no signup, and later reque
   const { id, path, signup } = await makeShift(100);
   const admin = service.as('ada', 'Admin', north);
   const early = crowd.slice(0, 20).map((caller) => caller.post(signup));
-  const deleted = sendInCrowd(() => admin.delete(path));
+  const deleted = sendUnderLoad(() => admin.delete(path));
   const late = crowd.slice(20, 60).map((caller) => caller.post(signup));
   const cancelled = crowd.slice(0, 20).map((caller) => caller.delete(signup));
   t.equal((await deleted).status, 204);

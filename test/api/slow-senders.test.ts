@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openWires, type Reply } from '../setup/raw.js';
+import { type Response, sendBytesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -18,13 +18,13 @@ Object.assign(server, {
   requestTimeout: REQUEST_MS,
   connectionsCheckingInterval: 50,
 });
-const raw = await openWires(service.app);
+const sendBytes = await sendBytesTo(service.app);
 const club = await service.db.makeClub();
 const anna = `Host: a\r\nAuthorization: Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
 const post = (lines: string, authorization = anna) =>
   `POST /api/tasks HTTP/1.1\r\n${authorization}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n`;
 const who = `GET /api/members/me HTTP/1.1\r\n${anna}\r\n\r\n`;
-const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
+const statuses = (responses: Response[]) => responses.map(({ status }) => status).join();
 
 /** Long enough for a slow machine to answer a sender that exceeds a time-out. */
 const PATIENCE_MS = 30 * REQUEST_MS;
@@ -50,12 +50,12 @@ const slow: Record<string, [head: string, part: string]> = {
 }; // biome-ignore format: one a line
 
 t.test('a sender that is too slow gets a 408 and is cut off, while all others are served', async (t) => {
-  await raw(who, 1);
+  await sendBytes(who, 1);
   let isOver = false;
   const others = (async () => {
     const served: string[] = [];
     for (; !isOver; await sleep(50)) {
-      served.push(statuses((await raw(who, 1)).replies));
+      served.push(statuses((await sendBytes(who, 1)).responses));
     }
     return served;
   })();
@@ -63,11 +63,11 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
   await Promise.all(
     Object.entries(slow).map(async ([what, [head, part]]) => {
       const began = Date.now();
-      const { replies, text } = await raw(drip(head, part), Number.POSITIVE_INFINITY);
+      const { responses, text } = await sendBytes(drip(head, part), Number.POSITIVE_INFINITY);
       const ms = Date.now() - began;
-      const [{ headers, body } = { headers: {} as Record<string, string>, body: '{}' }] = replies;
-      const { code, requestId } = JSON.parse(body);
-      const said = [statuses(replies), headers['content-type'], headers.connection, code].join();
+      const [{ headers, body } = { headers: {} as Response['headers'], body: {} }] = responses;
+      const { code, requestId } = body;
+      const said = [statuses(responses), headers['content-type'], headers.connection, code].join();
       const isProblem = said === '408,application/problem+json,close,request_timeout';
       const isBody = head.startsWith('POST');
       const isInTime = ms >= (isBody ? REQUEST_MS : HEADERS_MS) && ms < PATIENCE_MS;
@@ -87,16 +87,16 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
 t.test(
   'a request has one answer: an early error, or the 408 of a body over the limit that is slow',
   async (t) => {
-    const { replies } = await raw(
+    const { responses } = await sendBytes(
       drip(post('Content-Length: 100000', 'Host: a'), ' '),
       Number.POSITIVE_INFINITY,
     );
-    t.equal(statuses(replies), '401');
-    const tooLarge = await raw(
+    t.equal(statuses(responses), '401');
+    const tooLarge = await sendBytes(
       drip(post('Content-Length: 1000000', 'Host: a'), ' '),
       Number.POSITIVE_INFINITY,
     );
-    t.equal(statuses(tooLarge.replies), '408', 'the error of a body over the limit waits for its end');
+    t.equal(statuses(tooLarge.responses), '408', 'the error of a body over the limit waits for its end');
   },
 );
 
@@ -106,15 +106,18 @@ t.test('a connection may be idle between two requests', async (t) => {
     await sleep(2 * REQUEST_MS);
     yield who;
   };
-  t.equal(statuses((await raw(twice(), 2)).replies), '200,200');
+  t.equal(statuses((await sendBytes(twice(), 2)).responses), '200,200');
 });
 
 t.test('endless chunks are refused at the body limit, at any speed', async (t) => {
   // With the shorter times a slow machine reaches a time-out before the limit.
   Object.assign(server, { headersTimeout: asShipped.headersMs, requestTimeout: asShipped.requestMs });
   const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
-  const { replies } = await raw(drip(post('Transfer-Encoding: chunked'), chunk, 1), Number.POSITIVE_INFINITY);
-  t.equal(statuses(replies), '413');
+  const { responses } = await sendBytes(
+    drip(post('Transfer-Encoding: chunked'), chunk, 1),
+    Number.POSITIVE_INFINITY,
+  );
+  t.equal(statuses(responses), '413');
 });
 
 t.test('by default a request has less than a minute to arrive', async (t) => {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import t from 'tap';
-import { openWires, type Reply } from '../setup/raw.js';
+import { type Response, sendBytesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
-const raw = await openWires(service.app);
+const sendBytes = await sendBytesTo(service.app);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const bearer = async (sub: string, club: string) =>
@@ -21,7 +21,7 @@ const post = (lines: string, body: string) =>
   `POST /api/tasks HTTP/1.1\r\n${asAnna}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n${body}`;
 
 const served = () => service.db.queryAsAdmin('select from app.tasks');
-const statuses = (replies: Reply[]) => replies.map(({ status }) => status).join();
+const statuses = (responses: Response[]) => responses.map(({ status }) => status).join();
 
 /** Messages that Node's parser refuses, and the expected error. */
 const broken: Record<string, [bytes: string | Buffer, status?: number]> = {
@@ -67,12 +67,11 @@ for (const [what, [bytes, status = 400]] of Object.entries(broken)) {
     `${what}: refused with a problem, the connection is closed, and what follows is not served`,
     async (t) => {
       const before = (await served()).length;
-      const { replies, text } = await raw(bytes, Number.POSITIVE_INFINITY);
-      t.equal(statuses(replies), String(status), text.slice(0, 300));
-      const { headers, body } = replies[0] ?? { headers: {} as Record<string, string>, body: '' };
+      const { responses, text } = await sendBytes(bytes, Number.POSITIVE_INFINITY);
+      t.equal(statuses(responses), String(status), text.slice(0, 300));
+      const { headers, body: problem } = responses[0] as Response;
       t.equal(headers['content-type'], 'application/problem+json');
       t.equal(headers.connection, 'close');
-      const problem = JSON.parse(body);
       const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'];
       t.same(Object.keys(problem), members);
       t.match(headers, { 'x-frame-options': 'DENY', 'strict-transport-security': /^max-age/ });
@@ -118,8 +117,8 @@ const strange: Record<string, [bytes: string, allowed: string[]]> = {
 t.test('an unusual request is answered or its connection closed, and creates nothing', async (t) => {
   const before = (await served()).length;
   for (const [what, [bytes, allowed]] of Object.entries(strange)) {
-    const { replies, text } = await raw(Buffer.from(bytes, 'latin1'), allowed.includes('') ? 0 : 1);
-    t.ok(allowed.includes(statuses(replies)), `${what}: ${text.slice(0, 300)}`);
+    const { responses, text } = await sendBytes(Buffer.from(bytes, 'latin1'), allowed.includes('') ? 0 : 1);
+    t.ok(allowed.includes(statuses(responses)), `${what}: ${text.slice(0, 300)}`);
   }
   t.equal((await served()).length, before);
 });
@@ -135,14 +134,13 @@ t.test('a message has one Host: with none or two it is refused and its connectio
     [`Host: b\r\nHost:\r\n${none}`, 'invalid_value'],
   ]) {
     for (const line of ['GET /api/tasks', 'GET /livez', `POST /api/tasks`]) {
-      const { replies, text } = await raw(
+      const { responses, text } = await sendBytes(
         `${line} HTTP/1.1\r\n${headers}\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}`,
         Number.POSITIVE_INFINITY,
       );
-      const [{ headers: sent, body } = { headers: {} as Record<string, string>, body: '{}' }] = replies;
-      const problem = JSON.parse(body);
+      const [{ headers: sent, body: problem } = { headers: {} as Response['headers'], body: {} }] = responses;
       const [error] = problem.errors ?? [];
-      const said = [statuses(replies), sent['content-type'], sent.connection, problem.code, error?.header];
+      const said = [statuses(responses), sent['content-type'], sent.connection, problem.code, error?.header];
       said.push(error?.code, String(problem.requestId === sent['x-request-id']));
       if (said.join() !== `400,application/problem+json,close,invalid_parameter,Host,${code},true`) {
         wrong.push(text);
@@ -151,21 +149,21 @@ t.test('a message has one Host: with none or two it is refused and its connectio
   }
   t.same(wrong, []);
   t.equal((await served()).length, before);
-  const empty = await raw(`GET /api/tasks HTTP/1.1\r\nHost:\r\n${none}\r\n\r\n`, 1);
-  t.equal(statuses(empty.replies), '200', 'an empty Host counts as a host');
-  const old = await raw(`GET /api/tasks HTTP/1.0\r\n${none}\r\n\r\n`, 1);
-  t.equal(statuses(old.replies), '200', 'HTTP/1.0 needs none');
+  const empty = await sendBytes(`GET /api/tasks HTTP/1.1\r\nHost:\r\n${none}\r\n\r\n`, 1);
+  t.equal(statuses(empty.responses), '200', 'an empty Host counts as a host');
+  const old = await sendBytes(`GET /api/tasks HTTP/1.0\r\n${none}\r\n\r\n`, 1);
+  t.equal(statuses(old.responses), '200', 'HTTP/1.0 needs none');
 });
 
 t.test('an unknown Expect header is ignored', async (t) => {
   for (const expected of ['nonsense', '100-continued', '']) {
-    const { replies } = await raw(
+    const { responses } = await sendBytes(
       `GET /api/members/me HTTP/1.1\r\n${asAnna}\r\nExpect: ${expected}\r\n\r\n`,
       1,
     );
-    t.match(JSON.parse(replies[0]?.body ?? ''), { externalUserId: 'anna' }, expected);
-    const nobody = await raw(`POST /api/tasks HTTP/1.1\r\nHost: a\r\nExpect: ${expected}\r\n\r\n`, 1);
-    t.match(JSON.parse(nobody.replies[0]?.body ?? ''), { code: 'unauthenticated' }, expected);
+    t.match(responses[0]?.body, { externalUserId: 'anna' }, expected);
+    const nobody = await sendBytes(`POST /api/tasks HTTP/1.1\r\nHost: a\r\nExpect: ${expected}\r\n\r\n`, 1);
+    t.match(nobody.responses[0]?.body, { code: 'unauthenticated' }, expected);
   }
 });
 
@@ -175,29 +173,35 @@ t.test('the error of an unknown method or a URL that is not ASCII names the caus
     ['GET /api/members?q=Jörg', /Percent-encode/],
     ['GET /livez HTTP/1.1\r\nno colon', /Check the request line/],
   ] as const) {
-    const { replies } = await raw(
+    const { responses } = await sendBytes(
       Buffer.from(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`),
       Number.POSITIVE_INFINITY,
     );
-    t.match(JSON.parse(replies[0]?.body ?? '{}'), { code: 'invalid_parameter', detail });
+    t.match(responses[0]?.body, { code: 'invalid_parameter', detail });
   }
 });
 
 t.test('pipelined requests are answered in order, each for its own caller', async (t) => {
   const who = (headers: string) => `GET /api/members/me HTTP/1.1\r\n${headers}\r\n\r\n`;
   const nobody = who('Host: a');
-  const { replies } = await raw([who(asAnna), who(asOtto), nobody, who(asOtto), who(asAnna)].join(''), 5);
-  t.equal(statuses(replies), '200,200,401,200,200');
-  const names = replies.map(({ body }) => JSON.parse(body).externalUserId);
+  const { responses } = await sendBytes(
+    [who(asAnna), who(asOtto), nobody, who(asOtto), who(asAnna)].join(''),
+    5,
+  );
+  t.equal(statuses(responses), '200,200,401,200,200');
+  const names = responses.map(({ body }) => body.externalUserId);
   t.same(names, ['anna', 'otto', undefined, 'otto', 'anna']);
-  t.equal(new Set(replies.map(({ headers }) => headers['x-request-id'])).size, 5);
+  t.equal(new Set(responses.map(({ headers }) => headers['x-request-id'])).size, 5);
 });
 
 t.test('a request behind a response that closes its connection is not handled', async (t) => {
   const before = (await served()).length;
-  const { replies } = await raw(`${post('Content-Length: 1', '{')}${smuggled}`, Number.POSITIVE_INFINITY);
-  t.equal(statuses(replies), '400');
-  t.equal(replies[0]?.headers.connection, 'close');
+  const { responses } = await sendBytes(
+    `${post('Content-Length: 1', '{')}${smuggled}`,
+    Number.POSITIVE_INFINITY,
+  );
+  t.equal(statuses(responses), '400');
+  t.equal(responses[0]?.headers.connection, 'close');
   // A request that is handled in spite of it creates its task within some milliseconds.
   await sleep(300);
   t.equal((await served()).length, before);
@@ -224,14 +228,14 @@ t.test('a malformed message never changes the answer to the complete request bef
       await end;
       yield bytes;
     };
-    const after = await raw(later(), Number.POSITIVE_INFINITY);
-    t.equal(statuses(after.replies), '200,400', `${what}, once the request was answered`);
-    t.match(JSON.parse(after.replies[0]?.body ?? ''), { externalUserId: 'anna' });
+    const after = await sendBytes(later(), Number.POSITIVE_INFINITY);
+    t.equal(statuses(after.responses), '200,400', `${what}, once the request was answered`);
+    t.match(after.responses[0]?.body, { externalUserId: 'anna' });
 
     const holder = new pg.Client(service.db.adminUrl);
     await holder.connect();
     await holder.query('begin; lock table app.members in access exclusive mode');
-    const held = await raw(good + bytes, Number.POSITIVE_INFINITY);
+    const held = await sendBytes(good + bytes, Number.POSITIVE_INFINITY);
     await holder.query('commit');
     await holder.end();
     t.equal(held.text, '', `${what}, while the request waits: the connection is closed without an answer`);
@@ -245,10 +249,10 @@ t.test('a body that becomes malformed after the answer gets no second answer', a
     await end;
     yield 'zz\r\n';
   };
-  t.equal(statuses((await raw(refused(), Number.POSITIVE_INFINITY)).replies), '401');
+  t.equal(statuses((await sendBytes(refused(), Number.POSITIVE_INFINITY)).responses), '401');
 });
 
 t.test('after all of these the process serves as before', async (t) => {
-  const { replies } = await raw(post(`Connection: close\r\nContent-Length: ${BODY.length}`, BODY), 1);
-  t.equal(statuses(replies), '201');
+  const { responses } = await sendBytes(post(`Connection: close\r\nContent-Length: ${BODY.length}`, BODY), 1);
+  t.equal(statuses(responses), '201');
 });

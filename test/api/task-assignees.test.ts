@@ -1,6 +1,7 @@
 import t from 'tap';
 import { comparablePart } from '../setup/comparable.js';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { CALLERS, type CallerName, STATES, type State, taskIn } from '../setup/workflow.js';
 
 const service = await startService(t);
@@ -27,7 +28,7 @@ const unchanged = new Map<State, Awaited<ReturnType<typeof taskIn>>>();
 /** The result of an edit: the new state and assignee, `same` for no change, or the code of its error. */
 const outcome = async (state: State, caller: CallerName, patch: Record<string, unknown>): Promise<string> => {
   const { task, path } = unchanged.get(state) ?? (await taskIn(state, manager, ids.assignee));
-  const answer: Answer = await people[caller].patch(path, patch);
+  const answer: Response = await people[caller].patch(path, patch);
   const after = (await manager.get(path)).body;
   const nameOf = (id: string | null) =>
     Object.entries(ids).find(([, known]) => known === id)?.[0] ?? 'nobody';
@@ -178,7 +179,10 @@ t.test('a member of another club and an unknown id are refused with the same err
   const [foreign, unknown] = [await ask(ids.stranger), await ask(ids.missing)];
   for (const [index, answer] of foreign.entries()) {
     t.match(answer, { status: 422, body: { code: 'assignee_not_member' } });
-    t.strictSame(comparablePart(answer, ids.stranger), comparablePart(unknown[index] as Answer, ids.missing));
+    t.strictSame(
+      comparablePart(answer, ids.stranger),
+      comparablePart(unknown[index] as Response, ids.missing),
+    );
   }
   t.strictSame(await service.db.queryAsAdmin(`select from app.tasks where title = 'Lost'`), []);
   t.strictSame((await manager.get(path)).body, task);

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type Answer, startService } from '../setup/service.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const club = await service.db.makeClub();
@@ -12,7 +13,7 @@ const make = async (fields: Record<string, unknown> = {}) => {
 };
 
 /** The pointers of an error. */
-const pointers = ({ body }: Answer): string[] =>
+const pointers = ({ body }: Response): string[] =>
   body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
 
 /** Faults of a field, for creating and for editing. */

@@ -1,7 +1,8 @@
 import t from 'tap';
-import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
-import { type Answer, sendInCrowd, startService } from '../setup/service.js';
+import { type Response, sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
 await liftTimeLimits(service.db);
@@ -20,11 +21,11 @@ const make = async (fields: Record<string, unknown> = {}) => {
 };
 
 /** Sends the requests while a lock holds the task, so that each reads it before any can write it. */
-const race = async (id: string, sent: number, act: string | null, send: () => Promise<Answer>[]) => {
+const race = async (id: string, sent: number, act: string | null, send: () => Promise<Response>[]) => {
   await session.begin(rival);
   await session.client.query('select from app.tasks where id = $1 for update', [id]);
   const answers = Promise.all(send());
-  const blocked = await untilWaiting(service.db, sent);
+  const blocked = await untilWaitingForLocks(service.db, sent);
   if (act !== null) {
     await session.client.query(act, [id]);
   }
@@ -32,7 +33,7 @@ const race = async (id: string, sent: number, act: string | null, send: () => Pr
   return { blocked, answers: await answers };
 };
 
-const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
+const statuses = (answers: Response[]) => answers.map(({ status }) => status).sort();
 
 t.test('every change makes a new version and ETag; reading makes none', async (t) => {
   const { task, path } = await make();
@@ -182,7 +183,9 @@ t.test('of two concurrent deletions one succeeds and the other is a 404', async 
 t.test('of many concurrent edits no two make the same version, and none is lost', async (t) => {
   const { path } = await make();
   const titles = Array.from({ length: 30 }, (_, index) => `Edit ${index}`);
-  const answers = await Promise.all(titles.map((title) => sendInCrowd(() => member.patch(path, { title }))));
+  const answers = await Promise.all(
+    titles.map((title) => sendUnderLoad(() => member.patch(path, { title }))),
+  );
   t.strictSame(new Set([...statuses(answers), 409]), new Set([200, 409]));
   const won = answers.filter(({ status }) => status === 200).map(({ body }) => body);
   won.sort((one, other) => one.version - other.version);

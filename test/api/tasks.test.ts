@@ -1,6 +1,7 @@
 import t from 'tap';
 import { comparablePart } from '../setup/comparable.js';
-import { type Answer, sendInCrowd, startService } from '../setup/service.js';
+import { type Response, sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -24,7 +25,7 @@ const make = async (fields: Record<string, unknown> = {}) => {
   return { task: answer.body, path: `/api/tasks/${answer.body.id}` };
 };
 
-const idsOf = ({ body }: Answer): string[] => body.map(({ id }: { id: string }) => id);
+const idsOf = ({ body }: Response): string[] => body.map(({ id }: { id: string }) => id);
 
 t.test('a Manager creates a task and gets it with its Location and its version', async (t) => {
   const answer = await manager.post('/api/tasks', { title: '  Mow the lawn ' });
@@ -92,7 +93,7 @@ t.test('the list has the tasks of this club, the newest first, up to a hundred',
   t.strictSame((await crowded.get('/api/tasks')).body, []);
   const made = await Promise.all(
     Array.from({ length: 101 }, () =>
-      sendInCrowd(() => crowded.post('/api/tasks', { title: 'One of many' })),
+      sendUnderLoad(() => crowded.post('/api/tasks', { title: 'One of many' })),
     ),
   );
   t.strictSame(new Set(made.map(({ status }) => status)), new Set([201]));
@@ -138,7 +139,7 @@ t.test('reading and editing need the role Member, creating Manager, deleting Adm
 
 t.test('a task of another club is answered like a missing one, and nothing changes', async (t) => {
   const theirs = (await southern.post('/api/tasks', { title: 'Theirs' })).body;
-  const calls: [string, (path: string) => Promise<Answer>][] = [
+  const calls: [string, (path: string) => Promise<Response>][] = [
     ['GET', (path) => admin.get(path)],
     [
       'PATCH',

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import type { Role } from '../../src/roles.js';
 import { root } from '../../tools/root.js';
@@ -12,6 +11,7 @@ import { freePort } from '../setup/free-port.js';
 import { codeBlocks, emptyFolder } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest, started } from '../setup/shifts.js';
+import { untilReady } from '../setup/wait.js';
 
 const found = await startBrowser(t);
 
@@ -53,9 +53,7 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
     serving.kill();
     await once(serving, 'exit');
   });
-  for (let time = 0; time < 100 && !(await fetch(page).catch(() => undefined)); time += 1) {
-    await sleep(50);
-  }
+  await untilReady(serving, page);
 
   t.same(await show([page]), {
     said: 'Ben, you have a place: Bar & <b>Grill</b>.',

@@ -3,10 +3,9 @@ import t, { type Test } from 'tap';
 import { Connection, type ConnectionOptions } from '../../src/database/connection.js';
 import { ConnectionLost, Unavailable } from '../../src/database/errors.js';
 import { type Statement, sql } from '../../src/database/sql.js';
-import { until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
-import { asksFor, message } from '../setup/protocol.js';
-import { startProxy } from '../setup/proxy.js';
+import { isStatement, message, startProxy } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
 const SLEEP = sql`select pg_sleep(10)`;
@@ -404,7 +403,7 @@ t.test('a statement is parsed once per connection, or each time without prepared
     );
     t.equal(ofStatement.length, parses);
     t.equal(
-      proxy.log.filter((sent) => asksFor('select')(sent) && sent.statement?.includes('as value')).length,
+      proxy.log.filter((sent) => isStatement('select')(sent) && sent.statement?.includes('as value')).length,
       3,
     );
   }

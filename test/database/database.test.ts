@@ -3,8 +3,8 @@ import t from 'tap';
 import { Database } from '../../src/database/database.js';
 import { sql } from '../../src/database/sql.js';
 import { readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
-import { callerOf } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
+import { callerOf } from '../setup/work.js';
 
 const db = await makeDatabase(t);
 const anna = callerOf(await db.makeClub('north'));

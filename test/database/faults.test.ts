@@ -4,10 +4,17 @@ import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
 import { type TenantTransaction, writeInTenant } from '../../src/database/tenant-context.js';
-import { callerOf, until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
-import { asksFor, message } from '../setup/protocol.js';
-import { type Message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+import {
+  isStatement,
+  type Message,
+  message,
+  startProxy,
+  type TestProxy,
+  type Verdict,
+} from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
+import { callerOf } from '../setup/work.js';
 
 const HANGS_MS = 60_000;
 const AT_REST = { inUse: 0, queued: 0 };
@@ -67,8 +74,8 @@ await healthy.close();
 const freezes = {
   'while the connection is being opened': [(message: Message) => message.type === 'R', 'no'],
   'before the login has been checked': [(message: Message) => message.type === 'P', 'no'],
-  'at BEGIN': [asksFor('begin'), 'no'],
-  'before COMMIT arrives': [asksFor('commit'), 'unknown'],
+  'at BEGIN': [isStatement('begin'), 'no'],
+  'before COMMIT arrives': [isStatement('commit'), 'unknown'],
   'before the answer to COMMIT': [isTag('COMMIT'), 'unknown'],
 } as const;
 const frozen = Object.entries(freezes).map(async ([when, [isMoment, expected]]) => {
@@ -91,7 +98,7 @@ t.test(
     const talk = counted.proxy.log.length;
     const answers = (log: Message[]) =>
       log.filter(({ from, type }) => from === 'server' && type === 'Z').length;
-    t.ok(talk > 40 && counted.proxy.log.some(asksFor('commit')), `${talk} messages`);
+    t.ok(talk > 40 && counted.proxy.log.some(isStatement('commit')), `${talk} messages`);
     const beforeCommit = answers(counted.proxy.log) - 1;
     const isCommitting = (log: Message[]) =>
       log.some(({ from }, index) => from === 'client' && answers(log.slice(0, index)) === beforeCommit);

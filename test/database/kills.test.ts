@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { until, untilAtRest } from '../setup/caller.js';
-import { type Answer, type Person, startService } from '../setup/service.js';
+import type { Person, Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { until, untilIdle } from '../setup/wait.js';
 
 const SIZE = 4;
 const service = await startService(t, {}, async ({ url }) => ({
@@ -43,7 +44,7 @@ t.test(
     const goesOn = () =>
       kills < 150 || count('write 503') < 1 || count('write 201') <= 50 || count('read 200') <= 50;
 
-    const note = (kind: string, { status, body }: Answer) => {
+    const note = (kind: string, { status, body }: Response) => {
       statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
       if (status >= 400 && status !== 503) {
         broken.push({ kind, status, body });
@@ -102,7 +103,7 @@ t.test(
 
     t.same(foreign, []);
     t.same(broken, []);
-    t.same(await untilAtRest(service.database), { inUse: 0, queued: 0 });
+    t.same(await untilIdle(service.database), { inUse: 0, queued: 0 });
     t.ok((await until(backends, (pids) => pids.length <= SIZE)).length <= SIZE);
 
     for (const { slug, id, acknowledged } of clubs) {

@@ -5,10 +5,10 @@ import type { Order, Page } from '../../src/http/pagination.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
 import { isIndexed as isShiftListIndexed, listShifts, shiftOrders } from '../../src/shifts/queries.js';
 import { isIndexed as isTaskListIndexed, listTasks, taskOrders } from '../../src/tasks/queries.js';
-import { callerOf } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
 import { prepared, readStatementOf } from '../setup/read-statement.js';
 import { connectAsRuntime } from '../setup/runtime.js';
+import { callerOf } from '../setup/work.js';
 
 // The plans of the service's own statements, with the service's role, in one club with 100,000 tasks. Small
 // tables are scanned sequentially with any indexes, so the test needs a large one.

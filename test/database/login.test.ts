@@ -15,9 +15,10 @@ import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
 import { urlOf } from '../../tools/database-url.js';
 import { createDatabase } from '../../tools/development-database.js';
-import { until } from '../setup/caller.js';
 import { freePort } from '../setup/free-port.js';
+import { sendTo } from '../setup/send.js';
 import { startServer } from '../setup/server.js';
+import { until } from '../setup/wait.js';
 
 // Roles are shared by the whole server, and dangerous ones would be findings in other tests' databases.
 const server = await startServer(t);
@@ -189,10 +190,10 @@ async function probe(t: Test, url: string) {
     await app.close();
     await database.close();
   });
-  const { statusCode, body } = await app.inject('/readyz');
+  const { status, body } = await sendTo(app)('GET', '/readyz');
   return {
-    status: statusCode,
-    detail: JSON.parse(body).detail,
+    status,
+    detail: body.detail,
     lines: lines.map((line) => JSON.parse(line)),
   };
 }

@@ -4,9 +4,9 @@ import { QUEUE_FULL, Unavailable, UnsafeDatabase } from '../../src/database/erro
 import { type Lease, type LeaseKind, NO_TENANT, Pool, type PoolOptions } from '../../src/database/pool.js';
 import { RoundRobinQueue } from '../../src/database/round-robin-queue.js';
 import { sql } from '../../src/database/sql.js';
-import { until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
 import { startProxy } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
 const AT_REST = { inUse: 0, queued: 0 };

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { until } from '../setup/caller.js';
 import { findPgBouncer, startPooler } from '../setup/pooler.js';
 import { startProxy, type TestProxy } from '../setup/proxy.js';
 import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
+import { until } from '../setup/wait.js';
 
 const SERVER_CONNECTIONS = 2;
 const SIZE = 6;

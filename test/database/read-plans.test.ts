@@ -2,10 +2,10 @@ import t from 'tap';
 import { Connection, type Result } from '../../src/database/connection.js';
 import { readStatement } from '../../src/database/read.js';
 import { type Statement, sql } from '../../src/database/sql.js';
-import { until } from '../setup/caller.js';
 import { fit, makeLinked, makers } from '../setup/endpoints.js';
 import { prepared } from '../setup/read-statement.js';
 import { startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 // A read is safe only with one form of plan: the context is entered first, and the query runs inside the CASE that the
 // context decides. With a join PostgreSQL could scan the tables before the context is entered.

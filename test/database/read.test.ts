@@ -12,10 +12,9 @@ import {
   readOwn,
   writeInTenant,
 } from '../../src/database/tenant-context.js';
-import { callerOf, until } from '../setup/caller.js';
-import { asksFor, message } from '../setup/protocol.js';
-import { type Message, startProxy, type TestProxy } from '../setup/proxy.js';
-import { makeWork, sqlstate } from '../setup/work.js';
+import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
+import { callerOf, makeWork, sqlstate } from '../setup/work.js';
 
 const { db, club, database, anna, write, insert, titles } = await makeWork(t);
 const south = await db.makeClub('south');
@@ -100,7 +99,7 @@ t.test('without prepared statements a read is one statement too, on its own conn
   t.same(reads, Array(6).fill([{ title: 'mine' }]));
   const sent = proxy.log.slice(before).filter(fromClient);
   t.equal(sent.filter(isRead).length, 6);
-  t.notOk(sent.some(asksFor('begin')) || sent.some(asksFor('commit')));
+  t.notOk(sent.some(isStatement('begin')) || sent.some(isStatement('commit')));
   for (const connection of [1, 2, 3]) {
     const talk = proxy.log.slice(before).filter((each) => each.connection === connection);
     const order = talk.filter((each) => isRead(each) || (each.from === 'server' && each.type === 'Z'));

@@ -8,10 +8,10 @@ import { sql } from '../../src/database/sql.js';
 import { type Caller, readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { readRelease } from '../../src/deploy/release.js';
-import { callerOf, until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
-import { message } from '../setup/protocol.js';
-import { startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+import { message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
+import { callerOf } from '../setup/work.js';
 
 const TASKS = 30;
 const HANGS_MS = 30_000;

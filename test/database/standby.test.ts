@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
@@ -12,7 +11,9 @@ import { sql } from '../../src/database/sql.js';
 import { readInTenant, writeInTenant } from '../../src/database/tenant-context.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../campaigns/chaos/postgres.js';
-import { callerOf, until } from '../setup/caller.js';
+import { sendTo } from '../setup/send.js';
+import { until } from '../setup/wait.js';
+import { callerOf } from '../setup/work.js';
 
 // A server of its own: synchronous replication is a setting of the whole server.
 const victim = await startVictim(t);
@@ -48,10 +49,11 @@ const waitFor = async (standby: string) => {
 };
 /** The process that waits for the standby, once there is one. */
 const waiting = async (): Promise<number> => {
-  const [row] = await queryAsAdmin<{ pid: number }>(
-    `select pid from pg_stat_activity where wait_event = 'SyncRep'`,
+  const [row] = await until(
+    () => queryAsAdmin<{ pid: number }>(`select pid from pg_stat_activity where wait_event = 'SyncRep'`),
+    (rows) => rows.length > 0,
   );
-  return row?.pid ?? sleep(50).then(waiting);
+  return row?.pid as number;
 };
 let count = 0;
 /** Writes until a COMMIT waits: the setting takes effect with a delay. */
@@ -94,9 +96,10 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
     await standby.close();
   });
   await app.audit.run();
+  const send = sendTo(app);
   const ready = async () => {
-    const { statusCode, body } = await app.inject('/readyz');
-    return { status: statusCode, detail: JSON.parse(body).detail };
+    const { status, body } = await send('GET', '/readyz');
+    return { status, detail: body.detail };
   };
 
   t.same(await ready(), {

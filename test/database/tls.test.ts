@@ -15,9 +15,9 @@ import { sql } from '../../src/database/sql.js';
 import { withClient } from '../../src/deploy/client.js';
 import { createDatabase } from '../../tools/development-database.js';
 import { give, serverAccount, startPostgres } from '../../tools/postgres.js';
-import { until } from '../setup/caller.js';
 import { hasPsql, testCluster } from '../setup/database.js';
 import { faultsOf, production } from '../setup/faults.js';
+import { until } from '../setup/wait.js';
 
 const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const run = promisify(execFile);

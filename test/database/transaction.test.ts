@@ -10,10 +10,9 @@ import { type Mode, runTransaction, type Transaction } from '../../src/database/
 import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
 import { shiftFull, shiftNotFound } from '../../src/shifts/errors.js';
-import { callerOf, until } from '../setup/caller.js';
-import { asksFor, message } from '../setup/protocol.js';
-import { type Message, startProxy, type TestProxy } from '../setup/proxy.js';
-import { makeWork, sqlstate } from '../setup/work.js';
+import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
+import { callerOf, makeWork, sqlstate } from '../setup/work.js';
 
 const { db, club, database, anna, size, write, insert, titles } = await makeWork(t);
 const pooled = new Database({ url: db.url, size: 1, prepare: false, readsPerConnection: 1 });
@@ -480,7 +479,7 @@ t.test('COMMIT is sent when every statement is answered, and never after a faile
   });
   t.equal(await run.catch(sqlstate), '22012');
   t.same(talkOf(proxy.log.slice(before)).slice(-2), ['rollback', 'answer']);
-  t.notOk(proxy.log.slice(before).some(asksFor('commit')));
+  t.notOk(proxy.log.slice(before).some(isStatement('commit')));
 });
 
 /** Makes the server reject each BEGIN, as a standby does. */
@@ -488,7 +487,7 @@ const refuseBegin = (proxy: TestProxy) => {
   proxy.judge = (sent) => {
     const [, name] = sent.text.split('\0', 2);
     const noParameters = '\0\0\0\x01\xff\xff\xff\xff\0\0';
-    return asksFor('begin')(sent) ? { bytes: message('B', `\0${name}\0${noParameters}`) } : 'pass';
+    return isStatement('begin')(sent) ? { bytes: message('B', `\0${name}\0${noParameters}`) } : 'pass';
   };
 };
 
@@ -503,7 +502,7 @@ t.test(
     const before = proxy.log.length;
     refuseBegin(proxy);
     await t.rejects(once(), { name: 'Unavailable', committed: 'no', cause: { code: '08P01' } });
-    t.ok(proxy.log.slice(before).some(asksFor('insert')), 'the insert was pipelined after it');
+    t.ok(proxy.log.slice(before).some(isStatement('insert')), 'the insert was pipelined after it');
     t.ok(connection.isDestroyed);
     t.same(await titles('without begin'), ['without begin']);
 

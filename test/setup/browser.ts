@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
 import type { Test } from 'tap';
 import { root } from '../../tools/root.js';
+import { until } from './wait.js';
 
 const FLAGS = [
   '--headless',
@@ -89,12 +89,12 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
   const waiting = new Map<number, { resolve(result: Message): void; reject(error: Error): void }>();
   const listeners: ((method: string, params: Message) => void)[] = [];
   read(child.stdio[4] as Readable, ({ id, method, params, result, error }) => {
-    const asked = waiting.get(id);
+    const pending = waiting.get(id);
     waiting.delete(id);
     if (error !== undefined) {
-      asked?.reject(new Error(error.message));
+      pending?.reject(new Error(error.message));
     }
-    asked?.resolve(result);
+    pending?.resolve(result);
     for (const listener of id === undefined ? listeners : []) {
       listener(method, params);
     }
@@ -110,7 +110,7 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
   const open: Browser['open'] = async (url) => {
     const { targetId } = await send('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
-    const ask = (method: string, params?: object) => send(method, params, sessionId);
+    const call = (method: string, params?: object) => send(method, params, sessionId);
     const requests: string[] = [];
     const complaints: string[] = [];
     listeners.push((method, params) => {
@@ -120,10 +120,10 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
       complaints.push(...complaintsOf(method, params));
     });
     for (const domain of ['Page', 'Network', 'Runtime', 'Log', 'Audits']) {
-      await ask(`${domain}.enable`);
+      await call(`${domain}.enable`);
     }
     const evaluate: Page['evaluate'] = async (expression) => {
-      const { result, exceptionDetails } = await ask('Runtime.evaluate', {
+      const { result, exceptionDetails } = await call('Runtime.evaluate', {
         expression,
         awaitPromise: true,
         returnByValue: true,
@@ -133,13 +133,14 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
       }
       return result.value;
     };
-    const until: Page['until'] = async (expression, isHopeless = () => false) => {
-      const deadline = Date.now() + PATIENCE_MS;
-      for (; Date.now() < deadline && !isHopeless(); await sleep(50)) {
-        const found = await evaluate(expression);
-        if (found) {
-          return found;
-        }
+    const untilTrue: Page['until'] = async (expression, isHopeless = () => false) => {
+      const found = await until(
+        () => evaluate(expression),
+        (value) => Boolean(value) || isHopeless(),
+        { everyMs: 50, forMs: PATIENCE_MS },
+      );
+      if (found) {
+        return found;
       }
       throw new Error(`This did not come true: ${expression}. ${complaints.join(' ')}`);
     };
@@ -157,27 +158,27 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
         const isStill = element && String(place()) === String(before);
         return isStill && element.contains(document.elementFromPoint(...before)) ? before : null;
       })()`;
-      const [x, y] = (await until(find)) as [number, number];
+      const [x, y] = (await untilTrue(find)) as [number, number];
       for (const type of ['mousePressed', 'mouseReleased']) {
-        await ask('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+        await call('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
       }
     };
     const press: Page['press'] = async (key) => {
       const code = { Tab: 9, Enter: 13, Escape: 27 }[key];
       const event = { key, code: key, windowsVirtualKeyCode: code, ...(key === 'Enter' && { text: '\r' }) };
       for (const type of ['keyDown', 'keyUp']) {
-        await ask('Input.dispatchKeyEvent', { type, ...event });
+        await call('Input.dispatchKeyEvent', { type, ...event });
       }
     };
     const show: Page['show'] = async (width, height, scheme) => {
       const mobile = width < 600;
-      await ask('Emulation.setDeviceMetricsOverride', { width, height, mobile, deviceScaleFactor: 1 });
+      await call('Emulation.setDeviceMetricsOverride', { width, height, mobile, deviceScaleFactor: 1 });
       const features = [{ name: 'prefers-color-scheme', value: scheme }];
-      await ask('Emulation.setEmulatedMedia', { features });
+      await call('Emulation.setEmulatedMedia', { features });
     };
-    const reload = () => ask('Page.navigate', { url });
+    const reload = () => call('Page.navigate', { url });
     await reload();
-    return { requests, complaints, evaluate, until, click, press, show, reload };
+    return { requests, complaints, evaluate, until: untilTrue, click, press, show, reload };
   };
   return { open };
 }

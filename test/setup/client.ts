@@ -1,6 +1,6 @@
-import type { AddressInfo } from 'node:net';
 import { type Client, type ClientOptions, createClient } from '../../client/src/index.js';
 import type { Role } from '../../src/roles.js';
+import { listen } from './send.js';
 import type { TestService } from './service.js';
 
 /** Clients of a listening service. */
@@ -12,15 +12,14 @@ export interface Clients {
 
 /** Makes the service listen, for the shipped client. */
 export async function openClients({ app, token }: TestService): Promise<Clients> {
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const baseUrl = await listen(app);
   return {
     baseUrl,
     as: async (sub, role, clubId, options = {}) =>
       createClient({
         baseUrl,
         clubId,
-        token: await token({ sub, name: sub, clubs: { [clubId]: role } }),
+        token: token({ sub, name: sub, clubs: { [clubId]: role } }),
         ...options,
       }),
   };

@@ -1,7 +1,7 @@
-import type { Answer } from './service.js';
+import type { Response } from './send.js';
 
 /** The comparable part of an answer: everything that could distinguish the rows of two ids. */
-export function comparablePart(answer: Answer, id: string) {
+export function comparablePart(answer: Response, id: string) {
   const { 'x-request-id': requestId, date, ...others } = answer.headers;
   // The remaining rate limit depends on earlier requests only.
   const headers = Object.fromEntries(

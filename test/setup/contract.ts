@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { App } from '../../src/app.js';
-import type { Answer } from './service.js';
+import type { Response } from './send.js';
 
-interface Response {
+interface DocumentedResponse {
   headers?: Record<string, unknown>;
   content?: Record<string, { schema: object; examples?: Record<string, unknown> }>;
 }
@@ -40,11 +40,14 @@ const formats = {
 };
 
 interface Document {
-  paths: Record<string, Record<string, { operationId: string; responses: Record<string, Response> }>>;
+  paths: Record<
+    string,
+    Record<string, { operationId: string; responses: Record<string, DocumentedResponse> }>
+  >;
 }
 
 /** Throws when an answer is not as documented. */
-type Check = (method: string, url: string, answer: Answer) => void;
+type Check = (method: string, url: string, answer: Response) => void;
 
 /** The checks by document: most services of a process have the same one. */
 const checks = new Map<string, Check>();

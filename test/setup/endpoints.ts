@@ -2,7 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import type { Role } from '../../src/roles.js';
 import { linksOf, listsInOrder, listsOfIds, type Operation, readDocument } from '../../tools/document.js';
-import type { Method, TestService } from './service.js';
+import type { Method } from './send.js';
+import type { TestService } from './service.js';
 
 /** An id that no row has. */
 export const MISSING = '99999999-9999-4999-8999-999999999999';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { TestDatabase } from './database.js';
-import type { Answer, Person } from './service.js';
+import type { Person, Response } from './send.js';
 
 /** More than the queue holds. */
 const FLOOD = 5_200;
@@ -14,8 +14,8 @@ const FLOOD = 5_200;
 export async function inFlood(
   db: TestDatabase,
   flooder: Person,
-  meanwhile: (early: Answer) => Promise<void>,
-): Promise<Answer[]> {
+  meanwhile: (early: Response) => Promise<void>,
+): Promise<Response[]> {
   const holder = new pg.Client(db.adminUrl);
   await holder.connect();
   await holder.query('begin; lock table app.tasks in access exclusive mode');

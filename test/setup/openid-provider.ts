@@ -71,7 +71,7 @@ export async function startOpenIdProvider(
     url,
     rotate,
     logIn: async (subject) => {
-      const asked = {
+      const parameters = {
         client_id: CLIENT.client_id,
         redirect_uri: REDIRECT,
         response_type: 'code',
@@ -79,7 +79,7 @@ export async function startOpenIdProvider(
         resource: RESOURCE,
         login_hint: subject,
       };
-      const code = await browse(`${url}/auth?${new URLSearchParams(asked)}`);
+      const code = await browse(`${url}/auth?${new URLSearchParams(parameters)}`);
       return requestToken({ grant_type: 'authorization_code', code, redirect_uri: REDIRECT });
     },
     ownToken: async () => (await requestToken({ grant_type: 'client_credentials' })).access_token,

@@ -1,7 +1,7 @@
-import type { Answer, Person } from './service.js';
+import type { Person, Response } from './send.js';
 
 /** The path of the next page, from the header Link. */
-export function nextOf({ headers }: Answer): string | undefined {
+export function nextOf({ headers }: Response): string | undefined {
   return /^<(\/[^>]+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1];
 }
 

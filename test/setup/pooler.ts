@@ -69,7 +69,7 @@ export async function startPooler(t: Test, program: string, url: string, poolSiz
       child.stdin.end();
       await closed;
     };
-    const log = await said(child.stderr as Socket, /process up|FATAL/);
+    const log = await outputUntil(child.stderr as Socket, /process up|FATAL/);
     if (log.includes('process up')) {
       t.teardown(stop);
       return url.replace(`${hostname}:${port}`, `127.0.0.1:${ownPort}`);
@@ -82,7 +82,7 @@ export async function startPooler(t: Test, program: string, url: string, poolSiz
 }
 
 /** The output of a stream until it matches, or ends. Reading continues, so that the writer never blocks. */
-function said(stream: Socket, what: RegExp): Promise<string> {
+function outputUntil(stream: Socket, what: RegExp): Promise<string> {
   let text = '';
   return new Promise((resolve) => {
     stream.on('data', (chunk) => {

@@ -5,20 +5,20 @@ import { type Caller, readDirectory, readInTenant } from '../../src/database/ten
 
 /** The one statement that the service sends for a read: inside a club, or of the directory for a list of clubs. */
 export async function readStatementOf(
-  asker: Caller | string[],
+  caller: Caller | string[],
   query: Query<unknown>,
   name = 'list',
 ): Promise<Statement> {
   const sent: Statement[] = [];
   const database = {
-    read: async (entry: Entry<never>, asked: Query<unknown>, options: ReadOptions) => {
-      sent.push(readStatement('1', entry, asked, options));
+    read: async (entry: Entry<never>, statement: Query<unknown>, options: ReadOptions) => {
+      sent.push(readStatement('1', entry, statement, options));
       return { context: { clubExists: true, memberId: 'somebody', memberIsCurrent: true }, rows: [] };
     },
   } as unknown as Database;
-  await (Array.isArray(asker)
-    ? readDirectory(database, asker, name, query)
-    : readInTenant(database, asker, name, 'shared', query));
+  await (Array.isArray(caller)
+    ? readDirectory(database, caller, name, query)
+    : readInTenant(database, caller, name, 'shared', query));
   return sent[0] as Statement;
 }
 

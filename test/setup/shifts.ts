@@ -1,6 +1,6 @@
 import type { TestDatabase } from './database.js';
 import type { Caller, RuntimeSession } from './runtime.js';
-import type { Answer } from './service.js';
+import type { Response } from './send.js';
 
 /** The fields of a shift that its creator decides. */
 export interface ShiftRequest {
@@ -33,18 +33,18 @@ export function started(): Pick<ShiftRequest, 'startsAt' | 'endsAt'> {
   return { startsAt: hoursFromNow(-1), endsAt: hoursFromNow(1) };
 }
 
-/** Counts answers: errors by code, successes by status. */
-export function tally(answers: Pick<Answer, 'status' | 'body'>[]): Record<string, number> {
+/** Counts responses: errors by code, successes by status. */
+export function tally(answers: Pick<Response, 'status' | 'body'>[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
-    const said = status < 400 ? String(status) : `${status} ${body.code}`;
-    counts[said] = (counts[said] ?? 0) + 1;
+    const name = status < 400 ? String(status) : `${status} ${body.code}`;
+    counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;
 }
 
 /** An error without the parts that differ for each request. */
-export function withoutRequest({ status, body }: Answer): unknown {
+export function withoutRequest({ status, body }: Response): unknown {
   return { status, body: { ...body, requestId: '', instance: '' } };
 }
 

@@ -1,6 +1,6 @@
 /** “Try it out” on the reference page. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from './browser.js';
+import { until } from './wait.js';
 
 const CLICKS = 10;
 const PATIENCE_MS = 10_000;
@@ -25,7 +25,7 @@ export async function tryOut(page: Page, operation: string): Promise<string> {
   return shownStatus(page, operation);
 }
 
-/** Clicks until an element is there. On a slow machine the page can move between the look and the click. */
+/** Clicks until an element is there. On a slow machine the page can move between the check and the click. */
 async function clickFor(page: Page, selector: string, expected: string): Promise<void> {
   const isShown = () => page.evaluate(isThere(expected));
   for (let clicks = 0; !(await isShown()); clicks += 1) {
@@ -33,9 +33,7 @@ async function clickFor(page: Page, selector: string, expected: string): Promise
       throw new Error(`${CLICKS} clicks on ${selector} did not show ${expected}.`);
     }
     await page.click(selector);
-    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline && !(await isShown()); ) {
-      await sleep(50);
-    }
+    await until(isShown, Boolean, { everyMs: 50, forMs: PATIENCE_MS });
   }
 }
 

@@ -6,11 +6,13 @@ import type { Test } from 'tap';
 import { type App, buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
-import { AUDIENCE } from './service.js';
+import { AUDIENCE } from './issuer.js';
+import { type Send, sendTo } from './send.js';
 
 /** The service without a database: in its place a listener counts connections and closes them. */
 export interface OfflineService {
   app: App;
+  send: Send;
   /** The number of connections that the service tried to open to its database. */
   connections(): number;
   /**
@@ -54,15 +56,14 @@ export async function startOfflineService(
     listener.close();
   });
 
+  const send = sendTo(app);
   return {
     app,
+    send,
     connections: () => connections,
     code: async (token) => {
-      const answer = await app.inject({
-        url: '/api/clubs/current',
-        headers: { authorization: `Bearer ${token}` },
-      });
-      return answer.json().code;
+      const headers = { authorization: `Bearer ${token}` };
+      return (await send('GET', '/api/clubs/current', { headers })).body.code;
     },
   };
 }

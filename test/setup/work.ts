@@ -8,7 +8,7 @@ import {
   type TenantTransaction,
   writeInTenant,
 } from '../../src/database/tenant-context.js';
-import { callerOf } from './caller.js';
+import type { Role } from '../../src/roles.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 
 /** A club, a database for transactions, and an Admin. */
@@ -26,6 +26,19 @@ export interface Work {
   insert(title: string): Statement;
   /** The titles of committed tasks. */
   titles(like: string): Promise<string[]>;
+}
+
+/** A caller with a role in a club, as the plugins pass it to the database. */
+export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {
+  return {
+    tenantId,
+    role,
+    subject,
+    displayName: subject,
+    email: null,
+    issuedAt: null,
+    testMemberId: null,
+  };
 }
 
 export async function makeWork(t: Test): Promise<Work> {

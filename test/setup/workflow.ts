@@ -1,5 +1,5 @@
 /** The workflow of a task from the contract, to test both HTTP and raw SQL. */
-import type { Person } from './service.js';
+import type { Person } from './send.js';
 
 export const STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;
 export type State = (typeof STATES)[number];

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { sqlDirectory } from '../../src/deploy/release.js';
 import { listTasks, taskOrders } from '../../src/tasks/queries.js';
-import { callerOf } from '../setup/caller.js';
 import { hasPsql } from '../setup/database.js';
 import { prepared, readStatementOf } from '../setup/read-statement.js';
+import { callerOf } from '../setup/work.js';
 import { type Block, blocksOf, isAsPrinted, PAGES, readPage } from './book/blocks.js';
 import { startReader } from './book/reader.js';
 

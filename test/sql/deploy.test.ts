@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK, lockDeploys, whenLocksAreFree } from '../../src/deploy/locks.js';
 import { onlineStatements } from '../../src/deploy/migrations.js';
 import { readRelease, type SqlFile } from '../../src/deploy/release.js';
-import { until } from '../setup/caller.js';
 import { makeDatabase, type TestDatabase, testCluster } from '../setup/database.js';
 import { startProxy } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
 
 t.jobs = 4;
 
@@ -381,12 +380,13 @@ t.test(
       const deploying = deploy(db.migrationUrl).catch((error) => {
         explained = explainFailure(error);
       });
-      for (let ended = false; !ended; await sleep(20)) {
-        const terminated = await db.queryAsAdmin(
-          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        ended = terminated.length > 0;
-      }
+      await until(
+        () =>
+          db.queryAsAdmin(
+            `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          ),
+        (terminated) => terminated.length > 0,
+      );
       await deploying;
       t.equal(
         explained,

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 import { nextRelease } from '../setup/next-release.js';
 import { startProxy } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
 
 t.jobs = 2;
 
@@ -18,16 +18,13 @@ const facts = async (db: TestDatabase) =>
 
 /** Waits until the sessions of an interrupted deploy have ended. */
 async function noDeploy(db: TestDatabase): Promise<void> {
-  for (;;) {
-    const [row] = await db.queryAsAdmin(
-      `select count(*)::int as count from pg_stat_activity
-       where datname = current_database() and application_name ~ 'operator'`,
-    );
-    if (row?.count === 0) {
-      return;
-    }
-    await sleep(10);
-  }
+  await until(
+    () =>
+      db.queryAsAdmin(
+        `select from pg_stat_activity where datname = current_database() and application_name ~ 'operator'`,
+      ),
+    (sessions) => sessions.length === 0,
+  );
 }
 
 /** How many migrations are recorded. */

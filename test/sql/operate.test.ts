@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import t from 'tap';
 import { relationsOf } from '../setup/catalog.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
-import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
+import { until, untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
 await liftTimeLimits(service.db);
@@ -159,9 +158,10 @@ t.test('an answer that is stored during the erasure of a member is deleted too',
     await runtime.client.query(`select app.claim_key('kept', sha256(''))`);
     erasing = eraser.query('select app.erase_member($1, $2)', [south, memberId]);
     const waits = `select exists (select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'erase_member') as waits`;
-    while (!(await service.db.queryAsAdmin(waits))[0]?.waits) {
-      await sleep(10);
-    }
+    await until(
+      () => service.db.queryAsAdmin(waits),
+      ([row]) => row?.waits,
+    );
     await runtime.client.query(
       `select app.keep_answer('kept', 201::smallint, '/', null, '{"name": "Finn"}')`,
     );
@@ -215,7 +215,7 @@ t.test('closing, reopening and renaming a club wait for no insert; removal and e
     await runtime.client.query(`insert into app.tasks (title) values ('Row')`);
     await operator.query(`select app.close_club('${club}')`);
     removing = operator.query(`select app.forget_club('${club}')`);
-    t.equal(await untilWaiting(service.db, 1), 1);
+    t.equal(await untilWaitingForLocks(service.db, 1), 1);
   });
   await removing;
   t.same(await service.db.queryAsAdmin('select from app.tasks where tenant_id = $1', [club]), []);
@@ -227,7 +227,7 @@ t.test('a request that meets the removal of its club is answered like one to a m
   t.equal((await ida.get('/api/clubs/current')).status, 200);
   await operator.query('begin; lock table app.tasks in share mode');
   const create = ida.post('/api/tasks', { title: 'Row' });
-  t.equal(await untilWaiting(service.db, 1), 1, 'it has entered the club');
+  t.equal(await untilWaitingForLocks(service.db, 1), 1, 'it has entered the club');
   await operator.query(`select app.close_club('${club}')`);
   await operator.query(`select app.forget_club('${club}')`);
   await operator.query('commit');

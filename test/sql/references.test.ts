@@ -1,8 +1,8 @@
 import pg from 'pg';
 import t from 'tap';
-import { untilWaiting } from '../setup/locks.js';
 import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const MISSING = '99999999-9999-4999-8999-999999999999';
 const testbed = await makeTestbed(t);
@@ -106,7 +106,7 @@ t.test('a statement that enters a club sees its member, or enters without one', 
     );
   await holder.query('select pg_advisory_lock(1)');
   const early = read();
-  t.equal(await untilWaiting(db, 1), 1);
+  t.equal(await untilWaitingForLocks(db, 1), 1);
   await newcomer.join(caller);
   await holder.query('select pg_advisory_unlock(1)');
   t.same((await early).rows, [{ entered: false, seen: 0 }]);

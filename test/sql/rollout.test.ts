@@ -7,9 +7,10 @@ import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { type Release, readRelease } from '../../src/deploy/release.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
-import { until } from '../setup/caller.js';
 import { makeDatabase } from '../setup/database.js';
-import { runAudit, sendInCrowd, startService } from '../setup/service.js';
+import { sendUnderLoad } from '../setup/send.js';
+import { runAudit, startService } from '../setup/service.js';
+import { until } from '../setup/wait.js';
 
 t.jobs = 2;
 
@@ -84,7 +85,7 @@ t.test(
  * A service with two clubs, and a reader for each that throws on any wrong row. On a slow machine a deploy can hold its
  * locks for longer than a read may wait.
  */
-async function startReaders(t: Test, send: typeof sendInCrowd = sendInCrowd) {
+async function startReaders(t: Test, send: typeof sendUnderLoad = sendUnderLoad) {
   const service = await startService(t);
   const readers: (() => Promise<void>)[] = [];
   for (const slug of ['north', 'south']) {
@@ -160,15 +161,13 @@ t.test('a long transaction delays the deploy, and the deploy delays no request',
     const deploying = deploy(db.migrationUrl, changed).then(() => (deployed = true));
     deploying.catch(() => {});
     const attempts = new Set<string>();
-    const twoAttempts = async () => {
-      while (attempts.size < 2) {
-        for (const { attempt } of await db.queryAsAdmin(queued)) {
-          attempts.add(attempt);
-        }
-        await sleep(20);
+    const countAttempts = async () => {
+      for (const { attempt } of await db.queryAsAdmin(queued)) {
+        attempts.add(attempt);
       }
+      return attempts.size;
     };
-    await readDuring(twoAttempts());
+    await readDuring(until(countAttempts, (count) => count >= 2));
     t.equal(deployed, false);
     await reporter.query('commit');
     await deploying;

@@ -1,6 +1,5 @@
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
-import { untilWaiting } from '../setup/locks.js';
 import {
   type Caller,
   connectAsRuntime,
@@ -9,6 +8,7 @@ import {
   type RuntimeSession,
 } from '../setup/runtime.js';
 import { countsOf, insertShift } from '../setup/shifts.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
 await liftTimeLimits(db);
@@ -57,7 +57,7 @@ async function whileHeld(
   const outcomes: Promise<Outcome>[] = [];
   for (const come of callers) {
     outcomes.push(come(id));
-    await untilWaiting(db, outcomes.length);
+    await untilWaitingForLocks(db, outcomes.length);
   }
   await holder.client.query(meanwhile, [id]);
   await holder.client.query('commit');

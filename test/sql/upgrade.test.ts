@@ -9,11 +9,11 @@ import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
-import { signToken, startIssuer } from '../../tools/issuer.js';
 import { freePort } from '../setup/free-port.js';
-import { untilReady } from '../setup/ready.js';
+import { AUDIENCE, startIssuer } from '../setup/issuer.js';
+import { sendUnderLoad } from '../setup/send.js';
 import { startServer } from '../setup/server.js';
-import { AUDIENCE, sendInCrowd } from '../setup/service.js';
+import { untilReady } from '../setup/wait.js';
 
 const run = promisify(execFile);
 
@@ -52,12 +52,7 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
   const server = await startServer(t);
   const url = (user: string) => server.url('clubs', user, 'secret');
   const database = server.url('clubs');
-  const keys = await mkdtemp(join(tmpdir(), 'club-issuer-'));
-  const { issuer, stop } = await startIssuer(keys);
-  t.teardown(async () => {
-    await stop();
-    await rm(keys, { recursive: true });
-  });
+  const issuer = await startIssuer(t);
 
   /** Runs sql/roles.sql of a release, as the administrator. */
   async function createRoles(release: string) {
@@ -111,7 +106,7 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
   await deploy(lastRelease);
   const before = await start(lastRelease);
   const club = await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' });
-  const token = await signToken(issuer, AUDIENCE, { sub: 'anna', clubs: { [club]: 'Manager' } });
+  const token = issuer.sign({ sub: 'anna', clubs: { [club]: 'Manager' } });
   const headers = {
     authorization: `Bearer ${token}`,
     'x-tenant-id': club,
@@ -126,11 +121,11 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
       const tasks = `${ready[count % ready.length]}/api/tasks`;
       const body = JSON.stringify({ title: `Task ${turn}-${count}` });
       const create = () => fetch(tasks, { method: 'POST', headers, body });
-      const made = await sendInCrowd(create).catch((error) => error);
+      const made = await sendUnderLoad(create).catch((error) => error);
       const task = made.status === 201 ? await made.json() : undefined;
       // The other release, if there is one, reads what this one has written.
       const other = `${ready[(count + 1) % ready.length]}/api/tasks/${task?.id}`;
-      const read = await sendInCrowd(() => fetch(other, { headers })).catch((error) => error);
+      const read = await sendUnderLoad(() => fetch(other, { headers })).catch((error) => error);
       await read.text?.();
       if (made.status !== 201 || read.status !== 200) {
         failures.push(`${made.status ?? made} ${read.status ?? read}`);

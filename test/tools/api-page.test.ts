@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { root } from '../../tools/root.js';
 import { readIdentityBook } from '../setup/identity-book.js';
-import { startProvider } from '../setup/provider.js';
+import { startIssuer } from '../setup/issuer.js';
 import { isAsPrinted } from '../sql/book/blocks.js';
 import { demoDatabase, prepareCommands } from './fixtures/commands.js';
 import { needsCurl, paste } from './fixtures/paste.js';
@@ -33,7 +33,7 @@ t.test('every block of shell on the page prints what the block behind it says', 
 
 t.test('somebody with a token of Keycloak signs up with the lines of the page', async (t) => {
   const [keycloak] = await readIdentityBook();
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const commands = await prepareCommands(t);
   const [, lines = ''] = /\n\n( {4}AUTH_ISSUER=.*? make run)\n\n/s.exec(page) ?? [];
   const printed = await paste(t, lines.replace('make run', 'env'), commands);

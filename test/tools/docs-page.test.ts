@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import t from 'tap';
 import { type Browser, needs, type Page, startBrowser } from '../setup/browser.js';
 import { freePort } from '../setup/free-port.js';
-import { untilReady } from '../setup/ready.js';
-import { AUDIENCE, startService } from '../setup/service.js';
+import { AUDIENCE } from '../setup/issuer.js';
+import { startService } from '../setup/service.js';
 import { element, isThere, openOperation, shownStatus, tryAgain, tryOut } from '../setup/try-out.js';
+import { untilReady } from '../setup/wait.js';
 import { demoDatabase, prepareCommands } from './fixtures/commands.js';
 
 const NORTH = '11111111-1111-4111-8111-111111111111';

@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { root } from '../../tools/root.js';
+import { sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
-import { openWire } from '../setup/wire.js';
 
 const PAGE = 'docs/one-signup.md';
 const page = await readFile(join(root, PAGE), 'utf8');
 
 t.test('the page lists every file of src of which a signup runs a function, and no other', async (t) => {
   const service = await startService(t);
-  const wire = await openWire(service.app);
+  const sendLines = await sendLinesTo(service.app);
   const club = await service.db.makeClub('north');
   const mara = service.as('mara', 'Manager', club);
   const signUp = async (device: string) => {
     const { body: shift } = await mara.post('/api/shifts', shiftRequest());
     const token = await service.token({ sub: 'anna', name: 'Anna', device, clubs: { [club]: 'Member' } });
     return () =>
-      wire('POST', `/api/shifts/${shift.id}/signup`, [
+      sendLines('POST', `/api/shifts/${shift.id}/signup`, [
         ['authorization', `Bearer ${token}`],
         ['x-tenant-id', club],
       ]);

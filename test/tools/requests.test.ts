@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { readDocument } from '../../tools/document.js';
 import { variableOf } from '../../tools/requests.js';
-import type { Method } from '../setup/service.js';
+import type { Method } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 
 const service = await startService(t);

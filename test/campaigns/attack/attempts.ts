@@ -1,7 +1,7 @@
 /** The attempts at each endpoint, for every identity and tenant header, with the answer that the contract requires. */
 import { fit, MISSING } from '../../setup/endpoints.js';
 import { statusOf } from '../../setup/errors.js';
-import type { Method } from '../../setup/service.js';
+import type { Method } from '../../setup/send.js';
 import { type CanaryClub, kindOf } from './clubs.js';
 import { accessErrorOf, type Identity, isInClub, type Tenant } from './identities.js';
 import type { Operation } from './operations.js';

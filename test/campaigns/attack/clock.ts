@@ -1,7 +1,8 @@
 import { Agent, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
-import type { Method, TestService } from '../../setup/service.js';
+import type { Method } from '../../setup/send.js';
+import type { TestService } from '../../setup/service.js';
 import { Random } from '../model/random.js';
 
 /** A request to measure: `id` is one of `ids`, mostly rows of south, or an id that does not exist. */

@@ -1,6 +1,7 @@
 import { encodeCursor } from '../../../src/http/cursor.js';
 import { MISSING } from '../../setup/endpoints.js';
-import type { Answer, Person, TestService } from '../../setup/service.js';
+import type { Person, Response } from '../../setup/send.js';
+import type { TestService } from '../../setup/service.js';
 import { type CanaryClub, shownOf } from './clubs.js';
 import { eachOf, type Operation } from './operations.js';
 import { isWhole, type Tally } from './tally.js';
@@ -114,7 +115,7 @@ export async function attackCursors(
   }
 }
 
-function cursorOf(answer: Answer): string {
+function cursorOf(answer: Response): string {
   const cursor = /cursor=([^&>]+)/.exec(String(answer.headers.link))?.[1];
   if (cursor === undefined) {
     throw new Error(`The list has no second page: ${answer.text}`);

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { comparablePart } from '../../setup/comparable.js';
-import { type Answer, startService } from '../../setup/service.js';
+import type { Response } from '../../setup/send.js';
+import { startService } from '../../setup/service.js';
 import { Random } from '../model/random.js';
 import { type Attempt, attemptsAt, clubsOf, mayShow, type Variant } from './attempts.js';
 import { rowsOf, seedClub, shownOf, silentColumns } from './clubs.js';
@@ -17,13 +18,13 @@ const operations = operationsOf(service.app);
 const identities = await makeIdentities(service, north, south);
 const before = { north: await rowsOf(service.db, north.id), south: await rowsOf(service.db, south.id) };
 
-const codeOf = ({ status, body }: Answer) => (status < 400 ? status : (body?.code ?? status));
+const codeOf = ({ status, body }: Response) => (status < 400 ? status : (body?.code ?? status));
 
 /** Makes an attempt, and records a wrong answer. */
 async function make(attempt: Attempt, tally: Tally): Promise<void> {
   const { name, operation, identity, tenant, method, variants, expected } = attempt;
   const title = `${identity.name} in ${tenant.name}, ${method} ${operation.path}, ${name}`;
-  const answers: { variant: Variant; answer: Answer }[] = [];
+  const answers: { variant: Variant; answer: Response }[] = [];
   for (const variant of variants) {
     const headers = { ...headersOf(identity, tenant), ...variant.headers };
     const { path, body } = variant;

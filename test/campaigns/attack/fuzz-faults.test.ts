@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Answer } from '../../setup/service.js';
+import type { Response } from '../../setup/send.js';
 import { campaign, plan } from './fuzz/campaign.js';
 import type { FuzzRequest } from './fuzz/request.js';
 import { CANARY, openSite } from './fuzz/site.js';
@@ -11,11 +11,15 @@ const planned = plan(site);
 const SEED = 7;
 const RUNS = 1_600;
 
-type Fault = (answer: Answer, request: FuzzRequest) => Answer;
+type Fault = (answer: Response, request: FuzzRequest) => Response;
 
-const isTask = ({ body }: Answer) => body?.allowedTransitions !== undefined && body?.title !== undefined;
-const withBody = (answer: Answer, body: unknown): Answer => ({ ...answer, body, text: JSON.stringify(body) });
-const problem = (answer: Answer, status: number, code: string): Answer => ({
+const isTask = ({ body }: Response) => body?.allowedTransitions !== undefined && body?.title !== undefined;
+const withBody = (answer: Response, body: unknown): Response => ({
+  ...answer,
+  body,
+  text: JSON.stringify(body),
+});
+const problem = (answer: Response, status: number, code: string): Response => ({
   ...withBody(answer, { type: '/problems/a', title: 'a', status, detail: 'a', instance: '/', code, requestId: answer.headers['x-request-id'] }),
   status,
   headers: { ...answer.headers, 'content-type': 'application/problem+json' },

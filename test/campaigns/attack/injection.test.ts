@@ -39,7 +39,7 @@ const secrets = [
   service.db.url,
   token,
   ...token.split('.'),
-  String(service.issuer.privateKey.d),
+  String(service.issuer.keys.ES256.privateKey.export({ format: 'jwk' }).d),
 ].filter((secret) => secret !== '');
 let sent = 0;
 

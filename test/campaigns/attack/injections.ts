@@ -1,6 +1,6 @@
 /** The injection points of a request, from the document: the payloads, and the answers that the contract requires. */
 import { fit, MISSING } from '../../setup/endpoints.js';
-import type { Method } from '../../setup/service.js';
+import type { Method } from '../../setup/send.js';
 import type { Operation } from './operations.js';
 import { fits, payloads } from './payloads.js';
 

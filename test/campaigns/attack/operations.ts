@@ -1,7 +1,7 @@
 import type { App } from '../../../src/app.js';
 import type { Role } from '../../../src/roles.js';
 import { endpoints } from '../../setup/endpoints.js';
-import type { Method } from '../../setup/service.js';
+import type { Method } from '../../setup/send.js';
 
 export interface Schema {
   type?: string | string[];

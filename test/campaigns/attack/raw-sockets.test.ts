@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { setImmediate as breathe } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { openWires, type Reply } from '../../setup/raw.js';
+import { type Response, responseOf, sendBytesTo } from '../../setup/send.js';
 import { startService } from '../../setup/service.js';
 import { type Bytes, keepMessage, keptMessage, messages } from './fuzz/bytes.js';
 import { fuzz } from './fuzz/fuzz.js';
@@ -25,7 +25,7 @@ const service = await startService(t, {}, undefined, {
     lines.leaking.push(...(/Bearer|eyJ|Smuggled/.test(line) ? [`in the log: ${line}`] : []));
   },
 });
-const raw = await openWires(service.app);
+const sendBytes = await sendBytesTo(service.app);
 const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
 const headers = async (sub: string, club: string) =>
   `Host: a\r\nAuthorization: Bearer ${await service.token({ sub, clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
@@ -39,30 +39,22 @@ async function* pieces({ bytes, cuts }: Bytes): AsyncGenerator<Buffer> {
   }
 }
 
-const jsonOf = ({ body }: Reply): { externalUserId?: string; code?: string } => {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return {};
-  }
-};
-
 /** What is wrong with the answers to a malformed message; undefined when nothing is. */
-function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
+function wrong({ is, who }: Bytes, responses: Response[]): string | undefined {
   const before = is === 'strange' ? who.length : who.length + 1;
-  if (replies.length > before) {
-    return `${replies.length} answers`;
+  if (responses.length > before) {
+    return `${responses.length} answers`;
   }
-  const stranger = replies.find(
-    (reply, index) => ![undefined, who[index]].includes(jsonOf(reply).externalUserId as never),
+  const stranger = responses.find(
+    ({ body }, index) => ![undefined, who[index]].includes(body?.externalUserId),
   );
   if (stranger !== undefined) {
-    return `a request is answered as ${stranger.body}`;
+    return `a request is answered as ${stranger.text}`;
   }
-  const refusals = replies
+  const refusals = responses
     .slice(is === 'strange' ? 0 : who.length)
     .filter(({ status }) => is !== 'strange' || status >= 400);
-  const isRefusal = ({ status, headers }: Reply) =>
+  const isRefusal = ({ status, headers }: Response) =>
     status >= 400 && status < 500 && headers['content-type'] === 'application/problem+json';
   return refusals.every(isRefusal) ? undefined : `answered with ${refusals.map(({ status }) => status)}`;
 }
@@ -70,14 +62,14 @@ function wrong({ is, who }: Bytes, replies: Reply[]): string | undefined {
 /** Sends a message and checks the answers. */
 async function attempt(message: Bytes): Promise<Complaint | undefined> {
   try {
-    const { replies, text } = await raw(
+    const { responses, text } = await sendBytes(
       message.cuts.length > 0 ? pieces(message) : message.bytes,
       message.is === 'cut' ? 0 : Number.POSITIVE_INFINITY,
     );
-    if (replies.some(({ status }) => status >= 500)) {
+    if (responses.some(({ status }) => status >= 500)) {
       return { count: 'serverErrors', what: text.slice(0, 300) };
     }
-    const what = wrong(message, replies);
+    const what = wrong(message, responses);
     return what === undefined
       ? undefined
       : { count: 'succeeded', what: `${what}: ${text.slice(0, 300)} to ${message.is}` };
@@ -120,8 +112,8 @@ t.test(
       tally.leaks.push(...lines.leaking);
       t.ok(lines.count >= MESSAGES / 2, `${lines.count} lines of the log, each one JSON object`);
     });
-    const { replies } = await raw(good, 1);
-    t.match(jsonOf(replies[0] as Reply), { externalUserId: 'own' }, 'a valid request is answered as before');
+    const { responses } = await sendBytes(good, 1);
+    t.match(responses[0]?.body, { externalUserId: 'own' }, 'a valid request is answered as before');
   },
 );
 
@@ -142,11 +134,12 @@ t.test('a reported message is minimal, and can be sent again', async (t) => {
 
 t.test('a message that gets through is found', async (t) => {
   const drawn = fc.sample(messages(senders), { numRuns: 600, seed: 3 });
-  const reply = (status: number, who?: string): Reply => ({
-    status,
-    headers: { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' },
-    body: JSON.stringify({ externalUserId: who }),
-  });
+  const reply = (status: number, who?: string) =>
+    responseOf(
+      status,
+      { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' },
+      JSON.stringify({ externalUserId: who }),
+    );
   const unnoticed = drawn.flatMap((message) => {
     const own = message.who.map((who) => reply(200, who));
     const faults = {
@@ -154,9 +147,9 @@ t.test('a message that gets through is found', async (t) => {
       'another identity': message.who.map(() => reply(200, 'other')).slice(0, 1),
       'a request behind it': message.is === 'strange' ? [reply(500)] : [...own, reply(201)],
     };
-    const planted = Object.entries(faults).filter(([, replies]) => replies.length > 0);
-    return planted.flatMap(([name, replies]) =>
-      wrong(message, replies) === undefined ? [`${name}: ${message.is}`] : [],
+    const planted = Object.entries(faults).filter(([, responses]) => responses.length > 0);
+    return planted.flatMap(([name, responses]) =>
+      wrong(message, responses) === undefined ? [`${name}: ${message.is}`] : [],
     );
   });
   t.same([...new Set(unnoticed)], []);

@@ -4,7 +4,9 @@ import { buildApp } from '../../../src/app.js';
 import { ConfigurationError, readServerConfig } from '../../../src/config.js';
 import { Database } from '../../../src/database/database.js';
 import { freePort } from '../../setup/free-port.js';
-import { AUDIENCE, type TestService } from '../../setup/service.js';
+import { AUDIENCE } from '../../setup/issuer.js';
+import { sendTo } from '../../setup/send.js';
+import type { TestService } from '../../setup/service.js';
 import { eachOf } from './operations.js';
 import type { Tally } from './tally.js';
 
@@ -47,7 +49,13 @@ export async function attackSecrets(service: TestService, clubId: string, tally:
       clubId,
       tally,
     );
-    const secrets = [SECRET, url.password, token, ...token.split('.'), String(service.issuer.privateKey.d)];
+    const secrets = [
+      SECRET,
+      url.password,
+      token,
+      ...token.split('.'),
+      String(service.issuer.keys.ES256.privateKey.export({ format: 'jwk' }).d),
+    ];
     for (const [where, text] of [
       ['log', lines.join('')],
       ['answer', said],
@@ -91,13 +99,14 @@ async function runBroken(
       await app.close();
       await database.close();
     };
+    const send = sendTo(app);
     for (const path of ['/readyz', '/api/tasks', '/api/clubs/me', '/api/members/me', '/livez']) {
       tally.tried += 1;
       const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': clubId, 'idempotency-key': SECRET };
-      const { statusCode, headers: sent, body } = await app.inject({ url: path, headers });
-      said.push(JSON.stringify(sent), body);
-      if (statusCode === 500) {
-        tally.serverErrors.push(`${path}: ${body}`);
+      const response = await send('GET', path, { headers });
+      said.push(JSON.stringify(response.headers), response.text);
+      if (response.status === 500) {
+        tally.serverErrors.push(`${path}: ${response.text}`);
       }
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 import { fit, MISSING } from '../../setup/endpoints.js';
-import { openWires } from '../../setup/raw.js';
+import { sendBytesTo } from '../../setup/send.js';
 import type { TestService } from '../../setup/service.js';
 import { type CanaryClub, shownOf } from './clubs.js';
 import { isInClub } from './identities.js';
@@ -71,20 +71,20 @@ export async function attackSpellings(
   { north, south }: { north: CanaryClub; south: CanaryClub },
   tally: Tally,
 ): Promise<void> {
-  const raw = await openWires(service.app);
+  const sendBytes = await sendBytesTo(service.app);
   const token = await service.token({ sub: 'a Admin', name: 'a Admin', clubs: { [north.id]: 'Admin' } });
   const ask = async (title: string, method: string, path: string, lines: string, content = '') => {
     tally.tried += 1;
     const type = content === '' ? '' : 'Content-Type: application/json\r\n';
     const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${type}${lines}`;
     const sent = Buffer.from(`${head}Content-Length: ${Buffer.byteLength(content)}\r\n\r\n${content}`);
-    const { replies, text } = await raw(sent, 1);
-    const status = replies[0]?.status ?? 0;
+    const { responses, text } = await sendBytes(sent, 1);
+    const status = responses[0]?.status ?? 0;
     if (status === 0 || status >= 500) {
       tally.serverErrors.push(`${title}: ${text}`);
     }
     tally.leaks.push(...shownOf(south, text, String(sent)).map((word) => `${title}: ${word}`));
-    return status < 400 ? status : JSON.parse(replies[0]?.body ?? '{}').code;
+    return status < 400 ? status : responses[0]?.body.code;
   };
 
   const inClubs = operations.filter(isInClub);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { KEYS, startProvider } from '../../setup/provider.js';
+import { ALGORITHMS, startIssuer } from '../../setup/issuer.js';
 import { ACCEPTED } from '../../setup/without-database.js';
 import { attack, isWhole, someOf, Tally } from './tally.js';
 import { algorithms, confusions } from './tokens/algorithms.js';
@@ -22,7 +22,7 @@ const OTHERS = [
 /** In the short run one of this many is tried, chosen at random. */
 const SHARE = 3;
 const target = await openTarget(t);
-const attacker = await startProvider(t);
+const attacker = await startIssuer(t);
 const { provider, code, strike, north } = target;
 
 t.test('a bad token gives no access, no 5xx, and is not repeated in the answer', async (t) => {
@@ -44,7 +44,7 @@ t.test('a bad token gives no access, no 5xx, and is not repeated in the answer',
       t.equal(await code(good), ACCEPTED, 'a valid token is accepted after them');
     }
     // The valid token is in the verifier's cache: a similar token must not match it.
-    for (const by of KEYS) {
+    for (const by of ALGORITHMS) {
       const token = provider.sign({ sub: CANARY, clubs: { [north]: 'Admin' } }, { by });
       t.equal(await code(token), ACCEPTED);
       const some = someOf(oneBitOff(token, isWhole), SHARE);
@@ -108,10 +108,10 @@ t.test(
 
 t.test('valid tokens give access', async (t) => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR  ']) {
-    for (const by of KEYS) {
+    for (const by of ALGORITHMS) {
       const token = provider.sign({ sub: CANARY, clubs: { [north]: 'Admin' } }, { by });
       const lines: [string, string][] = [['authorization', `${scheme} ${token}`], ['x-tenant-id', north]]; // biome-ignore format: two lines
-      const answer = await target.wire('GET', '/api/tasks', lines);
+      const answer = await target.sendLines('GET', '/api/tasks', lines);
       t.equal(answer.status, 200, `${scheme} ${by}`);
     }
   }
@@ -123,7 +123,7 @@ t.test('an optional or unknown claim of any type is ignored or a 401', async (t)
     const all = OTHERS.flatMap((name) => ANYTHING.map((value) => ({ name, value })));
     for (const { name, value } of someOf(all, SHARE)) {
       tally.tried += 1;
-      const answer = await target.wire('GET', '/api/members/me', [
+      const answer = await target.sendLines('GET', '/api/members/me', [
         ['authorization', `Bearer ${target.admin({ [name]: value })}`],
         ['x-tenant-id', north],
       ]);

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../setup/wait.js';
 import type { FinalRow, FinalState, Recovery } from './history.js';
 import { foreignIn } from './member.js';
 import { POOL_SIZE, type Testbed } from './testbed.js';
@@ -8,10 +8,13 @@ const SESSIONS = `from pg_stat_activity where usename like 'club\\_api%' and dat
 
 /** Waits until the database is idle. */
 export async function untilIdle({ queryAsAdmin }: Testbed): Promise<void> {
-  for (let calm = 0; calm < 4; await sleep(100)) {
+  let calm = 0;
+  const isCalm = async () => {
     const busy = await queryAsAdmin(`select ${SESSIONS} and state <> 'idle'`);
     calm = busy.length === 0 ? calm + 1 : 0;
-  }
+    return calm === 4;
+  };
+  await until(isCalm, Boolean, { everyMs: 100 });
 }
 
 /** Reads the final state as superuser, without policies. */
@@ -64,7 +67,7 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
         const wire = openWire(service.url, 60_000);
         wires.push(wire);
         const began = performance.now();
-        const response = await wire.ask(method, path, headers, body);
+        const response = await wire.send(method, path, headers, body);
         // The probe itself makes the PATCHes wait.
         slowestMs = method === 'PATCH' ? slowestMs : Math.max(slowestMs, performance.now() - began);
         if ('failure' in response || response.status >= 300) {
@@ -91,11 +94,12 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
       ),
     );
     let most = 0;
-    for (let tries = 0; tries < 100 && most < POOL_SIZE; tries += 1) {
-      await sleep(20);
+    const mostWaiting = async () => {
       const waiting = await queryAsAdmin(`select ${SESSIONS} and wait_event_type = 'Lock'`);
       most = Math.max(most, waiting.length);
-    }
+      return most;
+    };
+    await until(mostWaiting, (sessions) => sessions >= POOL_SIZE, { forMs: 5_000 });
     await client.query('rollback');
     await Promise.all(writes);
     return most;

@@ -3,7 +3,7 @@ import type { Role } from '../../../src/roles.js';
 import { foreignIds, foreignTexts } from '../rules.js';
 import { isUnknown, type Operation, type Row } from './history.js';
 import type { Club, Testbed } from './testbed.js';
-import { type Ask, openWire, randomOf } from './wire.js';
+import { openWire, randomOf, type Send } from './wire.js';
 
 /** A member of a club, whose requests are sequential and recorded. */
 export interface Member {
@@ -47,12 +47,12 @@ export async function join(
   notes: Operation[],
   { seed, patienceMs }: { seed: number; patienceMs: number },
 ): Promise<Member> {
-  const { ask, close } = openWire(testbed.front.url, patienceMs);
+  const { send, close } = openWire(testbed.front.url, patienceMs);
   const headers = {
     authorization: `Bearer ${await testbed.token(club, subject, role)}`,
     'x-tenant-id': club.id,
   };
-  const id = await ownId(ask, headers);
+  const id = await ownId(send, headers);
   return {
     club,
     role,
@@ -62,7 +62,7 @@ export async function join(
     act: async ({ method, path, body, ...about }) => {
       const called = testbed.now();
       const key = about.key === undefined ? {} : { 'idempotency-key': about.key };
-      const response = await ask(method, path, { ...headers, ...key }, body);
+      const response = await send(method, path, { ...headers, ...key }, body);
       const operation: Operation = {
         ...about,
         club: club.canary,
@@ -74,7 +74,7 @@ export async function join(
           : {
               status: response.status,
               ...(response.body?.code !== undefined && { code: response.body.code }),
-              retryAfter: response.retryAfter,
+              retryAfter: response.headers['retry-after'] !== undefined,
               rows: response.status < 300 ? rowsOf(response.body) : [],
               foreign: foreignIn(response.text, testbed, club.canary),
             }),
@@ -89,9 +89,9 @@ export async function join(
 }
 
 /** Joining is not checked, and some planted defects make it fail occasionally. */
-async function ownId(ask: Ask, headers: Record<string, string>): Promise<string> {
+async function ownId(send: Send, headers: Record<string, string>): Promise<string> {
   for (let tries = 1; ; tries += 1) {
-    const response = await ask('GET', '/api/members/me', headers);
+    const response = await send('GET', '/api/members/me', headers);
     if (!('failure' in response) && response.status === 200) {
       return response.body.id;
     }

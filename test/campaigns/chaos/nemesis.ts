@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asksFor } from '../../setup/protocol.js';
-import type { Message, TestProxy, Verdict } from '../../setup/proxy.js';
+import { isStatement, type Message, type TestProxy, type Verdict } from '../../setup/proxy.js';
 import { OPERATORS } from './operators.js';
 import { BACKENDS, type Testbed } from './testbed.js';
 
@@ -46,7 +45,7 @@ export function heal({ front, back }: Testbed): void {
   }
 }
 
-export const isCommit = asksFor('commit');
+export const isCommit = isStatement('commit');
 export const isCommitted = ({ from, type, text }: Message) =>
   from === 'server' && type === 'C' && text.startsWith('COMMIT');
 

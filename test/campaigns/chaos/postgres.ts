@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
 import { urlOf } from '../../../tools/database-url.js';
 import { startPostgres } from '../../../tools/postgres.js';
 import { openTestCluster } from '../../../tools/test-cluster.js';
+import { until } from '../../setup/wait.js';
 
 /** A PostgreSQL server to crash. */
 export interface Victim {
@@ -49,18 +49,11 @@ export async function startVictim(t: Test): Promise<Victim> {
   const queryAsAdmin: Victim['queryAsAdmin'] = (database, sql, values) =>
     withClient(admin(database), async (client) => (await client.query(sql, values)).rows);
 
-  const untilAccepting = async () => {
-    for (;;) {
-      const isUp = await queryAsAdmin('postgres', 'select').then(
-        () => true,
-        () => false,
-      );
-      if (isUp) {
-        return;
-      }
-      await sleep(20);
-    }
-  };
+  const isAccepting = () =>
+    queryAsAdmin('postgres', 'select').then(
+      () => true,
+      () => false,
+    );
 
   return {
     urls: (database) => ({
@@ -69,7 +62,7 @@ export async function startVictim(t: Test): Promise<Victim> {
       migration: urlOf(admin(database), database, cluster.migrator),
     }),
     queryAsAdmin,
-    untilAccepting,
+    untilAccepting: async () => void (await until(isAccepting, Boolean)),
     makeDatabase: async () => {
       const name = `${cluster.template}_${randomBytes(4).toString('hex')}`;
       await queryAsAdmin('postgres', `create database ${name} template ${cluster.template}`);
@@ -85,11 +78,12 @@ export async function startVictim(t: Test): Promise<Victim> {
       );
       const pid = Number.parseInt(await readFile(join(row?.path ?? '', 'postmaster.pid'), 'utf8'), 10);
       process.kill(pid, signal);
-      while (isAlive(pid)) {
-        await sleep(20);
-      }
+      await until(
+        () => isAlive(pid),
+        (alive) => !alive,
+      );
       server = await startPostgres(options);
-      await untilAccepting();
+      await until(isAccepting, Boolean);
     },
   };
 }

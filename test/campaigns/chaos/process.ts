@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { root } from '../../../tools/root.js';
 import { startFlags } from '../../../tools/start-flags.js';
 import { freePort } from '../../setup/free-port.js';
+import { until } from '../../setup/wait.js';
 
 /** The shipped service as a separate process, to be killed, frozen and restarted. */
 export interface ServiceProcess {
@@ -43,17 +43,15 @@ export async function prepareService(
   let child: ChildProcess | undefined;
   let isWanted = false;
 
-  const until = async (path: string, isEnough: (status: number, text: string) => boolean) => {
-    for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(20)) {
-      const [status, text] = await fetch(url + path, { signal: AbortSignal.timeout(5_000) }).then(
-        async (response): Promise<[number, string]> => [response.status, await response.text()],
-        (): [number, string] => [0, ''],
+  const untilAnswered = async (path: string, isEnough: (status: number, text: string) => boolean) => {
+    const isAnswered = () =>
+      fetch(url + path, { signal: AbortSignal.timeout(5_000) }).then(
+        async (response) => isEnough(response.status, await response.text()),
+        () => isEnough(0, ''),
       );
-      if (isEnough(status, text)) {
-        return;
-      }
+    if (!(await until(isAnswered, Boolean, { forMs: START_MS }))) {
+      throw new Error(`The service does not answer ${path}.`);
     }
-    throw new Error(`The service does not answer ${path}.`);
   };
 
   const start = async () => {
@@ -80,7 +78,7 @@ export async function prepareService(
         }
       });
     }
-    await until('/livez', (status) => status === 200);
+    await untilAnswered('/livez', (status) => status === 200);
   };
   const kill = async () => {
     isWanted = false;
@@ -102,6 +100,7 @@ export async function prepareService(
     freeze: () => child?.kill('SIGSTOP'),
     resume: () => child?.kill('SIGCONT'),
     // The audit finds defects planted by SQL and would keep the service not ready, so it is ignored here.
-    untilReady: () => until('/readyz', (status, text) => status === 200 || text.includes('audit found')),
+    untilReady: () =>
+      untilAnswered('/readyz', (status, text) => status === 200 || text.includes('audit found')),
   };
 }

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { provisionClub } from '../../../src/deploy/provision-club.js';
 import type { Role } from '../../../src/roles.js';
-import { signToken, startIssuer } from '../../../tools/issuer.js';
 import { root } from '../../../tools/root.js';
+import { AUDIENCE, type Issuer, startIssuer } from '../../setup/issuer.js';
 import { type Splitter, startProxy, type TestProxy } from '../../setup/proxy.js';
 import type { Fault } from './history.js';
 import type { Victim } from './postgres.js';
@@ -16,7 +14,6 @@ export const POOL_SIZE = 4;
 /** The FROM clause for the sessions of the service. */
 export const BACKENDS = `from pg_stat_activity where backend_type = 'client backend' and usename like 'club\\_api%'
   and datname = current_database()`;
-const AUDIENCE = 'club-management-service';
 
 /** A club and its canary: a word that is in every text of it, and in no other club's. */
 export interface Club {
@@ -34,13 +31,13 @@ export interface Testbed {
   /** The proxy between the service and PostgreSQL. */
   back: TestProxy;
   /** The issuer of the tokens. */
-  issuer: { stop(): Promise<void>; start(): Promise<void> };
+  issuer: Issuer;
   clubs: Club[];
   faults: Fault[];
   /** Failed deploys, in words. */
   failedDeploys: string[];
   now(): number;
-  token(club: Club, subject: string, role: Role): Promise<string>;
+  token(club: Club, subject: string, role: Role): string;
   queryAsAdmin: (sql: string, values?: unknown[]) => ReturnType<Victim['queryAsAdmin']>;
 }
 
@@ -60,13 +57,7 @@ export async function startTestbed(
   const database = await victim.makeDatabase();
   const { api, migration } = victim.urls(database);
   const back = await startProxy(t, api);
-  const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
-  let running = await startIssuer(directory);
-  const { issuer } = running;
-  t.teardown(async () => {
-    await running.stop();
-    await rm(directory, { recursive: true });
-  });
+  const issuer = await startIssuer(t);
   const clubs: Club[] = [];
   for (const name of ['north', 'south', 'west']) {
     const canary = `canary-${name}-${randomBytes(4).toString('hex')}`;
@@ -95,18 +86,13 @@ export async function startTestbed(
     service,
     front,
     back,
-    issuer: {
-      stop: () => running.stop(),
-      start: async () => {
-        running = await startIssuer(directory);
-      },
-    },
+    issuer,
     clubs,
     faults: [],
     failedDeploys: [],
     now: () => Math.round((performance.now() - began) * 1000) / 1000,
     token: ({ id, canary }, subject, role) =>
-      signToken(issuer, AUDIENCE, {
+      issuer.sign({
         sub: `${subject}-${canary}`,
         name: `${canary} ${subject}`,
         clubs: { [id]: role },

@@ -1,73 +1,24 @@
-import { Agent, request } from 'node:http';
+import { type Method, openConnection, type Response } from '../../setup/send.js';
 
-/** An answer, or the error. */
-export type Response =
-  | {
-      status: number;
-      retryAfter: boolean;
-      isReplay: boolean;
-      // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
-      body: any;
-      text: string;
-    }
-  | { failure: 'broken' | 'patience ran out' };
+/** The response, or why there is none. */
+export type Outcome = Response | { failure: 'broken' | 'patience ran out' };
 
-/** Sends one request and receives its answer; never throws. */
-export type Ask = (
+/** Sends one request and receives its outcome; never throws. */
+export type Send = (
   method: string,
   path: string,
   headers: Record<string, string>,
   body?: unknown,
-) => Promise<Response>;
+) => Promise<Outcome>;
 
 /** A client's keep-alive connection. */
-export function openWire(url: string, patienceMs: number): { ask: Ask; close(): void } {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const ask: Ask = (method, path, headers, body) =>
-    new Promise((resolve) => {
-      const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-      const sent = request(new URL(path, url), {
-        method,
-        agent,
-        headers: {
-          ...headers,
-          ...(bytes && { 'content-type': 'application/json', 'content-length': bytes.length }),
-        },
-      });
-      let failure: 'broken' | 'patience ran out' = 'broken';
-      const timer = setTimeout(() => {
-        failure = 'patience ran out';
-        sent.destroy();
-        resolve({ failure });
-      }, patienceMs);
-      const fail = () => {
-        clearTimeout(timer);
-        resolve({ failure });
-      };
-      sent.on('error', fail);
-      sent.on('close', fail);
-      sent.on('response', (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part) => parts.push(part));
-        response.on('error', fail);
-        response.on('end', () => {
-          if (!response.complete) {
-            return fail();
-          }
-          clearTimeout(timer);
-          const text = Buffer.concat(parts).toString();
-          resolve({
-            status: response.statusCode ?? 0,
-            retryAfter: response.headers['retry-after'] !== undefined,
-            isReplay: response.headers['idempotent-replayed'] !== undefined,
-            body: text === '' ? undefined : JSON.parse(text),
-            text,
-          });
-        });
-      });
-      sent.end(bytes);
-    });
-  return { ask, close: () => agent.destroy() };
+export function openWire(url: string, patienceMs: number): { send: Send; close(): void } {
+  const connection = openConnection(url, { timeoutMs: patienceMs });
+  const send: Send = (method, path, headers, body) =>
+    connection.send(method as Method, path, { headers, body }).catch((error: Error) => ({
+      failure: error.name === 'TimeoutError' ? 'patience ran out' : 'broken',
+    }));
+  return { send, close: connection.close };
 }
 
 /** Pseudorandom numbers by a seed (mulberry32). */

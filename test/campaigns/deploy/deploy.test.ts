@@ -9,8 +9,9 @@ import t, { type Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
 import { makeDatabase } from '../../setup/database.js';
 import { freePort } from '../../setup/free-port.js';
-import { untilReady } from '../../setup/ready.js';
-import { AUDIENCE, startService } from '../../setup/service.js';
+import { AUDIENCE } from '../../setup/issuer.js';
+import { startService } from '../../setup/service.js';
+import { untilReady } from '../../setup/wait.js';
 
 const run = promisify(execFile);
 

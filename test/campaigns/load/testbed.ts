@@ -1,16 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { provisionClub } from '../../../src/deploy/provision-club.js';
-import { type Issuer, signToken, startIssuer } from '../../../tools/issuer.js';
 import { root } from '../../../tools/root.js';
 import { freePort } from '../../setup/free-port.js';
+import { AUDIENCE, type Issuer, startIssuer } from '../../setup/issuer.js';
 import { startVictim, type Victim } from '../chaos/postgres.js';
 import { prepareService, type ServiceProcess } from '../chaos/process.js';
 import type { Request } from './generator.js';
-
-const AUDIENCE = 'club-management-service';
 
 /** The system under load: the shipped service with its defaults, on its own PostgreSQL. */
 export interface Testbed {
@@ -30,12 +26,7 @@ export async function startTestbed(t: Test): Promise<Testbed> {
   const victim = await startVictim(t);
   const database = await victim.makeDatabase();
   const { api, migration } = victim.urls(database);
-  const directory = await mkdtemp(join(tmpdir(), 'club-issuer-'));
-  const { issuer, stop } = await startIssuer(directory);
-  t.teardown(async () => {
-    await stop();
-    await rm(directory, { recursive: true });
-  });
+  const issuer = await startIssuer(t);
   const metricsPort = String(await freePort());
   const environment = {
     DATABASE_URL: api,
@@ -50,13 +41,13 @@ export async function startTestbed(t: Test): Promise<Testbed> {
     service,
     adminUrl: `http://127.0.0.1:${metricsPort}`,
     makeClub: (slug) => provisionClub(migration, { name: slug, slug, timeZone: 'Europe/Berlin' }),
-    join: (club, subject, role) => wording(issuer, club, subject, role),
+    join: async (club, subject, role) => wording(issuer, club, subject, role),
     queryAsAdmin: (sql, values) => victim.queryAsAdmin(database, sql, values),
   };
 }
 
-async function wording(issuer: Issuer, club: string, subject: string, role: string): Promise<Member> {
-  const token = await signToken(issuer, AUDIENCE, { sub: subject, name: subject, clubs: { [club]: role } });
+function wording(issuer: Issuer, club: string, subject: string, role: string): Member {
+  const token = issuer.sign({ sub: subject, name: subject, clubs: { [club]: role } });
   const who = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
   return (method, path, body) => {
     const text = body === undefined ? '' : JSON.stringify(body);

@@ -1,6 +1,7 @@
 /** Many concurrent clients. The allowed answers of each follow from its own requests; the final state must agree. */
 import type { Role } from '../../../src/roles.js';
-import type { Answer, Person, TestService } from '../../setup/service.js';
+import type { Person, Response } from '../../setup/send.js';
+import type { TestService } from '../../setup/service.js';
 import { placeFaults } from '../rules.js';
 import { canariesIn, foreignIn } from './leaks.js';
 import type { Random } from './random.js';
@@ -32,9 +33,9 @@ async function check(
   ledger: Ledger,
   { club }: Client,
   what: string,
-  call: Promise<Answer>,
+  call: Promise<Response>,
   codes: string[],
-): Promise<Answer> {
+): Promise<Response> {
   const { status, body, headers, text } = await call.catch((error) => ({
     status: 500,
     body: { code: String(error) },

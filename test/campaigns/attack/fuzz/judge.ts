@@ -1,4 +1,4 @@
-import type { Answer } from '../../../setup/service.js';
+import type { Response } from '../../../setup/send.js';
 import type { Verdict } from './oracle.js';
 import type { FuzzRequest } from './request.js';
 import { CANARY } from './site.js';
@@ -38,8 +38,8 @@ const ALWAYS: Record<string, RegExp> = {
 export function judge(
   request: FuzzRequest,
   verdict: Verdict,
-  answer: Answer,
-  hold: (method: string, url: string, answer: Answer) => void,
+  answer: Response,
+  hold: (method: string, url: string, answer: Response) => void,
 ): Complaint | undefined {
   const { status, body, text } = answer;
   if (status >= 500) {
@@ -64,7 +64,7 @@ function withoutErrors(body: unknown, text: string): string {
 }
 
 /** Whether a valid request was refused, or an invalid one accepted. */
-function misfit({ method }: FuzzRequest, verdict: Verdict, { status, body }: Answer): string | undefined {
+function misfit({ method }: FuzzRequest, verdict: Verdict, { status, body }: Response): string | undefined {
   const { operation, faults, unsaid, isAdmin } = verdict;
   if (operation === undefined || unsaid !== undefined) {
     return undefined;
@@ -81,8 +81,8 @@ function misfit({ method }: FuzzRequest, verdict: Verdict, { status, body }: Ans
 function outsideOf(
   { method, url }: FuzzRequest,
   { operation, methods }: Verdict,
-  answer: Answer,
-  hold: (method: string, url: string, answer: Answer) => void,
+  answer: Response,
+  hold: (method: string, url: string, answer: Response) => void,
 ): string | undefined {
   const { status, headers, body } = answer;
   const missing = Object.entries(ALWAYS).filter(([name, form]) => !form.test(String(headers[name] ?? '')));

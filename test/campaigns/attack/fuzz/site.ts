@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { connectAsRuntime } from '../../../setup/runtime.js';
-import { type Answer, runAudit, startService, type TestService } from '../../../setup/service.js';
+import type { Response } from '../../../setup/send.js';
+import { runAudit, startService, type TestService } from '../../../setup/service.js';
 import { shiftRequest } from '../../../setup/shifts.js';
 import { type FuzzRequest, type Meaning, type Noun, ROLES, ROWS, resolve } from './request.js';
 
@@ -9,7 +10,7 @@ import { type FuzzRequest, type Meaning, type Noun, ROLES, ROWS, resolve } from 
 export const CANARY = 'canary-of-the-other-club';
 
 /** Sends a random request; returns the answer. */
-export type Send = (request: FuzzRequest) => Promise<Answer>;
+export type Send = (request: FuzzRequest) => Promise<Response>;
 
 export interface Site {
   service: TestService;
@@ -67,7 +68,7 @@ export async function openSite(t: Test): Promise<Site> {
     }
     const { statusCode: status, headers: sent, body: text } = response;
     const isJson = String(sent['content-type'] ?? '').includes('json') && text !== '';
-    const answer: Answer = { status, headers: sent, body: isJson ? response.json() : undefined, text };
+    const answer: Response = { status, headers: sent, body: isJson ? response.json() : undefined, text };
     const [, plural = '', id] = /^\/api\/(task|shift)s\/([^/]+)$/.exec(String(sent.location ?? '')) ?? [];
     if (status === 201 && id !== undefined) {
       const noun = plural as 'task' | 'shift';

@@ -1,5 +1,5 @@
 import { createHmac, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { type Algorithm, encode, KEYS, type Provider, publish } from '../../../setup/provider.js';
+import { ALGORITHMS, type Algorithm, encode, type Issuer, jwkOf } from '../../../setup/issuer.js';
 import type { Attempt, Target } from './target.js';
 
 /** Values that are no algorithm, an unsupported one, or a supported one in another spelling. */
@@ -21,10 +21,13 @@ export function algorithms({ provider, admin }: Target): Attempt[] {
   const payload = admin().split('.')[1] as string;
   return NAMES.flatMap((alg) => {
     const shown = JSON.stringify(alg) ?? 'missing';
-    const signed = KEYS.filter((by) => by !== alg).flatMap((by) =>
+    const signed = ALGORITHMS.filter((by) => by !== alg).flatMap((by) =>
       [by, undefined, shown].map((kid) => {
         const input = `${encode({ alg, kid, typ: 'JWT' })}.${payload}`;
-        return { fault: `alg ${shown}, kid ${kid}, by ${by}`, token: `${input}.${provider.seal(input, by)}` };
+        return {
+          fault: `alg ${shown}, kid ${kid}, by ${by}`,
+          token: `${input}.${provider.signatureOf(input, by)}`,
+        };
       }),
     );
     const unsigned = ['.', '', '.AA', `.${'A'.repeat(86)}`].map((end) => ({
@@ -52,10 +55,10 @@ export function confusions({ provider, admin }: Target): Attempt[] {
 }
 
 /** A public key in every encoding that a verifier might use. */
-function secretsOf(provider: Provider, name: Algorithm): [spelling: string, secret: string | Buffer][] {
-  const key = provider.publicKeys[name];
+function secretsOf(provider: Issuer, name: Algorithm): [spelling: string, secret: string | Buffer][] {
+  const key = provider.keys[name].publicKey;
   const jwk = key.export({ format: 'jwk' });
-  const published = publish(key, name);
+  const published = jwkOf(key, name);
   const numbers = ['n', 'x', 'y'].flatMap((member): [string, string | Buffer][] => {
     const value = jwk[member];
     return typeof value === 'string'

@@ -1,5 +1,4 @@
-import { encode } from '../../../setup/provider.js';
-import { AUDIENCE } from '../../../setup/service.js';
+import { AUDIENCE, encode } from '../../../setup/issuer.js';
 import type { Attempt, Target } from './target.js';
 
 /** A value of every JSON type, and some that resemble another type. */
@@ -57,7 +56,7 @@ export function claims({ provider, admin }: Target): Attempt[] {
     ),
     ...inherited(admin()).map(([fault, payload]) => {
       const input = `${encode({ alg: 'ES256', kid: 'ES256', typ: 'JWT' })}.${encode(payload)}`;
-      return { fault, token: `${input}.${provider.seal(input)}` };
+      return { fault, token: `${input}.${provider.signatureOf(input)}` };
     }),
   ];
 }

@@ -1,5 +1,5 @@
 import { endpoints, MISSING, pathOf } from '../../../setup/endpoints.js';
-import { encode } from '../../../setup/provider.js';
+import { encode } from '../../../setup/issuer.js';
 import { INHERITED } from './claims.js';
 import type { Attempt, Target } from './target.js';
 
@@ -80,7 +80,7 @@ function otherShapes({ provider, admin, north }: Target): Attempt[] {
     const input = `${encode({ alg: 'ES256', kid: 'ES256' })}.${encode(`{${claim},${JSON.stringify(rest).slice(1)}`)}`;
     return ['/api/tasks', '/api/members/me'].map((path) => ({
       fault: `claims ${claim.slice(0, 80)}`,
-      token: `${input}.${provider.seal(input)}`,
+      token: `${input}.${provider.signatureOf(input)}`,
       method: 'GET',
       path,
       expect: FORBIDDEN,

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
-import { encode, newKey, publish } from '../../../setup/provider.js';
+import { encode, jwkOf, newKey } from '../../../setup/issuer.js';
 import type { Attempt, Target } from './target.js';
 
 /** Key ids with a meaning for file systems, databases, objects, URLs and shells. */
@@ -48,7 +48,7 @@ export function headers({ provider, admin }: Target, attacker: string): Attempt[
       token: make({ [name]: value }),
     }));
 
-  const jwk = publish(stranger.publicKey, 'ES256');
+  const jwk = jwkOf(stranger.publicKey, 'ES256');
   const certificate = stranger.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
   const secret = { kty: 'oct', k: encode('secret'), alg: 'HS256', kid: 'mine' };
   const brought: Record<string, unknown>[] = [

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
-import { encode, newKey, publish } from '../../../setup/provider.js';
+import { encode, jwkOf, newKey } from '../../../setup/issuer.js';
 import type { Attempt, Target } from './target.js';
 
 const SECRET = 'what only two may know';
@@ -9,16 +9,16 @@ const ec = newKey('ES256');
 const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
 
 /**
- * Keys for another use, as an issuer may publish them: for encryption, for key agreement, shared secrets, and one whose
+ * Keys for another use, as an issuer may jwkOf them: for encryption, for key agreement, shared secrets, and one whose
  * curve is not the algorithm's.
  */
 export const KEYS_FOR_ANOTHER_USE = [
   { kty: 'oct', k: encode(SECRET), kid: 'secret', alg: 'HS256', use: 'sig' },
   { kty: 'oct', k: encode(SECRET), kid: 'bare secret' },
-  { ...publish(rsa.publicKey, 'RS256', 'encryption'), use: 'enc', alg: 'RSA-OAEP' },
-  { ...publish(rsa.publicKey, 'RS256', 'encryption by use'), use: 'enc', alg: undefined },
-  { ...publish(ec.publicKey, 'ES256', 'agreement'), use: undefined, alg: undefined, key_ops: ['deriveBits'] },
-  { ...publish(p384.publicKey, 'ES256', 'another curve'), alg: undefined },
+  { ...jwkOf(rsa.publicKey, 'RS256', 'encryption'), use: 'enc', alg: 'RSA-OAEP' },
+  { ...jwkOf(rsa.publicKey, 'RS256', 'encryption by use'), use: 'enc', alg: undefined },
+  { ...jwkOf(ec.publicKey, 'ES256', 'agreement'), use: undefined, alg: undefined, key_ops: ['deriveBits'] },
+  { ...jwkOf(p384.publicKey, 'ES256', 'another curve'), alg: undefined },
   { kty: 'unknown', kid: 'unknown kind' },
 ];
 

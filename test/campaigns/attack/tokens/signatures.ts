@@ -1,4 +1,4 @@
-import { KEYS } from '../../../setup/provider.js';
+import { ALGORITHMS } from '../../../setup/issuer.js';
 import type { Attempt, Target } from './target.js';
 
 /** The group orders of P-256 and of Ed25519. */
@@ -19,7 +19,7 @@ const reversed = (bytes: Buffer): Buffer => Buffer.from(bytes).reverse();
 /** Invalid signatures, or valid ones in another format. */
 export function signatures({ provider, admin }: Target): Attempt[] {
   const claims = JSON.parse(Buffer.from(admin().split('.')[1] as string, 'base64url').toString());
-  return KEYS.flatMap((by) => {
+  return ALGORITHMS.flatMap((by) => {
     const token = provider.sign(claims, { by });
     const input = token.slice(0, token.lastIndexOf('.'));
     const signature = Buffer.from(token.slice(input.length + 1), 'base64url');
@@ -87,7 +87,7 @@ function ofEdwards(signature: Buffer): Buffer[] {
 
 /** RSA: numbers that are their own power, and a signature with another padding. */
 function ofRsa(signature: Buffer, provider: Target['provider']): Buffer[] {
-  const n = read(Buffer.from(String(provider.publicKeys.RS256.export({ format: 'jwk' }).n), 'base64url'));
+  const n = read(Buffer.from(String(provider.keys.RS256.publicKey.export({ format: 'jwk' }).n), 'base64url'));
   const s = read(signature);
   return [0n, 1n, 2n, n - 1n, n, n + 1n, n - s, (s * 2n) % n]
     .map((number) => write(number, 256))

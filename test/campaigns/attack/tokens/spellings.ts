@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import { CompactEncrypt, importJWK, type JWK } from 'jose';
-import { encode, publish } from '../../../setup/provider.js';
+import { encode, jwkOf } from '../../../setup/issuer.js';
 import type { Attempt, Target } from './target.js';
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
@@ -79,7 +79,10 @@ async function encrypted({ provider }: Target, token: string): Promise<Attempt[]
           alg: _,
           use: __,
           ...jwk
-        } = publish(createPublicKey(provider.publicKeys[name].export({ type: 'spki', format: 'pem' })), name);
+        } = jwkOf(
+          createPublicKey(provider.keys[name].publicKey.export({ type: 'spki', format: 'pem' })),
+          name,
+        );
         made.push(
           importJWK(jwk as JWK, alg)
             .then((key) => new CompactEncrypt(text).setProtectedHeader(header).encrypt(key))
@@ -96,7 +99,7 @@ function otherPayloads({ provider }: Target, token: string): Attempt[] {
   const payload = Buffer.from(token.split('.')[1] as string, 'base64url');
   const sealed = (header: object, text: string) => {
     const input = `${encode({ alg: 'ES256', kid: 'ES256', ...header })}.${text}`;
-    return `${input}.${provider.seal(input)}`;
+    return `${input}.${provider.signatureOf(input)}`;
   };
   const raw = sealed({ b64: false }, payload.toString().replaceAll('.', ''));
   return [

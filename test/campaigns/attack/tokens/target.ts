@@ -5,9 +5,8 @@ import { buildApp } from '../../../../src/app.js';
 import { readServerConfig } from '../../../../src/config.js';
 import { Database } from '../../../../src/database/database.js';
 import { makeDatabase } from '../../../setup/database.js';
-import { type Provider, startProvider } from '../../../setup/provider.js';
-import { type Answer, AUDIENCE } from '../../../setup/service.js';
-import { openWire, type Wire } from '../../../setup/wire.js';
+import { AUDIENCE, type Issuer, startIssuer } from '../../../setup/issuer.js';
+import { type Response, type SendLines, sendLinesTo } from '../../../setup/send.js';
 import { isRecord } from '../secrets.js';
 import type { Tally } from '../tally.js';
 import { KEYS_FOR_ANOTHER_USE } from './keys.js';
@@ -27,8 +26,8 @@ export interface Attempt {
 
 /** The service on a real database, over real sockets, with an issuer that signs anything. */
 export interface Target {
-  provider: Provider;
-  wire: Wire;
+  provider: Issuer;
+  sendLines: SendLines;
   database: Database;
   /** Two clubs; the attacker's goal is Admin in both. */
   north: string;
@@ -61,7 +60,7 @@ const DOORS: [method: string, path: string][] = [
 export async function openTarget(t: Test, settings: Record<string, string> = {}): Promise<Target> {
   const db = await makeDatabase(t);
   const [north, south] = [await db.makeClub('north'), await db.makeClub('south')];
-  const provider = await startProvider(t);
+  const provider = await startIssuer(t);
   const { keys } = provider.documents.get('/jwks') as { keys: object[] };
   keys.push(...KEYS_FOR_ANOTHER_USE);
   const environment = {
@@ -80,27 +79,27 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
     await app.close();
     await database.close();
   });
-  const wire = await openWire(app);
+  const sendLines = await sendLinesTo(app);
 
-  const send = async (attempt: Attempt, index: number): Promise<Answer | Error> => {
+  const send = async (attempt: Attempt, index: number): Promise<Response | Error> => {
     const [method, path] = DOORS[index % DOORS.length] as (typeof DOORS)[number];
     const lines = attempt.lines ?? [['authorization', `Bearer ${attempt.token}`]];
     const isTenantNamed = lines.some(([name]) => name.toLowerCase() === 'x-tenant-id');
     const all: typeof lines = isTenantNamed ? lines : [...lines, ['x-tenant-id', north]];
-    const answer = wire(attempt.method ?? method, attempt.path ?? path, all, attempt.body);
+    const answer = sendLines(attempt.method ?? method, attempt.path ?? path, all, attempt.body);
     const hang = sleep(HANG_MS, new Error('no answer'), { ref: false });
     return Promise.race([answer, hang]).catch((error: Error) => error);
   };
 
   return {
     provider,
-    wire,
+    sendLines,
     database,
     north,
     south,
     admin: (claims = {}) => provider.sign({ sub: CANARY, clubs: { [north]: 'Admin' }, ...claims }),
     code: async (token) => {
-      const answer = await wire('GET', '/api/clubs/current', [['authorization', `Bearer ${token}`]]);
+      const answer = await sendLines('GET', '/api/clubs/current', [['authorization', `Bearer ${token}`]]);
       return answer.body.code;
     },
     countMembers: async () => Number((await db.queryAsAdmin('select count(*) from app.members'))[0]?.count),
@@ -110,7 +109,7 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
         written.length = 0;
         const answers = await Promise.all(batch.map((attempt, index) => send(attempt, from + index)));
         batch.forEach((attempt, index) => {
-          judge(tally, attempt, answers[index] as Answer | Error);
+          judge(tally, attempt, answers[index] as Response | Error);
         });
         const log = written.join('');
         const lost = written.filter((line) => !isRecord(line));
@@ -128,7 +127,7 @@ export async function openTarget(t: Test, settings: Record<string, string> = {})
   };
 }
 
-function judge(tally: Tally, { fault, token, expect = [401] }: Attempt, answer: Answer | Error): void {
+function judge(tally: Tally, { fault, token, expect = [401] }: Attempt, answer: Response | Error): void {
   tally.tried += 1;
   if (answer instanceof Error) {
     tally.serverErrors.push(`${fault}: ${answer.message}`);

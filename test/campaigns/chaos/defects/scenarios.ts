@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asksFor, message } from '../../../setup/protocol.js';
-import type { Message, Verdict } from '../../../setup/proxy.js';
+import { isStatement, type Message, message, type Verdict } from '../../../setup/proxy.js';
+import { until } from '../../../setup/wait.js';
 import type { Plan } from '../campaign.js';
 import { cutAt, heal, isCommit, isCommitted } from '../nemesis.js';
 import { COLUMN_TYPES, changeColumnTypes, deployInTime } from '../operators.js';
@@ -21,11 +21,7 @@ export interface Scenario extends Pick<Plan, 'nemesis'> {
 
 const DURATION_MS = 2_500;
 
-async function untilOver(isOver: () => boolean): Promise<void> {
-  while (!isOver()) {
-    await sleep(20);
-  }
-}
+const untilOver = (isOver: () => boolean) => until(isOver, Boolean);
 
 /** Applies one verdict to matching PostgreSQL messages for the whole duration. */
 function cuts(
@@ -47,7 +43,7 @@ function cuts(
   };
 }
 
-const isBegin = asksFor('begin');
+const isBegin = isStatement('begin');
 const isLogIn = ({ from, type }: Message) => from === 'server' && type === 'R';
 const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
 
@@ -166,7 +162,7 @@ export const failingCommit = cuts(
 /** Like a cancelled ROLLBACK: the transaction stays open. */
 export const failingRollback = cuts(
   'ROLLBACK becomes an error',
-  asksFor('rollback'),
+  isStatement('rollback'),
   { bytes: instead("do $$ begin raise exception using errcode = '57014'; end $$") },
   0.3,
 );
@@ -214,19 +210,19 @@ export const slowReads: Scenario = {
   durationMs: 9_000,
   nemesis: async (testbed, isOver) => {
     const [club] = testbed.clubs as [Club];
-    const { ask, close } = openWire(testbed.front.url, 10_000);
+    const { send, close } = openWire(testbed.front.url, 10_000);
     const headers = {
       authorization: `Bearer ${await testbed.token(club, 'sleeper', 'Member')}`,
       'x-tenant-id': club.id,
     };
-    await ask('GET', '/api/members/me', headers);
+    await send('GET', '/api/members/me', headers);
     testbed.back.judge = ({ from, type, text }) => {
       testbed.back.log.length = 0;
       // Longer than an attempt. Earlier reads are answered.
       return from === 'client' && type === 'B' && text.includes('sleeper') ? { delayMs: 5_000 } : 'pass';
     };
     while (!isOver()) {
-      await ask('GET', '/api/tasks', headers);
+      await send('GET', '/api/tasks', headers);
       await sleep(1_000);
     }
     close();

@@ -1,8 +1,8 @@
 /** Sends random requests to the service, and compares each answer with the rules. */
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
-import type { Answer, TestService } from '../../../setup/service.js';
-import { bearerIssuedAt } from '../../../setup/sign.js';
+import type { Response } from '../../../setup/send.js';
+import type { TestService } from '../../../setup/service.js';
 import { canariesIn, foreignIn } from '../leaks.js';
 import type { Random } from '../random.js';
 import { operate } from '../sql/members.js';
@@ -35,14 +35,14 @@ async function send(
   { service }: Site,
   ask: Ask,
   limit: number,
-): Promise<Answer & { all: Row; sent: string }> {
+): Promise<Response & { all: Row; sent: string }> {
   const { kind, clubId, token, roles, id, query, ifMatch, body } = ask;
   const { method, path } = OPERATIONS[kind];
   const headers: Record<string, string> = {};
   if (token !== null) {
     const { subject: sub, name, email, issuedAt } = token;
     const said = { sub, clubs: roles, ...(name && { name }), ...(email && { email }) };
-    headers.authorization = await bearerIssuedAt(service, issuedAt ?? 0, said);
+    headers.authorization = `Bearer ${service.token({ iat: issuedAt ?? 0, ...said })}`;
   }
   if (clubId !== null) {
     headers['x-tenant-id'] = clubId;
@@ -68,7 +68,7 @@ function without(row: Row, names: string[] = []): Row {
 }
 
 /** The difference between the answer and the rules; undefined when they agree. */
-function compare(ask: Ask, verdict: Verdict, { status, body, headers, all }: Answer & { all: Row }) {
+function compare(ask: Ask, verdict: Verdict, { status, body, headers, all }: Response & { all: Row }) {
   const { code, details = {}, etag, location, list } = verdict;
   const extra = Object.fromEntries(Object.keys(details).map((name) => [name, body?.[name]]));
   const said = { status, code: body?.code, details: extra, etag: headers.etag, location: headers.location };

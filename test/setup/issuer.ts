@@ -3,14 +3,20 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
-import { AUDIENCE } from './service.js';
+
+export const AUDIENCE = 'club-management-service';
 
 /** The algorithms of its keys; each key's id is the name of its algorithm. */
-export const KEYS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
-export type Algorithm = (typeof KEYS)[number];
+export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
+export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** An identity provider that can sign invalid tokens, and that can go down. */
-export interface Provider {
+export interface KeyPair {
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+}
+
+/** A token issuer that can also sign invalid tokens, send any response, and go down. */
+export interface Issuer {
   url: string;
   /** Its responses by path: a value is sent as JSON, a function sends the response. */
   documents: Map<string, unknown>;
@@ -18,13 +24,14 @@ export interface Provider {
   fetches: Map<string, number>;
   /** The number of connections, with HTTP, TLS or no data. */
   connections(): number;
-  publicKeys: Record<Algorithm, KeyObject>;
-  /** A token. The given values replace those of a valid token; undefined removes a claim. */
+  keys: Record<Algorithm, KeyPair>;
+  /** A token, valid for a day. The given values replace those of a valid token; undefined removes a claim. */
   sign(claims?: Record<string, unknown>, options?: SignOptions): string;
   /** The signature of any text by its key. */
-  seal(input: string, by?: Algorithm): string;
-  goDown(): Promise<void>;
-  comeBack(): Promise<void>;
+  signatureOf(input: string, by?: Algorithm): string;
+  stop(): Promise<void>;
+  /** Starts it again at the same address. */
+  start(): Promise<void>;
 }
 
 export interface SignOptions {
@@ -34,14 +41,16 @@ export interface SignOptions {
   key?: KeyObject;
 }
 
+const LIFETIME_S = 86_400;
+
 export const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
 /** Created once, because RSA keys are slow to generate. */
 const rsa = newKey('RS256');
-const pairs = { RS256: rsa, PS256: rsa, ES256: newKey('ES256'), EdDSA: newKey('EdDSA') };
+const keys = { RS256: rsa, PS256: rsa, ES256: newKey('ES256'), EdDSA: newKey('EdDSA') };
 
-export async function startProvider(t: Test): Promise<Provider> {
+export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<Issuer> {
   const documents = new Map<string, unknown>();
   const fetches = new Map<string, number>();
   const server = createServer((request, response) => {
@@ -59,26 +68,26 @@ export async function startProvider(t: Test): Promise<Provider> {
   server.on('connection', () => {
     connections += 1;
   });
-  const goDown = async () => {
+  const stop = async () => {
     if (server.listening) {
       server.close();
       server.closeAllConnections();
       await once(server, 'close');
     }
   };
-  t.teardown(goDown);
+  t.teardown(stop);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
 
   documents.set('/.well-known/openid-configuration', { issuer: url, jwks_uri: `${url}/jwks` });
-  documents.set('/jwks', { keys: KEYS.map((alg) => publish(pairs[alg].publicKey, alg)) });
+  documents.set('/jwks', { keys: ALGORITHMS.map((alg) => jwkOf(keys[alg].publicKey, alg)) });
 
-  const signToken: Provider['sign'] = (claims = {}, { header = {}, by = 'ES256', key } = {}) => {
-    const exp = Math.floor(Date.now() / 1000) + 3600;
-    const good = { iss: url, aud: AUDIENCE, sub: 'anna', iat: exp - 3600, exp };
+  const signToken: Issuer['sign'] = (claims = {}, { header = {}, by = 'ES256', key } = {}) => {
+    const iat = Math.floor(Date.now() / 1000);
+    const good = { iss: url, aud: AUDIENCE, sub: 'anna', iat, exp: iat + LIFETIME_S };
     const input = `${encode({ alg: by, kid: by, typ: 'JWT', ...header })}.${encode({ ...good, ...claims })}`;
-    return `${input}.${signatureOf(input, by, key ?? pairs[by].privateKey)}`;
+    return `${input}.${signatureOf(input, by, key ?? keys[by].privateKey)}`;
   };
 
   return {
@@ -86,22 +95,17 @@ export async function startProvider(t: Test): Promise<Provider> {
     documents,
     fetches,
     connections: () => connections,
-    publicKeys: {
-      RS256: rsa.publicKey,
-      PS256: rsa.publicKey,
-      ES256: pairs.ES256.publicKey,
-      EdDSA: pairs.EdDSA.publicKey,
-    },
+    keys,
     sign: signToken,
-    seal: (input, by = 'ES256') => signatureOf(input, by, pairs[by].privateKey),
-    goDown,
-    comeBack: async () => {
+    signatureOf: (input, by = 'ES256') => signatureOf(input, by, keys[by].privateKey),
+    stop,
+    start: async () => {
       await once(server.listen(port, '127.0.0.1'), 'listening');
     },
   };
 }
 
-export function newKey(alg: Algorithm): { publicKey: KeyObject; privateKey: KeyObject } {
+export function newKey(alg: Algorithm): KeyPair {
   switch (alg) {
     case 'ES256':
       return generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -113,7 +117,7 @@ export function newKey(alg: Algorithm): { publicKey: KeyObject; privateKey: KeyO
 }
 
 /** A public key as in a key set. */
-export function publish(key: KeyObject, alg: Algorithm, kid: string = alg): Record<string, unknown> {
+export function jwkOf(key: KeyObject, alg: Algorithm, kid: string = alg): Record<string, unknown> {
   return { ...key.export({ format: 'jwk' }), alg, kid, use: 'sig' };
 }
 
