@@ -9,7 +9,7 @@ import { startService } from '../setup/service.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
-const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+const token = service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
 
 const written: string[] = [];
 const logger = pino({ level: 'info' }, { write: (line: string) => written.push(line) });

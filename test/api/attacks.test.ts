@@ -122,7 +122,7 @@ t.test('a request with an absolute URL gets links to this service only', async (
   const sendBytes = await sendBytesTo(service.app);
   await admin.post('/api/tasks', { title: 'One' });
   await admin.post('/api/tasks', { title: 'Two' });
-  const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+  const token = service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
   const head = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}\r\n\r\n`;
   const listed = await sendBytes(`GET http://evil.example/api/tasks?limit=1 HTTP/1.1\r\n${head}`, 1);
   t.match(listed.responses[0]?.headers.link, /^<\/api\/tasks\?limit=1&cursor=[\w-]+>; rel="next"$/);

@@ -11,7 +11,7 @@ const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const admin = service.as('anna', 'Admin', north);
 const signedIn: [string, string][] = [
-  ['authorization', `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`],
+  ['authorization', `Bearer ${service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`],
   ['x-tenant-id', north],
 ];
 // A signup has no content, so its type is not checked.

@@ -10,7 +10,7 @@ const sendLines = await sendLinesTo(service.app);
 const club = await service.db.makeClub('north');
 const other = await service.db.makeClub('south');
 const anna = service.as('anna', 'Admin', club);
-const bearer = async (clubs: unknown, sub = 'anna') => `Bearer ${await service.token({ sub, clubs })}`;
+const bearer = async (clubs: unknown, sub = 'anna') => `Bearer ${service.token({ sub, clubs })}`;
 const lines = [
   ['authorization', await bearer({ [club]: 'Admin' })],
   ['x-tenant-id', club],

@@ -15,7 +15,7 @@ const DESCRIPTORS = 300;
 const service = await startService(t);
 const club = await service.db.makeClub();
 const headers = {
-  authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Member' } })}`,
+  authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Member' } })}`,
   'x-tenant-id': club,
 };
 const port = await freePort();

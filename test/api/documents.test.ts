@@ -8,7 +8,7 @@ const sendLines = await sendLinesTo(service.app);
 const club = await service.db.makeClub('north');
 const admin = service.as('anna', 'Admin', club);
 const lines: [string, string][] = [
-  ['authorization', `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`],
+  ['authorization', `Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`],
   ['x-tenant-id', club],
   ['content-type', 'application/json'],
 ];

@@ -13,7 +13,7 @@ const anna = service.as('anna', 'Manager', club);
 const ben = service.as('ben', 'Member', club);
 const cleo = service.as('cleo', 'Member', club);
 const linesOf = async (role: string): Promise<[string, string][]> => [
-  ['authorization', `Bearer ${await service.token({ sub: role, clubs: { [club]: role } })}`],
+  ['authorization', `Bearer ${service.token({ sub: role, clubs: { [club]: role } })}`],
   ['x-tenant-id', club],
   ['content-type', 'application/json'],
 ];

@@ -5,7 +5,7 @@ import { startService } from '../setup/service.js';
 const service = await startService(t);
 const sendBytes = await sendBytesTo(service.app);
 const north = await service.db.makeClub('north');
-const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+const token = service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
 const anna = service.as('anna', 'Admin', north);
 const task = (await anna.post('/api/tasks', { title: 'Mow' })).body.id;
 const headers = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;

@@ -30,7 +30,7 @@ const configure = (issuer: string, own: Record<string, string> = {}) =>
 const app = await buildApp(configure(service.issuer.url), service.database, logger, null);
 t.teardown(() => app.close());
 
-const token = await service.token({
+const token = service.token({
   sub: 'anna',
   name: 'Anna-of-the-token',
   email: 'anna@in-the-token.example',

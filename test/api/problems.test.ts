@@ -10,7 +10,7 @@ const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 const signedIn = {
-  authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`,
+  authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [north]: 'Admin' } })}`,
   'x-tenant-id': north,
 };
 const asAnna = (method: Method, path: string, body?: unknown, headers = {}) =>

@@ -5,7 +5,7 @@ import { startService } from '../setup/service.js';
 const service = await startService(t);
 const sendBytes = await sendBytesTo(service.app);
 const north = await service.db.makeClub('north');
-const token = await service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
+const token = service.token({ sub: 'anna', clubs: { [north]: 'Admin' } });
 const headers = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
 const offer = `${headers}\r\nConnection: Upgrade\r\nUpgrade: h2c`;
 const post = (lines: string, title: string) => {

@@ -25,7 +25,7 @@ await runAudit(service.app);
 await service.app.listen({ host: '127.0.0.1', port: 0 });
 const { port: servicePort } = service.app.server.address() as AddressInfo;
 const club = await service.db.makeClub('north');
-const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Manager' } });
+const token = service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Manager' } });
 const HEAD = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
 const page = await readFile(join(root, 'docs/operate.md'), 'utf8');
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };

@@ -110,7 +110,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
     (latest) => latest !== undefined,
   );
   const headers = {
-    authorization: `Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
+    authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
     'x-tenant-id': club,
   };
   const send = sendTo(app);

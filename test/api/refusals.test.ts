@@ -39,7 +39,7 @@ function endpointOf({ method, path }: Operation) {
 
 async function tokenOf(role: string, ...clubs: string[]): Promise<string> {
   const roles = Object.fromEntries(clubs.map((id) => [id, role]));
-  return `Bearer ${await service.token({ sub: 'anna', clubs: roles })}`;
+  return `Bearer ${service.token({ sub: 'anna', clubs: roles })}`;
 }
 
 type Operation = (typeof operations)[number];
@@ -174,7 +174,7 @@ t.test('every list refuses a forged cursor', async (t) => {
 
 t.test('an X-Test-UserId that is not a UUID is a 400 for every operation of a club', async (t) => {
   const testing = await startService(t, { testUserHeader: true });
-  const authorization = `Bearer ${await testing.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`;
+  const authorization = `Bearer ${testing.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`;
   const headers = { authorization, 'x-tenant-id': club, 'x-test-userid': 'anna' };
   for (const operation of operations.filter(({ hasTenant }) => hasTenant)) {
     await refuse(t, testing, operation, { headers }, 400, 'test_user_invalid');
@@ -186,7 +186,7 @@ t.test(
   async (t) => {
     const broken = await startService(t);
     await broken.database.close();
-    const authorization = `Bearer ${await broken.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`;
+    const authorization = `Bearer ${broken.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`;
     const headers = { authorization, 'x-tenant-id': club, 'content-type': 'application/json' };
     for (const operation of operations) {
       const { body } = endpointOf(operation);

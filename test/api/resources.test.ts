@@ -157,7 +157,7 @@ t.test('clubs are sorted by name, in natural language order', async (t) => {
   for (const [slug, name] of Object.entries({ z: 'Zebra', ae: 'Äpfel', b: 'Banana', a: 'apple' })) {
     clubs[await provisionClub(service.db.migrationUrl, { name, slug, timeZone: 'Asia/Tokyo' })] = 'Viewer';
   }
-  const authorization = `Bearer ${await service.token({ sub: 'anna', clubs })}`;
+  const authorization = `Bearer ${service.token({ sub: 'anna', clubs })}`;
   const { body } = await service.send('GET', '/api/clubs/me', { headers: { authorization } });
   t.equal(body.map(({ name }: Row) => name).join(), 'Äpfel,apple,Banana,Zebra');
 });

@@ -11,7 +11,7 @@ const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
 const crowd = await Promise.all(Array.from({ length: 100 }, (_, index) => connect(`caller-${index}`)));
 
 async function connect(sub: string) {
-  const token = await service.token({ sub, name: sub, clubs: { [north]: 'Member' } });
+  const token = service.token({ sub, name: sub, clubs: { [north]: 'Member' } });
   const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': north };
   const call = (method: string) => (path: string) =>
     sendUnderLoad(async () => {

@@ -80,7 +80,7 @@ const bodies: [title: string, status: number, body?: string | undefined, headers
   ];
 
 t.test('signing up takes no body or an empty object, with or without a type, and nothing else', async (t) => {
-  const authorization = `Bearer ${await service.token({ sub: 'anna', clubs: { [north]: 'Member' } })}`;
+  const authorization = `Bearer ${service.token({ sub: 'anna', clubs: { [north]: 'Member' } })}`;
   for (const [title, status, payload, headers] of bodies) {
     const { path, signup } = await makeShift();
     const answer = await service.app.inject({

@@ -20,7 +20,7 @@ Object.assign(server, {
 });
 const sendBytes = await sendBytesTo(service.app);
 const club = await service.db.makeClub();
-const anna = `Host: a\r\nAuthorization: Bearer ${await service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
+const anna = `Host: a\r\nAuthorization: Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
 const post = (lines: string, authorization = anna) =>
   `POST /api/tasks HTTP/1.1\r\n${authorization}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n`;
 const who = `GET /api/members/me HTTP/1.1\r\n${anna}\r\n\r\n`;

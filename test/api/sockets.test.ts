@@ -9,7 +9,7 @@ const sendBytes = await sendBytesTo(service.app);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const bearer = async (sub: string, club: string) =>
-  `Authorization: Bearer ${await service.token({ sub, clubs: { [club]: 'Admin' } })}`;
+  `Authorization: Bearer ${service.token({ sub, clubs: { [club]: 'Admin' } })}`;
 const anna = await bearer('anna', north);
 const otto = await bearer('otto', south);
 const asAnna = `Host: a\r\n${anna}\r\nX-Tenant-Id: ${north}`;

@@ -84,7 +84,7 @@ t.test(
     const [port, metricsPort] = [await freePort(), await freePort()];
     // As docs/operate.md starts it: npm and its shell forward the signal.
     const child = await startProcess(t, port, metricsPort, ['npm', 'start']);
-    const token = await service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
+    const token = service.token({ sub: 'anna', clubs: { [club]: 'Member' } });
     const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
     let answered = 0;
 

@@ -33,7 +33,7 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
     await mara.shifts.create(shiftRequest({ title: 'Running', ...started() }));
     const shift = await mara.shifts.create(shiftRequest({ title: 'Bar & <b>Grill</b>' }));
     await writeFile(join(folder, 'settings.json'), JSON.stringify({ baseUrl, clubId: north }));
-    const token = await service.token({ sub: 'ben', name: 'Ben', clubs: { [north]: role } });
+    const token = service.token({ sub: 'ben', name: 'Ben', clubs: { [north]: role } });
     await writeFile(join(folder, 'token'), `${token}\n`);
     const opened = await browser.open(page);
     const said = await press(opened).catch(({ message }: Error) => message);

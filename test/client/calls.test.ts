@@ -139,7 +139,7 @@ t.test('a list continues from the cursor of a page, with the same filters', asyn
 });
 
 t.test('a client lists its clubs, and switches to another one', async (t) => {
-  const token = await service.token({
+  const token = service.token({
     sub: 'cleo',
     name: 'cleo',
     clubs: { [north]: 'Viewer', [south]: 'Admin' },
@@ -161,7 +161,7 @@ t.test('a client lists its clubs, and switches to another one', async (t) => {
 
 t.test('a rejected token is replaced once, with one call for many requests', async (t) => {
   let asked = 0;
-  const good = await service.token({ sub: 'ben', name: 'ben', clubs: { [north]: 'Member' } });
+  const good = service.token({ sub: 'ben', name: 'ben', clubs: { [north]: 'Member' } });
   const renewing = await clients.as('ben', 'Member', north, {
     token: async () => {
       asked += 1;

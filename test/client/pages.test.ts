@@ -23,7 +23,7 @@ t.test('the code of the client’s README prints what the README says', async (t
   const printed = await runModule(project, blocks.join('\n'), {
     CLUB_URL: clients.baseUrl,
     CLUB_ID: north,
-    CLUB_TOKEN: await service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } }),
+    CLUB_TOKEN: service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } }),
   });
   t.same(printed, [
     'anna has a place at the Bar.',
@@ -138,7 +138,7 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
     const isRight = form.get('grant_type') === 'client_credentials' && form.get('client_secret') === 'sesame';
     const claims = { sub: form.get('client_id'), name: 'Nightly', clubs: { [club]: 'Manager' } };
     response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(isRight ? { access_token: await service.token(claims) } : {}));
+    response.end(JSON.stringify(isRight ? { access_token: service.token(claims) } : {}));
   }).listen(0, '127.0.0.1');
   await once(provider, 'listening');
   t.teardown(() => provider.close());

@@ -250,7 +250,7 @@ t.test('a redirect is not followed, so no POST becomes a GET, and the error says
 });
 
 t.test('the time for attempts begins with the first one, after the wait for the token', async (t) => {
-  const token = await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
+  const token = service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
   const busy = answer('503 Service Unavailable', '');
   const clock = movableClock(t);
   const { client } = await behindProxy(t, [busy], {
@@ -321,7 +321,7 @@ t.test('a token function that fails, at once or later, is called again for the n
     },
   ]) {
     let asked = 0;
-    const token = await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
+    const token = service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
     const client = await clients.as('dora', 'Admin', north, {
       token: () => {
         asked += 1;
@@ -357,7 +357,7 @@ t.test(
     const other = client.clubs.current({ signal: new AbortController().signal });
     during.abort(reason);
     t.equal(await soon(aborted), reason);
-    give(await service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } }));
+    give(service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } }));
     t.match(await other, { id: north });
     t.match(await client.clubs.current(), { id: north });
     t.equal(asked, 1);

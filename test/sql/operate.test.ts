@@ -35,7 +35,7 @@ t.test('a closed club is answered like a missing one, and a reopened club is unc
   const closed = await anna.get(`/api/tasks/${task.id}`);
   t.equal(closed.status, 403);
   t.equal(closed.body.code, 'tenant_forbidden');
-  const token = await service.token({ sub: 'anna', clubs: { [north]: 'Manager', [south]: 'Viewer' } });
+  const token = service.token({ sub: 'anna', clubs: { [north]: 'Manager', [south]: 'Viewer' } });
   const mine = await service.send('GET', '/api/clubs/me', {
     headers: { authorization: `Bearer ${token}` },
   });

@@ -18,7 +18,7 @@ t.test('the page lists every file of src of which a signup runs a function, and 
   const mara = service.as('mara', 'Manager', club);
   const signUp = async (device: string) => {
     const { body: shift } = await mara.post('/api/shifts', shiftRequest());
-    const token = await service.token({ sub: 'anna', name: 'Anna', device, clubs: { [club]: 'Member' } });
+    const token = service.token({ sub: 'anna', name: 'Anna', device, clubs: { [club]: 'Member' } });
     return () =>
       sendLines('POST', `/api/shifts/${shift.id}/signup`, [
         ['authorization', `Bearer ${token}`],

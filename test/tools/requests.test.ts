@@ -48,7 +48,7 @@ t.test('every request of the file succeeds unchanged, twice, once its variables 
     ...(variables as [string, string][]),
     ['baseUrl', ''],
     ['clubId', club],
-    ['token', await service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Admin' } })],
+    ['token', service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Admin' } })],
     ['memberId', await anna.memberId()],
   ]);
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>

@@ -27,7 +27,7 @@ export async function makeIdentities(
 ): Promise<Identity[]> {
   const known = async (name: string, clubs: Record<string, Role>): Promise<Identity> => ({
     name,
-    authorization: `Bearer ${await service.token({ sub: name, name, clubs })}`,
+    authorization: `Bearer ${service.token({ sub: name, name, clubs })}`,
     roles: new Map(Object.entries(clubs)),
   });
   const people = await Promise.all([

@@ -17,7 +17,7 @@ const north = await seedClub(service, 'north');
 const south = await seedClub(service, 'south');
 const before = await rowsOf(service.db, south.id);
 const anna = service.as('anna', 'Admin', north.id);
-const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [north.id]: 'Admin' } });
+const token = service.token({ sub: 'anna', name: 'anna', clubs: { [north.id]: 'Admin' } });
 /** Rows for one operation only, so that none waits for another's lock. */
 const makeRows = async (): Promise<Record<string, string>> => {
   const rows: Record<string, string> = { '/api/members': await anna.memberId() };

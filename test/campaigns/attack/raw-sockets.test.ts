@@ -28,7 +28,7 @@ const service = await startService(t, {}, undefined, {
 const sendBytes = await sendBytesTo(service.app);
 const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
 const headers = async (sub: string, club: string) =>
-  `Host: a\r\nAuthorization: Bearer ${await service.token({ sub, clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
+  `Host: a\r\nAuthorization: Bearer ${service.token({ sub, clubs: { [club]: 'Admin' } })}\r\nX-Tenant-Id: ${club}`;
 const senders = { own: await headers('own', north), other: await headers('other', south) };
 const good = `GET /api/members/me HTTP/1.1\r\n${senders.own}\r\nConnection: close\r\n\r\n`;
 

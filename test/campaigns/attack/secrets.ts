@@ -14,7 +14,7 @@ const SECRET = 'quite-a-secret-q7z';
 
 /** Sends requests to services that fail for different reasons, and searches their output for secrets. */
 export async function attackSecrets(service: TestService, clubId: string, tally: Tally): Promise<void> {
-  const token = await service.token({ sub: 'anna', name: 'anna', clubs: { [clubId]: 'Admin' } });
+  const token = service.token({ sub: 'anna', name: 'anna', clubs: { [clubId]: 'Admin' } });
   const url = new URL(service.db.url);
   const at = (change: (url: URL) => void) => {
     const other = new URL(url);

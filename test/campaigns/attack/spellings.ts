@@ -72,7 +72,7 @@ export async function attackSpellings(
   tally: Tally,
 ): Promise<void> {
   const sendBytes = await sendBytesTo(service.app);
-  const token = await service.token({ sub: 'a Admin', name: 'a Admin', clubs: { [north.id]: 'Admin' } });
+  const token = service.token({ sub: 'a Admin', name: 'a Admin', clubs: { [north.id]: 'Admin' } });
   const ask = async (title: string, method: string, path: string, lines: string, content = '') => {
     tally.tried += 1;
     const type = content === '' ? '' : 'Content-Type: application/json\r\n';

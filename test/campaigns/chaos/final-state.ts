@@ -61,7 +61,7 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
   const wires: ReturnType<typeof openWire>[] = [];
   const workers = await Promise.all(
     clubs.slice(0, 2).map(async (club) => {
-      const token = await testbed.token(club, 'prober', 'Manager');
+      const token = testbed.token(club, 'prober', 'Manager');
       const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club.id };
       return async (method: string, path: string, body?: unknown) => {
         const wire = openWire(service.url, 60_000);

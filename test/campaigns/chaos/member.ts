@@ -49,7 +49,7 @@ export async function join(
 ): Promise<Member> {
   const { send, close } = openWire(testbed.front.url, patienceMs);
   const headers = {
-    authorization: `Bearer ${await testbed.token(club, subject, role)}`,
+    authorization: `Bearer ${testbed.token(club, subject, role)}`,
     'x-tenant-id': club.id,
   };
   const id = await ownId(send, headers);

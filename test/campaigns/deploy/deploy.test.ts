@@ -89,7 +89,7 @@ t.teardown(() => service.kill('SIGKILL'));
 const base = `http://127.0.0.1:${port}`;
 await untilReady(service, `${base}/readyz`);
 const headers = {
-  authorization: `Bearer ${await issuer.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
+  authorization: `Bearer ${issuer.token({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
   'x-tenant-id': club,
   'content-type': 'application/json',
 };

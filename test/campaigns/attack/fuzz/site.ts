@@ -27,7 +27,7 @@ export async function openSite(t: Test): Promise<Site> {
   const tokens = new Map<string, string>();
   const ids: Record<Noun, string[]> = { task: [], shift: [], member: [], club: [own, foreign] };
   for (const role of ROLES) {
-    tokens.set(role, await service.token({ sub: role, name: role, clubs: { [own]: role } }));
+    tokens.set(role, service.token({ sub: role, name: role, clubs: { [own]: role } }));
     ids.member.push(await service.as(role, role, own).memberId());
   }
   const stranger = service.as(CANARY, 'Admin', foreign, { email: `${CANARY}@example.org` });

@@ -212,7 +212,7 @@ export const slowReads: Scenario = {
     const [club] = testbed.clubs as [Club];
     const { send, close } = openWire(testbed.front.url, 10_000);
     const headers = {
-      authorization: `Bearer ${await testbed.token(club, 'sleeper', 'Member')}`,
+      authorization: `Bearer ${testbed.token(club, 'sleeper', 'Member')}`,
       'x-tenant-id': club.id,
     };
     await send('GET', '/api/members/me', headers);
