@@ -17,7 +17,7 @@ t.test('the tests that go through all resources hold for the example of a new on
     'sql/references',
     'database/read-plans',
     'tools/requests',
-    'tools/structure',
+    'source/structure',
   );
   t.match(output, /^\d+ passed, 0 failed$/m, output);
 });

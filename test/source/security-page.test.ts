@@ -87,7 +87,7 @@ t.test('every defended threat has a test that exists', async (t) => {
 t.test('a row without a test, with a missing test, or with a missing cell is found', async (t) => {
   const [head, row] = page.split('\n').filter((line) => /^\| (Asset|Every club) /.test(line)) as string[];
   const proof = row?.split('|').at(-2)?.trim() as string;
-  const [title, file] = ['every threat that is said to be defended', '../test/tools/security-page.test.ts'];
+  const [title, file] = ['every threat that is said to be defended', '../test/source/security-page.test.ts'];
   const results: string[] = [];
   for (const planted of ['', 'a test', `[${title}](${file})`, `[${title}](../test/gone.test.ts)`, `${proof} and more`, `${proof} | more`]) {
     const faults = await unproved(`${head}\n|---|---|---|---|---|\n${row?.replace(proof, planted)}\n`);
