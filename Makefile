@@ -15,7 +15,7 @@ NODE := node --import=tsx $(ENV_FILE)
 TEST := node --enable-source-maps $(ENV_FILE) dist/development/tools/test.js
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run dev test coverage campaigns chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test tools coverage campaigns chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -26,9 +26,13 @@ run: node_modules ## start everything: PostgreSQL, demo data, token issuer, the 
 dev: node_modules ## the same, started anew at every change of the source
 	@$(DEVELOPMENT) --watch-path=src --watch-path=tools --watch-path=sql tools/run.ts
 
-test: build development ## run the tests against a real PostgreSQL; FILES=test/api/tasks.test.ts for some, TEST_POSTGRES_BIN or TEST_DATABASE_URL for another server
+test: build development ## run the tests of API, database, SQL and client against a real PostgreSQL; FILES=test/api/tasks.test.ts for some, TEST_POSTGRES_BIN or TEST_DATABASE_URL for another server
 	@node_modules/.bin/tsc --project client
 	@$(TEST) $(FILES)
+
+tools: build development ## run the tests of these commands and of the code on the pages
+	@node_modules/.bin/tsc --project client
+	@$(TEST) test/tools/*.test.ts
 
 coverage: node_modules ## run the tests and print which lines of src they ran; FILES as with make test
 	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
@@ -64,11 +68,12 @@ bench: build development bench/rivals/node_modules ## measure the service agains
 	@node_modules/.bin/tsc --project bench/rivals
 	@node --enable-source-maps dist/development/bench/run.js
 
-check: node_modules ## check types, lint, format, and the links, commands and names of the pages
+check: development ## check types, lint, format, the structure of the source, and the links, commands and names of the pages
 	@node_modules/.bin/tsc --project client
 	@node_modules/.bin/tsc
 	@node_modules/.bin/biome check --error-on-warnings
 	@$(NODE) tools/lint-docs.ts
+	@$(TEST) test/source/*.test.ts
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write

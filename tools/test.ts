@@ -1,6 +1,6 @@
 /**
- * `make test` and `make campaigns`: runs tests against a real PostgreSQL. It prints each failure at once, a line for each
- * finished file, and the totals at the end.
+ * Runs tests against a real PostgreSQL: the given files, or those that prove the rules of the service. It prints each failure at
+ * once, a line for each finished file, and the totals at the end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,8 +19,10 @@ const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 
 /** The comment that test-group.ts prints before a file. */
 const FILE = /^# file (.*)/;
-/** The folders whose tests run in the process of other files. */
+/** The folders of `make test`. Their files run in the process of other files. */
 const SHARING = /^test\/(api|client|database|sql)\//;
+/** The folder of tests that read only the source, and need no server. */
+const SOURCE = /^test\/source\//;
 /** The most files of a process; each keeps its services open until the process ends. */
 const GROUP_SIZE = 12;
 /** One more than the number of cores: tests often wait for PostgreSQL, a timer or a process. */
@@ -167,21 +169,19 @@ const unknown = given.find((file) => !all.includes(file));
 if (unknown !== undefined) {
   refuse(`There is no test file ${unknown}.`);
 }
-const { cluster, close } = await openServer();
+const files = given.length > 0 ? given : all.filter((file) => SHARING.test(file));
+const server = files.every((file) => SOURCE.test(file)) ? undefined : await openServer();
 await mkdir(dirname(answers), { recursive: true });
 await rm(answers, { force: true });
 try {
   const environment = environmentWith({
-    TEST_CLUSTER: JSON.stringify(cluster),
+    ...(server && { TEST_CLUSTER: JSON.stringify(server.cluster) }),
     NODE_ENV: 'test',
     TEST_ANSWERS: answers,
   });
-  await runFiles(
-    given.length > 0 ? given : all.filter((file) => !file.startsWith('test/campaigns/')),
-    environment,
-  );
+  await runFiles(files, environment);
 } finally {
-  await close();
+  await server?.close();
 }
 if (given.length === 0) {
   const missing = await unproduced();
