@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, headOf, type Signer } from './callers.js';
 import type { Contender } from './contenders.js';
@@ -74,6 +75,7 @@ function questionsOf(
     request,
     status,
   });
+  const keyed = `${head}Idempotency-Key: ${randomUUID()}\r\n`;
   return [
     question('page 1 of the tasks', ask('GET', '/api/tasks?limit=20'), 200),
     question('a deep page of the tasks', ask('GET', `/api/tasks?limit=20&cursor=${cursor}`), 200),
@@ -83,6 +85,9 @@ function questionsOf(
     question('a signup', ask('POST', `/api/shifts/${shiftId}/signup`), 201),
     question('a second signup', ask('POST', `/api/shifts/${shiftId}/signup`), 409),
     question('a cancellation', ask('DELETE', `/api/shifts/${shiftId}/signup`), 204),
+    question('a signup with a key', ask('POST', `/api/shifts/${shiftId}/signup`, keyed), 201),
+    question('the same again', ask('POST', `/api/shifts/${shiftId}/signup`, keyed), 201),
+    question('a second cancellation', ask('DELETE', `/api/shifts/${shiftId}/signup`), 204),
     question("another club's task", ask('GET', `/api/tasks/${stranger.taskIds[0]}`), 404),
     question("another club's shift", ask('POST', `/api/shifts/${stranger.shiftId}/signup`), 404),
     question('no token', ask('GET', '/api/tasks?limit=20', 'Host: 127.0.0.1\r\n'), 401),

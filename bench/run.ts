@@ -26,7 +26,7 @@ const say = (line: string) => console.log(`# ${(performance.now() / 1000).toFixe
 
 const WORKLOADS = [
   ...['tasks-page', 'tasks-deep', 'task-one', 'shifts-window'],
-  ...['task-patch', 'signup-cancel', 'mix', 'first-visit'],
+  ...['task-patch', 'signup-keyed', 'signup-cancel', 'mix', 'first-visit'],
 ];
 
 /** pgbench with the service's own statements of a workload, if it is installed. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Caller, Signer } from './callers.js';
 import type { Answer } from './wire.js';
 
@@ -80,8 +81,9 @@ let titles = 0;
 /** The last version of each task, to detect a patch that changed nothing. */
 const versions = new Map<string, number>();
 
-const signupCancel = (caller: Caller): Ask => ({
-  request: `POST /api/shifts/${caller.shiftId}/signup HTTP/1.1\r\n${caller.head}Content-Length: 0\r\n\r\n`,
+/** @param headers further header lines */
+const signupCancel = (caller: Caller, headers = ''): Ask => ({
+  request: `POST /api/shifts/${caller.shiftId}/signup HTTP/1.1\r\n${caller.head}${headers}Content-Length: 0\r\n\r\n`,
   status: 201,
   isRight: ({ body }) => body.includes(caller.shiftId),
   next: {
@@ -119,7 +121,8 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
   const one = each(taskOne);
   const shifts = each((caller) => shiftsWindow(caller, window));
   const patch = each(taskPatch);
-  const signup = each(signupCancel);
+  const signup = each((caller) => signupCancel(caller));
+  const keyed = each((caller) => signupCancel(caller, `Idempotency-Key: ${randomUUID()}\r\n`));
   // Twenty requests: sixteen reads, two patches, a signup and its cancellation.
   const mixed = [
     page,
@@ -161,6 +164,7 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
     { name: 'task-one', next: one },
     { name: 'shifts-window', next: shifts },
     { name: 'task-patch', next: patch },
+    { name: 'signup-keyed', next: keyed },
     { name: 'signup-cancel', next: signup },
     {
       name: 'mix',

@@ -8,6 +8,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import pg from 'pg';
 import { type Caller, readCaller, requireMember } from './caller.js';
 import { nextLink, readId, readPage, readPatch, readWindow, toRfc3339 } from './input.js';
+import { claim, type StoredResponse, signUpOnce } from './keyed.js';
 import { Refusal, refusalOf } from './refusal.js';
 import * as statements from './statements.js';
 
@@ -175,6 +176,21 @@ app.post(
   '/api/shifts/:id/signup',
   handle(async (request, response, caller) => {
     const id = readId(request.params.id);
+    const key = request.get('idempotency-key');
+    if (key !== undefined) {
+      const { status, location, body } = await inClub<StoredResponse, StoredResponse>(
+        caller,
+        'write',
+        claim(key, request.path),
+        (stored, client) => {
+          const query = async <Row>(statement: statements.Statement) =>
+            (await client.query(statement)).rows as Row[];
+          return signUpOnce(stored, query, key, id);
+        },
+      );
+      response.status(status).location(location).type('application/json').send(body);
+      return;
+    }
     const [signup] = await inClub(caller, 'write', statements.signUp(id));
     response.status(201).location(`/api/shifts/${id}/signup`).json(signup);
   }),

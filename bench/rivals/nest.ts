@@ -16,6 +16,7 @@ import {
   type ExceptionFilter,
   type ExecutionContext,
   Get,
+  Headers,
   HttpCode,
   Inject,
   Injectable,
@@ -35,6 +36,7 @@ import pg from 'pg';
 import { type Caller, readCaller, requireMember } from './caller.js';
 import { Club } from './club.js';
 import { nextLink, readId, readPage, readPatch, readWindow, toRfc3339 } from './input.js';
+import { claim, type StoredResponse, signUpOnce } from './keyed.js';
 import { Refusal, refusalOf } from './refusal.js';
 import * as schemas from './schemas.js';
 import * as statements from './statements.js';
@@ -159,8 +161,17 @@ class Shifts {
   async signUp(
     @From() caller: Caller,
     @Param('id') id: string,
+    @Headers('idempotency-key') key: string | undefined,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
+    if (key !== undefined) {
+      const { location, body } = await this.club.inside(caller, async (ask) =>
+        signUpOnce(await ask<StoredResponse>(claim(key, request.url)), ask, key, readId(id)),
+      );
+      reply.header('location', location).type('application/json');
+      return body;
+    }
     const statement = statements.signUp(readId(id));
     const [signup] = await this.club.inside(caller, (ask) => ask(statement));
     reply.header('location', `/api/shifts/${id}/signup`);

@@ -4,6 +4,7 @@
  */
 import type { Caller } from './caller.js';
 import type { PageQuery, TaskPatch, Window } from './input.js';
+import type { StoredResponse } from './keyed.js';
 
 export interface Statement {
   name: string;
@@ -130,4 +131,22 @@ export function signUp(shiftId: string): Statement {
 /** Cancels the caller's signup; errors are SQLSTATEs. */
 export function cancelSignUp(shiftId: string): Statement {
   return { name: 'cancel', text: 'select app.cancel_sign_up($1)', values: [shiftId] };
+}
+
+/** Reserves a key for a request, or returns the stored response of an earlier one. */
+export function claimKey(key: string, fingerprint: string): Statement {
+  return {
+    name: 'claim-key',
+    text: "select status, location, body from app.claim_key($1, decode($2, 'hex'))",
+    values: [key, fingerprint],
+  };
+}
+
+/** Stores the response of the request that reserved the key. */
+export function storeResponse(key: string, { status, location, body }: StoredResponse): Statement {
+  return {
+    name: 'store-response',
+    text: 'select app.keep_answer($1, $2, $3, null, $4)',
+    values: [key, status, location, body],
+  };
 }
