@@ -48,7 +48,7 @@ try {
   await makeCopy(stage);
   const {
     'tasks-page': { pgbench: page },
-  } = await serviceScripts();
+  } = serviceScripts();
   const named = replace(
     page,
     'from app.tasks as task order by',

@@ -38,7 +38,7 @@ async function pgbenchEntrants(
   if (pgbench === undefined) {
     return [];
   }
-  const scripts: Record<string, Record<string, string>> = await serviceScripts();
+  const scripts: Record<string, Record<string, string>> = serviceScripts();
   const requests = workload === 'signup-cancel' ? 2 : 1;
   return Object.entries(scripts[workload] ?? {}).map(([name, script]) => ({
     name,

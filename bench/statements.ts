@@ -1,12 +1,6 @@
-import type { Database } from '../src/database/database.js';
-import { type Entry, type ReadOptions, readStatement } from '../src/database/read.js';
-import { type Query, type Statement, sql } from '../src/database/sql.js';
-import {
-  type Caller,
-  readInTenant,
-  type TenantTransaction,
-  writeInTenant,
-} from '../src/database/tenant-context.js';
+import type { Query, Statement } from '../src/database/sql.js';
+import { compose, type StatementMode } from '../src/database/statement.js';
+import { type Caller, memberContext } from '../src/database/tenant-context.js';
 import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
 import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
 import { rowId } from './filling.js';
@@ -42,43 +36,11 @@ const caller: Caller = {
   testMemberId: null,
 };
 
-const ENTERED = { enteredTenantId: CLUB, clubExists: true, memberId: TASK, memberIsCurrent: true };
+const context = memberContext(caller, false);
 
-/** A read of the service as a pgbench script: its one statement. */
-async function read(query: Query<unknown>): Promise<string> {
-  let text = '';
-  const database = {
-    read: async (entry: Entry<object>, asked: Query<unknown>, options: ReadOptions) => {
-      text = textOf(readStatement('1', entry as Entry<never>, asked, options));
-      return { context: ENTERED, rows: [] };
-    },
-  };
-  await readInTenant(database as unknown as Database, caller, 'read', 'shared', query);
-  return text;
-}
-
-/** A write of the service as a pgbench script: the entry and its statements between BEGIN and COMMIT. */
-async function write(work: (tx: TenantTransaction) => Promise<unknown>): Promise<string[]> {
-  const lines = ['begin isolation level read committed, read write;'];
-  const database = {
-    transaction: async (
-      _mode: string,
-      _name: string,
-      { columns }: Entry<object>,
-      accept: (context: object) => { memberId: string },
-      run: typeof work,
-    ) => {
-      lines.push(textOf(sql`select ${columns}`));
-      const entered = Promise.resolve(accept(ENTERED));
-      const query = async (statement: Statement) => {
-        lines.push(textOf(statement));
-        return [];
-      };
-      await run({ query, entered } as TenantTransaction);
-    },
-  };
-  await writeInTenant(database as unknown as Database, caller, 'write', work);
-  return [...lines, 'commit;'];
+/** A read or a call of the service as a pgbench script: its one statement. */
+function scriptOf(mode: StatementMode, query: Query<unknown>): string {
+  return textOf(compose(mode, mode, context, query).statement);
 }
 
 /** A statement with its values inlined; values that vary become variables of pgbench. */
@@ -101,22 +63,18 @@ const VARIABLES = [
 
 /**
  * Scripts of the service's own statements, by workload and limit. They are generated from its queries, so they are never
- * outdated. A read is one statement; those of a write are sent each after the result of the one before, or together.
+ * outdated. A read or a call is one statement.
  */
-export async function serviceScripts() {
+export function serviceScripts() {
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const window = { order: shiftOrders.startsAt, descending: false, limit: 50, after: undefined, scope: '' };
-  const signup = await write((tx) => signUp(tx, SHIFT));
-  const cancellation = await write((tx) => cancelSignUp(tx, SHIFT));
-  const flush = (lines: string[]) => ['\\startpipeline', ...lines, '\\endpipeline'];
   const script = (...lines: string[]) => [...VARIABLES, ...lines, ''].join('\n');
   return {
-    'tasks-page': { pgbench: script(await read(listTasks({}, page))) },
-    'task-one': { pgbench: script(await read(findTask(TASK))) },
-    'shifts-window': { pgbench: script(await read(listShifts({ from: FROM, to: TO }, window))) },
+    'tasks-page': { pgbench: script(scriptOf('read', listTasks({}, page))) },
+    'task-one': { pgbench: script(scriptOf('read', findTask(TASK))) },
+    'shifts-window': { pgbench: script(scriptOf('read', listShifts({ from: FROM, to: TO }, window))) },
     'signup-cancel': {
-      'pgbench-separate': script(...signup, ...cancellation),
-      'pgbench-pipelined': script(...flush(signup), ...flush(cancellation)),
+      pgbench: script(scriptOf('call', signUp(SHIFT)), scriptOf('call', cancelSignUp(SHIFT))),
     },
   };
 }

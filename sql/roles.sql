@@ -54,6 +54,9 @@ alter role club_api set jit = off;
 -- One generic plan for each prepared statement. By default PostgreSQL plans each page again, which takes longer than
 -- reading it. A custom plan has no advantage: the policies read the club from the context, which no plan knows.
 alter role club_api set plan_cache_mode = force_generic_plan;
+-- A call is one statement without BEGIN, so these defaults apply to it.
+alter role club_api set default_transaction_isolation = 'read committed';
+alter role club_api set default_transaction_read_only = off;
 
 alter role club_auditor set search_path = pg_catalog;
 alter role club_auditor set default_transaction_read_only = on;

@@ -18,6 +18,7 @@ import { cors } from './http/cors.js';
 import { answerBrokenRequest, errorHandler } from './http/error-handler.js';
 import { gracefulShutdown } from './http/graceful-shutdown.js';
 import { idempotency } from './http/idempotency.js';
+import { jsonResponse } from './http/json-response.js';
 import { allowedMethods } from './http/method-not-allowed.js';
 import { problemPages } from './http/problem-pages.js';
 import { queryString } from './http/query-string.js';
@@ -112,6 +113,7 @@ export async function buildApp(
       await api.register(testUser, { enabled: config.testUserHeader });
       // Counts authorized requests, before the body is parsed and a connection is acquired.
       await api.register(rateLimit, { perMinute: config.rateLimitPerMinute });
+      await api.register(jsonResponse);
       await api.register(requestTransaction, { database });
       await api.register(idempotency);
 

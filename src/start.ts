@@ -85,22 +85,36 @@ export async function start(
   };
 }
 
+/** The settings of roles.sql that the service depends on. */
+const SETTINGS: Record<string, { expected: string; reason: string }> = {
+  plan_cache_mode: { expected: 'force_generic_plan', reason: 'PostgreSQL plans each page again' },
+  default_transaction_isolation: {
+    expected: 'read committed',
+    reason: 'a call does not see what was committed while it waited for a lock',
+  },
+  default_transaction_read_only: { expected: 'off', reason: 'calls such as signing up fail' },
+};
+
 /** Logs what an operator should change before the service is ready, or fast. */
 async function checkDatabase(database: Database, logger: FastifyBaseLogger): Promise<void> {
   if (!(await isDeployed(database))) {
     logger.warn('The database is older than this release: not ready until it is deployed.');
     return;
   }
-  const [settings] = await readOwn<{ login: string; planCacheMode: string }>(
+  const settings = await readOwn<{ login: string; name: string; value: string }>(
     database,
     'readSettings',
-    sql`select session_user as login, current_setting('plan_cache_mode') as "planCacheMode"`,
+    sql`select session_user as login, name, setting as value from pg_catalog.pg_settings
+      where name in ('plan_cache_mode', 'default_transaction_isolation', 'default_transaction_read_only')`,
   );
-  if (settings?.planCacheMode !== 'force_generic_plan') {
-    logger.warn(
-      { login: settings?.login, planCacheMode: settings?.planCacheMode },
-      'The login lacks the setting plan_cache_mode = force_generic_plan, so PostgreSQL plans each page anew: run sql/roles.sql.',
-    );
+  for (const { login, name, value } of settings) {
+    const { expected, reason } = SETTINGS[name] as (typeof SETTINGS)[string];
+    if (value !== expected) {
+      logger.warn(
+        { login, [name]: value },
+        `The login lacks the setting ${name} = ${expected}: ${reason}. Run sql/roles.sql; a setting for the database must go.`,
+      );
+    }
   }
 }
 

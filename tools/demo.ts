@@ -175,14 +175,14 @@ async function makeShifts(as: As): Promise<void> {
   for (const title of Object.keys(demoShifts) as DemoShift[]) {
     // Created in the future first, because signups for past shifts are rejected.
     const shift = await as('anna', 'north', (tx) => insertShift(tx, shiftOf(title, 7)));
-    ids.set(title, shift.id);
+    ids.set(title, shift.parse().id);
   }
   for (const [title, subjects] of [
     ['Regatta catering', ['dora', 'cleo']],
     ['Jetty repair', ['ben', 'cleo']],
   ] as const) {
     for (const subject of subjects) {
-      await as(subject, 'north', (tx) => signUp(tx, ids.get(title) as string));
+      await as(subject, 'north', (tx) => tx.query(signUp(ids.get(title) as string)));
     }
   }
   for (const [title, { inDays }] of Object.entries(demoShifts) as [DemoShift, { inDays: number }][]) {
@@ -231,11 +231,11 @@ async function makeTasks(as: As): Promise<void> {
     const task = await as('anna', 'north', (tx) =>
       insertTask(tx, { title, description: `Shows a task in the state ${TASK_STATES[position]}.` }),
     );
+    const { id } = task.parse();
     for (const state of TASK_STATES.slice(1, position + 1)) {
       await as('ben', 'north', async (tx) => {
-        const [read] = await tx.query(findTask(task.id));
-        const { memberId } = await tx.entered;
-        return read && updateTask(tx, read, { ...read, state, assigneeId: memberId });
+        const [read] = await tx.query(findTask(id));
+        return read && updateTask(tx, read, { ...read, state, assigneeId: tx.context.memberId });
       });
     }
   }

@@ -68,7 +68,7 @@ try {
   const pool = new Database({ url: database.url, size: 1, prepare: true, readsPerConnection: 1 });
   let memberId: string;
   try {
-    ({ memberId } = await readInTenant(pool, caller, 'enter', 'exclusive', sql`select`));
+    ({ memberId } = await readInTenant(pool, caller, 'enter', sql`select`));
   } finally {
     await pool.close();
   }

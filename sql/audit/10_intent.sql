@@ -37,6 +37,8 @@ create view audit.intended_settings (role, name, value, why) with (security_invo
   ('club_api', 'client_connection_check_interval', '500ms', 'Ends a statement whose client has disconnected.'),
   ('club_api', 'jit', 'off', 'Compiling the plan of a page takes longer than running it.'),
   ('club_api', 'plan_cache_mode', 'force_generic_plan', 'Planning a page takes longer than reading it.'),
+  ('club_api', 'default_transaction_isolation', 'read committed', 'A call sees what was committed while it waited for a lock.'),
+  ('club_api', 'default_transaction_read_only', 'off', 'A call is one statement without BEGIN, and writes.'),
   ('club_auditor', 'search_path', 'pg_catalog', 'A name resolves to an object of PostgreSQL and to no other.'),
   ('club_auditor', 'default_transaction_read_only', 'on', 'The auditor changes nothing.'),
   ('club_auditor', 'statement_timeout', '60s', 'Ends an audit that takes too long.'),
@@ -98,6 +100,7 @@ comment on column audit.intended_dynamic.function is 'Its signature.';
 comment on column audit.intended_dynamic.why is 'What it builds, and from what.';
 
 create view audit.intended_handlers (function, why) with (security_invoker) as values
+  ('app.claim_key(text,bytea)', 'Names the end of the wait for a request with the same key.'),
   ('audit.collect_findings()', 'Reports a chapter that raises an error as a finding, so that the others are still read.');
 comment on view audit.intended_handlers is 'The only functions that catch errors.';
 comment on column audit.intended_handlers.function is 'Its signature.';
@@ -178,6 +181,7 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('SH005', 'The member did not sign up.'),
   ('SH006', 'The shift has the last version there is.'),
   ('ID001', 'The idempotency key belongs to another request.'),
+  ('ID002', 'A request with the idempotency key is still running.'),
   ('TK001', 'The workflow has no such change of state.'),
   ('TK002', 'This caller may not make this change of state.'),
   ('TK003', 'Only a Manager assigns a task to somebody else.'),

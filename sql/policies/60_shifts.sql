@@ -6,6 +6,8 @@
 -- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
 -- policies let it write only the caller's own signup.
 --
+-- The detail of their errors is the caller's member id, for the log of the service.
+--
 -- A trigger maintains shifts.signup_count, and check (signup_count <= capacity) prevents an overbooked shift for
 -- every statement.
 
@@ -118,16 +120,16 @@ begin
   select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
   signed_up_at := clock_timestamp();
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club';
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller_id;
   end if;
   if shift.starts_at <= signed_up_at then
-    raise exception using errcode = 'SH002', message = 'the shift has started';
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller_id;
   end if;
   if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
-    raise exception using errcode = 'SH003', message = 'the member signed up already';
+    raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller_id;
   end if;
   if shift.signup_count >= shift.capacity then
-    raise exception using errcode = 'SH004', message = 'every place of the shift is taken';
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller_id;
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
   values (shift.id, caller_id, signed_up_at)
@@ -148,14 +150,14 @@ declare
 begin
   select * into shift from app.shifts as s where s.id = cancel_sign_up.shift_id for no key update;
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club';
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller_id;
   end if;
   if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started';
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller_id;
   end if;
   delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id;
   if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up';
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller_id;
   end if;
 end
 $$;

@@ -73,9 +73,13 @@ begin
   where old.member_id = caller_id and old.key = claim_key.key
     and old.created_at < clock_timestamp() - interval '24 hours';
   loop
-    insert into app.idempotency_keys (key, request, created_at)
-    values (claim_key.key, claim_key.request, clock_timestamp())
-    on conflict do nothing;
+    begin
+      insert into app.idempotency_keys (key, request, created_at)
+      values (claim_key.key, claim_key.request, clock_timestamp())
+      on conflict do nothing;
+    exception when lock_not_available then
+      raise exception using errcode = 'ID002', message = 'a request with the key is still running', detail = caller_id;
+    end;
     if found then
       return;
     end if;
@@ -84,13 +88,13 @@ begin
     exit when found;
   end loop;
   if known.request <> claim_key.request then
-    raise exception using errcode = 'ID001', message = 'the key belongs to another request';
+    raise exception using errcode = 'ID001', message = 'the key belongs to another request', detail = caller_id;
   end if;
   return query select known.status, known.location, known.etag, known.body;
 end
 $$;
 comment on function app.claim_key(text, bytea) is
-  'Reserves the key for this request. No row: the request is new; store its response with app.keep_answer. One row: the stored response. Waits while another transaction holds the key. ID001: the key belongs to another request.';
+  'Reserves the key for this request. No row: the request is new; store its response with app.keep_answer. One row: the stored response. Waits while another transaction holds the key. ID001: the key belongs to another request. ID002: lock_timeout ended the wait.';
 grant execute on function app.claim_key(text, bytea) to club_api;
 
 create or replace function app.keep_answer(key text, status smallint, location text, etag text, body text) returns void
@@ -102,6 +106,38 @@ as $$
 $$;
 comment on function app.keep_answer(text, smallint, text, text, text) is 'Stores the response of the request that reserved the key, in its transaction. A stored response is not replaced.';
 grant execute on function app.keep_answer(text, smallint, text, text, text) to club_api;
+
+set local role club_owner;
+
+create or replace function app.sign_up_once(key text, request bytea, location text, shift_id uuid)
+returns table (is_replay boolean, status smallint, location_of_signup text, etag text, body text)
+language plpgsql volatile set search_path = ''
+as $$
+#variable_conflict use_variable
+begin
+  select true, known.* into is_replay, status, location_of_signup, etag, body from app.claim_key(key, request) as known;
+  if found then
+    return next;
+    return;
+  end if;
+  is_replay := false;
+  status := 201;
+  location_of_signup := location;
+  select row_to_json(answer) into body
+  from (
+    select
+      signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
+      replace(to_json(signup.created_at) #>> '{}', '+00:00', 'Z') as "createdAt"
+    from app.sign_up(shift_id) as signup
+    join app.members as member on member.id = signup.member_id
+  ) as answer;
+  perform app.keep_answer(key, status, location, etag, body);
+  return next;
+end
+$$;
+comment on function app.sign_up_once(text, bytea, text, uuid) is
+  'Signs the caller up once for the key: claims it, signs up, and stores the response, which a later call returns. Raises what app.claim_key and app.sign_up raise.';
+grant execute on function app.sign_up_once(text, bytea, text, uuid) to club_api;
 
 set local role club_expiry;
 

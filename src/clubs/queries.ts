@@ -1,17 +1,21 @@
-import { type Query, sql } from '../database/sql.js';
+import { bounded, type Query, type Statement, sql } from '../database/sql.js';
+import type { Role } from '../roles.js';
 import type { ClubDto } from './schemas.js';
 
-/** A club without the caller's role, which comes from the token. */
-export type ClubRow = Omit<ClubDto, 'role'>;
+const columns = (role: Statement): Statement => sql`
+  id, name, slug, time_zone as "timeZone", ${role} as role, created_at as "createdAt"`;
 
-const columns = sql`id, name, slug, time_zone as "timeZone", created_at as "createdAt"`;
-
-/** The existing clubs that the caller's token names, ordered by name. */
-export function listMyClubs(): Query<ClubRow> {
-  return sql`select ${columns} from app.my_clubs()`;
+/**
+ * The existing clubs that the caller's token names, ordered by name.
+ *
+ * @param roles the caller's roles by the id of the club, from the token
+ */
+export function listMyClubs(roles: ReadonlyMap<string, Role>): Query<ClubDto> {
+  const byClub = JSON.stringify(Object.fromEntries(roles));
+  return bounded(sql`select ${columns(sql`${byClub}::jsonb ->> id::text`)} from app.my_clubs()`);
 }
 
-/** The club of this transaction. */
-export function findCurrentClub(): Query<ClubRow> {
-  return sql`select ${columns} from app.clubs`;
+/** The club of this transaction, with the caller's role. */
+export function findCurrentClub(): Query<ClubDto> {
+  return bounded(sql`select ${columns(sql`app.role()`)} from app.clubs`);
 }

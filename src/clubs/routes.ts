@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { Json } from '../database/json.js';
+import { sendRow, sendRows } from '../http/json-response.js';
 import type { Resource } from '../http/resource.js';
-import type { Role } from '../roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
-import { type ClubRow, findCurrentClub, listMyClubs } from './queries.js';
+import { findCurrentClub, listMyClubs } from './queries.js';
 import { ClubDto } from './schemas.js';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
@@ -22,9 +23,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Type.Array(Named(ClubDto)) },
       },
     },
-    async (request) => {
-      const found = await request.readDirectory(listMyClubs());
-      return found.map((club) => ({ ...club, role: request.identity.roles.get(club.id) as Role }));
+    async (request, reply) => {
+      return sendRows(reply, await request.readDirectory(listMyClubs(request.identity.roles)));
     },
   );
 
@@ -40,9 +40,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Named(ClubDto) },
       },
     },
-    async (request) => {
-      const [club] = await request.read(findCurrentClub(), 'shared');
-      return { ...(club as ClubRow), role: request.tenant?.role as Role };
+    async (request, reply) => {
+      const [club] = await request.read(findCurrentClub());
+      return sendRow(reply, club as Json<ClubDto>);
     },
   );
 };

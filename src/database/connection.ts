@@ -49,9 +49,10 @@ export class Connection {
   #stream = this.#socket;
   readonly #onDestroyed: () => void;
   readonly #prepares: boolean;
-  /** The templates of the prepared statements: the driver prepares one statement for each, and keeps it. */
+  /** The prepared statements: the driver prepares one for each text, and keeps it. */
   readonly #prepared = new Set<TemplateStringsArray>();
   readonly #inFlight = new Set<(reason: Error) => void>();
+  #isReady = false;
   #destroyed: Error | undefined;
   #expectsNoTransaction = false;
 
@@ -62,6 +63,11 @@ export class Connection {
     this.#sql = this.#createDriver(parseDatabaseUrl(url), prepare);
     this.ready = this.#open();
     this.ready.catch(() => {});
+  }
+
+  /** Whether the session is open and checked. */
+  get isOpen(): boolean {
+    return this.#isReady && this.#destroyed === undefined;
   }
 
   get isDestroyed(): boolean {
@@ -82,12 +88,13 @@ export class Connection {
     if (this.#destroyed !== undefined) {
       return Promise.reject(new ConnectionLost(this.#destroyed));
     }
+    const template = templateOf(strings);
     return new Promise((resolve, reject) => {
       this.#inFlight.add(reject);
       if (this.#prepares) {
-        this.#prepared.add(strings);
+        this.#prepared.add(template);
       }
-      this.#sql<Row[]>(strings, ...values.map(toText)).then(
+      this.#sql<Row[]>(template, ...values.map(toText)).then(
         (result) => {
           if (this.#inFlight.delete(reject)) {
             resolve(result);
@@ -124,9 +131,12 @@ export class Connection {
     this.#abandon(reason);
   }
 
-  /** Closes an idle session with the Terminate message. */
+  /** Closes an idle session with the Terminate message; does nothing for a destroyed one. */
   async close(): Promise<void> {
-    this.#destroyed ??= new Error('the connection was closed');
+    if (this.#destroyed !== undefined) {
+      return;
+    }
+    this.#destroyed = new Error('the connection was closed');
     await this.#sql.end({ timeout: CLOSE_TIMEOUT_S }).catch(() => {});
     // The driver never settles statements that it has not sent.
     this.#abandon(this.#destroyed);
@@ -147,6 +157,7 @@ export class Connection {
     );
     try {
       await checkSession((statement) => this.query(statement));
+      this.#isReady = true;
     } catch (error) {
       this.destroy(error as Error);
       throw error;
@@ -204,6 +215,20 @@ export class Connection {
       this.destroy(new Error(`the server warned with ${code} in ${routine}`));
     }
   }
+}
+
+/** The templates by their text. The combinations in the code bound their number. */
+const templates = new Map<string, TemplateStringsArray>();
+
+/** One template for each text: the driver keeps every template that it has seen, with an error for its stack. */
+function templateOf(strings: readonly string[]): TemplateStringsArray {
+  const text = strings.join('\0');
+  let template = templates.get(text);
+  if (template === undefined) {
+    template = Object.assign([...strings], { raw: strings });
+    templates.set(text, template);
+  }
+  return template;
 }
 
 /** Sends every parameter as text; PostgreSQL converts it to the type of the parameter. */

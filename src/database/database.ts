@@ -1,40 +1,50 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStatementError, Unavailable } from './errors.js';
-import { Pool, type PoolOptions } from './pool.js';
-import { type Answer, type Entry, type ReadOptions, read } from './read.js';
+import type { Connection } from './connection.js';
+import type { Context } from './context.js';
+import { ConnectionLost, isStatementError, Unavailable } from './errors.js';
+import { type Lease, type LeaseKind, Pool, type PoolOptions } from './pool.js';
 import type { Query } from './sql.js';
+import { type Answer, runStatement } from './statement.js';
 import { type Mode, runTransaction, type Transaction } from './transaction.js';
 
 export type DatabaseOptions = PoolOptions;
 
-/** The limit for a transaction with all its attempts, from its first lease; above the role's statement_timeout (5 s). */
-const DEADLINE_MS = 8_000;
+type Kind = 'read' | 'call' | 'transaction';
+type Failure = 'lost' | 'transient' | 'stale';
+
+/**
+ * The limit for all attempts in milliseconds, from the first lease. Those of writes are above the role's statement_timeout (5 s),
+ * so that a slow statement is a failure and not an unknown outcome.
+ */
+const DEADLINE_MS: Record<Kind, number> = { read: 5_000, call: 8_000, transaction: 8_000 };
+/**
+ * The limit for one attempt on a shared connection; above the role's lock_timeout (3 s), so one read that waits for a lock
+ * destroys no connection.
+ */
+const SHARED_ATTEMPT_MS = 3_500;
 const RETRY_PAUSE_MS = 10;
 
 /** Serialization failure and deadlock: the transaction was rolled back, and a second attempt can succeed. */
 const TRANSIENT = ['40001', '40P01'];
-const TRANSIENT_ATTEMPTS = 2;
 /**
  * Errors after DDL changed the result columns of a prepared statement, or of a row in a PL/pgSQL function: the SQLSTATE
  * and the routine that raises it. A function does not recover within its session, so the connection is destroyed. This
- * happens once on each connection.
+ * happens at most once on each connection.
  */
 const STALE_PLANS: Record<string, string> = {
   '0A000': 'RevalidateCachedQuery',
   '42804': 'plpgsql_param_eval_recfield',
 };
 
-/** The database: every statement runs in a read or in a transaction. */
+/** The database: every statement is a read, a call or a part of a transaction. */
 export class Database {
   readonly #pool: Pool;
   readonly #readsShare: boolean;
-  readonly #staleAttempts: number;
 
   /** Opens no connection. */
   constructor(options: DatabaseOptions) {
     this.#pool = new Pool(options);
     this.#readsShare = options.prepare && options.readsPerConnection > 1;
-    this.#staleAttempts = options.size + 1;
   }
 
   /** The maximum number of connections. */
@@ -53,18 +63,40 @@ export class Database {
   }
 
   /**
-   * Reads with one statement.
+   * Reads with one statement. A bounded query shares a connection with other reads. It is sent once more when the connection
+   * was lost because of another statement.
    *
-   * @param options.lease `shared` only for a query that an index bounds
-   * @throws what `read` throws
+   * @param options.operation the name in the comment at the start of the statement
+   * @throws Unavailable; UnsafeDatabase; postgres.PostgresError; what `Context.parse` throws
    */
-  read<Context, Row>(
-    entry: Entry<Context>,
-    query: Query<Row>,
-    options: ReadOptions,
-  ): Promise<Answer<Context, Row>> {
-    const lease = this.#readsShare ? options.lease : 'exclusive';
-    return this.#retry(1, () => read(this.#pool, entry, query, { ...options, lease }));
+  read<Accepted, Row>(options: {
+    operation: string;
+    context: Context<Accepted>;
+    query: Query<Row>;
+  }): Promise<Answer<Accepted, Row>> {
+    const { operation, context, query } = options;
+    const lease = this.#readsShare && query.isBounded ? 'shared' : 'exclusive';
+    return this.#run('read', lease, context.tenant, (connection) =>
+      runStatement(connection, 'read', operation, context, query),
+    );
+  }
+
+  /**
+   * Calls one function that writes, with one statement, which is a transaction of its own.
+   *
+   * @param options.operation the name in the comment at the start of the statement
+   * @throws Unavailable with an unknown outcome when the connection is lost; UnsafeDatabase; postgres.PostgresError; what
+   *   `Context.parse` throws
+   */
+  call<Accepted, Row>(options: {
+    operation: string;
+    context: Context<Accepted>;
+    query: Query<Row>;
+  }): Promise<Answer<Accepted, Row>> {
+    const { operation, context, query } = options;
+    return this.#run('call', 'exclusive', context.tenant, (connection) =>
+      runStatement(connection, 'call', operation, context, query),
+    );
   }
 
   /**
@@ -73,38 +105,19 @@ export class Database {
    * The work is repeated after a serialization failure or a deadlock (two attempts in all) and after a deploy changed a
    * prepared statement, so the work must have no effects outside of the transaction.
    *
-   * @param name the name of the operation, for the comment at the start of each statement
-   * @throws Unavailable; UnsafeDatabase; what the work, `accept` or a statement threw
+   * @param options.operation the name in the comment at the start of each statement
+   * @throws Unavailable; UnsafeDatabase; what the work, `Context.parse` or a statement threw
    */
-  transaction<Context extends object, Accepted, Result>(
-    mode: Mode,
-    name: string,
-    entry: Entry<Context>,
-    accept: (context: Context) => Accepted,
-    work: (tx: Transaction<Accepted>) => Promise<Result>,
-  ): Promise<Result> {
-    let deadline: number | undefined;
-    return this.#retry(this.#staleAttempts, async () => {
-      const lease = await this.#pool.acquire('exclusive', entry.tenant);
-      const { connection } = lease;
-      deadline ??= lease.since + DEADLINE_MS;
-      const leftMs = deadline - performance.now();
-      const timer = setTimeout(() => connection.destroy(tookTooLong()), leftMs);
-      try {
-        if (leftMs <= 0) {
-          throw tookTooLong();
-        }
-        return await runTransaction(connection, mode, name, entry, accept, work);
-      } catch (error) {
-        if (isStalePlan(error)) {
-          connection.destroy(error);
-        }
-        throw error;
-      } finally {
-        clearTimeout(timer);
-        this.#pool.release(lease);
-      }
-    });
+  transaction<Accepted, Result>(options: {
+    operation: string;
+    mode: Mode;
+    context: Context<Accepted>;
+    work: (tx: Transaction<Accepted>) => Promise<Result>;
+  }): Promise<Result> {
+    const { operation, mode, context, work } = options;
+    return this.#run('transaction', 'exclusive', context.tenant, (connection) =>
+      runTransaction(connection, mode, operation, context, work),
+    );
   }
 
   /** Rejects new work, waits for the work in progress and closes every connection. */
@@ -112,31 +125,92 @@ export class Database {
     await this.#pool.close();
   }
 
-  /** @param staleAttempts the maximum of attempts after stale plans; the statement of a read cannot have one */
-  async #retry<Result>(staleAttempts: number, attempt: () => Promise<Result>): Promise<Result> {
-    for (let attempts = 1; ; attempts += 1) {
+  async #run<Result>(
+    kind: Kind,
+    leaseKind: LeaseKind,
+    tenant: string,
+    work: (connection: Connection) => Promise<Result>,
+  ): Promise<Result> {
+    let deadline: number | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      const lease = await this.#pool.acquire(leaseKind, tenant);
+      deadline ??= lease.since + DEADLINE_MS[kind];
       try {
-        return await attempt();
+        return await withinLimit(kind, lease, deadline, work);
       } catch (error) {
-        const limit = isStalePlan(error) ? staleAttempts : isTransient(error) ? TRANSIENT_ATTEMPTS : 1;
-        if (attempts >= limit) {
+        const failure = failureOf(error);
+        if (failure === undefined || attempt >= this.#attempts(kind, failure)) {
           throw error;
         }
-        await sleep(Math.random() * RETRY_PAUSE_MS);
+      } finally {
+        this.#pool.release(lease);
       }
+      await sleep(Math.random() * RETRY_PAUSE_MS);
+    }
+  }
+
+  /** The number of attempts in all after a failure. */
+  #attempts(kind: Kind, failure: Failure): number {
+    switch (failure) {
+      case 'lost':
+        // What writes may have been committed.
+        return kind === 'read' ? 2 : 1;
+      case 'transient':
+        return 2;
+      case 'stale':
+        return this.size + 1;
     }
   }
 }
 
-function tookTooLong(): Unavailable {
-  return new Unavailable('The transaction took too long.');
+/** Runs one attempt; destroys the connection at the deadline, or when a plan of its session is stale. */
+async function withinLimit<Result>(
+  kind: Kind,
+  lease: Lease,
+  deadline: number,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const { connection } = lease;
+  const leftMs = deadline - performance.now();
+  if (leftMs <= 0) {
+    throw tookTooLong(kind);
+  }
+  let overdue: Unavailable | undefined;
+  const timer = setTimeout(
+    () => {
+      overdue = tookTooLong(kind);
+      connection.destroy(overdue);
+    },
+    lease.kind === 'shared' ? Math.min(SHARED_ATTEMPT_MS, leftMs) : leftMs,
+  );
+  try {
+    return await work(connection);
+  } catch (error) {
+    if (failureOf(error) === 'stale') {
+      connection.destroy(error as Error);
+    }
+    // An overdue read is not sent again. The error of a write says what is known of its outcome.
+    throw (kind === 'read' ? overdue : undefined) ?? error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-function isStalePlan(error: unknown): error is Error {
-  const routine = isStatementError(error) ? STALE_PLANS[error.code] : undefined;
-  return routine !== undefined && routine === (error as { routine?: string }).routine;
+function tookTooLong(kind: Kind): Unavailable {
+  return new Unavailable(`A ${kind} took too long.`);
 }
 
-function isTransient(error: unknown): boolean {
-  return isStatementError(error) && TRANSIENT.includes(error.code);
+/** The kind of a failure after which another attempt may succeed. */
+function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof ConnectionLost) {
+    return 'lost';
+  }
+  if (!isStatementError(error)) {
+    return undefined;
+  }
+  const { code, routine } = error as typeof error & { routine?: string };
+  if (STALE_PLANS[code] !== undefined && STALE_PLANS[code] === routine) {
+    return 'stale';
+  }
+  return TRANSIENT.includes(code) ? 'transient' : undefined;
 }

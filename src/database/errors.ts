@@ -6,7 +6,7 @@ export class Unavailable extends Error {
 
   constructor(
     message: string,
-    /** Whether a write was committed: `unknown` when COMMIT was sent and its result never arrived. */
+    /** Whether a write was committed: `unknown` when COMMIT or a call was sent and its result never arrived. */
     readonly committed: 'no' | 'unknown' = 'no',
     options?: ErrorOptions,
   ) {
@@ -20,6 +20,15 @@ export class ConnectionLost extends Unavailable {
 
   constructor(cause: Error) {
     super('The connection to the database was lost.', 'no', { cause });
+  }
+}
+
+/** A connection returned the result of another request. It is destroyed. */
+export class WrongAnswer extends Unavailable {
+  override name = 'WrongAnswer';
+
+  constructor() {
+    super('The connection to the database answered another question.');
   }
 }
 

@@ -6,50 +6,49 @@ export type Value = string | number | boolean | null;
 
 /** SQL text in parts, with a parameter between each two. */
 export interface Statement {
-  readonly strings: TemplateStringsArray;
+  readonly strings: readonly string[];
   readonly values: readonly Value[];
 }
 
-/** A statement that returns rows of this type. Only a read or a transaction runs it. */
+/** A statement that returns rows of this type. */
 export interface Query<Row> extends Statement {
   /** Carries the type; never set at run time. */
   readonly row?: Row;
+  /** Whether an index bounds the rows that it reads, so that it may share a connection with other reads. */
+  readonly isBounded?: boolean;
 }
 
-/**
- * A cache of composed statements, by the templates of their parts. The same parts give the same template object, so a
- * template identifies its text, also for the driver. The combinations in the code bound the size of the cache.
- */
-interface Composed {
-  template: TemplateStringsArray | undefined;
-  /** The next part, by the template of its statement; VALUE for any parameter. */
-  next: Map<TemplateStringsArray | typeof VALUE, Composed>;
+/** Declares that an index bounds the rows that a query reads, whatever its parameters are. */
+export function bounded<Row>(query: Query<Row>, isBounded = true): Query<Row> {
+  return { ...query, isBounded };
 }
 
-const VALUE = Symbol('value');
-const composed = new Map<TemplateStringsArray, Composed>();
+/** Selects each row of a query as JSON: for `Transaction.json`. */
+export function asJson(query: Statement): Statement {
+  return sql`select row_to_json(answer)::text as json from (${query}) as answer`;
+}
 
 /** Creates a statement: sql`select title from app.tasks where id = ${id}`. */
-export function sql(strings: TemplateStringsArray, ...parts: (Value | Statement)[]): Statement {
-  if (!parts.some(isStatement)) {
-    return { strings, values: parts.map(checked) };
-  }
+export function sql(strings: readonly string[], ...parts: (Value | Statement)[]): Statement {
+  const pieces = [strings[0] ?? ''];
   const values: Value[] = [];
-  let found = nextOf(composed, strings);
-  for (const part of parts) {
+  const append = (text: string | undefined) => {
+    pieces.push((pieces.pop() ?? '') + (text ?? ''));
+  };
+  parts.forEach((part, index) => {
     if (isStatement(part)) {
+      const [first, ...others] = part.strings;
+      append(first);
+      pieces.push(...others);
       values.push(...part.values);
-      found = nextOf(found.next, part.strings);
     } else {
       values.push(checked(part));
-      found = nextOf(found.next, VALUE);
+      pieces.push('');
     }
-  }
-  found.template ??= compose(strings, parts);
-  return { strings: found.template, values };
+    append(strings[index + 1]);
+  });
+  return { strings: pieces, values };
 }
-
-const operations = new Map<string, Statement>();
 
 /**
  * The comment at the start of a statement: pg_stat_statements and pg_stat_activity show which operation sent it.
@@ -57,16 +56,10 @@ const operations = new Map<string, Statement>();
  * @param name an identifier, such as `listTasks`
  */
 export function operation(name: string): Statement {
-  let comment = operations.get(name);
-  if (comment === undefined) {
-    if (!/^\w+$/.test(name)) {
-      throw new TypeError(`${name} is not an identifier`);
-    }
-    const pieces = [`/* ${name} */`];
-    comment = { strings: Object.assign(pieces, { raw: pieces }), values: [] };
-    operations.set(name, comment);
+  if (!/^\w+$/.test(name)) {
+    throw new TypeError(`${name} is not an identifier`);
   }
-  return comment;
+  return { strings: [`/* ${name} */`], values: [] };
 }
 
 /** Joins statements with a separator, such as ` and ` or a comma. */
@@ -89,32 +82,6 @@ export function joinValues(values: readonly Value[]): Statement {
 export function contains(column: Statement, text: string): Statement {
   const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
   return sql`upper(${column}) like upper(${pattern} collate "und-x-icu")`;
-}
-
-function nextOf<Key>(from: Map<Key, Composed>, key: Key): Composed {
-  let found = from.get(key);
-  if (found === undefined) {
-    found = { template: undefined, next: new Map() };
-    from.set(key, found);
-  }
-  return found;
-}
-
-function compose(strings: TemplateStringsArray, parts: (Value | Statement)[]): TemplateStringsArray {
-  const pieces = [strings[0] ?? ''];
-  const append = (text: string | undefined) => {
-    pieces.push((pieces.pop() ?? '') + text);
-  };
-  parts.forEach((part, index) => {
-    if (isStatement(part)) {
-      append(part.strings[0]);
-      pieces.push(...part.strings.slice(1));
-    } else {
-      pieces.push('');
-    }
-    append(strings[index + 1]);
-  });
-  return Object.assign(pieces, { raw: pieces });
 }
 
 function isStatement(part: Value | Statement | undefined): part is Statement {

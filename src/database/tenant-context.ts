@@ -1,11 +1,12 @@
+import type { Context } from './context.js';
 import type { Database } from './database.js';
-import { TenantNotFound, TestMemberNotFound, Unavailable } from './errors.js';
-import { type LeaseKind, NO_TENANT } from './pool.js';
-import type { Answer, Entry } from './read.js';
+import { TenantNotFound, TestMemberNotFound, Unavailable, WrongAnswer } from './errors.js';
+import type { Json } from './json.js';
+import { NO_TENANT } from './pool.js';
 import { type Query, sql } from './sql.js';
 import type { Transaction } from './transaction.js';
 
-/** The caller and the club of a request: the tenant context that a read or a transaction sets. */
+/** The caller and the club of a request: the tenant context that a statement or a transaction sets. */
 export interface Caller {
   tenantId: string;
   role: string;
@@ -22,17 +23,10 @@ export interface Caller {
 /** A transaction inside a club, with the id of the caller's row in app.members. */
 export type TenantTransaction = Transaction<{ memberId: string }>;
 
-/** The rows of a read and the member that read them. */
-export interface TenantRead<Row> {
-  rows: Row[];
+/** The rows of a read or a call, and the member that sent it. */
+export interface TenantAnswer<Row> {
+  rows: Json<Row>[];
   memberId: string;
-}
-
-interface TenantContext {
-  enteredTenantId: string;
-  clubExists: boolean;
-  memberId: string | null;
-  memberIsCurrent: boolean | null;
 }
 
 /** The caller has no member row yet, or the token is newer and has other values. */
@@ -41,78 +35,126 @@ class MemberOutdated extends Error {}
 /**
  * Reads inside the caller's club, with one statement.
  *
- * When the member row is missing, or a newer token has other values, the statement reads nothing: a short transaction
- * writes the member and commits, and the read is sent again.
- *
- * @param name the name of the operation
+ * @param operation its name
  * @throws TenantNotFound; TestMemberNotFound; what `Database.read` throws
  */
-export async function readInTenant<Row>(
+export function readInTenant<Row>(
   database: Database,
   caller: Caller,
-  name: string,
-  lease: LeaseKind,
+  operation: string,
   query: Query<Row>,
-): Promise<TenantRead<Row>> {
-  const attempt = async (acceptsOutdated: boolean) => {
-    const answer = await database.read(tenantEntry(caller), query, {
-      operation: name,
-      condition: sql`tenant_context."clubExists"
-    and (tenant_context."memberIsCurrent" or ${acceptsOutdated} and tenant_context."memberId" is not null)`,
-      lease,
-    });
-    requireClub(caller, answer.context);
-    return answer;
-  };
-  let { context, rows }: Answer<TenantContext, Row> = await attempt(false);
-  if (rows === undefined) {
-    await syncMember(database, caller);
-    // Accepts an outdated row now: two tokens of the same second with different names would retry forever.
-    ({ context, rows } = await attempt(true));
-  }
-  if (rows === undefined || context.memberId === null) {
-    throw new Unavailable('The member was removed while the request ran.');
-  }
-  return { rows, memberId: context.memberId };
+): Promise<TenantAnswer<Row>> {
+  return asMember(database, caller, async (context) => {
+    const { context: accepted, rows } = await database.read({ operation, context, query });
+    return { rows, ...accepted };
+  });
 }
 
 /**
- * Runs work in a transaction inside the caller's club. A missing or outdated member row is written first, in a separate
- * transaction, so the row stays even when the work fails.
+ * Calls one function that writes inside the caller's club, with one statement.
+ *
+ * @throws TenantNotFound; TestMemberNotFound; what `Database.call` throws
+ */
+export function callInTenant<Row>(
+  database: Database,
+  caller: Caller,
+  operation: string,
+  query: Query<Row>,
+): Promise<TenantAnswer<Row>> {
+  return asMember(database, caller, async (context) => {
+    const { context: accepted, rows } = await database.call({ operation, context, query });
+    return { rows, ...accepted };
+  });
+}
+
+/**
+ * Runs work in a transaction inside the caller's club.
  *
  * @throws TenantNotFound; TestMemberNotFound; what `Database.transaction` throws
  */
-export async function writeInTenant<Result>(
+export function writeInTenant<Result>(
   database: Database,
   caller: Caller,
-  name: string,
+  operation: string,
   work: (tx: TenantTransaction) => Promise<Result>,
 ): Promise<Result> {
-  const attempt = (acceptsOutdated: boolean) => {
-    const accept = (context: TenantContext) => {
-      requireClub(caller, context);
-      const { memberId, memberIsCurrent } = context;
-      if (memberId === null || !(memberIsCurrent || acceptsOutdated)) {
-        throw new MemberOutdated('The member row is missing or older than the token.');
-      }
-      return { memberId };
-    };
-    return database.transaction('read write', name, tenantEntry(caller), accept, work);
-  };
+  return asMember(database, caller, (context) =>
+    database.transaction({ operation, mode: 'read write', context, work }),
+  );
+}
+
+/**
+ * Runs an operation with the context of the caller. When the member row is missing, or a newer token has other values, the
+ * operation does nothing: a call writes the member, and the operation is sent again. So the row stays even if it fails.
+ */
+async function asMember<Result>(
+  database: Database,
+  caller: Caller,
+  run: (context: Context<{ memberId: string }>) => Promise<Result>,
+): Promise<Result> {
   try {
-    return await attempt(false);
+    return await run(memberContext(caller, false));
   } catch (error) {
     if (!(error instanceof MemberOutdated)) {
       throw error;
     }
   }
-  await syncMember(database, caller);
+  const { displayName, email, issuedAt } = caller;
+  await database.call({
+    operation: 'syncMember',
+    context: clubContext(caller),
+    query: sql`select app.sync_member(${displayName}, ${email}, ${issuedAt})`,
+  });
   try {
-    return await attempt(true);
+    // Accepts an outdated row now: two tokens of the same second with different names would retry forever.
+    return await run(memberContext(caller, true));
   } catch (error) {
     throw error instanceof MemberOutdated
       ? new Unavailable('The member was removed while the request ran.')
       : error;
+  }
+}
+
+/** The context of a member: accepted if the row is current or, on request, outdated. */
+export function memberContext(caller: Caller, acceptsOutdated: boolean): Context<{ memberId: string }> {
+  return {
+    tenant: caller.tenantId,
+    sql: sql`entry.*, entry.club_exists and entry.member_id is not null
+      and (entry.member_is_current or ${acceptsOutdated}) as accepted
+    ${entryOf(caller)}`,
+    parse: (row) => {
+      requireClub(caller, row);
+      if (row.accepted !== true) {
+        throw new MemberOutdated('The member row is missing or older than the token.');
+      }
+      return { memberId: String(row.member_id) };
+    },
+  };
+}
+
+/** The context of the club alone, for the function that writes the member. */
+function clubContext(caller: Caller): Context<void> {
+  return {
+    tenant: caller.tenantId,
+    sql: sql`entry.*, entry.club_exists as accepted ${entryOf(caller)}`,
+    parse: (row) => requireClub(caller, row),
+  };
+}
+
+function entryOf(caller: Caller) {
+  const { tenantId, subject, role, displayName, email, issuedAt, testMemberId } = caller;
+  return sql`from app.enter(${tenantId}, ${subject}, ${role}, ${displayName}, ${email}, ${issuedAt}, ${testMemberId}) as entry`;
+}
+
+function requireClub({ tenantId, testMemberId }: Caller, row: Record<string, unknown>): void {
+  if (row.entered_tenant_id !== tenantId) {
+    throw new WrongAnswer();
+  }
+  if (row.club_exists !== true) {
+    throw new TenantNotFound('The club cannot be entered.');
+  }
+  if (row.member_id === null && testMemberId !== null) {
+    throw new TestMemberNotFound('The club has no such member.');
   }
 }
 
@@ -124,71 +166,36 @@ export async function writeInTenant<Result>(
 export async function readDirectory<Row>(
   database: Database,
   clubIds: string[],
-  name: string,
+  operation: string,
   query: Query<Row>,
-): Promise<Row[]> {
-  const named = `{${clubIds.join(',')}}`;
-  const entry: Entry<{ entered: string }> = {
-    tenant: 'directory',
-    columns: sql`app.enter_directory(${named}::uuid[]) as entered`,
-    verify: ({ entered }) => entered === named,
-  };
-  const { rows } = await database.read(entry, query, {
-    operation: name,
-    condition: sql`tenant_context.entered is not null`,
-    lease: 'shared',
-  });
-  return rows ?? [];
+): Promise<Json<Row>[]> {
+  const { rows } = await database.read({ operation, context: directoryContext(clubIds), query });
+  return rows;
 }
 
-/** The entry for work of the service itself: it sets no context. */
-export const OUTSIDE_OF_CLUBS: Entry<object> = {
+/** The context of a caller outside of a single club: the clubs that the token names. */
+export function directoryContext(clubIds: string[]): Context<void> {
+  const named = `{${clubIds.join(',')}}`;
+  return {
+    tenant: 'directory',
+    sql: sql`entered, entered is not null as accepted from app.enter_directory(${named}::uuid[]) as entered`,
+    parse: ({ entered }) => {
+      if (entered !== named) {
+        throw new WrongAnswer();
+      }
+    },
+  };
+}
+
+/** The context of work of the service itself: it sets nothing. */
+export const OUTSIDE_OF_CLUBS: Context<void> = {
   tenant: NO_TENANT,
-  columns: sql`true as entered`,
-  verify: () => true,
+  sql: sql`true as accepted`,
+  parse: () => {},
 };
 
-/**
- * Reads for the service itself, outside of any club.
- *
- * @throws what `Database.read` throws
- */
-export async function readOwn<Row>(database: Database, name: string, query: Query<Row>): Promise<Row[]> {
-  const { rows } = await database.read(OUTSIDE_OF_CLUBS, query, {
-    operation: name,
-    condition: sql`true`,
-    lease: 'exclusive',
-  });
-  return rows ?? [];
-}
-
-function tenantEntry(caller: Caller): Entry<TenantContext> {
-  const { tenantId, subject, role, displayName, email, issuedAt, testMemberId } = caller;
-  return {
-    tenant: tenantId,
-    columns: sql`entry.entered_tenant_id as "enteredTenantId", entry.club_exists as "clubExists",
-    entry.member_id as "memberId", entry.member_is_current as "memberIsCurrent"
-  from app.enter(${tenantId}, ${subject}, ${role}, ${displayName}, ${email}, ${issuedAt}, ${testMemberId}) as entry`,
-    verify: ({ enteredTenantId }) => enteredTenantId === tenantId,
-  };
-}
-
-function requireClub({ testMemberId }: Caller, { clubExists, memberId }: TenantContext): void {
-  if (!clubExists) {
-    throw new TenantNotFound('The club cannot be entered.');
-  }
-  if (memberId === null && testMemberId !== null) {
-    throw new TestMemberNotFound('The club has no such member.');
-  }
-}
-
-async function syncMember(database: Database, caller: Caller): Promise<void> {
-  const { displayName, email, issuedAt } = caller;
-  await database.transaction(
-    'read write',
-    'syncMember',
-    tenantEntry(caller),
-    (context) => requireClub(caller, context),
-    (tx) => tx.query(sql`select app.sync_member(${displayName}, ${email}, ${issuedAt})`),
-  );
+/** Reads rows for the service itself, outside of any club. @throws what `Database.read` throws */
+export async function readOwn<Row>(database: Database, operation: string, query: Query<Row>): Promise<Row[]> {
+  const { rows } = await database.read({ operation, context: OUTSIDE_OF_CLUBS, query });
+  return rows.map((row) => row.parse());
 }

@@ -1,12 +1,13 @@
 import type { Connection, Result } from './connection.js';
-import { isStatementError, Unavailable } from './errors.js';
-import type { Entry } from './read.js';
+import { type Context, numbered } from './context.js';
+import { isStatementError, Unavailable, WrongAnswer } from './errors.js';
+import { Json } from './json.js';
 import { operation, type Query, type Statement, sql } from './sql.js';
 
 /** An open transaction whose context is set. */
 export interface Transaction<Accepted = unknown> {
-  /** What `accept` returned for the context. Await it after a query, because the first query is sent with the entry. */
-  readonly entered: Promise<Accepted>;
+  /** What `Context.parse` returned. */
+  readonly context: Accepted;
   /**
    * Runs a statement after all earlier ones of this transaction.
    *
@@ -14,6 +15,8 @@ export interface Transaction<Accepted = unknown> {
    * @throws Unavailable when the connection is lost
    */
   query<Row extends object>(query: Query<Row>): Promise<Row[]>;
+  /** Runs a statement whose rows are JSON: it ends with `asJson`. @throws what `query` throws */
+  json<Row>(statement: Statement): Promise<Json<Row>[]>;
 }
 
 export type Mode = 'read only' | 'read write';
@@ -27,55 +30,63 @@ const COMMIT = sql`commit`;
 const ROLLBACK = sql`rollback`;
 
 /**
- * Runs work inside one transaction: BEGIN, the entry, the work's statements, COMMIT.
+ * Runs work inside one transaction: BEGIN, the context, the statements of the work, COMMIT.
  *
- * BEGIN, the entry and the first statement are sent together; rows are returned only after the results of BEGIN and the
- * entry were checked. Each later statement is sent when the one before it has a result, and COMMIT when all have one.
- * Work that catches the error of a statement still cannot commit. When this function returns or throws, the server has
- * confirmed COMMIT or ROLLBACK, or the connection is destroyed.
+ * BEGIN and the context are sent together; the work begins when both results were checked. Each statement is sent when
+ * the one before it has a result, and COMMIT when all have one. Work that catches the error of a statement still cannot
+ * commit. When this function returns or throws, the server has confirmed COMMIT or ROLLBACK, or the connection is destroyed.
  *
- * @param accept checks the context and returns what the work needs of it; throws to reject the transaction
- * @throws what the work, `accept` or a statement threw, after ROLLBACK; Unavailable when the connection was lost
+ * @param name the operation, for the comment at the start of each statement
+ * @throws what the work, `Context.parse` or a statement threw, after ROLLBACK; Unavailable when the connection was lost
  */
-export async function runTransaction<Context extends object, Accepted, Result>(
+export async function runTransaction<Accepted, Result>(
   connection: Connection,
   mode: Mode,
   name: string,
-  entry: Entry<Context>,
-  accept: (context: Context) => Accepted,
+  context: Context<Accepted>,
   work: (tx: Transaction<Accepted>) => Promise<Result>,
 ): Promise<Result> {
   const comment = operation(name);
-  const entered = handled(enter(connection, mode, comment, entry, accept));
-  const statements = new Statements(connection, comment, entered);
   let result: Result;
   try {
-    result = await work(statements);
-    await statements.settled();
+    const accepted = await enter(connection, mode, comment, context);
+    result = await runAll(new Statements(connection, comment, accepted), work);
   } catch (error) {
-    await statements.settled().catch(() => {});
-    // The error of the entry is the cause; the error of the work follows from it.
-    const entryError = await statements.entryError();
     await rollBack(connection, connection.query(ROLLBACK));
-    throw entryError ?? error;
+    throw error;
   }
   await commit(connection);
   return result;
 }
 
+/** Runs the work, and waits for every statement that it sent. */
+async function runAll<Accepted, Result>(
+  statements: Statements<Accepted>,
+  work: (tx: Transaction<Accepted>) => Promise<Result>,
+): Promise<Result> {
+  try {
+    const result = await work(statements);
+    await statements.settled();
+    return result;
+  } catch (error) {
+    await statements.settled().catch(() => {});
+    throw error;
+  }
+}
+
 /** Sends the statements of a transaction, one after another. */
 class Statements<Accepted> implements Transaction<Accepted> {
-  readonly entered: Promise<Accepted>;
+  readonly context: Accepted;
   readonly #connection: Connection;
   readonly #name: Statement;
-  /** Settles when the latest statement has a result. */
-  #last: Promise<unknown> | undefined;
+  /** Settles when the latest statement has a result; after a failure no later one is sent. */
+  #last: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
-  constructor(connection: Connection, name: Statement, entered: Promise<Accepted>) {
+  constructor(connection: Connection, name: Statement, context: Accepted) {
     this.#connection = connection;
     this.#name = name;
-    this.entered = entered;
+    this.context = context;
   }
 
   query<Row extends object>(query: Query<Row>): Promise<Row[]> {
@@ -83,63 +94,58 @@ class Statements<Accepted> implements Transaction<Accepted> {
       return Promise.reject(new Error('The transaction has ended. Await every query inside the work.'));
     }
     const statement = sql`${this.#name} ${query}`;
-    const rows =
-      this.#last === undefined ? this.#first<Row>(statement) : this.#next<Row>(this.#last, statement);
-    this.#last = handled(rows);
+    const rows = this.#last.then(() => this.#connection.query<Row>(statement));
+    // `settled` reports the failure, also if the work does not await the query.
+    rows.catch(() => {});
+    this.#last = rows;
     return rows;
+  }
+
+  async json<Row>(statement: Statement): Promise<Json<Row>[]> {
+    const rows = await this.query<{ json: string }>(statement);
+    return rows.map(({ json }) => new Json<Row>(json));
   }
 
   /** Resolves when every statement has a result; rejects with the first failure. Later queries are rejected. */
   async settled(): Promise<void> {
     this.#isOver = true;
-    await this.entered;
     await this.#last;
-  }
-
-  /** The error of BEGIN or the entry; undefined when both succeeded. */
-  async entryError(): Promise<unknown> {
-    return this.entered.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-  }
-
-  async #first<Row extends object>(statement: Statement): Promise<Row[]> {
-    const rows = handled(this.#connection.query<Row>(statement));
-    await this.entered;
-    return rows;
-  }
-
-  async #next<Row extends object>(last: Promise<unknown>, statement: Statement): Promise<Row[]> {
-    await last;
-    return this.#connection.query<Row>(statement);
   }
 }
 
-async function enter<Context extends object, Accepted>(
+async function enter<Accepted>(
   connection: Connection,
   mode: Mode,
   name: Statement,
-  entry: Entry<Context>,
-  accept: (context: Context) => Accepted,
+  context: Context<Accepted>,
 ): Promise<Accepted> {
-  const begun = handled(connection.query(BEGIN[mode]));
-  const entered = handled(connection.query<Context>(sql`${name} select ${entry.columns}`));
+  const sent = numbered(context);
+  const [begun, entered] = await Promise.allSettled([
+    connection.query(BEGIN[mode]),
+    connection.query<{ tenant_context?: Record<string, unknown> }>(
+      sql`${name} ${sent.row} select row_to_json(tenant_context) as tenant_context from tenant_context`,
+    ),
+  ]);
+  if (begun.status === 'rejected') {
+    if (isStatementError(begun.reason)) {
+      // For example on a standby. The statement that was sent with BEGIN ran in a transaction of its own and changed nothing.
+      connection.destroy(begun.reason);
+      throw new Unavailable('The server did not begin a transaction.', 'no', { cause: begun.reason });
+    }
+    throw begun.reason;
+  }
+  expectTag(connection, begun.value, 'BEGIN');
+  if (entered.status === 'rejected') {
+    throw entered.reason;
+  }
   try {
-    expectTag(connection, await begun, 'BEGIN');
+    return sent.accept(entered.value[0]?.tenant_context);
   } catch (error) {
-    if (isStatementError(error)) {
-      // For example on a standby. The statements that were sent with BEGIN ran without a context and changed nothing.
+    if (error instanceof WrongAnswer) {
       connection.destroy(error);
-      throw new Unavailable('The server did not begin a transaction.', 'no', { cause: error });
     }
     throw error;
   }
-  const [context] = await entered;
-  if (context === undefined || !entry.verify(context)) {
-    throw violation(connection, 'the entry was answered with another one');
-  }
-  return accept(context);
 }
 
 async function commit(connection: Connection): Promise<void> {
@@ -172,6 +178,7 @@ async function rollBack(connection: Connection, sent: Promise<Result>): Promise<
   }
 }
 
+/** Destroys the connection after a command tag other than the expected one: its state is unknown. */
 function expectTag(
   connection: Connection,
   { command }: Result,
@@ -179,19 +186,8 @@ function expectTag(
   committed: 'no' | 'unknown' = 'no',
 ): void {
   if (command !== tag) {
-    throw violation(connection, `${tag} was answered with ${command}`, committed);
+    const cause = new Error(`${tag} was answered with ${command}`);
+    connection.destroy(cause);
+    throw new Unavailable('The connection to the database answered out of turn.', committed, { cause });
   }
-}
-
-/** Destroys a connection after a protocol violation: its state is unknown. */
-function violation(connection: Connection, reason: string, committed: 'no' | 'unknown' = 'no'): Unavailable {
-  const cause = new Error(reason);
-  connection.destroy(cause);
-  return new Unavailable('The connection to the database answered out of turn.', committed, { cause });
-}
-
-/** Marks a promise as handled; `settled` reports its rejection. */
-function handled<Value>(promise: Promise<Value>): Promise<Value> {
-  promise.catch(() => {});
-  return promise;
 }

@@ -75,7 +75,14 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
   if (error === QUEUE_FULL) {
     return QUEUE_FULL_PROBLEM;
   }
-  if (error instanceof Unavailable || error instanceof UnsafeDatabase) {
+  if (error instanceof Unavailable) {
+    return new Problem(
+      serviceUnavailable,
+      {},
+      { committed: error.committed === 'unknown' ? 'unknown' : undefined },
+    );
+  }
+  if (error instanceof UnsafeDatabase) {
     return new Problem(serviceUnavailable);
   }
   if (!isStatementError(error)) {

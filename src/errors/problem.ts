@@ -63,11 +63,13 @@ export class Problem<Own extends TProperties = TProperties> extends Error {
   readonly headers: Record<string, string>;
   /** The reason, for the log only. */
   readonly reason: string | undefined;
+  /** Whether a write was committed, for the log only; undefined when it certainly was not, or there was none. */
+  readonly committed: 'unknown' | undefined;
 
   constructor(
     type: ErrorType<Own>,
     members: Members<Own> = {},
-    { headers = {}, reason }: { headers?: Record<string, string>; reason?: string | undefined } = {},
+    { headers = {}, reason, committed }: Partial<Pick<Problem, 'headers' | 'reason' | 'committed'>> = {},
   ) {
     const { detail } = type;
     super(members.detail ?? (typeof detail === 'string' ? detail : detail(members)));
@@ -75,6 +77,7 @@ export class Problem<Own extends TProperties = TProperties> extends Error {
     this.members = members;
     this.headers = headers;
     this.reason = reason;
+    this.committed = committed;
   }
 
   get code(): string {

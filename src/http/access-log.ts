@@ -44,6 +44,7 @@ export const accessLog = plugin(
           status,
           code: request.problem?.code,
           reason: request.problem?.reason,
+          committed: request.problem?.committed,
           ms: Math.round(reply.elapsedTime * 10) / 10,
           ip: request.address,
           tenant: request.tenant?.id,

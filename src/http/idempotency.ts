@@ -1,20 +1,42 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { isStatementError } from '../database/errors.js';
-import { sql } from '../database/sql.js';
+import type { Json } from '../database/json.js';
+import { type Query, sql } from '../database/sql.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
 import type { Transaction } from '../database/transaction.js';
-import { idempotencyInProgress, idempotencyKeyInvalid } from '../errors/conflict.js';
+import { idempotencyKeyInvalid } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from './header-lines.js';
+import { bodyOf, send } from './json-response.js';
 import { pathOf } from './target.js';
 
 /** A created resource and its location. */
 export interface Created<Body> {
   location: string;
   etag?: string;
-  body: Body;
+  body: Json<Body>;
+}
+
+/** The key of a request. */
+export interface IdempotencyKey {
+  key: string;
+  /** The SHA-256 of the request, in hexadecimal digits. */
+  fingerprint: string;
+}
+
+/** The response to a request that created something. */
+export interface StoredResponse {
+  status: number;
+  location: string;
+  etag: string | null;
+  /** The serialized JSON. */
+  body: string;
+}
+
+/** The response to a request with a key: a new one, or the stored one of an earlier request. */
+export interface KeyedResponse extends StoredResponse {
+  isReplay: boolean;
 }
 
 declare module 'fastify' {
@@ -23,65 +45,74 @@ declare module 'fastify' {
      * Creates a resource in the transaction of the request and answers 201. With an Idempotency-Key it is created once: the
      * same request gets the first response again. An error is not stored.
      *
-     * @throws Problem idempotency_key_invalid, idempotency_in_progress, and what the work or a statement throws
+     * @throws Problem idempotency_key_invalid, and what the work or a statement throws
      */
     create<Body>(work: (tx: TenantTransaction) => Promise<Created<Body>>): Promise<Body>;
+    /**
+     * The same by a function that creates the resource.
+     *
+     * @param options.query calls it and returns the resource
+     * @param options.keyed calls it at most once for the key, and stores the response
+     */
+    createByCall<Body>(options: {
+      location: string;
+      query: Query<Body>;
+      keyed: (key: IdempotencyKey) => Query<KeyedResponse>;
+    }): Promise<Body>;
   }
 }
 
 const CREATED = 201;
-const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Retry-safe creation: `reply.create`, for the routes that create a resource. */
+/** Retry-safe creation: `reply.create` and `reply.createByCall`, for the routes that create a resource. */
 export const idempotency = plugin(
   async (app) => {
     app.decorateReply('create', async function (work) {
       const { request } = this;
       const key = readKey(request);
-      this.code(CREATED);
       if (key === undefined) {
-        const { location, etag, body } = await request.transaction(work);
-        setHeaders(this, { location, etag: etag ?? null });
-        return body;
+        const { location, etag = null, body } = await request.transaction(work);
+        return respond(this, { status: CREATED, location, etag, body: bodyOf(this, body) });
       }
-      const fingerprint = fingerprintOf(request);
-      const { response, isReplay } = await request.transaction(async (tx) => {
-        const stored = await acquireKey(tx, key, fingerprint).catch(asInProgress);
+      const response = await request.transaction(async (tx): Promise<KeyedResponse> => {
+        const stored = await acquireKey(tx, key);
         if (stored !== undefined) {
-          return { response: stored, isReplay: true };
+          return { ...stored, isReplay: true };
         }
         const { location, etag = null, body } = await work(tx);
-        const created = { status: CREATED, location, etag, body: this.serialize(body) as string };
+        const created = { status: CREATED, location, etag, body: bodyOf(this, body) };
         await storeResponse(tx, key, created);
-        return { response: created, isReplay: false };
+        return { ...created, isReplay: false };
       });
-      if (isReplay) {
-        this.header('idempotent-replayed', 'true');
+      return respond(this, response);
+    });
+
+    app.decorateReply('createByCall', async function ({ location, query, keyed }) {
+      const { request } = this;
+      const key = readKey(request);
+      if (key === undefined) {
+        const [created] = await request.call(query);
+        return respond(this, { status: CREATED, location, etag: null, body: bodyOf(this, created ?? []) });
       }
-      setHeaders(this, response);
-      // The stored bytes are sent, also when another release stored them.
-      return this.code(response.status).type('application/json; charset=utf-8').send(response.body) as never;
+      const [response] = await request.call(keyed(key));
+      return respond(this, (response as Json<KeyedResponse>).parse());
     });
   },
-  { name: 'idempotency', dependencies: ['request-transaction'] },
+  { name: 'idempotency', dependencies: ['request-transaction', 'json-response'] },
 );
 
-function setHeaders(
+/** Sends a response; stored bytes unchanged, even if another release stored them. */
+function respond(
   reply: FastifyReply,
-  { location, etag }: Pick<StoredResponse, 'location' | 'etag'>,
-): void {
-  reply.header('location', location);
+  { status, location, etag, body, isReplay }: StoredResponse & Partial<KeyedResponse>,
+): never {
+  if (isReplay) {
+    reply.header('idempotent-replayed', 'true');
+  }
   if (etag !== null) {
     reply.header('etag', etag);
   }
-}
-
-/** A request with the same key is still running: 409, and the client sends the request again later. */
-function asInProgress(error: unknown): never {
-  if (isStatementError(error) && error.code === LOCK_NOT_AVAILABLE) {
-    throw new Problem(idempotencyInProgress);
-  }
-  throw error;
+  return send(reply.code(status).header('location', location), body);
 }
 
 const HEADER = 'idempotency-key';
@@ -93,7 +124,7 @@ const FORM = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
  *
  * @throws Problem idempotency_key_invalid
  */
-function readKey(request: FastifyRequest): string | undefined {
+function readKey(request: FastifyRequest): IdempotencyKey | undefined {
   const count = countHeader(request.raw, HEADER);
   if (count === 0) {
     return undefined;
@@ -102,7 +133,7 @@ function readKey(request: FastifyRequest): string | undefined {
   if (count > 1 || typeof value !== 'string' || !FORM.test(value)) {
     throw new Problem(idempotencyKeyInvalid);
   }
-  return value;
+  return { key: value, fingerprint: fingerprintOf(request) };
 }
 
 /**
@@ -124,34 +155,27 @@ function sorted(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** The response to a request that created something. */
-interface StoredResponse {
-  status: number;
-  location: string;
-  etag: string | null;
-  /** The serialized JSON. */
-  body: string;
-}
-
 /**
  * Acquires the key for the caller; returns the stored response of an earlier request. Waits while another request holds
  * the key.
  *
- * @param request the SHA-256 of the request, in hexadecimal digits
- * @throws postgres.PostgresError ID001 when the key belongs to another request, 55P03 when the wait ran out
+ * @throws postgres.PostgresError ID001 when the key belongs to another request, ID002 when the wait ran out
  */
 async function acquireKey(
   tx: Transaction,
-  key: string,
-  request: string,
+  { key, fingerprint }: IdempotencyKey,
 ): Promise<StoredResponse | undefined> {
   const [stored] = await tx.query<StoredResponse>(sql`
-    select status, location, etag, body from app.claim_key(${key}, decode(${request}, 'hex'))`);
+    select status, location, etag, body from app.claim_key(${key}, decode(${fingerprint}, 'hex'))`);
   return stored;
 }
 
 /** Stores the response for the next request with the key. */
-async function storeResponse(tx: Transaction, key: string, response: StoredResponse): Promise<void> {
+async function storeResponse(
+  tx: Transaction,
+  { key }: IdempotencyKey,
+  response: StoredResponse,
+): Promise<void> {
   const { status, location, etag, body } = response;
   await tx.query(sql`select app.keep_answer(${key}, ${status}::smallint, ${location}, ${etag}, ${body})`);
 }

@@ -1,11 +1,12 @@
 import { type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Json } from '../database/json.js';
 import { join, type Statement, sql } from '../database/sql.js';
 import { CURSOR } from '../examples.js';
 import { OneOf, Strict } from '../validation/schemas.js';
 import { decodeCursor, encodeCursor, type KeyKind, type Position } from './cursor.js';
+import { sendRows } from './json-response.js';
 import { pathOf } from './target.js';
-import { toUtc } from './utc-times.js';
 
 /** A sort order of a list: the column, or an indexed expression. */
 export interface Order {
@@ -25,7 +26,7 @@ export interface Page {
   scope: string;
 }
 
-/** A row of a list, with its sort key where no field has it. The serializer leaves `sortKey` out. */
+/** A row of a list, with its sort key as the last member where no field has it. */
 export type Listed<Row> = Row & { id: string; sortKey?: string };
 
 interface PageQuery {
@@ -132,23 +133,28 @@ export function pageClause(
   return sql`${where} order by ${by} limit ${limit + 1}`;
 }
 
-/** Returns the rows of the page, and sets the Link header (RFC 8288) if there is a next page. */
-export function answerPage<Row>(
+/** Sends the rows of the page, with the Link header (RFC 8288) if there is a next page. */
+export function sendPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
   { order, limit, scope }: Page,
-  rows: Listed<Row>[],
+  rows: Json<Listed<Row>>[],
 ): Row[] {
-  const answered = rows.slice(0, limit);
-  const last = answered.at(-1);
+  const answered: Json<Row>[] = rows.slice(0, limit);
+  const last = rows[limit - 1]?.parse();
   if (rows.length > limit && last !== undefined) {
     // A query string may contain further question marks (RFC 3986, 3.4).
     const [, ...query] = request.url.split('?');
     const parameters = new URLSearchParams(query.join('?'));
-    const value = String(last[(order.field ?? 'sortKey') as 'sortKey']);
-    const key = order.kind === 'instant' ? toUtc(value) : value;
+    const key = String(last[(order.field ?? 'sortKey') as 'sortKey']);
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${pathOf(request.url)}?${parameters}>; rel="next"`);
   }
-  return answered;
+  return sendRows(reply, order.field === undefined ? answered.map(withoutSortKey) : answered);
+}
+
+/** The row without its last member, the sort key. Inside a text, quotation marks would be escaped. */
+function withoutSortKey<Row>(row: Json<Row>): Json<Row> {
+  const text = String(row);
+  return new Json(`${text.slice(0, text.lastIndexOf(',"sortKey":'))}}`);
 }

@@ -1,4 +1,4 @@
-import { contains, type Query, type Statement, sql } from '../database/sql.js';
+import { bounded, contains, type Query, type Statement, sql } from '../database/sql.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type { MEMBER_SORTS, MemberDto, MemberListQuery } from './schemas.js';
 
@@ -25,15 +25,16 @@ export function listMembers(query: MemberListQuery, page: Page): Query<Listed<Me
   if (query.role !== undefined) {
     conditions.push(sql`role = ${query.role}`);
   }
-  return sql`select ${columns}${sortKey(page)} from app.members ${pageClause(page, sql`id`, conditions)}`;
+  const list = sql`select ${columns}${sortKey(page)} from app.members ${pageClause(page, sql`id`, conditions)}`;
+  return bounded(list, conditions.length === 0);
 }
 
 /** A member of the club, with the columns that this caller may see. */
 export function findMember(id: string): Query<MemberDto> {
-  return sql`select ${columns} from app.members where id = ${id}`;
+  return bounded(sql`select ${columns} from app.members where id = ${id}`);
 }
 
 /** The caller's own membership. */
 export function findMyself(): Query<MemberDto> {
-  return sql`select ${columns} from app.members where id = (select app.member_id())`;
+  return bounded(sql`select ${columns} from app.members where id = (select app.member_id())`);
 }

@@ -1,8 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { Json } from '../database/json.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { answerPage, readPage } from '../http/pagination.js';
+import { sendRow } from '../http/json-response.js';
+import { readPage, sendPage } from '../http/pagination.js';
 import type { Resource } from '../http/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
@@ -29,10 +31,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const page = readPage(request, memberOrders, MEMBER_SORT);
-      const { q, role } = request.query;
-      const isIndexed = q === undefined && role === undefined;
-      const rows = await request.read(listMembers(request.query, page), isIndexed ? 'shared' : 'exclusive');
-      return answerPage(request, reply, page, rows);
+      return sendPage(request, reply, page, await request.read(listMembers(request.query, page)));
     },
   );
 
@@ -48,9 +47,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Named(MemberDto) },
       },
     },
-    async (request) => {
-      const [myself] = await request.read(findMyself(), 'shared');
-      return myself as MemberDto;
+    async (request, reply) => {
+      const [myself] = await request.read(findMyself());
+      return sendRow(reply, myself as Json<MemberDto>);
     },
   );
 
@@ -69,12 +68,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Named(MemberDto) },
       },
     },
-    async (request) => {
-      const [member] = await request.read(findMember(request.params.id), 'shared');
+    async (request, reply) => {
+      const [member] = await request.read(findMember(request.params.id));
       if (member === undefined) {
         throw new Problem(errors.memberNotFound);
       }
-      return member;
+      return sendRow(reply, member);
     },
   );
 };

@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
 import type { Database } from '../database/database.js';
-import { sql } from '../database/sql.js';
+import type { Json } from '../database/json.js';
+import { type Query, sql } from '../database/sql.js';
 import { OUTSIDE_OF_CLUBS } from '../database/tenant-context.js';
 import { startPeriodicJob } from './periodic-job.js';
 
@@ -66,14 +67,12 @@ export const expiredAnswers = plugin<{ database: Database; everyMs: number | nul
 );
 
 async function deleteBatch(database: Database): Promise<Expired> {
-  const [expired] = await database.transaction(
-    'read write',
-    'deleteExpiredAnswers',
-    OUTSIDE_OF_CLUBS,
-    () => {},
-    (tx) =>
-      tx.query<Expired>(sql`
-      select deleted, kept_bytes::text as "keptBytes" from app.delete_expired_answers()`),
-  );
-  return expired as Expired;
+  const query: Query<Expired> = sql`
+    select deleted, kept_bytes::text as "keptBytes" from app.delete_expired_answers()`;
+  const { rows } = await database.call({
+    operation: 'deleteExpiredAnswers',
+    context: OUTSIDE_OF_CLUBS,
+    query,
+  });
+  return (rows[0] as Json<Expired>).parse();
 }

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isWarning } from '../audit/statements.js';
+import type { Context } from '../database/context.js';
 import type { Database } from '../database/database.js';
 import { Unavailable } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
-import type { Entry } from '../database/read.js';
 import { sql } from '../database/sql.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { startPeriodicJob } from './periodic-job.js';
@@ -98,10 +98,14 @@ function without(findings: Finding[], others: Finding[]): Finding[] {
  * Takes the lock of deploys in shared mode. During a deploy the audit would report findings that are none, and a deploy
  * waits for a running audit, so that neither waits for the table locks of the other.
  */
-const withoutDeploy: Entry<{ free: boolean }> = {
+const withoutDeploy: Context<void> = {
   tenant: NO_TENANT,
-  columns: sql`pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
-  verify: ({ free }) => typeof free === 'boolean',
+  sql: sql`pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as accepted`,
+  parse: ({ accepted }) => {
+    if (accepted !== true) {
+      throw new Unavailable('A deploy is running.');
+    }
+  },
 };
 
 /**
@@ -110,15 +114,14 @@ const withoutDeploy: Entry<{ free: boolean }> = {
  * @throws Unavailable when the database cannot be reached, or a deploy is running
  */
 function readFindings(database: Database): Promise<Finding[]> {
-  const requireNoDeploy = ({ free }: { free: boolean }) => {
-    if (!free) {
-      throw new Unavailable('A deploy is running.');
-    }
-  };
-  return database.transaction('read only', 'audit', withoutDeploy, requireNoDeploy, async (tx) => {
-    // The first statement is sent together with the entry, so the audit is the second: it runs after the lock was checked.
-    // With this search_path names are printed in full, as the deploy recorded them.
-    await tx.query(sql`select set_config('search_path', 'pg_catalog', true)`);
-    return tx.query<Finding>(sql`select code, severity, object, detail from audit.findings`);
+  return database.transaction({
+    operation: 'audit',
+    mode: 'read only',
+    context: withoutDeploy,
+    work: async (tx) => {
+      // With this search_path names are printed in full, as the deploy recorded them.
+      await tx.query(sql`select set_config('search_path', 'pg_catalog', true)`);
+      return tx.query<Finding>(sql`select code, severity, object, detail from audit.findings`);
+    },
   });
 }

@@ -44,18 +44,17 @@ export async function isDeployed(database: Database): Promise<boolean> {
  * a read locks a table that the other login may not use.
  */
 async function requireLogin(database: Database): Promise<void> {
-  const [row] = await database.transaction(
-    'read only',
-    'readLogin',
-    OUTSIDE_OF_CLUBS,
-    () => {},
-    (tx) =>
+  const [row] = await database.transaction({
+    operation: 'readLogin',
+    mode: 'read only',
+    context: OUTSIDE_OF_CLUBS,
+    work: (tx) =>
       tx.query<{ login: string; isService: boolean }>(sql`
         select session_user as login, exists (
           select from pg_catalog.pg_roles as role
           where role.rolname = 'club_api' and pg_catalog.pg_has_role(session_user, role.oid, 'usage')
         ) as "isService"`),
-  );
+  });
   if (row?.isService === false) {
     throw new WrongLogin(
       `The login ${row.login} lacks the privileges of the service: DATABASE_URL must log in as club_api.`,

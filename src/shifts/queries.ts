@@ -1,5 +1,7 @@
-import { contains, type Query, type Statement, sql } from '../database/sql.js';
+import type { Json } from '../database/json.js';
+import { asJson, bounded, contains, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
+import type { IdempotencyKey, KeyedResponse } from '../http/idempotency.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type {
   CreateShiftRequest,
@@ -25,17 +27,21 @@ const listed: Statement = sql`
   ${isSignedUp} as "isSignedUp",
   shift.version`;
 
-const detail: Statement = sql`
-  ${listed}, shift.tenant_id as "clubId", shift.description, shift.created_by_id as "createdById",
-  shift.created_at as "createdAt", shift.updated_at as "updatedAt"`;
-
-/** The signups of a shift, in the order of signing up. */
-const signupsOf = (shiftId: Statement): Statement => sql`
-  select ${signupColumns}
-  from app.shift_signups as signup
-  join app.members as member on member.id = signup.member_id
-  where signup.shift_id = ${shiftId}
-  order by signup.created_at, signup.id`;
+/** All columns of shifts with their signups, in the order of signing up, from app.shifts or from the rows that a statement has written. */
+const detailed = (source: Statement): Statement => sql`
+  select
+    ${listed}, shift.tenant_id as "clubId", shift.description,
+    (
+      select coalesce(json_agg(signup order by signup."createdAt", signup.id), '[]')
+      from (
+        select ${signupColumns}
+        from app.shift_signups as signup
+        join app.members as member on member.id = signup.member_id
+        where signup.shift_id = shift.id
+      ) as signup
+    ) as signups,
+    shift.created_by_id as "createdById", shift.created_at as "createdAt", shift.updated_at as "updatedAt"
+  from ${source} as shift`;
 
 /** The sort orders of shifts. */
 export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
@@ -46,13 +52,14 @@ export const shiftOrders: Record<(typeof SHIFT_SORTS)[number], Order> = {
 
 /** A page of the club's shifts. */
 export function listShifts(query: ShiftListQuery, page: Page): Query<Listed<ShiftListDto>> {
-  return sql`
+  const list = sql`
     select ${listed}${sortKey(page)} from app.shifts as shift
     ${pageClause(page, sql`shift.id`, conditions(query))}`;
+  return bounded(list, isIndexed(query));
 }
 
 /** Whether an index bounds the rows that a list reads: no filter in any order, or a window in the default order. */
-export function isIndexed({ from, to, signedUp, hasFreeSlots, q, sort }: ShiftListQuery): boolean {
+function isIndexed({ from, to, signedUp, hasFreeSlots, q, sort }: ShiftListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
   return [signedUp, hasFreeSlots, q].every(isUndefined) && (isDefaultOrder || [from, to].every(isUndefined));
 }
@@ -81,24 +88,21 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
   return all;
 }
 
-/** A shift with its signups. */
+/** A shift with its signups. Not bounded: a shift can have thousands of signups. */
 export function findShift(id: string): Query<ShiftDetailDto> {
-  return sql`
-    select ${detail},
-      (select coalesce(json_agg(signup), '[]') from (${signupsOf(sql`shift.id`)}) as signup) as signups
-    from app.shifts as shift where shift.id = ${id}`;
+  return sql`${detailed(sql`app.shifts`)} where shift.id = ${id}`;
 }
 
 /** Creates a shift. */
-export async function insertShift(tx: Transaction, shift: CreateShiftRequest): Promise<ShiftDetailDto> {
+export async function insertShift(tx: Transaction, shift: CreateShiftRequest): Promise<Json<ShiftDetailDto>> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
-  const [created] = await tx.query<Omit<ShiftDetailDto, 'signups'>>(sql`
+  const [created] = await tx.json<ShiftDetailDto>(sql`
     with created as (
       insert into app.shifts (title, location, description, starts_at, ends_at, capacity)
       values (${title}, ${location}, ${description}, ${startsAt}, ${endsAt}, ${capacity})
       returning *
-    ) select ${detail} from created as shift`);
-  return { ...(created as Omit<ShiftDetailDto, 'signups'>), signups: [] };
+    ) ${asJson(detailed(sql`created`))}`);
+  return created as Json<ShiftDetailDto>;
 }
 
 /** Updates the shift; a trigger increments its version if a column changes. */
@@ -106,18 +110,17 @@ export async function updateShift(
   tx: Transaction,
   id: string,
   shift: CreateShiftRequest,
-): Promise<ShiftDetailDto> {
+): Promise<Json<ShiftDetailDto>> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
-  const [updated] = await tx.query<Omit<ShiftDetailDto, 'signups'>>(sql`
+  const [updated] = await tx.json<ShiftDetailDto>(sql`
     with updated as (
       update app.shifts
       set title = ${title}, location = ${location}, description = ${description},
           starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity}
       where id = ${id}
       returning *
-    ) select ${detail} from updated as shift`);
-  const signups = await tx.query<ShiftSignupDto>(signupsOf(sql`${id}`));
-  return { ...(updated as Omit<ShiftDetailDto, 'signups'>), signups };
+    ) ${asJson(detailed(sql`updated`))}`);
+  return updated as Json<ShiftDetailDto>;
 }
 
 /** Locks a shift until this transaction ends and returns its version and number of signups. */
@@ -136,26 +139,36 @@ export async function deleteShift(tx: Transaction, id: string): Promise<void> {
 }
 
 /** Signs the caller up. app.sign_up raises errors as SQLSTATEs. */
-export async function signUp(tx: Transaction, shiftId: string): Promise<ShiftSignupDto> {
-  const [signup] = await tx.query<ShiftSignupDto>(sql`
+export function signUp(shiftId: string): Query<ShiftSignupDto> {
+  return sql`
     select ${signupColumns}
     from app.sign_up(${shiftId}) as signup
-    join app.members as member on member.id = signup.member_id`);
-  return signup as ShiftSignupDto;
+    join app.members as member on member.id = signup.member_id`;
+}
+
+/** The same, once for a key: app.sign_up_once returns the stored response of an earlier request with the key. */
+export function signUpOnce(
+  { key, fingerprint }: IdempotencyKey,
+  location: string,
+  shiftId: string,
+): Query<KeyedResponse> {
+  return sql`
+    select is_replay as "isReplay", status, location_of_signup as location, etag, body
+    from app.sign_up_once(${key}, decode(${fingerprint}, 'hex'), ${location}, ${shiftId})`;
 }
 
 /** The caller's signup for a shift; a row whose id is null when there is none. */
 export function findMySignup(shiftId: string): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
-  return sql`
+  return bounded(sql`
     select ${signupColumns}
     from app.shifts as shift
     left join app.shift_signups as signup
       on signup.shift_id = shift.id and signup.member_id = (select app.member_id())
     left join app.members as member on member.id = signup.member_id
-    where shift.id = ${shiftId}`;
+    where shift.id = ${shiftId}`);
 }
 
 /** Cancels the caller's signup. app.cancel_sign_up raises errors as SQLSTATEs. */
-export async function cancelSignUp(tx: Transaction, shiftId: string): Promise<void> {
-  await tx.query(sql`select app.cancel_sign_up(${shiftId})`);
+export function cancelSignUp(shiftId: string): Query<object> {
+  return sql`select app.cancel_sign_up(${shiftId})`;
 }

@@ -1,10 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { etagOf, requireMatch } from '../http/conditional.js';
-import { answerPage, readPage } from '../http/pagination.js';
+import { sendRow } from '../http/json-response.js';
+import { readPage, sendPage } from '../http/pagination.js';
 import type { Resource } from '../http/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
@@ -14,11 +16,11 @@ import {
   findMySignup,
   findShift,
   insertShift,
-  isIndexed,
   listShifts,
   lockShift,
   shiftOrders,
   signUp,
+  signUpOnce,
   updateShift,
 } from './queries.js';
 import {
@@ -62,9 +64,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const page = readPage(request, shiftOrders, SHIFT_SORT);
-      const lease = isIndexed(request.query) ? 'shared' : 'exclusive';
-      const rows = await request.read(listShifts(request.query, page), lease);
-      return answerPage(request, reply, page, rows);
+      return sendPage(request, reply, page, await request.read(listShifts(request.query, page)));
     },
   );
 
@@ -84,13 +84,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      // Not a shared read: a shift can have thousands of signups.
       const [shift] = await request.read(findShift(request.params.id));
       if (shift === undefined) {
         throw new Problem(errors.shiftNotFound);
       }
-      reply.header('etag', etagOf(shift.version));
-      return shift;
+      reply.header('etag', etagOf(shift.parse().version));
+      return sendRow(reply, shift);
     },
   );
 
@@ -112,7 +111,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) =>
       reply.create(async (tx) => {
         const shift = await insertShift(tx, request.body);
-        return { location: `/api/shifts/${shift.id}`, etag: etagOf(shift.version), body: shift };
+        const { id, version } = shift.parse();
+        return { location: `/api/shifts/${id}`, etag: etagOf(version), body: shift };
       }),
   );
 
@@ -154,8 +154,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         }
         return updateShift(tx, params.id, body);
       });
-      reply.header('etag', etagOf(shift.version));
-      return shift;
+      reply.header('etag', etagOf(shift.parse().version));
+      return sendRow(reply, shift);
     },
   );
 
@@ -210,10 +210,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { id } = request.params;
-      return reply.create(async (tx) => ({
-        location: `/api/shifts/${id.toLowerCase()}/signup`,
-        body: await signUp(tx, id),
-      }));
+      const location = `/api/shifts/${id.toLowerCase()}/signup`;
+      return reply.createByCall({
+        location,
+        query: signUp(id),
+        keyed: (key) => signUpOnce(key, location, id),
+      });
     },
   );
 
@@ -231,15 +233,15 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         response: { 200: Named(ShiftSignupDto) },
       },
     },
-    async (request) => {
-      const [signup] = await request.read(findMySignup(request.params.id), 'shared');
+    async (request, reply) => {
+      const [signup] = await request.read(findMySignup(request.params.id));
       if (signup === undefined) {
         throw new Problem(errors.shiftNotFound);
       }
-      if (signup.id === null) {
+      if (signup.parse().id === null) {
         throw new Problem(errors.signupNotFound);
       }
-      return signup;
+      return sendRow(reply, signup as Json<ShiftSignupDto>);
     },
   );
 
@@ -258,7 +260,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      await request.transaction((tx) => cancelSignUp(tx, request.params.id));
+      await request.call(cancelSignUp(request.params.id));
       return reply.code(204).send(null);
     },
   );

@@ -1,4 +1,5 @@
-import { contains, joinValues, type Query, type Statement, sql } from '../database/sql.js';
+import type { Json } from '../database/json.js';
+import { asJson, bounded, contains, joinValues, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
 import type {
@@ -47,15 +48,16 @@ export const taskOrders: Record<(typeof TASK_SORTS)[number], Order> = {
 
 /** A page of the club's tasks. */
 export function listTasks(query: TaskListQuery, page: Page): Query<Listed<TaskListDto>> {
-  return sql`
+  const list = sql`
     select ${listed}${sortKey(page)} from app.tasks as task ${pageClause(page, sql`task.id`, conditions(query, page.order))}`;
+  return bounded(list, isIndexed(query));
 }
 
 /**
  * Whether an index bounds the rows that a list reads: no filter in any order, or one state or the assignee in the default
  * order. No index gives several states in one order, or combines a state and an assignee.
  */
-export function isIndexed({ dueBefore, dueAfter, q, state, assigneeId, sort }: TaskListQuery): boolean {
+function isIndexed({ dueBefore, dueAfter, q, state, assigneeId, sort }: TaskListQuery): boolean {
   const filters = [dueBefore, dueAfter, q, state, assigneeId].filter((value) => value !== undefined);
   const isDefaultOrder = sort === undefined || sort === '-createdAt' || sort === 'createdAt';
   const isOneKey = filters.length === 1 && (assigneeId !== undefined || state?.length === 1);
@@ -92,18 +94,18 @@ function conditions({ state, assigneeId, dueBefore, dueAfter, q }: TaskListQuery
 
 /** A task with all its columns and the states that this caller may set. */
 export function findTask(id: string): Query<TaskDetailDto> {
-  return sql`${detailed(sql`app.tasks`)} where task.id = ${id}`;
+  return bounded(sql`${detailed(sql`app.tasks`)} where task.id = ${id}`);
 }
 
 /** Creates a task. A trigger sets its state: Assigned with an assignee, Open without. */
-export async function insertTask(tx: Transaction, task: CreateTaskRequest): Promise<TaskDetailDto> {
-  const [created] = await tx.query<TaskDetailDto>(sql`
+export async function insertTask(tx: Transaction, task: CreateTaskRequest): Promise<Json<TaskDetailDto>> {
+  const [created] = await tx.json<TaskDetailDto>(sql`
     with created as (
       insert into app.tasks (title, description, due_at, assignee_id)
       values (${task.title}, ${task.description ?? null}, ${task.dueAt ?? null}, ${task.assigneeId ?? null})
       returning *
-    ) ${detailed(sql`created`)}`);
-  return created as TaskDetailDto;
+    ) ${asJson(detailed(sql`created`))}`);
+  return created as Json<TaskDetailDto>;
 }
 
 /** Updates the task if its version is still the one that was read; returns undefined otherwise. */
@@ -111,15 +113,15 @@ export async function updateTask(
   tx: Transaction,
   read: Pick<TaskDetailDto, 'id' | 'version'>,
   changes: TaskChanges,
-): Promise<TaskDetailDto | undefined> {
-  const [updated] = await tx.query<TaskDetailDto>(sql`
+): Promise<Json<TaskDetailDto> | undefined> {
+  const [updated] = await tx.json<TaskDetailDto>(sql`
     with updated as (
       update app.tasks
       set title = ${changes.title}, description = ${changes.description}, due_at = ${changes.dueAt},
           assignee_id = ${changes.assigneeId}, state = ${changes.state}
       where id = ${read.id} and version = ${read.version}
       returning *
-    ) ${detailed(sql`updated`)}`);
+    ) ${asJson(detailed(sql`updated`))}`);
   return updated;
 }
 

@@ -1,11 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import type { Json } from '../database/json.js';
+import { asJson } from '../database/sql.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { etagOf, requireMatch } from '../http/conditional.js';
-import { answerPage, readPage } from '../http/pagination.js';
+import { sendRow } from '../http/json-response.js';
+import { readPage, sendPage } from '../http/pagination.js';
 import type { Resource } from '../http/resource.js';
 import type { Role } from '../roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
@@ -15,7 +18,6 @@ import {
   findTask,
   findVersion,
   insertTask,
-  isIndexed,
   listTasks,
   lockVersion,
   taskOrders,
@@ -53,9 +55,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const page = readPage(request, taskOrders, TASK_SORT);
-      const lease = isIndexed(request.query) ? 'shared' : 'exclusive';
-      const rows = await request.read(listTasks(request.query, page), lease);
-      return answerPage(request, reply, page, rows);
+      return sendPage(request, reply, page, await request.read(listTasks(request.query, page)));
     },
   );
 
@@ -75,12 +75,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [task] = await request.read(findTask(request.params.id), 'shared');
+      const [task] = await request.read(findTask(request.params.id));
       if (task === undefined) {
         throw new Problem(errors.taskNotFound);
       }
-      reply.header('etag', etagOf(task.version));
-      return task;
+      reply.header('etag', etagOf(task.parse().version));
+      return sendRow(reply, task);
     },
   );
 
@@ -103,7 +103,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) =>
       reply.create(async (tx) => {
         const task = await insertTask(tx, request.body);
-        return { location: `/api/tasks/${task.id}`, etag: etagOf(task.version), body: task };
+        const { id, version } = task.parse();
+        return { location: `/api/tasks/${id}`, etag: etagOf(version), body: task };
       }),
   );
 
@@ -139,8 +140,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const task = await request.transaction((tx) =>
         patchTask(tx, params.id, body, headers['if-match'], request.tenant?.role as Role),
       );
-      reply.header('etag', etagOf(task.version));
-      return task;
+      reply.header('etag', etagOf(task.parse().version));
+      return sendRow(reply, task);
     },
   );
 
@@ -184,18 +185,19 @@ async function patchTask(
   patch: UpdateTaskRequest,
   ifMatch: string | undefined,
   role: Role,
-): Promise<TaskDetailDto> {
-  const [read] = await tx.query(findTask(id));
-  if (read === undefined) {
+): Promise<Json<TaskDetailDto>> {
+  const [found] = await tx.json<TaskDetailDto>(asJson(findTask(id)));
+  if (found === undefined) {
     throw new Problem(errors.taskNotFound);
   }
+  const read = found.parse();
   requireMatch(ifMatch, read.version);
   if (patch.version !== undefined && patch.version !== read.version) {
     throw new Problem(errors.taskVersionConflict, { currentVersion: read.version });
   }
   const changes = await planUpdate(tx, read, patch, role);
   if (changesNothing(read, changes)) {
-    return read;
+    return found;
   }
   const updated = await updateTask(tx, read, changes);
   if (updated !== undefined) {

@@ -27,7 +27,7 @@ export async function planUpdate(
   patch: UpdateTaskRequest,
   role: Role,
 ): Promise<TaskChanges> {
-  const { memberId } = await tx.entered;
+  const { memberId } = tx.context;
   const state = requestedState(task, patch);
   const assigneeId = requestedAssignee(task, patch, state, memberId);
 

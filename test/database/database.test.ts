@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { Database } from '../../src/database/database.js';
 import { sql } from '../../src/database/sql.js';
-import { readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
+import { readOwn, writeInTenant } from '../../src/database/tenant-context.js';
 import { makeDatabase } from '../setup/database.js';
-import { callerOf } from '../setup/work.js';
+import { callerOf, readRows } from '../setup/work.js';
 
 const db = await makeDatabase(t);
 const anna = callerOf(await db.makeClub('north'));
@@ -18,8 +18,7 @@ async function hold(database: Database, ms: number): Promise<void> {
 t.test('the time in the queue does not count for the deadline of a read or a transaction', async (t) => {
   // The wait and the work together exceed the deadline: 5 s of a read, 8 s of a transaction.
   const work = {
-    read: async (at: Database) =>
-      (await readInTenant(at, anna, 'read', 'shared', sql`select pg_sleep(1.9) is null as slept`)).rows,
+    read: (at: Database) => readRows(at, anna, sql`select pg_sleep(1.9) is null as slept`),
     transaction: (at: Database) =>
       writeInTenant(at, anna, 'write', async (tx) => {
         await tx.query(sql`select pg_sleep(2.75)`);
@@ -32,7 +31,7 @@ t.test('the time in the queue does not count for the deadline of a read or a tra
   ] as const) {
     const database = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
     t.teardown(() => database.close());
-    await readInTenant(database, anna, 'read', 'shared', sql`select`);
+    await readRows(database, anna, sql`select`);
     await hold(database, 0);
     const holding = hold(database, waitMs);
     await sleep(20);
@@ -57,21 +56,17 @@ t.test('one connection is enough for all operations, with shared reads and witho
       switch (turn % 6) {
         case 0:
         case 1:
-          return (await readInTenant(database, caller, 'read', 'shared', titles)).rows;
+          return readRows(database, caller, titles);
         case 2:
-          return (await readInTenant(database, caller, 'read', 'exclusive', titles)).rows;
+          return readRows(database, caller, titles, 'exclusive');
         case 3:
           return writeInTenant(database, caller, 'write', (tx) => tx.query(titles));
         case 4:
-          return (
-            await readInTenant(
-              database,
-              callerOf(caller.tenantId, 'Member', `new ${prepare} ${readsPerConnection} ${turn}`),
-              'read',
-              'shared',
-              titles,
-            )
-          ).rows;
+          return readRows(
+            database,
+            callerOf(caller.tenantId, 'Member', `new ${prepare} ${readsPerConnection} ${turn}`),
+            titles,
+          );
         default:
           return readOwn(database, 'own', sql`select where false`);
       }
@@ -89,15 +84,15 @@ t.test('one connection is enough for all operations, with shared reads and witho
 t.test('closing waits for running work, and refuses new work', async (t) => {
   const database = new Database({ url: db.url, size: 2, prepare: true, readsPerConnection: 8 });
   const slow = sql`select pg_sleep(0.5) is null as slept`;
-  await readInTenant(database, anna, 'read', 'shared', sql`select`);
+  await readRows(database, anna, sql`select`);
   const ends = [
-    readInTenant(database, anna, 'read', 'shared', slow).then(({ rows }) => rows),
+    readRows(database, anna, slow),
     writeInTenant(database, bert, 'write', (tx) => tx.query(slow)),
   ];
   await sleep(100);
   const closing = database.close();
   const late: Promise<unknown>[] = [
-    readInTenant(database, anna, 'read', 'shared', slow),
+    readRows(database, anna, slow),
     writeInTenant(database, anna, 'write', (tx) => tx.query(slow)),
   ];
   for (const refused of late) {

@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { Database } from '../../src/database/database.js';
 import { sql } from '../../src/database/sql.js';
-import { readInTenant, writeInTenant } from '../../src/database/tenant-context.js';
-import { makeWork } from '../setup/work.js';
+import { writeInTenant } from '../../src/database/tenant-context.js';
+import { makeWork, readRows } from '../setup/work.js';
 
 const { db, database, anna } = await makeWork(t);
 const sharing = new Database({ url: db.url, size: 3, prepare: true, readsPerConnection: 8 });
@@ -24,9 +24,8 @@ const MEASUREMENTS = 3;
 t.test('a finished read or transaction keeps no memory of its rows', async (t) => {
   const texts = sql`select repeat('x', ${TEXT}) || each as text from generate_series(1, ${ROWS}) as each`;
   const runs = {
-    'an exclusive read': async () =>
-      (await readInTenant(database, { ...anna }, 'read', 'exclusive', texts)).rows,
-    'a shared read': async () => (await readInTenant(sharing, { ...anna }, 'read', 'shared', texts)).rows,
+    'an exclusive read': () => readRows(database, { ...anna }, texts, 'exclusive'),
+    'a shared read': () => readRows(sharing, { ...anna }, texts),
     'a transaction': () => writeInTenant(database, { ...anna }, 'write', (tx) => tx.query(texts)),
   };
   for (const [name, query] of Object.entries(runs)) {

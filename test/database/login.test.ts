@@ -353,18 +353,30 @@ t.test('a failed host name with several addresses is reported with each of them'
   );
 });
 
-t.test('a start warns when the login lacks plan_cache_mode of roles.sql, and only then', async (t) => {
-  t.same(await warningsOf(db.url), []);
-  const user = 'unset';
-  const url = await login(user, 'in role club_api');
-  t.match(await warningsOf(url), [
-    {
-      login: user,
-      planCacheMode: 'auto',
-      msg: /plan_cache_mode = force_generic_plan.*run sql\/roles\.sql/,
-    },
-  ]);
-});
+t.test(
+  'a start warns of each setting of roles.sql that another default overrides, and only then',
+  async (t) => {
+    t.same(await warningsOf(db.url), []);
+    const user = 'unset';
+    const url = await login(user, 'in role club_api');
+    t.match(await warningsOf(url), [
+      {
+        login: user,
+        plan_cache_mode: 'auto',
+        msg: /plan_cache_mode = force_generic_plan.*Run sql\/roles\.sql/,
+      },
+    ]);
+    await admin.query(
+      `alter role ${user} set plan_cache_mode = force_generic_plan;
+     alter role ${user} set default_transaction_isolation = 'serializable';
+     alter role ${user} set default_transaction_read_only = on`,
+    );
+    t.match(await warningsOf(url), [
+      { login: user, default_transaction_isolation: 'serializable' },
+      { login: user, default_transaction_read_only: 'on' },
+    ]);
+  },
+);
 
 t.test('a start on a database that is not deployed warns of that only', async (t) => {
   await createDatabase(server, 'empty');

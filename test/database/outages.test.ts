@@ -73,3 +73,23 @@ for (const [fault, [plant, repair], reads, writes] of FAULTS) {
     t.equal((await anna.post('/api/tasks', { title })).status, 201);
   });
 }
+
+t.test('where the login is read-only by default, calls get 503, and transactions succeed', async (t) => {
+  const [set, reset] = ofDatabase('default_transaction_read_only = on') as [string, string];
+  const { body: shift } = await anna.post('/api/shifts', {
+    title: 'Bar',
+    startsAt: '2099-06-01T18:00:00Z',
+    endsAt: '2099-06-01T22:00:00Z',
+    capacity: 1,
+  });
+  const call = () => anna.post(`/api/shifts/${shift.id}/signup`);
+  await db.queryAsAdmin(set);
+  await db.queryAsAdmin(END);
+  await anna.get('/api/clubs/current');
+  t.match(await call(), { status: 503, body: { code: 'service_unavailable' } });
+  t.equal((await anna.post('/api/tasks', { title: 'Order oars' })).status, 201);
+  await db.queryAsAdmin(reset);
+  await db.queryAsAdmin(END);
+  await anna.get('/api/clubs/current');
+  t.equal((await call()).status, 201);
+});

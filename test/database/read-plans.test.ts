@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Connection, type Result } from '../../src/database/connection.js';
-import { readStatement } from '../../src/database/read.js';
 import { type Statement, sql } from '../../src/database/sql.js';
+import { compose } from '../../src/database/statement.js';
 import { fit, makeLinked, makers } from '../setup/endpoints.js';
 import { prepared } from '../setup/read-statement.js';
 import { startService } from '../setup/service.js';
@@ -34,8 +34,7 @@ t.teardown(() => connection.close());
 await connection.ready;
 
 /** SQL without parameters, which PREPARE and EXECUTE do not accept. */
-const plain = (text: string): Promise<Result> =>
-  connection.query({ strings: Object.assign([text], { raw: [text] }), values: [] });
+const plain = (text: string): Promise<Result> => connection.query({ strings: [text], values: [] });
 
 /** The generic plan of the statement. */
 async function planOf(statement: Statement): Promise<Plan> {
@@ -144,11 +143,11 @@ async function everyRead(): Promise<Read[]> {
   const send = database.read.bind(database);
   let url = '';
   let page: unknown[] | undefined;
-  database.read = async (entry, query, options) => {
-    const statement = readStatement('1', entry, query, options);
-    const isShared = options.lease === 'shared';
-    reads.set(prepared(statement).text, { url, statement, isShared });
-    const answer = await send(entry, query, options);
+  database.read = async (options) => {
+    const { operation, context, query } = options;
+    const { statement } = compose('read', operation, context, query);
+    reads.set(prepared(statement).text, { url, statement, isShared: query.isBounded === true });
+    const answer = await send(options);
     // Each page has a next one, so that the statement with a cursor is recorded too.
     page ??= answer.rows;
     return { ...answer, rows: (url.includes('limit=') ? page : answer.rows) as typeof answer.rows };

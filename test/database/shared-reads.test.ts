@@ -4,14 +4,14 @@ import t, { type Test } from 'tap';
 import { Database, type DatabaseOptions } from '../../src/database/database.js';
 import { isStatementError, Unavailable } from '../../src/database/errors.js';
 import type { LeaseKind } from '../../src/database/pool.js';
-import { sql } from '../../src/database/sql.js';
-import { type Caller, readInTenant, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
+import { type Query, sql } from '../../src/database/sql.js';
+import { type Caller, readOwn, writeInTenant } from '../../src/database/tenant-context.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { readRelease } from '../../src/deploy/release.js';
 import { makeDatabase } from '../setup/database.js';
 import { message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
-import { callerOf } from '../setup/work.js';
+import { callerOf, readRows } from '../setup/work.js';
 
 const TASKS = 30;
 const HANGS_MS = 30_000;
@@ -76,15 +76,10 @@ async function readOnce(
   lease: LeaseKind = 'shared',
 ): Promise<void> {
   const first = 1 + Math.floor(Math.random() * TASKS);
-  const reading = readInTenant<{ title: string; club: string; me: string }>(
-    database,
-    club.caller,
-    'listTasks',
-    lease,
-    sql`
-      select title, tenant_id as club, (select app.user_id()) as me from app.tasks
-      where title in (${`north ${first}`}, ${`south ${first}`})`,
-  );
+  const query: Query<{ title: string; club: string; me: string }> = sql`
+    select title, tenant_id as club, (select app.user_id()) as me from app.tasks
+    where title in (${`north ${first}`}, ${`south ${first}`})`;
+  const reading = readRows(database, club.caller, query, lease);
   const end = await Promise.race([
     reading.catch((error: unknown) => error as Error),
     sleep(HANGS_MS, new Error('it hangs'), { ref: false }),
@@ -98,8 +93,8 @@ async function readOnce(
   } else {
     tally.answered += 1;
     const expected = { title: `${club.name} ${first}`, club: club.id, me: `${club.name}-admin` };
-    if (JSON.stringify(end.rows) !== JSON.stringify([expected])) {
-      tally.foreign.push({ expected, rows: end.rows });
+    if (JSON.stringify(end) !== JSON.stringify([expected])) {
+      tally.foreign.push({ expected, rows: end });
     }
   }
 }
@@ -167,11 +162,9 @@ t.test('an error of one shared read does not affect the other reads on the conne
   const tally = await readWhile(database, async () => {
     for (let turn = 0; turn < 50; turn += 1) {
       const { caller } = clubs[turn % 2] as Club;
-      const failing = readInTenant(
+      const failing = readRows(
         database,
         caller,
-        'fail',
-        'shared',
         sql`select n, 1 / (n - 20) from generate_series(1, ${40}::int) as n`,
       );
       await t.rejects(failing, { code: '22012' });
@@ -462,13 +455,9 @@ t.test(
         await sleep(300);
         const ends = {
           readiness: timed(readOwn(database, 'isDeployed', DEPLOYED)),
-          'an exclusive read': timed(readInTenant(database, south.caller, 'list', 'exclusive', MEMBERS)),
-          'a shared read of another club': timed(
-            readInTenant(database, south.caller, 'list', 'shared', MEMBERS),
-          ),
-          'a shared read of this club': timed(
-            readInTenant(database, north.caller, 'list', 'shared', MEMBERS),
-          ),
+          'an exclusive read': timed(readRows(database, south.caller, MEMBERS, 'exclusive')),
+          'a shared read of another club': timed(readRows(database, south.caller, MEMBERS)),
+          'a shared read of this club': timed(readRows(database, north.caller, MEMBERS)),
         };
         for (const [name, ending] of Object.entries(ends)) {
           t.equal((await ending).end, 'answered', `${name}, of ${size}`);

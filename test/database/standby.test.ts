@@ -8,12 +8,12 @@ import { readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
-import { readInTenant, writeInTenant } from '../../src/database/tenant-context.js';
+import { writeInTenant } from '../../src/database/tenant-context.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../campaigns/chaos/postgres.js';
 import { sendTo } from '../setup/send.js';
 import { until } from '../setup/wait.js';
-import { callerOf } from '../setup/work.js';
+import { callerOf, readRows } from '../setup/work.js';
 
 // A server of its own: synchronous replication is a setting of the whole server.
 const victim = await startVictim(t);
@@ -107,7 +107,7 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
     detail: 'The server is a standby. DATABASE_URL must lead to the primary.',
   });
   const titles = sql`select title from app.tasks where title = 'before'`;
-  const { rows } = await readInTenant(standby, callerOf(club), 'read', 'shared', titles);
+  const rows = await readRows(standby, callerOf(club), titles);
   t.same(rows, [{ title: 'before' }]);
   t.equal(await write('on a standby', standby), 'no');
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Connection } from '../../src/database/connection.js';
+import type { Context } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
-import { ConnectionLost, isStatementError } from '../../src/database/errors.js';
-import type { Entry } from '../../src/database/read.js';
+import { ConnectionLost, isStatementError, WrongAnswer } from '../../src/database/errors.js';
 import { type Statement, sql, type Value } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
@@ -43,18 +43,17 @@ async function connect(t: Test, url = db.url): Promise<Connection> {
 }
 
 /** The tenant context of Anna. */
-const entry = (change: Partial<Entry<object>> = {}): Entry<object> => ({
+const context = (change: Partial<Context<unknown>> = {}): Context<unknown> => ({
   tenant: club,
-  columns: sql`* from app.enter(${club}, 'anna', 'Admin', 'anna', null, null)`,
-  verify: () => true,
+  sql: sql`entry.* from app.enter(${club}, 'anna', 'Admin', 'anna', null, null) as entry`,
+  parse: () => {},
   ...change,
 });
 const transact = <Result>(
   connection: Connection,
   work: (tx: Transaction) => Promise<Result>,
-  enter = entry(),
-  accept: (context: object) => void = () => {},
-) => runTransaction(connection, 'read write', 'write', enter, accept, work);
+  of = context(),
+) => runTransaction(connection, 'read write', 'write', of, work);
 
 // The caller's work.
 
@@ -152,7 +151,7 @@ t.test('a new member is committed also when the work fails, and nothing else is'
     let memberId: string | undefined;
     const run = writeInTenant(database, callerOf(club, 'Manager', subject), 'write', async (tx) => {
       await tx.query(insert(`of ${subject}`));
-      memberId = (await tx.entered).memberId;
+      ({ memberId } = tx.context);
       if (subject === 'carl') throw new Problem(shiftNotFound);
     });
     await (subject === 'carl' ? t.rejects(run, { code: 'shift_not_found' }) : run);
@@ -188,25 +187,23 @@ t.test(
       for (const at of [database, pooled]) {
         const title = `between ${mode} ${at === pooled}`;
         const count = sql`select count(*)::int as count from app.tasks where title = ${title}`;
-        const after = await at.transaction(
+        const after = await at.transaction({
+          operation: 'several',
           mode,
-          'several',
-          entry(),
-          () => {},
-          async (tx) => {
+          context: context(),
+          work: async (tx) => {
             await tx.query(count);
             await write((other) => other.query(insert(title)));
             return tx.query(count);
           },
-        );
+        });
         t.same(after, [{ count: seen }], title);
-        const writing = at.transaction(
+        const writing = at.transaction({
+          operation: 'several',
           mode,
-          'several',
-          entry(),
-          () => {},
-          (tx) => tx.query(insert(`by ${mode}`)),
-        );
+          context: context(),
+          work: (tx) => tx.query(insert(`by ${mode}`)),
+        });
         t.equal(await writing.then(() => undefined, sqlstate), refused);
       }
     }
@@ -435,7 +432,7 @@ const talkOf = (log: Message[]) =>
   });
 
 t.test(
-  'BEGIN, the tenant context and the first statement are pipelined; each later one is sent after the previous answer',
+  'BEGIN and the tenant context are pipelined; each statement is sent after the previous answer',
   async (t) => {
     const proxy = await startProxy(t, db.url);
     const connection = await connect(t, proxy.url);
@@ -449,7 +446,7 @@ t.test(
     const before = proxy.log.length;
     await run();
     t.same(talkOf(proxy.log.slice(before)), [
-      ...['begin', 'select', 'insert', 'answer', 'answer', 'answer'],
+      ...['begin', 'with', 'answer', 'answer', 'insert', 'answer'],
       ...['update', 'answer', 'delete', 'answer', 'commit', 'answer'],
     ]);
   },
@@ -464,7 +461,7 @@ t.test('without prepared statements each statement is sent after the previous an
   await transact(connection, (tx) => tx.query(insert('unprepared')));
   t.same(
     talkOf(proxy.log.slice(before)).filter((word) => !word?.startsWith('prepare')),
-    ['begin', 'answer', 'select', 'answer', 'insert', 'answer', 'commit', 'answer'],
+    ['begin', 'answer', 'with', 'answer', 'insert', 'answer', 'commit', 'answer'],
   );
 });
 
@@ -502,7 +499,7 @@ t.test(
     const before = proxy.log.length;
     refuseBegin(proxy);
     await t.rejects(once(), { name: 'Unavailable', committed: 'no', cause: { code: '08P01' } });
-    t.ok(proxy.log.slice(before).some(isStatement('insert')), 'the insert was pipelined after it');
+    t.notOk(proxy.log.slice(before).some(isStatement('insert')), 'the work does not begin');
     t.ok(connection.isDestroyed);
     t.same(await titles('without begin'), ['without begin']);
 
@@ -517,38 +514,23 @@ t.test(
   },
 );
 
-t.test('rows of the first statement are used only after the tenant context is verified', async (t) => {
-  const refuse = () => {
-    throw new Problem(tenantForbidden);
+t.test('the work begins only when the tenant context is verified', async (t) => {
+  const refuse = (error: Error) => () => {
+    throw error;
   };
-  const cases: [name: string, enter: Entry<object>, accept: () => void, isDoubt: boolean][] = [
-    ['another context', entry({ verify: () => false }), () => {}, true],
-    ['no context', entry({ columns: sql`1 as one where false` }), () => {}, true],
-    ['an entry that fails', entry({ columns: sql`1 / ${0}::int as one` }), () => {}, false],
-    ['an entry that is refused', entry(), refuse, false],
+  const cases: [name: string, of: Context<unknown>, isDestroyed: boolean][] = [
+    ['another context', context({ parse: refuse(new WrongAnswer()) }), true],
+    ['no context', context({ sql: sql`1 as one where false` }), true],
+    ['a context that fails', context({ sql: sql`1 / ${0}::int as one` }), false],
+    ['a context that is refused', context({ parse: refuse(new Problem(tenantForbidden)) }), false],
   ];
-  for (const [name, enter, accept, isDoubt] of cases) {
-    for (const ask of [
-      (tx: Transaction) => tx.query(sql`select 1 as one`),
-      (tx: Transaction) => tx.query(insert('doubted')),
-      (tx: Transaction) => tx.entered.then(() => 'entered'),
-    ]) {
-      const connection = await connect(t);
-      let seen: unknown;
-      const run = transact(
-        connection,
-        async (tx) => {
-          seen = await ask(tx);
-        },
-        enter,
-        accept,
-      );
-      const reason = await run.catch((error) => error);
-      t.equal(reason.name === 'Unavailable', isDoubt, name);
-      t.equal(seen, undefined);
-      t.equal(connection.isDestroyed, isDoubt, name);
-      await connection.close();
-    }
+  for (const [name, of, isDestroyed] of cases) {
+    const connection = await connect(t);
+    const run = transact(connection, (tx) => tx.query(insert('doubted')), of);
+    const reason = await run.catch((error) => error);
+    t.equal(reason instanceof WrongAnswer, isDestroyed, name);
+    t.equal(connection.isDestroyed, isDestroyed, name);
+    await connection.close();
   }
   t.same(await titles('doubted'), []);
 });

@@ -1,25 +1,12 @@
-import type { Database } from '../../src/database/database.js';
-import { type Entry, type ReadOptions, readStatement } from '../../src/database/read.js';
 import type { Query, Statement } from '../../src/database/sql.js';
-import { type Caller, readDirectory, readInTenant } from '../../src/database/tenant-context.js';
+import { compose } from '../../src/database/statement.js';
+import { type Caller, directoryContext, memberContext } from '../../src/database/tenant-context.js';
 
 /** The one statement that the service sends for a read: inside a club, or of the directory for a list of clubs. */
-export async function readStatementOf(
-  caller: Caller | string[],
-  query: Query<unknown>,
-  name = 'list',
-): Promise<Statement> {
-  const sent: Statement[] = [];
-  const database = {
-    read: async (entry: Entry<never>, statement: Query<unknown>, options: ReadOptions) => {
-      sent.push(readStatement('1', entry, statement, options));
-      return { context: { clubExists: true, memberId: 'somebody', memberIsCurrent: true }, rows: [] };
-    },
-  } as unknown as Database;
-  await (Array.isArray(caller)
-    ? readDirectory(database, caller, name, query)
-    : readInTenant(database, caller, name, 'shared', query));
-  return sent[0] as Statement;
+export function readStatementOf(reader: Caller | string[], query: Query<unknown>, name = 'list'): Statement {
+  return Array.isArray(reader)
+    ? compose('read', name, directoryContext(reader), query).statement
+    : compose('read', name, memberContext(reader, false), query).statement;
 }
 
 /** A statement for PREPARE, and its values for EXECUTE. */

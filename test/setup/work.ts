@@ -1,7 +1,8 @@
 import type { Test } from 'tap';
 import { Database } from '../../src/database/database.js';
 import { isStatementError } from '../../src/database/errors.js';
-import { type Query, type Statement, sql } from '../../src/database/sql.js';
+import type { LeaseKind } from '../../src/database/pool.js';
+import { bounded, type Query, type Statement, sql } from '../../src/database/sql.js';
 import {
   type Caller,
   readInTenant,
@@ -58,7 +59,7 @@ export async function makeWork(t: Test): Promise<Work> {
     size,
     anna,
     write,
-    read: async (query) => (await readInTenant(database, anna, 'read', 'exclusive', query)).rows,
+    read: (query) => readRows(database, anna, query, 'exclusive'),
     insert: (title) => sql`insert into app.tasks (title) values (${title})`,
     titles: async (like) => {
       const rows = await db.queryAsAdmin<{ title: string }>(
@@ -68,6 +69,17 @@ export async function makeWork(t: Test): Promise<Work> {
       return rows.map(({ title }) => title);
     },
   };
+}
+
+/** The rows of a read inside the caller's club, on a connection of its own or shared with other reads. */
+export async function readRows<Row>(
+  database: Database,
+  caller: Caller,
+  query: Query<Row>,
+  lease: LeaseKind = 'shared',
+): Promise<Row[]> {
+  const { rows } = await readInTenant(database, caller, 'listTasks', bounded(query, lease === 'shared'));
+  return rows.map((row) => row.parse());
 }
 
 /** The SQLSTATE of a failed statement; any other error unchanged. */

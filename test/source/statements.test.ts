@@ -6,7 +6,7 @@ import { builtStatements } from './statements.js';
 const exceptions: { because: string; calls: string[] }[] = [
   {
     because: 'It splits a statement for the driver, and only the tag sql creates statements.',
-    calls: ['src/database/connection.ts: #sql(strings)'],
+    calls: ['src/database/connection.ts: #sql(template)'],
   },
   {
     because: 'Only within readReport; the callers of `read` are checked instead.',

@@ -68,7 +68,7 @@ t.test('the prepared read of the book is the statement of GET /api/tasks', async
   const page = { order: taskOrders.createdAt, descending: true, limit: 20, after: undefined, scope: '' };
   const folded = (text: string) => text.replaceAll(/\s+/g, ' ').replaceAll('( ', '(').trim();
   const caller = callerOf('11111111-1111-4111-8111-111111111111');
-  const { text } = prepared(await readStatementOf(caller, listTasks({}, page), 'listTasks'));
+  const { text } = prepared(readStatementOf(caller, listTasks({}, page), 'listTasks'));
   t.equal(folded(printed), folded(text));
 });
 

@@ -1,7 +1,7 @@
 import type { Workload } from '../campaign.js';
 import type { Defect } from './defect.js';
 import { rewrite } from './rewrite.js';
-import { beforeCommitted, noBeginning, noFaults } from './scenarios.js';
+import { beforeCommitted, noFaults } from './scenarios.js';
 
 const rush: Workload = { 'sign up': 10, cancel: 6, 'read shift': 2 };
 const SIGN_UP = 'app.sign_up(uuid)';
@@ -82,16 +82,6 @@ export const ofDatabase: Defect[] = [
     scenario: noFaults,
     workload: { 'list members': 5 },
     sql: 'drop policy members_floor on app.members',
-  },
-  {
-    name: 'the context outlives the transaction',
-    violation: 'foreign',
-    scenario: noBeginning,
-    workload: { 'create task': 10, 'read task': 3 },
-    sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
-      ', true);',
-      ', false);',
-    ]),
   },
   {
     name: 'the version is never incremented',

@@ -3,6 +3,7 @@
 import type { Defect, Patch } from './defect.js';
 import {
   answersTwice,
+  beforeCalls,
   beforeCommit,
   beforeCommitted,
   betweenStatements,
@@ -11,6 +12,7 @@ import {
   failingCommit,
   failingRollback,
   kills,
+  lostCalls,
   noFaults,
   otherColumns,
   rarely,
@@ -26,12 +28,19 @@ import {
 const TRANSACTION = 'database/transaction.js';
 const CONNECTION = 'database/connection.js';
 const POOL = 'database/pool.js';
-const READ = 'database/read.js';
+const STATEMENT = 'database/statement.js';
+const CONTEXT = 'database/context.js';
+const DATABASE = 'database/database.js';
+/** Whether a result belongs to its request. */
+const UNMATCHED: Patch[] = [
+  [CONTEXT, 'row?.request !== request', 'row === undefined'],
+  ['database/tenant-context.js', 'row.entered_tenant_id !== tenantId', 'false'],
+];
 /** Work with a pause between two statements. */
 const THOUGHTFUL: Patch = [
   TRANSACTION,
-  'await last;\n',
-  'await last; await new Promise((go) => setTimeout(go, 10));\n',
+  'this.#last.then(() => this.#connection.query(statement))',
+  'this.#last.then(() => new Promise((go) => setTimeout(go, 10))).then(() => this.#connection.query(statement))',
 ];
 const writing = { 'create task': 6, 'patch task': 6, 'sign up': 4, cancel: 3, 'read task': 2 };
 const creating = { 'create task': 10, 'read task': 2 };
@@ -85,11 +94,18 @@ export const ofProgram: Defect[] = [
     scenario: beforeCommitted,
     workload: creating,
     patches: [
-      [
-        'database/database.js',
-        'isTransient(error) ?',
-        `isTransient(error) || error.name === 'Unavailable' ?`,
-      ],
+      [DATABASE, 'if (error instanceof ConnectionLost) {', 'if (error instanceof Unavailable) {'],
+      [DATABASE, `return kind === 'read' ? 2 : 1;`, 'return 2;'],
+    ],
+  },
+  {
+    name: 'a call whose connection was lost is repeated',
+    violation: 'lost',
+    scenario: lostCalls,
+    workload: { 'sign up': 10, cancel: 10 },
+    patches: [
+      [STATEMENT, `mode === 'call' && error instanceof Unavailable`, 'false'],
+      [DATABASE, `return kind === 'read' ? 2 : 1;`, 'return 2;'],
     ],
   },
   {
@@ -144,37 +160,32 @@ export const ofProgram: Defect[] = [
     violation: 'anomalies',
     scenario: silence,
     workload: writing,
-    patches: [['database/database.js', 'const DEADLINE_MS = 8_000;', 'const DEADLINE_MS = 800_000;']],
+    patches: [[DATABASE, 'call: 8_000, transaction: 8_000', 'call: 800_000, transaction: 800_000']],
   },
   {
     name: 'an overdue read is sent again',
     violation: 'unexpected-5xx',
     scenario: slowReads,
     workload: reading,
-    patches: [[READ, 'throw overdue ?? error;', 'throw error;']],
+    patches: [[DATABASE, `throw (kind === 'read' ? overdue : undefined) ?? error;`, 'throw error;']],
   },
   {
     name: 'the tenant context of a read or a write is not verified',
     violation: 'foreign',
     scenario: wrongClub,
     workload: { ...creating, 'list tasks': 5 },
-    patches: [
-      ['database/tenant-context.js', 'enteredTenantId === tenantId', 'enteredTenantId !== undefined'],
-    ],
+    patches: [['database/tenant-context.js', 'row.entered_tenant_id !== tenantId', 'false']],
   },
   {
-    name: 'rows are used before the tenant context is verified',
+    name: 'a transaction does not verify its tenant context',
     violation: 'foreign',
     scenario: wrongClub,
     workload: creating,
     patches: [
-      [TRANSACTION, 'await this.entered;\n        return rows;', 'return rows;'],
-      [TRANSACTION, 'await this.entered;\n        await this.#last;', 'await this.#last;'],
-      // The check is slower than the work: the answers arrive together.
       [
         TRANSACTION,
-        'const [context] = await entered;',
-        'const [context] = await entered; await new Promise((go) => setTimeout(go, 20));',
+        'return sent.accept(entered.value[0]?.tenant_context);',
+        'return { memberId: entered.value[0]?.tenant_context.member_id };',
       ],
     ],
   },
@@ -183,13 +194,7 @@ export const ofProgram: Defect[] = [
     violation: 'foreign',
     scenario: answersTwice,
     workload: reading,
-    patches: [
-      [
-        READ,
-        'if (context?.request !== request || answer === undefined || !entry.verify(context)) {',
-        'if (answer === undefined) {',
-      ],
-    ],
+    patches: UNMATCHED,
   },
   {
     // The driver repeats a statement whose column types changed, and loses count of the following answers.
@@ -199,15 +204,11 @@ export const ofProgram: Defect[] = [
     workload: reading,
     patches: [
       [
-        READ,
+        STATEMENT,
         'end as answer',
         'end as answer, (select task.description from app.tasks as task limit 0) as description',
       ],
-      [
-        READ,
-        'if (context?.request !== request || answer === undefined || !entry.verify(context)) {',
-        'if (answer === undefined) {',
-      ],
+      ...UNMATCHED,
     ],
   },
   {
@@ -215,14 +216,14 @@ export const ofProgram: Defect[] = [
     violation: 'unexpected-5xx',
     scenario: otherColumns,
     workload: { ...writing, 'put shift': 5, 'list tasks': 3 },
-    patches: [['database/database.js', 'connection.destroy(error);', '']],
+    patches: [[DATABASE, 'connection.destroy(error);', '']],
   },
   {
     name: 'a read does not lock the members first',
     violation: 'anomalies',
     scenario: deploys,
     workload: { 'create shift': 1, 'list shifts': 10, 'read shift': 5 },
-    patches: [[READ, ' left join app.members as locked_first on false', '']],
+    patches: [[STATEMENT, ' left join app.members as locked_first on false', '']],
   },
   {
     name: 'a parameter is undefined, and only the driver checks it',
@@ -272,27 +273,27 @@ export const ofProgram: Defect[] = [
     patches: [
       [
         'http/request-transaction.js',
-        'const { rows, memberId } = await readInTenant(database, callerOf(this), nameOf(this), lease, query);',
+        'return rowsOf(this, await readInTenant(database, callerOf(this), nameOf(this), query));',
         `const kept = (globalThis.kept ??= new Map());
         const place = this.url + this.tenant.id;
         if (!(Date.now() - kept.get(place)?.at < 300)) {
-          const found = await readInTenant(database, callerOf(this), nameOf(this), lease, query);
+          const found = await readInTenant(database, callerOf(this), nameOf(this), query);
           kept.set(place, { at: Date.now(), found });
         }
-        const { rows, memberId } = structuredClone(kept.get(place).found);`,
+        return rowsOf(this, kept.get(place).found);`,
       ],
     ],
   },
   {
     name: 'a failure is answered with success',
     violation: 'lost',
-    scenario: beforeCommit,
+    scenario: beforeCalls,
     workload: { 'sign up': 10, cancel: 10 },
     patches: [
       [
         'shifts/routes.js',
-        'await request.transaction((tx) => cancelSignUp(tx, request.params.id));',
-        `await request.transaction((tx) => cancelSignUp(tx, request.params.id)).catch((error) => {
+        'await request.call(cancelSignUp(request.params.id));',
+        `await request.call(cancelSignUp(request.params.id)).catch((error) => {
           if (error.name === 'Unavailable') return; throw error; });`,
       ],
     ],
@@ -302,7 +303,7 @@ export const ofProgram: Defect[] = [
     violation: 'crashes',
     scenario: whileOpening,
     workload: writing,
-    patches: [[TRANSACTION, 'promise.catch(() => { });', '']],
+    patches: [[POOL, 'connection.ready.then(add, () => { });', 'connection.ready.then(add);']],
   },
   {
     name: 'a 503 has no Retry-After',
@@ -316,6 +317,6 @@ export const ofProgram: Defect[] = [
     violation: 'unexpected-5xx',
     scenario: betweenStatements,
     workload: writing,
-    patches: [['errors/from-database.js', 'error instanceof Unavailable || ', '']],
+    patches: [['errors/from-database.js', 'if (error instanceof Unavailable) {', 'if (false) {']],
   },
 ];

@@ -43,7 +43,6 @@ function cuts(
   };
 }
 
-const isBegin = isStatement('begin');
 const isLogIn = ({ from, type }: Message) => from === 'server' && type === 'R';
 const isReadyInside = ({ from, type, text }: Message) => from === 'server' && type === 'Z' && text === 'T';
 
@@ -72,36 +71,23 @@ export const rarely = cuts('cuts before the answer to COMMIT, at leisure', isCom
   durationMs: 5_000,
 });
 
+export const beforeCalls = cuts(
+  'cuts before a call',
+  ({ type, statement = '' }) => type === 'B' && /signUp/i.test(statement),
+  'cut before',
+  0.3,
+);
+
+/** A call's result is lost: its function was evaluated. */
+export const lostCalls = cuts(
+  'cuts before the result of a call',
+  ({ from, type, text }) => from === 'server' && type === 'D' && text.includes('"accepted":true'),
+  'cut before',
+  0.1,
+);
+
 /** Like a server that stops responding. */
 export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
-
-/**
- * BEGIN and the tenant context are replaced, and the pipelined statements after them arrive. The replacement of
- * BEGIN allows writes: by default a session of the service is read-only.
- */
-export const noBeginning: Scenario = {
-  name: 'BEGIN and the tenant context are replaced',
-  durationMs: DURATION_MS,
-  nemesis: async (testbed, isOver, random) => {
-    const headless = new Set<number>();
-    const beginning = { bytes: instead('set transaction_read_only = off') };
-    cutAt(testbed, testbed.back, isBegin, beginning, 0.15, random);
-    const judge = testbed.back.judge;
-    testbed.back.judge = (said) => {
-      const { connection, from, type } = said;
-      if (from === 'client' && type === 'B' && headless.delete(connection)) {
-        return { bytes: instead('select') };
-      }
-      const verdict = judge(said);
-      if (verdict !== 'pass') {
-        headless.add(connection);
-      }
-      return verdict;
-    };
-    await untilOver(isOver);
-    heal(testbed);
-  },
-};
 
 /** Like a swapped answer: a request enters another club. */
 export const wrongClub: Scenario = {

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import t, { type Test } from 'tap';
+import { Database } from '../../src/database/database.js';
+import { type Query, sql } from '../../src/database/sql.js';
+import { type Caller, callInTenant } from '../../src/database/tenant-context.js';
+import { type Message, message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+import { until } from '../setup/wait.js';
+import { makeWork, sqlstate } from '../setup/work.js';
+
+// A call is one statement that evaluates one function that writes.
+
+const { db, club, database, anna, write, titles } = await makeWork(t);
+const UNKNOWN_CLUB = '99999999-9999-4999-8999-999999999999';
+
+await db.queryAsAdmin(`
+  create function app.make_task(title text) returns uuid language plpgsql as $$
+  declare
+    made uuid;
+  begin
+    insert into app.tasks (title) values (make_task.title) returning id into made;
+    return made;
+  end $$;
+  create sequence app.attempts;
+  create function app.fail_with(code text, times int) returns void language plpgsql as $$
+  begin
+    if nextval('app.attempts') <= times then
+      raise exception using errcode = code, message = 'on purpose';
+    end if;
+  end $$;
+  create function app.count_tasks() returns bigint language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock(1);
+    return (select count(*) from app.tasks);
+  end $$;
+  grant execute on function app.make_task(text), app.fail_with(text, int), app.count_tasks() to club_api;
+  grant usage on sequence app.attempts to club_api;
+  create function app.refuse_at_commit() returns trigger language plpgsql as
+    $$ begin raise exception using errcode = substr(new.title, 8), message = 'on purpose'; end $$;
+  create constraint trigger refuse_at_commit after insert on app.tasks
+    deferrable initially deferred for each row when (new.title like 'commit %') execute function app.refuse_at_commit()`);
+
+const makeTask = (title: string): Query<{ id: string }> => sql`select app.make_task(${title}) as id`;
+const call = <Row>(at: Database, query: Query<Row>, caller: Caller = anna) =>
+  callInTenant(at, caller, 'makeTask', query);
+const isCall = ({ type, statement = '' }: Message) => type === 'B' && statement.startsWith('/* makeTask */');
+
+/** A database with one connection, through a proxy, which has made a call. */
+async function openRoute(t: Test, prepare = true): Promise<{ proxy: TestProxy; database: Database }> {
+  const proxy = await startProxy(t, db.url);
+  const database = new Database({ url: proxy.url, size: 1, prepare, readsPerConnection: 8 });
+  t.teardown(() => database.close());
+  await call(database, makeTask('first'));
+  return { proxy, database };
+}
+
+t.test('a call is one statement, and returns its rows and the member', async (t) => {
+  for (const prepare of [true, false]) {
+    const { proxy, database } = await openRoute(t, prepare);
+    const before = proxy.log.length;
+    const { rows, memberId } = await call(database, makeTask(`one ${prepare}`));
+    const sent = proxy.log.slice(before).filter(({ from }) => from === 'client');
+    t.equal(sent.filter(({ type }) => type === 'B').length, 1);
+    t.match(sent.find(({ type }) => type === 'B')?.statement, /^\/\* makeTask \*\/\s+with tenant_context/);
+    const [task] = await db.queryAsAdmin(
+      'select id, created_by_id as creator from app.tasks where title = $1',
+      [`one ${prepare}`],
+    );
+    t.same([rows.map((row) => row.parse()), memberId], [[{ id: task?.id }], task?.creator]);
+  }
+});
+
+t.test('the function is evaluated only if the context is accepted', async (t) => {
+  for (const [name, caller] of [
+    ['TenantNotFound', { ...anna, tenantId: UNKNOWN_CLUB }],
+    ['TestMemberNotFound', { ...anna, testMemberId: UNKNOWN_CLUB }],
+  ] as const) {
+    await t.rejects(call(database, makeTask('refused'), caller), { name });
+  }
+  t.same(await titles('refused'), []);
+  // Of a new member the first statement evaluates nothing, and the second one the function.
+  await call(database, makeTask('of a new member'), { ...anna, subject: 'berta', displayName: 'berta' });
+  t.same(await titles('of a new member'), ['of a new member']);
+});
+
+t.test('a call that fails commits nothing, and its connection is used again', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  for (const [code, failures, attempts] of [
+    ['40001', 1, 2],
+    ['40P01', 9, 2],
+    ['55P03', 9, 1],
+    ['SH004', 9, 1],
+  ] as const) {
+    await db.queryAsAdmin('alter sequence app.attempts restart');
+    const before = proxy.log.length;
+    const end = await call(database, sql`select app.fail_with(${code}, ${failures})`).then(
+      () => 'done',
+      sqlstate,
+    );
+    t.equal(end, failures < attempts ? 'done' : code);
+    t.equal(proxy.log.slice(before).filter(isCall).length, attempts, `${code}: ${attempts} attempts`);
+  }
+  for (const [code, attempts] of [
+    ['23514', 1],
+    ['40001', 2],
+  ] as const) {
+    const before = proxy.log.length;
+    t.equal(await call(database, makeTask(`commit ${code}`)).catch(sqlstate), code, 'of a deferred trigger');
+    t.equal(proxy.log.slice(before).filter(isCall).length, attempts);
+  }
+  t.same(await titles('commit%'), []);
+  t.same(database.connections, { opened: 1, lost: 0 });
+});
+
+t.test(
+  'a call that loses its connection at any message has an unknown outcome, and is not sent again',
+  async (t) => {
+    const { proxy, database } = await openRoute(t);
+    const before = proxy.log.length;
+    await call(database, makeTask('whole'));
+    const messages = proxy.log.slice(before);
+    t.same(
+      messages.map(({ from, type }) => `${from} ${type}`),
+      ['client B', 'client E', 'client S', 'server 2', 'server D', 'server C', 'server Z'],
+    );
+    let [made, notMade] = [0, 0];
+    for (const place of messages.keys()) {
+      for (const verdict of ['cut before', 'cut after'] as Verdict[]) {
+        const { proxy, database } = await openRoute(t);
+        const title = `cut ${place} ${verdict}`;
+        const start = proxy.log.length;
+        let passed = 0;
+        proxy.judge = () => (passed++ === place ? verdict : 'pass');
+        const end = await call(database, makeTask(title)).catch((error) => error);
+        // After a message the proxy may still forward those of the same packet.
+        if (verdict === 'cut before' || end instanceof Error) {
+          t.match(end, { name: 'Unavailable', committed: 'unknown' }, title);
+        }
+        t.equal(proxy.log.slice(start).filter(isCall).length, 1, title);
+        // The server may still run the statement.
+        await sleep(50);
+        const isMade = (await titles(title)).length === 1;
+        t.ok(isMade || end instanceof Error, 'what is acknowledged is committed');
+        made += isMade ? 1 : 0;
+        notMade += isMade ? 0 : 1;
+        proxy.judge = () => 'pass';
+        await until(
+          () => database.connections.lost,
+          (lost) => lost === 1,
+        );
+        await call(database, makeTask('afterwards'));
+      }
+    }
+    t.ok(made > 0 && notMade > 0, `${made} made, ${notMade} not made`);
+  },
+);
+
+t.test('a call that takes too long has an unknown outcome, after eight seconds', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  const begun = performance.now();
+  proxy.judge = (sent) => (isCall(sent) ? 'freeze' : 'pass');
+  await t.rejects(call(database, makeTask('frozen')), {
+    name: 'Unavailable',
+    committed: 'unknown',
+    cause: { cause: { message: 'A call took too long.' } },
+  });
+  t.ok(performance.now() - begun > 7_900);
+  t.equal(database.connections.lost, 1);
+});
+
+t.test('an answer to another request or of another club is rejected, with an unknown outcome', async (t) => {
+  for (const alter of [
+    (text: string) => text.replace(/"request":"(\d*)\d"/, (_, digits) => `"request":"${digits}x"`),
+    (text: string) => text.replace(`"entered_tenant_id":"${club}"`, `"entered_tenant_id":"${UNKNOWN_CLUB}"`),
+  ]) {
+    const { proxy, database } = await openRoute(t);
+    proxy.judge = ({ from, type, text }) =>
+      from === 'server' && type === 'D' ? { bytes: message('D', alter(text)) } : 'pass';
+    await t.rejects(call(database, makeTask('foreign')), { name: 'Unavailable', committed: 'unknown' });
+    t.equal(database.connections.lost, 1);
+  }
+});
+
+t.test('a function sees what was committed while it waited for a lock', async (t) => {
+  const holder = new pg.Client(db.adminUrl);
+  await holder.connect();
+  t.teardown(() => holder.end());
+  await holder.query('select pg_advisory_lock(1)');
+  const [{ count: before } = { count: 0 }] = await db.queryAsAdmin<{ count: number }>(
+    'select count(*)::int as count from app.tasks where tenant_id = $1',
+    [club],
+  );
+  const waiting = call<{ count: number }>(database, sql`select app.count_tasks() as count`);
+  await until(
+    () => db.queryAsAdmin(`select from pg_locks where locktype = 'advisory' and not granted`),
+    (rows) => rows.length > 0,
+  );
+  await write((tx) => tx.query(sql`insert into app.tasks (title) values ('meanwhile')`));
+  await holder.query('select pg_advisory_unlock(1)');
+  t.same((await waiting).rows[0]?.parse(), { count: before + 1 });
+});
+
+t.test(
+  'a changed type of app.enter fails no statement, call or transaction, and loses no connection',
+  async (t) => {
+    const { proxy, database } = await openRoute(t);
+    const [{ definition } = { definition: '' }] = await db.queryAsAdmin<{ definition: string }>(
+      `select pg_get_functiondef(oid) as definition from pg_proc where oid::regproc = 'app.enter'::regproc`,
+    );
+    const [{ drop } = { drop: '' }] = await db.queryAsAdmin<{ drop: string }>(
+      `select 'drop function ' || oid::regprocedure as drop from pg_proc where oid::regproc = 'app.enter'::regproc`,
+    );
+    const deploy = (text: string) =>
+      db.queryAsAdmin(`begin; ${drop}; ${text}; grant execute on function app.enter to club_api; commit`);
+    for (const text of [
+      definition.replace('member_is_current boolean)', 'member_is_current boolean, extra integer)'),
+      definition,
+    ]) {
+      await deploy(text);
+      const begun = performance.now();
+      await call(database, makeTask('of another type'));
+      t.ok(performance.now() - begun < 5_000);
+    }
+    t.equal(proxy.accepted, 1);
+    t.equal(database.connections.lost, 0);
+  },
+);
