@@ -1,5 +1,5 @@
 import { Connection, type ConnectionOptions } from './connection.js';
-import { QUEUE_FULL, Unavailable } from './errors.js';
+import { ConnectionLost, QUEUE_FULL, Unavailable } from './errors.js';
 import { RoundRobinQueue } from './round-robin-queue.js';
 
 export interface PoolOptions extends ConnectionOptions {
@@ -9,7 +9,7 @@ export interface PoolOptions extends ConnectionOptions {
   readsPerConnection: number;
 }
 
-/** Exclusive: a connection for one transaction. Shared: one of several reads in flight on a connection. */
+/** Exclusive: a connection for one statement or transaction. Shared: one of several reads in flight on a connection. */
 export type LeaseKind = 'exclusive' | 'shared';
 
 /** The right to use a connection until it is released. */
@@ -21,7 +21,6 @@ export interface Lease {
 }
 
 interface Waiter {
-  kind: LeaseKind;
   resolve: (lease: Lease) => void;
   reject: (reason: Error) => void;
   timer: NodeJS.Timeout;
@@ -39,19 +38,24 @@ const QUEUE_LENGTH = 10_000;
 const SHARING_WINDOW_MS = 1_000;
 /** How often the queue is served while no lease is released. */
 const RECHECK_MS = 100;
-/** A connection whose oldest read runs longer than this gets no further reads. */
+/** A connection whose oldest read runs longer than this is slow: it gets no further reads. */
 const SLOW_READ_MS = 250;
-/** The number of connections that shared reads leave free for exclusive leases. In a pool of one or two they use one. */
-const KEPT_FROM_READS = 2;
+/** The pause after a connection could not be opened, while others are in use. */
+const REOPEN_PAUSE_MS = 1_000;
 
 /**
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
  *
- * - The queue is served round robin by tenant. Each tenant has a bulkhead limit: all connections but one, or half of them
- *   while other tenants send requests too.
- * - An exclusive lease takes any free connection. Shared reads fill one connection before they take another. They use all
- *   connections but `KEPT_FROM_READS`, or one if that leaves none. While an exclusive lease waits, also one that its own bulkhead
- *   limit holds back, they take another connection only if none of theirs accepts further reads.
+ * Who waits for what:
+ * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival. A free connection goes
+ *   to the two kinds in turn.
+ * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
+ *   requests too.
+ * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits, and
+ *   leave two connections. If all of theirs are slow, they take one more at once, and leave one connection.
+ * - A tenant's reads use as many connections as reads may take, or one less while other tenants send requests too. A slow
+ *   connection counts only for the tenant of its oldest read, for which all others on it wait.
+ * - A pool of one connection alternates between reads and exclusive leases.
  */
 export class Pool {
   readonly #options: PoolOptions;
@@ -61,10 +65,15 @@ export class Pool {
   /** The connections in use with shared reads. */
   readonly #reading = new Map<Connection, Set<Lease>>();
   readonly #exclusiveByTenant = new Map<string, number>();
-  readonly #queue = new RoundRobinQueue<Waiter>();
-  #waitingExclusive = 0;
+  readonly #queues: Record<LeaseKind, RoundRobinQueue<Waiter>> = {
+    exclusive: new RoundRobinQueue(),
+    shared: new RoundRobinQueue(),
+  };
+  /** The kind that gets the next free connection for which both wait. */
+  #turn: LeaseKind = 'exclusive';
   #lastTenant: string | undefined;
   #tenantChangedAt = Number.NEGATIVE_INFINITY;
+  #openFailedAt = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | undefined;
   /** The number of released connections that are being closed; they have their place in the pool until then. */
   #closing = 0;
@@ -84,7 +93,7 @@ export class Pool {
 
   /** Connections in use and requests in the queue. */
   get load(): { inUse: number; queued: number } {
-    return { inUse: this.#inUse.size, queued: this.#queue.size };
+    return { inUse: this.#inUse.size, queued: this.#queued };
   }
 
   /**
@@ -95,16 +104,20 @@ export class Pool {
    */
   async acquire(kind: LeaseKind, tenant: string): Promise<Lease> {
     this.#noteArrival(tenant);
-    // Those who wait come first: their limit may have risen.
-    this.#serveQueue();
-    const lease = this.#tryLease(kind, tenant) ?? (await this.#wait(kind, tenant));
-    try {
-      await lease.connection.ready;
-    } catch (error) {
-      this.release(lease);
-      throw error;
+    const deadline = performance.now() + MAX_WAIT_MS;
+    for (;;) {
+      const lease = await this.#next(kind, tenant, deadline);
+      try {
+        await lease.connection.ready;
+        return lease;
+      } catch (error) {
+        this.#openFailedAt = performance.now();
+        this.release(lease);
+        if (!(error instanceof ConnectionLost) || !this.#hasOpen) {
+          throw error;
+        }
+      }
     }
-    return lease;
   }
 
   /** Releases a lease; a destroyed connection is dropped, an expired one closed. */
@@ -120,18 +133,12 @@ export class Pool {
     if (leases.size === 0) {
       this.#inUse.delete(connection);
       this.#reading.delete(connection);
-      if (this.#closed !== undefined || connection.isExpired) {
-        this.#closing += 1;
-        void connection.close().then(() => {
-          this.#closing -= 1;
-          this.#onClosed();
-          this.#serveQueue();
-        });
-      } else if (!connection.isDestroyed) {
-        this.#idle.push(connection);
+      if (!connection.isDestroyed) {
+        this.#keepOrClose(connection);
       }
     }
-    this.#serveQueue();
+    this.#onClosed();
+    this.#serveQueues();
   }
 
   /** Rejects new leases, waits for those in use and closes every connection. */
@@ -141,11 +148,15 @@ export class Pool {
   }
 
   async #close(): Promise<void> {
-    for (const { reject, timer } of this.#queue.clear()) {
-      clearTimeout(timer);
-      reject(stopping());
+    for (const queue of Object.values(this.#queues)) {
+      for (const { reject, timer } of queue.clear()) {
+        clearTimeout(timer);
+        reject(stopping());
+      }
     }
-    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
+    for (const connection of this.#idle.splice(0)) {
+      void this.#closeConnection(connection);
+    }
     while (this.#inUse.size + this.#closing > 0) {
       await new Promise<void>((resolve) => {
         this.#onClosed = resolve;
@@ -153,70 +164,104 @@ export class Pool {
     }
   }
 
-  #wait(kind: LeaseKind, tenant: string): Promise<Lease> {
-    const own = this.#queue.sizeOf(tenant);
-    if (own >= QUEUE_PER_TENANT || (own > 0 && this.#queue.size >= QUEUE_LENGTH)) {
+  #keepOrClose(connection: Connection): void {
+    if (this.#closed !== undefined || connection.isExpired) {
+      void this.#closeConnection(connection);
+    } else {
+      this.#idle.push(connection);
+    }
+  }
+
+  async #closeConnection(connection: Connection): Promise<void> {
+    this.#closing += 1;
+    await connection.close();
+    this.#closing -= 1;
+    this.#onClosed();
+    this.#serveQueues();
+  }
+
+  get #queued(): number {
+    return this.#queues.exclusive.size + this.#queues.shared.size;
+  }
+
+  /** A lease at once, unless others of its kind and tenant wait; otherwise when it is its turn. */
+  #next(kind: LeaseKind, tenant: string, deadline: number): Lease | Promise<Lease> {
+    if (this.#closed !== undefined) {
+      throw stopping();
+    }
+    // The limit of the waiting ones may have increased meanwhile.
+    this.#serveQueues();
+    const lease = this.#queues[kind].sizeOf(tenant) === 0 ? this.#tryLease(kind, tenant) : undefined;
+    return lease ?? this.#wait(kind, tenant, deadline);
+  }
+
+  #wait(kind: LeaseKind, tenant: string, deadline: number): Promise<Lease> {
+    const queue = this.#queues[kind];
+    const own = this.#queues.exclusive.sizeOf(tenant) + this.#queues.shared.sizeOf(tenant);
+    if (own >= QUEUE_PER_TENANT || (own > 0 && this.#queued >= QUEUE_LENGTH)) {
       throw QUEUE_FULL;
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#queue.remove(tenant, waiter);
-        this.#countWaiting(kind, -1);
+        queue.remove(tenant, waiter);
         reject(new Unavailable('No connection to the database became free in time.'));
-      }, MAX_WAIT_MS);
-      const waiter: Waiter = { kind, resolve, reject, timer };
-      this.#queue.push(tenant, waiter);
-      this.#countWaiting(kind, 1);
+      }, deadline - performance.now());
+      const waiter: Waiter = { resolve, reject, timer };
+      queue.push(tenant, waiter);
       this.#serveLater();
     });
   }
 
-  /** Serves the queue again while somebody waits: limits also rise without a release, when the sharing window ends. */
+  /** Serves the queues again while requests wait: limits also increase without a release. */
   #serveLater(): void {
     this.#servingLater ??= setTimeout(() => {
       this.#servingLater = undefined;
-      this.#serveQueue();
-      if (this.#queue.size > 0) {
+      this.#serveQueues();
+      if (this.#queued > 0) {
         this.#serveLater();
       }
     }, RECHECK_MS).unref();
   }
 
-  #serveQueue(): void {
-    const take = ({ kind, resolve, timer }: Waiter, tenant: string) => {
-      const lease = this.#tryLease(kind, tenant);
-      if (lease === undefined) {
-        return false;
+  #serveQueues(): void {
+    while (this.#queued > 0 && this.#closed === undefined) {
+      const other = this.#turn === 'exclusive' ? 'shared' : 'exclusive';
+      if (!this.#serve(this.#turn) && !this.#serve(other)) {
+        return;
       }
-      this.#countWaiting(kind, -1);
-      clearTimeout(timer);
-      resolve(lease);
-      return true;
-    };
-    while (this.#closed === undefined && this.#hasRoom() && this.#queue.shift(take)) {}
+    }
   }
 
-  /** Whether a waiter may get a connection. Without room the queue is not searched. */
-  #hasRoom(): boolean {
-    const isFree = this.#idle.length > 0 || this.#inUse.size + this.#closing < this.#options.size;
-    if (isFree && this.#waitingExclusive > 0) {
-      return true;
+  /** Grants the next lease of this kind that can have a connection, if any. The other kind then comes first. */
+  #serve(kind: LeaseKind): boolean {
+    // Without room the queue is not searched.
+    const isServed =
+      this.#hasRoom(kind) &&
+      this.#queues[kind].shift(({ resolve, timer }, tenant) => {
+        const lease = this.#tryLease(kind, tenant);
+        if (lease === undefined) {
+          return false;
+        }
+        clearTimeout(timer);
+        resolve(lease);
+        return true;
+      });
+    if (isServed) {
+      this.#turn = kind === 'exclusive' ? 'shared' : 'exclusive';
     }
-    const now = performance.now();
+    return isServed;
+  }
+
+  /** Whether some tenant may get a lease of this kind. */
+  #hasRoom(kind: LeaseKind): boolean {
+    const hasFree = this.#idle.length > 0 || this.#mayOpen;
     return (
-      this.#queue.size > this.#waitingExclusive &&
-      ((isFree && this.#reading.size < this.#mostReading) ||
-        [...this.#reading].some(
-          ([connection, leases]) =>
-            leases.size < this.#options.readsPerConnection && isOpen(connection, leases, now),
-        ))
+      (hasFree && (kind === 'exclusive' || this.#readsMayTakeFree)) ||
+      (kind === 'shared' && this.#open.some((one) => this.#isBelowLimit(one)))
     );
   }
 
   #tryLease(kind: LeaseKind, tenant: string): Lease | undefined {
-    if (this.#closed !== undefined) {
-      throw stopping();
-    }
     const connection = kind === 'shared' ? this.#forRead(tenant) : this.#forExclusive(tenant);
     if (connection === undefined) {
       return undefined;
@@ -234,37 +279,59 @@ export class Pool {
   }
 
   #forExclusive(tenant: string): Connection | undefined {
-    const inUse = this.#exclusiveByTenant.get(tenant) ?? 0;
-    return inUse < this.#bulkheadLimit(tenant) ? this.#takeFree() : undefined;
+    const { size } = this.#options;
+    const shared = this.#isShared ? Math.ceil(size / 2) : size - 1;
+    const limit = tenant === NO_TENANT ? size : Math.max(1, shared);
+    return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit ? this.#takeFree() : undefined;
   }
 
-  /** The maximum number of connections with shared reads. */
-  get #mostReading(): number {
-    return Math.max(1, this.#options.size - KEPT_FROM_READS);
-  }
-
-  /** A connection of shared reads with room for one more, or a free connection if reads may take another. */
   #forRead(tenant: string): Connection | undefined {
-    const { size, readsPerConnection } = this.#options;
-    const mostReading = this.#mostReading;
-    // Only with a pool of one connection: its reads end before a waiting exclusive lease starts.
-    if (this.#reading.size >= size && this.#waitingExclusive > 0) {
+    const { size } = this.#options;
+    if (size === 1 && this.#reading.size > 0 && this.#queues.exclusive.size > 0) {
       return undefined;
     }
-    const now = performance.now();
-    const reading = [...this.#reading];
-    const open = reading.filter(([connection, leases]) => isOpen(connection, leases, now));
-    const tenants = open.filter(([, leases]) => has(leases, tenant));
-    // The oldest read delays all others of its connection, so a connection that is not open counts for its tenant.
-    const notOpen = reading.filter((one) => !open.includes(one) && oldestOf(one[1])?.tenant === tenant);
-    const hasRoom = ([, leases]: [Connection, Set<Lease>]) => leases.size < readsPerConnection;
-    const mayTakeAnother = tenants.length + notOpen.length < Math.max(1, mostReading - 1);
-    const room = (mayTakeAnother ? open : tenants).find(hasRoom);
-    if (room !== undefined) {
-      return room[0];
+    const own = [...this.#reading].filter(([, leases]) => countsFor(leases, tenant));
+    const limit = this.#isShared ? Math.max(1, this.#usualReading - 1) : this.#usualReading;
+    if (own.length >= limit) {
+      return own.filter(isOpen).find((one) => this.#isBelowLimit(one))?.[0];
     }
-    const mayGrow = this.#reading.size < mostReading && (open.length === 0 || this.#waitingExclusive === 0);
-    return mayGrow && mayTakeAnother ? this.#takeFree() : undefined;
+    const open = this.#open.find((one) => this.#isBelowLimit(one));
+    return open?.[0] ?? (this.#readsMayTakeFree ? this.#takeFree() : undefined);
+  }
+
+  /** The connections of shared reads that are not slow. */
+  get #open(): [Connection, Set<Lease>][] {
+    return [...this.#reading].filter(isOpen);
+  }
+
+  #isBelowLimit([, leases]: [Connection, Set<Lease>]): boolean {
+    return leases.size < this.#options.readsPerConnection;
+  }
+
+  /** The number of connections that shared reads take while one of them is not slow. */
+  get #usualReading(): number {
+    return Math.max(1, this.#options.size - 2);
+  }
+
+  get #readsMayTakeFree(): boolean {
+    return this.#open.length === 0
+      ? this.#reading.size < Math.max(1, this.#options.size - 1)
+      : this.#reading.size < this.#usualReading && this.#queues.exclusive.size === 0;
+  }
+
+  /** Whether a tenant other than the last one sent a request lately. */
+  get #isShared(): boolean {
+    return performance.now() - this.#tenantChangedAt < SHARING_WINDOW_MS;
+  }
+
+  /** Whether a connection is open, so that waiting for one can succeed. */
+  get #hasOpen(): boolean {
+    return [...this.#inUse.keys(), ...this.#idle].some(({ isOpen }) => isOpen);
+  }
+
+  get #mayOpen(): boolean {
+    const isPaused = performance.now() - this.#openFailedAt < REOPEN_PAUSE_MS && this.#hasOpen;
+    return this.#inUse.size + this.#closing < this.#options.size && !isPaused;
   }
 
   /** The connection that was released last, or a new one below the size of the pool. */
@@ -273,14 +340,11 @@ export class Pool {
     while (connection?.isDestroyed) {
       connection = this.#idle.pop();
     }
-    if (connection === undefined && this.#inUse.size + this.#closing < this.#options.size) {
-      connection = this.#open();
-    }
-    return connection;
+    return connection ?? (this.#mayOpen ? this.#openConnection() : undefined);
   }
 
   /** Opens a connection and counts it when it is ready: one that could not be opened is neither opened nor lost. */
-  #open(): Connection {
+  #openConnection(): Connection {
     const count = (what: 'opened' | 'lost') => {
       const add = () => {
         this.counts[what] += 1;
@@ -290,15 +354,6 @@ export class Pool {
     const connection = new Connection(this.#options, () => count('lost'));
     count('opened');
     return connection;
-  }
-
-  #bulkheadLimit(tenant: string): number {
-    const { size } = this.#options;
-    if (tenant === NO_TENANT) {
-      return size;
-    }
-    const isShared = performance.now() - this.#tenantChangedAt < SHARING_WINDOW_MS;
-    return Math.max(1, isShared ? Math.ceil(size / 2) : size - 1);
   }
 
   #noteArrival(tenant: string): void {
@@ -319,28 +374,22 @@ export class Pool {
       this.#exclusiveByTenant.delete(tenant);
     }
   }
-
-  #countWaiting(kind: LeaseKind, change: number): void {
-    if (kind === 'exclusive') {
-      this.#waitingExclusive += change;
-    }
-  }
 }
 
-/** Whether a connection accepts further reads. */
-function isOpen(connection: Connection, leases: Set<Lease>, now: number): boolean {
-  const oldest = oldestOf(leases);
-  const isSlow = oldest !== undefined && now - oldest.since > SLOW_READ_MS;
-  return !isSlow && !connection.isDestroyed && !connection.isExpired;
-}
-
-function oldestOf(leases: Set<Lease>): Lease | undefined {
+function isSlow(leases: Set<Lease>): boolean {
   const [oldest] = leases;
-  return oldest;
+  return oldest !== undefined && performance.now() - oldest.since > SLOW_READ_MS;
 }
 
-function has(leases: Set<Lease>, tenant: string): boolean {
-  return [...leases].some((lease) => lease.tenant === tenant);
+/** Whether a connection of shared reads accepts further ones. */
+function isOpen([connection, leases]: [Connection, Set<Lease>]): boolean {
+  return !isSlow(leases) && !connection.isDestroyed && !connection.isExpired;
+}
+
+/** Whether a connection of shared reads counts for the tenant. */
+function countsFor(leases: Set<Lease>, tenant: string): boolean {
+  const [oldest] = leases;
+  return isSlow(leases) ? oldest?.tenant === tenant : [...leases].some((lease) => lease.tenant === tenant);
 }
 
 function stopping(): Unavailable {

@@ -152,7 +152,7 @@ export const ofProgram: Defect[] = [
     workload: writing,
     patches: [
       [POOL, 'while (connection?.isDestroyed) {', 'while (false) {'],
-      [POOL, 'else if (!connection.isDestroyed) {', 'else {'],
+      [POOL, 'if (!connection.isDestroyed) {', 'if (true) {'],
     ],
   },
   {
