@@ -40,7 +40,7 @@ export interface DeployResult {
  *
  * @param url the URL of the database, with the migration login
  * @throws ConnectionFailed; DeployError when the roles are missing, the database is newer, a migration was edited after it
- *   ran, or a lock could not be acquired
+ *   ran or is out of order, or a lock could not be acquired
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<DeployResult> {
   return withClient(url, async (client) => {

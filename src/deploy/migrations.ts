@@ -59,7 +59,7 @@ export function statementsOf(text: string): string[] {
  * The migrations of the release that have not run in this database. It also compares the hashes of those that ran, because
  * node-pg-migrate compares only names.
  *
- * @throws DeployError when the database is newer, or a migration was edited after it ran
+ * @throws DeployError when the database is newer, a migration was edited after it ran, or a new one sorts before one that ran
  */
 export async function pendingMigrations(client: pg.Client, release: Release): Promise<SqlFile[]> {
   const { rows } = await client.query(
@@ -84,7 +84,16 @@ export async function pendingMigrations(client: pg.Client, release: Release): Pr
   }
   const ran = rows[0].ran ? await client.query('select name from deploy.migrations') : { rows: [] };
   const names = new Set(ran.rows.map(({ name }) => name));
-  return release.migrations.filter(({ name }) => !names.has(name));
+  const pending = release.migrations.filter(({ name }) => !names.has(name));
+  const [next] = pending;
+  const last = release.migrations.findLast(({ name }) => names.has(name));
+  if (next && last && release.migrations.indexOf(next) < release.migrations.indexOf(last)) {
+    throw new DeployError(
+      `The new migration ${next.name} sorts before ${last.name}, which already ran: rename ` +
+        `sql/migrations/${next.name}.sql so that it sorts last, or, in development, start with an empty database.`,
+    );
+  }
+  return pending;
 }
 
 /** Runs one migration, in the transaction of the caller. */

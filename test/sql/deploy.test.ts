@@ -144,10 +144,12 @@ t.test('a chapter that fails changes nothing, and the error names it', async (t)
 t.test('a deploy refuses an unknown migration history with one sentence, and changes nothing', async (t) => {
   const db = await makeDatabase(t);
   const [first, ...others] = release.migrations as [SqlFile, ...SqlFile[]];
+  const late = { name: `${first.name}_late`, text: 'select 1', sha256: 'of late' };
   const facts = await readFacts(db);
   const releases = {
     'was edited after it ran': [{ ...first, sha256: 'of other text' }, ...others],
     'newer release was deployed': release.migrations.slice(0, -1),
+    [`ran: rename sql/migrations/${late.name}.sql`]: [first, late, ...others],
   };
   for (const [reason, migrations] of Object.entries(releases)) {
     const other = { ...release, chapters: [], migrations, fingerprint: 'other' };
