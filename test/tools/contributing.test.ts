@@ -1,10 +1,13 @@
 import t from 'tap';
+import { readRelease } from '../../src/deploy/release.js';
+import { makeDatabase } from '../setup/database.js';
 import { makeExample } from '../setup/example.js';
+
+const { files, run, test } = await makeExample(t);
 
 t.test(
   'the example of a resource passes the checks and its tests, with ten files written by hand',
   async (t) => {
-    const { files, run, test } = await makeExample(t);
     t.equal(files.length, 10);
     const sources = files.filter((path) => path.endsWith('.ts'));
     const bin = 'node_modules/.bin';
@@ -12,5 +15,20 @@ t.test(
     t.equal(await run(`${bin}/tsc`, '--noEmit', '--project', 'tsconfig.json'), '', 'the types');
     const output = await test('api/boats');
     t.match(output, /^\d+ passed, 0 failed$/m, output);
+  },
+);
+
+t.test(
+  'its migration has the next free number, and deploys onto a database that has this release',
+  async (t) => {
+    const last = Number.parseInt(readRelease().migrations.at(-1)?.name ?? '', 10);
+    const name = `${String(last + 1).padStart(4, '0')}_boats`;
+    const page = files.filter((path) => path.startsWith('sql/migrations/'));
+    t.same(page, [`sql/migrations/${name}.sql`], 'CONTRIBUTING.md shows the next free number');
+    const db = await makeDatabase(t);
+    const url = `MIGRATION_DATABASE_URL=${db.migrationUrl}`;
+    const output = await run('env', url, process.execPath, 'dist/development/src/migrate.js');
+    t.equal(output, `Deployed: 1 migrations (${name}) and all chapters.\n`);
+    t.same(await db.queryAsAdmin('table audit.findings'), []);
   },
 );
