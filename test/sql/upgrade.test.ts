@@ -1,4 +1,4 @@
-/** The upgrade from the last release: the steps under "From 0.1.0" in CHANGELOG.md, and the rollback of docs/operate.md. */
+/** The upgrade from earlier releases: the steps under "From …" in CHANGELOG.md, and the rollback of docs/operate.md. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type pg from 'pg';
 import t, { type Test } from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
@@ -17,48 +18,40 @@ import { untilReady } from '../setup/wait.js';
 
 const run = promisify(execFile);
 
-/** The last commit of 0.1.0. With a new release, this becomes the last commit of the one before it. */
-const LAST_RELEASE = '92d3f9d';
+/** The commit of 0.2.0. With a new release, this becomes the commit of the one before it. */
+const LAST_RELEASE = 'c921d77';
+/** The commit of 0.1.0. An upgrade that skips a release stops the service first. */
+const SKIPPING_RELEASE = '92d3f9d';
 
 /** The directory of this release. */
 const thisRelease = process.cwd();
 
-/** Checks the last release out, with its own packages, and compiles it into dist; returns its directory. */
-async function checkOutLastRelease(t: Test): Promise<string> {
+/** Checks a release out, with its own packages, and compiles it into dist; returns its directory. */
+async function checkOut(t: Test, commit: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'club-release-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  await run('sh', ['-c', `git archive ${LAST_RELEASE} | tar -x -C ${directory}`]);
+  await run('sh', ['-c', `git archive ${commit} | tar -x -C ${directory}`]);
   await run('npm', ['ci', '--omit=dev', '--prefer-offline', '--no-progress'], { cwd: directory });
   const esbuild = join(thisRelease, 'node_modules/.bin/esbuild');
   await run(esbuild, ['src/**/*.ts', '--outdir=dist', '--outbase=src', '--format=esm'], { cwd: directory });
   return directory;
 }
 
-/** The names of metrics in the table under "From 0.1.0": the old ones, and the new ones. */
-async function renamedMetrics(): Promise<{ old: string[]; new: string[] }> {
-  const changelog = await readFile('CHANGELOG.md', 'utf8');
-  const rows = [...changelog.matchAll(/^ +\| `(club_\w+)` \| .*?`(club_\w+)`.* \|$/gm)];
-  return { old: rows.map(([, name = '']) => name), new: rows.map(([, , name = '']) => name) };
-}
-
-const hasHistory = await run('git', ['cat-file', '-e', LAST_RELEASE]).then(
-  () => true,
-  () => false,
-);
-const skip = hasHistory ? {} : { skip: 'the history of git is missing; git fetch --unshallow' };
-
-t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request fails', skip, async (t) => {
-  const lastRelease = await checkOutLastRelease(t);
+/** A server with an empty database and a token issuer, and what an operator does there with a release. */
+async function startPlatform(t: Test) {
   const server = await startServer(t);
-  const url = (user: string) => server.url('clubs', user, 'secret');
-  const database = server.url('clubs');
   const issuer = await startIssuer(t);
+  const url = (user: string) => server.url('clubs', user, 'secret');
+  await withClient(server.url('postgres'), (administrator) => administrator.query('create database clubs'));
+  const query = async (sql: string): Promise<pg.QueryResultRow[]> =>
+    (await withClient(server.url('clubs'), (administrator) => administrator.query(sql))).rows;
 
   /** Runs sql/roles.sql of a release, as the administrator. */
   async function createRoles(release: string) {
-    const roles = await readFile(join(release, 'sql/roles.sql'), 'utf8');
-    await withClient(database, (administrator) => administrator.query(roles));
+    await query(await readFile(join(release, 'sql/roles.sql'), 'utf8'));
+    await query(`alter role club_api password 'secret'; alter role club_migrator password 'secret'`);
   }
+
   const deploy = (release: string) =>
     run(process.execPath, ['dist/migrate.js'], {
       cwd: release,
@@ -98,20 +91,39 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
     };
   }
 
-  await withClient(server.url('postgres'), (administrator) => administrator.query('create database clubs'));
+  /** Creates a club; returns the headers of requests of a Manager there. */
+  async function makeClub() {
+    const club = await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' });
+    return {
+      authorization: `Bearer ${issuer.sign({ sub: 'anna', clubs: { [club]: 'Manager' } })}`,
+      'x-tenant-id': club,
+      'content-type': 'application/json',
+    };
+  }
+
+  return { query, createRoles, deploy, start, ready, makeClub };
+}
+
+/** The names of metrics in the table under "From 0.1.0": the old ones, and the new ones. */
+async function renamedMetrics(): Promise<{ old: string[]; new: string[] }> {
+  const changelog = await readFile('CHANGELOG.md', 'utf8');
+  const rows = [...changelog.matchAll(/^ +\| `(club_\w+)` \| .*?`(club_\w+)`.* \|$/gm)];
+  return { old: rows.map(([, name = '']) => name), new: rows.map(([, , name = '']) => name) };
+}
+
+const hasHistory = await run('git', ['cat-file', '-e', SKIPPING_RELEASE]).then(
+  () => true,
+  () => false,
+);
+const skip = hasHistory ? {} : { skip: 'the history of git is missing; git fetch --unshallow' };
+
+t.test('an upgrade from 0.2.0 by its steps, and the rollback, fail no request', skip, async (t) => {
+  const lastRelease = await checkOut(t, LAST_RELEASE);
+  const { query, createRoles, deploy, start, ready, makeClub } = await startPlatform(t);
   await createRoles(lastRelease);
-  await withClient(database, (administrator) =>
-    administrator.query(`alter role club_api password 'secret'; alter role club_migrator password 'secret'`),
-  );
   await deploy(lastRelease);
   const before = await start(lastRelease);
-  const club = await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' });
-  const token = issuer.sign({ sub: 'anna', clubs: { [club]: 'Manager' } });
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'x-tenant-id': club,
-    'content-type': 'application/json',
-  };
+  const headers = await makeClub();
 
   let done = false;
   const failures: string[] = [];
@@ -137,24 +149,11 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
   };
   const clients = [0, 1, 2, 3].map(client);
 
-  const refused = await deploy(thisRelease).catch(({ stderr }) => stderr);
-  t.match(refused, /club_expiry: an administrator runs sql\/roles\.sql/);
   await createRoles(thisRelease);
   await deploy(thisRelease);
+  t.same(await query('select code, object from audit.findings'), []);
   const after = await start(thisRelease);
   await sleep(500);
-
-  const renamed = await renamedMetrics();
-  t.equal(renamed.old.length, 6);
-  const [oldMetrics, newMetrics] = await Promise.all([before.metrics(), after.metrics()]);
-  for (const name of renamed.old) {
-    t.match(oldMetrics, `# TYPE ${name} `);
-    t.notMatch(newMetrics, `# TYPE ${name} `);
-  }
-  for (const name of renamed.new) {
-    t.match(newMetrics, `# TYPE ${name} `);
-  }
-
   await before.stop();
   const rolledBack = await start(lastRelease);
   await sleep(500);
@@ -166,8 +165,44 @@ t.test('0.1.0 is upgraded as the changelog says, and rolled back, and no request
 
   t.same(failures, []);
   t.ok(written.size > 50, `${written.size} tasks`);
-  const { rows } = await withClient(database, (administrator) =>
-    administrator.query('select count(*)::integer as stored from app.tasks'),
+  t.same(
+    await query('select count(*)::integer as stored from app.tasks'),
+    [{ stored: written.size }],
+    'each acknowledged task is stored once',
   );
-  t.same(rows, [{ stored: written.size }], 'each acknowledged task is stored once');
+});
+
+t.test('a stopped 0.1.0 is upgraded by the steps of both releases, and keeps its rows', skip, async (t) => {
+  const oldRelease = await checkOut(t, SKIPPING_RELEASE);
+  const { query, createRoles, deploy, start, ready, makeClub } = await startPlatform(t);
+  await createRoles(oldRelease);
+  await deploy(oldRelease);
+  const before = await start(oldRelease);
+  const headers = await makeClub();
+  const body = JSON.stringify({ title: 'Of 0.1.0' });
+  const made = await fetch(`${ready[0]}/api/tasks`, { method: 'POST', headers, body });
+  t.equal(made.status, 201);
+  const oldMetrics = await before.metrics();
+  await before.stop();
+
+  const refused = await deploy(thisRelease).catch(({ stderr }) => stderr);
+  t.match(refused, /club_expiry: an administrator runs sql\/roles\.sql/);
+  await createRoles(thisRelease);
+  await deploy(thisRelease);
+  t.same(await query('select code, object from audit.findings'), []);
+  const after = await start(thisRelease);
+  const read = await fetch(`${ready[0]}${made.headers.get('location')}`, { headers });
+  t.match(await read.json(), { title: 'Of 0.1.0' });
+
+  const renamed = await renamedMetrics();
+  t.equal(renamed.old.length, 6);
+  const newMetrics = await after.metrics();
+  for (const name of renamed.old) {
+    t.match(oldMetrics, `# TYPE ${name} `);
+    t.notMatch(newMetrics, `# TYPE ${name} `);
+  }
+  for (const name of renamed.new) {
+    t.match(newMetrics, `# TYPE ${name} `);
+  }
+  await after.stop();
 });
