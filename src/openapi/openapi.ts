@@ -52,7 +52,7 @@ export const openapi = plugin<OpenApiOptions>(
         openapi: '3.1.0',
         info: {
           title: TITLE,
-          version: '0.2.0',
+          version: '0.3.0',
           description:
             'Clubs, their members, tasks and shifts. Each club is a tenant: send its id in `X-Tenant-Id`. Every error has a ' +
             '`code` for programs, a `detail` that says what to do, and a `type` that links to its page; ' +
