@@ -78,7 +78,9 @@ begin
       values (claim_key.key, claim_key.request, clock_timestamp())
       on conflict do nothing;
     exception when lock_not_available then
-      raise exception using errcode = 'ID002', message = 'a request with the key is still running', detail = caller_id;
+      raise exception using
+        errcode = '55P03', constraint = 'idempotency_key_in_use',
+        message = 'a request with the key is still running', detail = caller_id;
     end;
     if found then
       return;
@@ -94,7 +96,7 @@ begin
 end
 $$;
 comment on function app.claim_key(text, bytea) is
-  'Reserves the key for this request. No row: the request is new; store its response with app.keep_answer. One row: the stored response. Waits while another transaction holds the key. ID001: the key belongs to another request. ID002: lock_timeout ended the wait.';
+  'Reserves the key for this request. No row: the request is new; store its response with app.keep_answer. One row: the stored response. Waits while another transaction holds the key. ID001: the key belongs to another request. 55P03 with the constraint idempotency_key_in_use: lock_timeout ended the wait.';
 grant execute on function app.claim_key(text, bytea) to club_api;
 
 create or replace function app.keep_answer(key text, status smallint, location text, etag text, body text) returns void

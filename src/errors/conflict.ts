@@ -21,7 +21,7 @@ export const idempotencyInProgress = defineError({
   meaning:
     'This request waited three seconds for your first request with the same key, which has no response yet.',
   fix: 'Wait a second and send the same request with the same key; it then gets the response of the first.',
-  sqlState: 'ID002',
+  constraint: 'idempotency_key_in_use',
   example: { request: 'POST /api/tasks' },
 });
 

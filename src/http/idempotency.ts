@@ -159,7 +159,7 @@ function sorted(_name: string, value: unknown): unknown {
  * Acquires the key for the caller; returns the stored response of an earlier request. Waits while another request holds
  * the key.
  *
- * @throws postgres.PostgresError ID001 when the key belongs to another request, ID002 when the wait ran out
+ * @throws postgres.PostgresError ID001 when the key belongs to another request, 55P03 when the wait ran out
  */
 async function acquireKey(
   tx: Transaction,
