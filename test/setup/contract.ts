@@ -46,8 +46,8 @@ interface Document {
   >;
 }
 
-/** Throws when an answer is not as documented. */
-type Check = (method: string, url: string, answer: Response) => void;
+/** Throws when an answer is not as documented; returns whether the document has an operation for it. */
+type Check = (method: string, url: string, answer: Response) => boolean;
 
 /** The checks by document: most services of a process have the same one. */
 const checks = new Map<string, Check>();
@@ -84,7 +84,7 @@ function checkOf(document: Document): Check {
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
     const operation = path === undefined ? undefined : document.paths[path]?.[verb];
     if (path === undefined || operation === undefined || OUTSIDE.includes(body?.code)) {
-      return;
+      return false;
     }
     const response = operation.responses[status];
     const name = `${operation.operationId} ${status} ${body?.code ?? ''}`.trim();
@@ -100,7 +100,7 @@ function checkOf(document: Document): Check {
     }
     const media = String(headers['content-type'] ?? '').split(';')[0] ?? '';
     if (method === 'HEAD' || (response.content === undefined && body === undefined)) {
-      return;
+      return true;
     }
     const pointer = ['paths', path, verb, 'responses', String(status), 'content', media, 'schema'];
     const reference = `document#/${pointer.map(pointerPart).join('/')}`;
@@ -111,6 +111,7 @@ function checkOf(document: Document): Check {
         `The answer ${name} has another form than documented: ${ajv.errorsText(validate.errors)}`,
       );
     }
+    return true;
   };
 }
 

@@ -1,75 +1,150 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { App } from '../../../../src/app.js';
+import { holdToDocument } from '../../../setup/contract.js';
+import type { Response } from '../../../setup/send.js';
+import { type ClubMarks, foreignIds, foreignTexts } from '../../rules.js';
+import type { Finding } from './search.js';
+
+/** A request with the ids and tokens of this run. */
+export interface SentRequest {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+export type Rules = (
+  request: SentRequest,
+  answer: Response,
+  send: (request: SentRequest) => Promise<Response>,
+) => Promise<Finding | undefined>;
+
+/** Words of the database, of Node.js and of stack traces. */
+const INTERNAL =
+  /\bat .*\(.*:\d+:\d+\)|node_modules|PostgresError|SQLSTATE|\bpg_\w+|app\.(tasks|shifts|members)\b|ECONN|fastify/i;
+
+/** Pages that the document does not describe: itself, and what shows it. */
+const PAGES = /^\/($|docs(\/|$)|openapi\.json$)/;
+
 /**
- * Rules of the contract that JSON Schema cannot express, implemented a second time, independent of the service,
- * so that the two can be compared.
+ * The rules for every response: no 5xx; as documented; nothing of another club, of the database or of the code; and what
+ * was answered with 2xx is stored.
  */
-
-const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)t(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(z|[+-]\d\d:\d\d)$/i;
-const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const MAX_PERIOD_US = 31n * 24n * 3_600n * 1_000_000n;
-
-/** Microseconds since 1970 of a time with an offset, truncated. Null when it is not a time. */
-export function instant(text: string): bigint | null {
-  const [, year = '', month = '', day = '', hour = '', minute = '', second = '', fraction = '', zone = ''] =
-    RFC_3339.exec(text) ?? [];
-  const isLeap = Number(year) % 4 === 0 && (Number(year) % 100 !== 0 || Number(year) % 400 === 0);
-  const days = month === '02' && isLeap ? 29 : MONTH_DAYS[Number(month) - 1];
-  const [zoneHour = '0', zoneMinute = '0'] = /z/i.test(zone) ? [] : zone.slice(1).split(':');
-  // No leap second and no year outside of 1970–2199, which a format cannot express.
-  const isTime =
-    zone !== '' && days !== undefined && Number(day) >= 1 && Number(day) <= days && Number(hour) <= 23 &&
-    Number(minute) <= 59 && Number(second) <= 59 && Number(zoneHour) <= 23 && Number(zoneMinute) <= 59; // biome-ignore format: one condition
-  if (!isTime || !isYear(Number(year))) {
-    return null;
-  }
-  const local = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  const shift = (Number(zoneHour) * 60 + Number(zoneMinute)) * 60_000 * (zone.startsWith('-') ? -1 : 1);
-  const utc = local - shift;
-  return isYear(new Date(utc).getUTCFullYear())
-    ? BigInt(utc) * 1_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
-    : null;
-}
-
-function isYear(year: number): boolean {
-  return year >= 1970 && year <= 2199;
-}
-
-/** A text is trimmed before it is counted; NUL, lone surrogates and control characters are refused. */
-export function textFault(text: string, kind: 'line' | 'block'): string | null {
-  for (const character of text.trim()) {
-    const code = character.codePointAt(0) as number;
-    const isControl = code < 0x20 || (code >= 0x7f && code <= 0x9f);
-    if (
-      (isControl && !(kind === 'block' && (code === 9 || code === 10))) ||
-      (code >= 0xd800 && code <= 0xdfff)
-    ) {
-      return `holds U+${code.toString(16)}`;
+export function rulesOf(app: App, others: ClubMarks[]): Rules {
+  const check = holdToDocument(app);
+  return async (request, answer, send) => {
+    const { status, body, text } = answer;
+    if (status >= 500) {
+      return { count: 'serverErrors', what: `${status} ${body?.code ?? text.slice(0, 200)}` };
     }
-  }
-  return null;
+    const leaks = leaksIn(request, answer, others);
+    if (leaks.length > 0) {
+      return { count: 'leaks', what: `${status} with ${leaks.join(', ')}` };
+    }
+    const what = differenceToDocument(request, answer, check) ?? (await lostBy(request, answer, send));
+    return what === undefined
+      ? undefined
+      : { count: 'succeeded', what: `${status} ${body?.code ?? ''}: ${what}` };
+  };
 }
 
-/** `endsAt` is after `startsAt`, by at most 31 days: JSON Schema cannot compare two members. */
-export function periodFault({ startsAt, endsAt }: Record<string, unknown>): string | null {
-  const [start, end] = [startsAt, endsAt].map((time) => (typeof time === 'string' ? instant(time) : null));
-  if (typeof start !== 'bigint' || typeof end !== 'bigint') {
-    return null;
-  }
-  return end > start && end - start <= MAX_PERIOD_US ? null : 'endsAt is not within 31 days after startsAt';
+function leaksIn(
+  request: SentRequest,
+  { status, body, text, headers }: Response,
+  others: ClubMarks[],
+): string[] {
+  const sent = JSON.stringify([request.url, request.headers, request.body.toString()]);
+  const received = text + JSON.stringify(headers);
+  // These repeat what was sent, such as the name of an unknown parameter.
+  const ownWords =
+    typeof body === 'object' ? JSON.stringify({ ...body, errors: undefined, instance: undefined }) : text;
+  return [
+    ...foreignTexts(others, received, sent),
+    ...foreignIds(others, received, sent),
+    ...(status >= 400 ? (INTERNAL.exec(ownWords) ?? []).slice(0, 1) : []),
+  ];
 }
 
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+function differenceToDocument(
+  { method, url }: SentRequest,
+  answer: Response,
+  check: ReturnType<typeof holdToDocument>,
+): string | undefined {
+  const path = decoded(url.split('?', 1)[0] ?? '');
+  try {
+    if (check(method, path, answer) || PAGES.test(path)) {
+      return undefined;
+    }
+  } catch (error) {
+    return (error as Error).message;
+  }
+  const { status, headers, body } = answer;
+  const isProblem = headers['content-type'] === 'application/problem+json' && body?.status === status;
+  return status >= 400 && (isProblem || method === 'HEAD')
+    ? undefined
+    : 'no operation of the document is at this path';
+}
 
-/** The formats of the document; `uuid` in its plain form only, `date-time` as the contract restricts it. */
-export const formats: Record<string, (text: string) => boolean> = {
-  uuid: (text) => UUID.test(text),
-  assignee: (text) => text === 'me' || text === 'none' || UUID.test(text),
-  'date-time': (text) => instant(text) !== null,
-  // A day of the calendar, in the years that the contract allows for times, and some before them.
-  date: (text) => /^(19|20|21)\d\d-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.slice(0, 10) === text,
-  'uri-reference': (text) => URL.canParse(text, 'http://localhost'),
-};
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
 
-/** Visible ASCII, as in the draft of the header. */
-export function isKey(key: string): boolean {
-  return /^[\x20-\x7e]{1,255}$/.test(key) && key.trim() === key;
+/** What is not stored, although the answer says so; read as the same caller. */
+async function lostBy(
+  request: SentRequest,
+  { status, headers, body }: Response,
+  send: (request: SentRequest) => Promise<Response>,
+): Promise<string | undefined> {
+  const { method, url } = request;
+  const isWrite = ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method);
+  // A repeated response tells what an earlier request did.
+  if (!isWrite || status >= 300 || headers['idempotent-replayed'] !== undefined) {
+    return undefined;
+  }
+  const { 'content-type': _, 'if-match': __, 'idempotency-key': ___, ...caller } = request.headers;
+  const read = await send({
+    method: 'GET',
+    url: String(headers.location ?? url),
+    headers: caller,
+    body: Buffer.alloc(0),
+  });
+  if (method === 'DELETE') {
+    return read.status === 404 ? undefined : `it is read as ${read.status} ${read.text}`;
+  }
+  if (!isDeepStrictEqual(read.body, body)) {
+    return `answered as ${JSON.stringify(body)}, read as ${read.status} ${read.text}`;
+  }
+  const lost = Object.entries(fieldsOf(request.body)).filter(
+    // The version is a condition: it is compared, not stored.
+    ([name, value]) => name !== 'version' && !(Object.hasOwn(body, name) && isSame(value, body[name])),
+  );
+  return lost.length === 0
+    ? undefined
+    : `${JSON.stringify(lost).slice(0, 500)} is read as ${read.text.slice(0, 500)}`;
+}
+
+function fieldsOf(body: Buffer): object {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body) || '{}');
+  } catch {
+    return { 'a body that is not JSON in UTF-8': null };
+  }
+}
+
+/** Whether a value was stored: a text without blanks around it, a time in UTC, an id in lower case. */
+function isSame(sent: unknown, stored: unknown): boolean {
+  if (typeof sent !== 'string' || typeof stored !== 'string') {
+    return isDeepStrictEqual(sent, stored);
+  }
+  const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(stored);
+  const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(stored);
+  return (
+    sent.trim() === stored ||
+    (isTime && Date.parse(sent.toUpperCase()) === Date.parse(stored)) ||
+    (isId && sent.toLowerCase() === stored)
+  );
 }

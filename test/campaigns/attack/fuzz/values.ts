@@ -1,124 +1,148 @@
 import fc, { type Arbitrary } from 'fast-check';
-import type { Described, Schema } from './document.js';
-import { ROWS, standIn } from './request.js';
 
-const DAY_MS = 86_400_000;
-const FIRST_MS = Date.parse('1970-01-02T00:00:00Z');
-const LAST_MS = Date.parse('2199-12-30T00:00:00Z');
-
-/** A time with an offset and any number of digits, mostly of recent years. */
-export const time: Arbitrary<string> = fc
-  .tuple(
-    fc.oneof(
-      { weight: 3, arbitrary: fc.integer({ min: Date.now() - 30 * DAY_MS, max: Date.now() + 365 * DAY_MS }) },
-      { weight: 1, arbitrary: fc.integer({ min: FIRST_MS, max: LAST_MS }) },
-    ),
-    fc.constantFrom('Z', 'z', '+00:00', '-00:00', '+02:00', '-11:30', '+23:59'),
-    fc.constantFrom('', '.0', '.123', '.123456', '.999999999'),
-  )
-  .map(([ms, zone, fraction]) => `${new Date(ms).toISOString().slice(0, 19)}${fraction}${zone}`);
-
-const WORDS = [
-  'Bar',
-  'Mow the lawn',
-  'a',
-  '%',
-  '_',
-  '\\',
-  "O'Neill",
-  'Straße',
-  '😀',
-  '家族',
-  'null',
-  '1',
-  'İ',
-];
-
-/** A valid text of at most the maximum length. */
-export function text(schema: Schema): Arbitrary<string> {
-  const { minLength = 0, maxLength = 50 } = schema;
-  const clean = (drawn: string) =>
-    drawn.replace(schema['x-text'] === 'block' ? /[^\P{Cc}\n\t]/gu : /\p{Cc}/gu, 'x').trim() || 'x';
-  return fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(...WORDS) },
-    { weight: 2, arbitrary: fc.string({ unit: 'binary', minLength, maxLength: Math.min(maxLength, 40) }).map(clean) },
-    { weight: 1, arbitrary: fc.constantFrom('b', 'ß', '𝄞').map((letter) => letter.repeat(Math.min(maxLength, 10_000))) },
-  ); // biome-ignore format: a case a line
+/** The parts of a schema that decide what a valid value is. */
+export interface Schema {
+  type?: string | string[];
+  enum?: string[];
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  $ref?: string;
 }
 
-/** The id of a row: mostly of this club, else of the other one or unknown. */
-export function id(noun: 'task' | 'shift' | 'member'): Arbitrary<string> {
+/** Mostly the first, which a counterexample is reduced to; once in so many times the other. */
+export function mostly<Value>(
+  usual: Arbitrary<Value>,
+  odd: Arbitrary<Value>,
+  times: number,
+): Arbitrary<Value> {
   return fc.oneof(
-    { weight: 12, arbitrary: fc.nat(ROWS[noun] - 1).map((index) => standIn(noun, index)) },
-    { weight: 1, arbitrary: fc.nat(ROWS[noun] - 1).map((index) => standIn(noun, index).toUpperCase()) },
-    { weight: 1, arbitrary: fc.uuid() },
+    { withCrossShrink: true },
+    { weight: times - 1, arbitrary: usual },
+    { weight: 1, arbitrary: odd },
   );
 }
 
-/** A value that the schema allows. */
-export function value(described: Described, schema: Schema): Arbitrary<unknown> {
-  const {
-    type,
-    enum: words,
-    format,
-    pattern,
-    items,
-    properties,
-    minimum = 0,
-    maximum = 100,
-  } = described.follow(schema);
+/** Once in so many times a value, otherwise undefined. */
+export function rarely<Value>(value: Arbitrary<Value>, times: number): Arbitrary<Value | undefined> {
+  return mostly<Value | undefined>(fc.constant(undefined), value, times);
+}
+
+/** An id that no row has. */
+const MISSING = '99999999-9999-4999-8999-999999999999';
+
+/**
+ * The name of a row, which is replaced by its id when the request is sent: 0 to 5 are rows of the caller's club, 9 is one
+ * of the other club.
+ */
+export type Noun = 'task' | 'shift' | 'member' | 'club';
+export const idOf = (noun: Noun): Arbitrary<string> =>
+  mostly(
+    fc.nat(5).map((index) => `${noun}-${index}`),
+    fc.constantFrom(`${noun}-9`, `${noun}-0`.toUpperCase(), MISSING),
+    6,
+  );
+
+/** Names that an object of JavaScript inherits. */
+export const INHERITED = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'valueOf',
+  '__defineGetter__',
+];
+
+const UUIDS = [
+  'urn:uuid:task-0', '{task-0}', 'task-00', ' task-0', 'task-0\n', MISSING.slice(1), MISSING.replaceAll('-', ''), MISSING.replace('9', 'g'),
+  '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 'club-0', 'club-9', 'member-9', 'me', 'none',
+]; // biome-ignore format: a list
+
+const TIMES = [
+  '2031-02-29T00:00:00Z', '2032-02-29T00:00:00Z', '2100-02-29T00:00:00Z', '2031-04-31T00:00:00Z', '2031-13-01T00:00:00Z', '2031-00-01T00:00:00Z', '2031-01-00T00:00:00Z',
+  '2031-05-01T24:00:00Z', '2031-05-01T23:60:00Z', '2031-05-01T23:59:60Z', '2016-12-31T23:59:60Z', '2031-05-01', '2031-05-01T18:00Z', '2031-05-01T18:00:00', '2031-05-01 18:00:00Z',
+  '2031-05-01t18:00:00z', '2031-05-01T18:00:00+24:00', '2031-05-01T18:00:00+02', '2031-05-01T18:00:00+0200', '2031-05-01T18:00:00+02:60', '2031-05-01T18:00:00-00:00',
+  '2031-05-01T18:00:00,5Z', '2031-05-01T18:00:00.Z', '2031-05-01T18:00:00.1234567890123Z', '1969-12-31T23:59:59Z', '1970-01-01T00:00:00Z', '1970-01-01T00:00:00+00:01', '2199-12-31T23:59:59.999999Z',
+  '2199-12-31T23:59:59-00:01', '2200-01-01T00:00:00Z', '0000-01-01T00:00:00Z', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '+12031-05-01T18:00:00Z', '-0001-01-01T00:00:00Z',
+  '2031-05-01T18:00:00Z ', ' 2031-05-01T18:00:00Z', '２031-05-01T18:00:00Z', '2031-05-01T18:00:00−02:00', '2031-05-01T18:00:00[Europe/Berlin]', '1777658400', 'tomorrow', 'infinity', 'now',
+]; // biome-ignore format: a list
+
+/** Texts that are known to break software. */
+export const oddText: Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    '', ' ', '\0', 'a\0b', '\ud83d', 'a\ud83d', '\udc00', '\u0085', '\u2028', '\ufeff', '\ufffe', '\u202e', '\r\n', '\t', '\x7f', '\x1b[0m',
+    "'", "'; drop table app.tasks; --", '{{7*7}}', '%00', '%', '../..', '\\', '\\u0000', '$1', 'null', 'undefined', 'NaN', 'true',
+    '-1', '0', '1e400', '99999999999999999999', '0x10', 'infinity', '-infinity', 'now', 'epoch', 'Ⅷ', '٣', '１', 'ﬀ', 'İ', 'a'.repeat(5_000), '😀'.repeat(300),
+    ...INHERITED,
+  ),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 6 }),
+  fc.constantFrom(...TIMES, ...UUIDS),
+); // biome-ignore format: texts, not lines
+
+const WORDS = ['Bar', 'a', '%', '_', '\\', "O'Neill", 'Straße', '😀', '家族', 'null', '1', 'İ', '1\u00a02'];
+
+/** A time with an offset and any number of digits. A period from the first half of the month to the second is valid. */
+const time = (isEnd: boolean): Arbitrary<string> =>
+  fc
+    .tuple(
+      fc.constantFrom('2031-05', '1970-02', '2199-11'),
+      fc.integer({ min: 2, max: 14 }).map((day) => String(isEnd ? day + 14 : day).padStart(2, '0')),
+      fc.constantFrom('18:00:00', '00:00:00.0', '23:59:59.999999999', '12:34:56.123456'),
+      fc.constantFrom('Z', 'z', '+00:00', '-00:00', '+02:00', '-11:30', '+23:59'),
+    )
+    .map(([month, day, clock, zone]) => `${month}-${day}T${clock}${zone}`);
+
+/** A value that the schema allows; `name` is the name of the field. */
+export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
+  const { type, enum: words, format, pattern, items, minimum = 0, maximum = 100, maxLength = 100 } = schema;
   if (Array.isArray(type)) {
-    const some = value(described, { ...schema, type: type.filter((name) => name !== 'null')[0] as string });
-    return fc.oneof({ weight: 4, arbitrary: some }, { weight: 1, arbitrary: fc.constant(null) });
+    const value = valid({ ...schema, type: type.find((other) => other !== 'null') as string }, name);
+    return mostly(value, fc.constant(null), 5);
   }
-  if (words !== undefined) {
-    return fc.constantFrom(...words);
+  if (words !== undefined || items !== undefined) {
+    return words === undefined ? fc.subarray(items?.enum ?? [], { minLength: 1 }) : fc.constantFrom(...words);
   }
   if (pattern !== undefined) {
     return fc.stringMatching(new RegExp(pattern, 'u'));
   }
-  if (properties !== undefined) {
-    return object(described, described.follow(schema));
-  }
-  if (items !== undefined) {
-    return fc.subarray(items.enum ?? [], { minLength: 1 });
-  }
   if (type === 'integer') {
-    // Mostly small: versions and free places are small.
-    const small = fc.integer({ min: minimum, max: Math.min(maximum, minimum + 5) });
-    return fc.oneof({ weight: 3, arbitrary: small }, { weight: 1, arbitrary: fc.integer({ min: minimum, max: maximum }) });
-  } // biome-ignore format: two cases
+    return mostly(fc.constantFrom(minimum, minimum + 1, minimum + 2), fc.integer({ min: minimum, max: maximum }), 4);
+  } // biome-ignore format: one thing
   const byFormat: Record<string, Arbitrary<unknown>> = {
-    uuid: id('member'),
-    assignee: fc.oneof(fc.constantFrom('me', 'none'), id('member')),
-    'date-time': time,
-    date: time.map((text) => text.slice(0, 10)),
+    uuid: idOf('member'),
+    assignee: mostly(idOf('member'), fc.constantFrom('me', 'none'), 2),
+    'date-time': mostly(time(name === 'endsAt'), fc.constantFrom('2031-05-15T12:00:00Z'), 8),
+    date: fc.constantFrom('2031-05-01', '1900-01-01', '2199-12-31'),
   };
-  return byFormat[format ?? ''] ?? text(schema);
+  const longest = fc
+    .constantFrom('b', 'ß', '𝄞', ' a')
+    .map((text) => text.repeat(maxLength).slice(-maxLength));
+  return byFormat[format ?? ''] ?? mostly(fc.constantFrom(...WORDS), fc.oneof(oddText, longest), 5);
 }
 
-function object(described: Described, schema: Schema): Arbitrary<object> {
-  const members = Object.entries(schema.properties ?? {}).map(
-    ([name, member]) => [name, value(described, member)] as const,
+/** A value at or beyond a limit of the schema, or of another type. */
+export function odd({ minLength, maxLength, minimum, maximum, ...schema }: Schema): Arbitrary<unknown> {
+  const lengths = [minLength, maxLength].flatMap((length = 0) => [length - 1, length, length + 1]);
+  const texts = lengths
+    .filter((length) => length >= 0)
+    .flatMap((length) => ['a', '😀', ' '].map((letter) => letter.repeat(length)));
+  const numbers = [minimum, maximum].flatMap((bound = 0) => [bound - 1, bound, bound + 1, bound + 0.5]);
+  const words = (schema.enum ?? schema.items?.enum ?? []).flatMap((word) => [
+    word.toLowerCase(), word.toUpperCase(), ` ${word}`, `${word},`, `${word},${word}`, word.slice(0, -1), `-${word}`,
+  ]); // biome-ignore format: a list
+  const others = [null, true, 5, '5', -0, 1e21, '01', '+1', '1.0', ' 1', [], {}, ['a'], { a: 1 }, [[]]];
+  return fc.oneof(
+    oddText,
+    fc.constantFrom<unknown>(...texts, ...words),
+    fc.constantFrom<unknown>(...numbers, ...numbers.map(String), ...others),
+    fc.constantFrom(...TIMES, ...UUIDS),
   );
-  const drawn = fc.record(Object.fromEntries(members), {
-    requiredKeys: (schema.required ?? []) as never[],
-    noNullPrototype: true,
-  });
-  if (!schema['x-period']) {
-    return drawn;
-  }
-  return fc.tuple(drawn, fc.integer({ min: 1, max: 31 * DAY_MS })).map(([body, ms]) => {
-    const { startsAt } = body as { startsAt: string };
-    const start = Date.parse(`${startsAt.slice(0, 19)}Z`);
-    // The same offset and whole seconds, so that it is certainly later.
-    const zone = /(z|[+-]\d\d:\d\d)$/i.exec(startsAt)?.[0];
-    const written = (at: number, digits: string) =>
-      `${new Date(at).toISOString().slice(0, 19)}${digits}${zone}`;
-    return {
-      ...body,
-      startsAt: written(start, ''),
-      endsAt: written(start + ms, ms % 1_000 === 0 ? '' : '.000001'),
-    };
-  });
 }

@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import fc, { type Arbitrary } from 'fast-check';
+
+/** What is wrong with an answer, and where it is counted. */
+export interface Finding {
+  count: 'succeeded' | 'serverErrors' | 'leaks';
+  what: string;
+}
+
+/** A finding for a minimal item, and the file to send it again with CHECK=<file>. */
+export interface Counterexample extends Finding {
+  seed: number;
+  path: string;
+  file: string;
+}
+
+/** Random for each run; SEED=… repeats the run that printed it. make passes an unset variable as an empty string. */
+export const SEED = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
+
+/** The file of a counterexample, which is then sent instead of random items. */
+export const CHECK = process.env.CHECK || undefined;
+
+/**
+ * Checks random items until one has a finding, and reduces that to a minimal one. Several lanes work at a time, each with
+ * a seed of its own.
+ *
+ * @param lanes one check for each lane
+ */
+export async function search<Item>(
+  name: string,
+  arbitrary: Arbitrary<Item>,
+  lanes: ((item: Item) => Promise<Finding | undefined>)[],
+  runs: number,
+): Promise<Counterexample[]> {
+  if (CHECK !== undefined) {
+    const { item, seed, path } = JSON.parse(readFileSync(CHECK, 'utf8'));
+    const finding = basename(CHECK).startsWith(name) ? await lanes[0]?.(item) : undefined;
+    return finding === undefined ? [] : [{ ...finding, seed, path, file: CHECK }];
+  }
+  const found = await Promise.all(
+    lanes.map(async (check, lane): Promise<Counterexample[]> => {
+      let finding: Finding | undefined;
+      const property = fc.asyncProperty(arbitrary, async (item) => {
+        const wrong = await check(item);
+        finding = wrong ?? finding;
+        return wrong === undefined;
+      });
+      const parameters = { seed: SEED + lane, numRuns: Math.ceil(runs / lanes.length) };
+      const { counterexample, counterexamplePath, errorInstance, seed } = await fc.check(
+        property,
+        parameters,
+      );
+      if (counterexample === null) {
+        return [];
+      }
+      const wrong = finding ?? { count: 'serverErrors' as const, what: String(errorInstance) };
+      const result = { ...wrong, seed, path: counterexamplePath ?? '', item: counterexample[0] };
+      mkdirSync('.data/fuzz', { recursive: true });
+      const file = `.data/fuzz/${name}-${seed}.json`;
+      writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`);
+      return [{ ...result, what: `${result.what}\n${JSON.stringify(result.item).slice(0, 2_000)}`, file }];
+    }),
+  );
+  return found.flat();
+}
