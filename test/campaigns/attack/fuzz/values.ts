@@ -46,7 +46,7 @@ export const idOf = (noun: Noun): Arbitrary<string> =>
   mostly(
     fc.nat(5).map((index) => `${noun}-${index}`),
     fc.constantFrom(`${noun}-9`, `${noun}-0`.toUpperCase(), MISSING),
-    6,
+    10,
   );
 
 /** Names that an object of JavaScript inherits. */
@@ -139,10 +139,10 @@ export function odd({ minLength, maxLength, minimum, maximum, ...schema }: Schem
     word.toLowerCase(), word.toUpperCase(), ` ${word}`, `${word},`, `${word},${word}`, word.slice(0, -1), `-${word}`,
   ]); // biome-ignore format: a list
   const others = [null, true, 5, '5', -0, 1e21, '01', '+1', '1.0', ' 1', [], {}, ['a'], { a: 1 }, [[]]];
+  const ofType = schema.type === 'integer' ? [...numbers, ...numbers.map(String)] : [...texts, ...words];
   return fc.oneof(
-    oddText,
-    fc.constantFrom<unknown>(...texts, ...words),
-    fc.constantFrom<unknown>(...numbers, ...numbers.map(String), ...others),
-    fc.constantFrom(...TIMES, ...UUIDS),
+    fc.constantFrom<unknown>(...ofType),
+    fc.constantFrom<unknown>(...others),
+    schema.format?.startsWith('date') ? fc.constantFrom(...TIMES) : oddText,
   );
 }
