@@ -53,10 +53,10 @@ load: build development ## find out how much the service bears, ask for ten time
 	@status=0; LOAD=whole $(TEST) test/campaigns/load/load.test.ts || status=1; \
 	cat .tap/load.txt && exit $$status
 
-attack: build development ## try to get in: tokens, other clubs, injection, random requests; RUNS=200000 for more of these, FILES=test/campaigns/attack/tokens.test.ts for some
+attack: build development ## try to get in: tokens, other clubs, injection, random requests; RUNS=200000 for more of these, FILES=test/api/authenticate.test.ts for some
 	@rm -f .tap/attacks.txt
 	@status=0; \
-	ATTACK=whole $(TEST) $(or $(FILES),test/campaigns/attack/*.test.ts test/api/attacks.test.ts) || status=1; \
+	ATTACK=whole $(TEST) $(or $(FILES),test/campaigns/attack/*.test.ts test/api/authenticate.test.ts) || status=1; \
 	touch .tap/attacks.txt; awk '{ tried += $$1; succeeded += $$3; errors += $$5; leaks += $$8 } \
 	  END { print "attacks: " tried + 0 " tried, " succeeded + 0 " succeeded, " errors + 0 " server errors, " leaks + 0 " leaks"; \
 	  exit tried == 0 || succeeded + errors + leaks > 0 }' .tap/attacks.txt || status=1; exit $$status

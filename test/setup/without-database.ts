@@ -26,7 +26,12 @@ export const ACCEPTED = 'tenant_header_missing';
 
 export async function startOfflineService(
   t: Test,
-  { issuer, jwksUrl = '', log }: { issuer: string; jwksUrl?: string; log?: DestinationStream },
+  {
+    issuer,
+    jwksUrl = '',
+    log,
+    logLevel = 'warn',
+  }: { issuer: string; jwksUrl?: string; log?: DestinationStream; logLevel?: 'warn' | 'trace' },
 ): Promise<OfflineService> {
   let connections = 0;
   const listener = createServer((socket) => {
@@ -48,7 +53,7 @@ export async function startOfflineService(
     {},
   );
   const database = new Database(config.database);
-  const logger = log ? pino({ level: 'warn' }, log) : pino({ level: 'silent' });
+  const logger = log ? pino({ level: logLevel }, log) : pino({ level: 'silent' });
   const app = await buildApp(config, database, logger, null);
   t.teardown(async () => {
     await app.close();

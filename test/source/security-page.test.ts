@@ -101,7 +101,7 @@ t.test('every suite of attacks is named by a threat', async (t) => {
   const { files } = await list('test/campaigns/attack');
   const suites = files.filter((path) => path.endsWith('.test.ts'));
   const named = new Set(threatsIn(page).flatMap((cells) => [...(cells[4] ?? '').matchAll(/\(([^)]+)\)/g)].map(([, link]) => targetOf(link ?? '')))); // biome-ignore format: one thing
-  t.ok(suites.length >= 7);
+  t.ok(suites.length > 0);
   t.same(
     suites.filter((path) => !named.has(path)),
     [],
