@@ -36,11 +36,3 @@ const sheet = [
 ]; // biome-ignore format: a list
 
 export const payloads = [...sql, ...log, ...header, ...sheet].map((text) => `${text} ${MARK}`);
-
-/** Whether a field accepts the text, by the contract's rules: control characters, lone surrogates, and the length. */
-export function fits(text: string, maxLength: number): boolean {
-  const trimmed = text.trim();
-  // Only the long fields accept line feeds and tabs.
-  const refused = maxLength > 1_000 ? /[^\P{Cc}\n\t]|\p{Cs}/u : /[\p{Cc}\p{Cs}]/u;
-  return !refused.test(trimmed) && [...trimmed].length <= maxLength;
-}

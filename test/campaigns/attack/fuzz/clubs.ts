@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DestinationStream } from 'pino';
 import type { Test } from 'tap';
 import { ROLES } from '../../../../src/roles.js';
+import { fit, makers, textsOf } from '../../../setup/endpoints.js';
 import { type Response, responseOf } from '../../../setup/send.js';
 import { runAudit, startService, type TestService } from '../../../setup/service.js';
-import { shiftRequest } from '../../../setup/shifts.js';
 import type { FuzzRequest } from './requests.js';
 import { rulesOf, type SentRequest } from './rules.js';
 import type { Finding } from './search.js';
@@ -13,9 +14,9 @@ const CANARY = 'canary-of-the-other-club';
 const ROWS = 6;
 const LANES = 8;
 
-/** What the names in a request stand for: `task-0` to `task-9`, `token-Admin` and so on. */
+/** The ids of rows and the tokens by their names in requests, such as `tasks-0` and `token-Admin`. */
 type Names = Map<string, string>;
-const NAME = /\b(?:task|shift|member|club)-\d\b|\btoken-\w+/gi;
+const NAME = /\b[a-z]+-(?:\d|[a-z]+)\b/gi;
 
 export interface FuzzedService {
   service: TestService;
@@ -26,8 +27,8 @@ export interface FuzzedService {
 }
 
 /** Starts the service with a club for each lane, and another club, whose rows no response may show. */
-export async function startFuzzedService(t: Test): Promise<FuzzedService> {
-  const service = await startService(t, { testUserHeader: true });
+export async function startFuzzedService(t: Test, log?: DestinationStream): Promise<FuzzedService> {
+  const service = await startService(t, { testUserHeader: true }, undefined, log);
   await runAudit(service.app);
   const other = await makeClub(service, CANARY);
   const check = rulesOf(service.app, [{ words: [CANARY], ids: new Set(other.values()) }]);
@@ -53,8 +54,8 @@ export async function startFuzzedService(t: Test): Promise<FuzzedService> {
 
   const lanes = Array.from({ length: LANES }, async (_, lane) => {
     const names = await makeClub(service, `club-of-lane-${lane}`);
-    for (const noun of ['club', 'member', 'task', 'shift']) {
-      names.set(`${noun}-9`, other.get(`${noun}-0`) as string);
+    for (const list of lists) {
+      names.set(`${list}-9`, other.get(`${list}-0`) as string);
     }
     let created = 0;
     return async (request: FuzzRequest): Promise<Finding | undefined> => {
@@ -62,9 +63,9 @@ export async function startFuzzedService(t: Test): Promise<FuzzedService> {
       const answer = await send(sent);
       const finding = await check(sent, answer, send);
       // Created rows replace the earlier ones in turn.
-      const [, noun, id] = /^\/api\/(task|shift)s\/([^/]+)$/.exec(String(answer.headers.location)) ?? [];
+      const [, list, id] = /^\/api\/([\w-]+)\/([^/]+)$/.exec(String(answer.headers.location)) ?? [];
       if (answer.status === 201 && id !== undefined) {
-        names.set(`${noun}-${created % ROWS}`, id);
+        names.set(`${list}-${created % ROWS}`, id);
         created += 1;
       }
       return finding;
@@ -73,20 +74,28 @@ export async function startFuzzedService(t: Test): Promise<FuzzedService> {
   return { service, lanes: await Promise.all(lanes), counts };
 }
 
-/** A club with a member for each role, tasks and shifts. */
+const listOf = (path: string) => path.slice('/api/'.length);
+const lists = ['clubs', 'members', ...makers.map(({ path }) => listOf(path))];
+
+/** A club with a member for each role, and rows of each list that have this text in each of their texts. */
 async function makeClub(service: TestService, text: string): Promise<Names> {
   const club = await service.db.makeClub(text);
-  const names: Names = new Map([['club-0', club]]);
+  const names: Names = new Map([['clubs-0', club]]);
   for (const [index, role] of ROLES.entries()) {
     const claims = { name: text, email: `${text}@example.org` };
     const subject = `${text}-${role}`;
     names.set(`token-${role}`, service.token({ sub: subject, clubs: { [club]: role }, ...claims }));
-    names.set(`member-${index}`, await service.as(subject, role, club, claims).memberId());
+    names.set(`members-${index}`, await service.as(subject, role, club, claims).memberId());
   }
   const admin = service.as(`${text}-Admin`, 'Admin', club);
-  for (let index = 0; index < ROWS; index += 1) {
-    names.set(`task-${index}`, (await admin.post('/api/tasks', { title: text })).body.id);
-    names.set(`shift-${index}`, (await admin.post('/api/shifts', shiftRequest({ title: text }))).body.id);
+  const rows: Record<string, string> = { '/api/members': names.get('members-0') as string };
+  for (const { path, body } of makers) {
+    const texts = Object.fromEntries(textsOf(path).map((name) => [name, text]));
+    for (let index = 0; index < ROWS; index += 1) {
+      const { id } = (await admin.post(path, { ...fit(body as object, rows), ...texts })).body;
+      names.set(`${listOf(path)}-${index}`, id);
+      rows[path] = id;
+    }
   }
   return names;
 }

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import fc, { type Arbitrary } from 'fast-check';
 import type { App } from '../../../../src/app.js';
 import { ROLES } from '../../../../src/roles.js';
-import { INHERITED, idOf, mostly, type Noun, odd, oddText, rarely, type Schema, valid } from './values.js';
+import { INHERITED, idOf, mostly, odd, oddText, rarely, type Schema, valid } from './values.js';
 
 /** A request as plain data, so that it can be printed, saved and sent again. */
 export interface FuzzRequest {
@@ -93,8 +93,8 @@ const encode = (text: string) => encodeURIComponent(Buffer.from(text).toString()
 const oddlyEncoded = fc.constantFrom('%', '%f', '%ff', '%c0%af', '%00', '%ed%a0%80', '+', 'a=b', '[]', '[a]', ';', ':', '&&', '=', '?'); // biome-ignore format: a list
 
 function pathOf(template: string): Arbitrary<string> {
-  const noun = /^\/api\/(task|shift|member)s\//.exec(template)?.[1] ?? 'task';
-  const id = mostly(idOf(noun as Noun), fc.oneof(oddText.map(encode), oddlyEncoded), 12);
+  const list = /^\/api\/([\w-]+)\//.exec(template)?.[1] ?? 'tasks';
+  const id = mostly(idOf(list), fc.oneof(oddText.map(encode), oddlyEncoded), 12);
   return id.map((text) => template.replace('{id}', text));
 }
 
@@ -102,7 +102,7 @@ const otherPath: Arbitrary<string> = fc.oneof(
   fc.array(
     fc.constantFrom(
       'api', 'tasks', 'shifts', 'members', 'clubs', 'me', 'current', 'signup', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*',
-      ':id', 't%61sks', 'TASKS', 'task-0', 'shift-1', ...INHERITED,
+      ':id', 't%61sks', 'TASKS', 'tasks-0', 'shifts-1', ...INHERITED,
     ),
     { maxLength: 5 },
   ).map((parts) => `/${parts.join('/')}`),
@@ -132,7 +132,7 @@ function queryOf(parameters: Parameter[]): Arbitrary<string> {
 /** Header values that Node.js parses: what its parser refuses is sent by raw-sockets.test.ts. */
 const oddHeader: Arbitrary<string> = fc.oneof(
   oddText.map((text) => text.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?').trim()),
-  fc.constantFrom('*', '""', 'W/"1"', '"1", "2"', 'club-0, club-9', 'club-9', 'CLUB-0', '{club-0}', 'Bearer', 'Basic token-Admin', 'bearer  token-Admin', 'Bearer token-Admin, Bearer token-Viewer', 'gzip', 'identity'),
+  fc.constantFrom('*', '""', 'W/"1"', '"1", "2"', 'clubs-0, clubs-9', 'clubs-9', 'CLUBS-0', '{clubs-0}', 'Bearer', 'Basic token-Admin', 'bearer  token-Admin', 'Bearer token-Admin, Bearer token-Viewer', 'gzip', 'identity'),
 ); // biome-ignore format: a case a line
 
 const OTHER_HEADERS = [
@@ -142,10 +142,10 @@ const OTHER_HEADERS = [
 
 function headersOf(names: string[], isSecured: boolean): Arbitrary<Record<string, string>> {
   const values: Record<string, Arbitrary<string | undefined>> = {
-    'x-tenant-id': mostly<string | undefined>(fc.constant('club-0'), fc.constantFrom('club-9', 'CLUB-0', undefined), 15),
+    'x-tenant-id': mostly<string | undefined>(fc.constant('clubs-0'), fc.constantFrom('clubs-9', 'CLUBS-0', undefined), 15),
     'if-match': rarely(fc.constantFrom('"1"', '*', '"2"', '"1", "2"', 'W/"1"', ''), 3),
     'idempotency-key': rarely(fc.constantFrom('a', 'b', 'c d', '~', 'e', 'f'), 3),
-    'x-test-userid': rarely(idOf('member'), 6),
+    'x-test-userid': rarely(idOf('members'), 6),
   }; // biome-ignore format: a header a line
   const role = mostly<string>(fc.constant('Admin'), fc.constantFrom(...ROLES), 4);
   return fc

@@ -61,6 +61,7 @@ function leaksIn(
   return [
     ...foreignTexts(others, received, sent),
     ...foreignIds(others, received, sent),
+    ...Object.keys(headers).filter((name) => /^(x-evil|set-cookie)$/.test(name)),
     ...(status >= 400 ? (INTERNAL.exec(ownWords) ?? []).slice(0, 1) : []),
   ];
 }
