@@ -22,11 +22,11 @@ export interface Times {
   missing: number[];
 }
 
-/** Measures a probe with both kinds of ids, after warm-up requests; calls `judge` for each answer. */
+/** Measures a probe with both kinds of ids, after warm-up requests; calls `check` for each response. */
 export type Clock = (
   probe: Probe,
   samples: number,
-  judge: (code: string, status: number) => void,
+  check: (code: string, status: number) => void,
 ) => Promise<Times>;
 
 /** Makes the service listen, and sends requests as one caller over one connection. */
@@ -74,13 +74,13 @@ export async function startClock(
     });
   }
 
-  return async (probe, samples, judge) => {
+  return async (probe, samples, check) => {
     const there: number[] = [];
     const missing: number[] = [];
     const measure = async (ids: string[], times: number[]) => {
       const { ns, code, status } = await time(probe, random.pick(ids));
       times.push(ns);
-      judge(code, status);
+      check(code, status);
     };
     const pairs = [
       [probe.ids, there],

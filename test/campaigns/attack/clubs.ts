@@ -1,4 +1,4 @@
-/** Clubs in which every text is a canary: a canary in an answer identifies its club. */
+/** Clubs in which every text is a canary: a canary in a response identifies its club. */
 import type { TestDatabase } from '../../setup/database.js';
 import { fit, makers, SHIFT, textsOf } from '../../setup/endpoints.js';
 import type { TestService } from '../../setup/service.js';

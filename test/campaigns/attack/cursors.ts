@@ -25,29 +25,33 @@ export async function attackCursors(
   const sam = service.as('a Member of south', 'Member', south.id);
   const lists = operations.filter(({ query }) => query.cursor !== undefined);
 
-  const ask = async (title: string, person: Person, path: string, allowed: (number | string)[]) => {
+  const list = async (title: string, person: Person, path: string, allowed: (number | string)[]) => {
     tally.tried += 1;
-    const answer = await person.get(path);
-    const code = answer.status < 400 ? answer.status : answer.body.code;
-    if (answer.status >= 500) {
-      tally.serverErrors.push(`${title}: ${answer.text}`);
+    const response = await person.get(path);
+    const code = response.status < 400 ? response.status : response.body.code;
+    if (response.status >= 500) {
+      tally.serverErrors.push(`${title}: ${response.text}`);
     } else if (!allowed.includes(code)) {
       tally.succeeded.push(`${title}, ${path}: ${code}, and not ${allowed.join(' or ')}`);
     }
     const hidden = person === anna ? south : north;
-    tally.leaks.push(...shownOf(hidden, answer.text, path).map((word) => `${title}, ${path}: ${word}`));
-    return answer;
+    tally.leaks.push(...shownOf(hidden, response.text, path).map((word) => `${title}, ${path}: ${word}`));
+    return response;
   };
   const either = [200, 'invalid_cursor'];
-  const go = (title: string, { path, sort }: Listing, cursor: string, allowed: (number | string)[]) =>
-    ask(title, anna, `${path}?limit=1&sort=${sort}&cursor=${encodeURIComponent(cursor)}`, allowed);
+  const continueFrom = (
+    title: string,
+    { path, sort }: Listing,
+    cursor: string,
+    allowed: (number | string)[],
+  ) => list(title, anna, `${path}?limit=1&sort=${sort}&cursor=${encodeURIComponent(cursor)}`, allowed);
 
   const listings: Listing[] = [];
   for (const { path, query } of lists) {
     for (const sort of query.sort?.enum ?? []) {
-      const cursor = cursorOf(await ask('the first page', anna, `${path}?limit=1&sort=${sort}`, [200]));
+      const cursor = cursorOf(await list('the first page', anna, `${path}?limit=1&sort=${sort}`, [200]));
       listings.push({ path, sort, cursor });
-      await go('an honest cursor', { path, sort, cursor }, cursor, [200]);
+      await continueFrom('an unchanged cursor', { path, sort, cursor }, cursor, [200]);
     }
   }
 
@@ -64,17 +68,17 @@ export async function attackCursors(
   const some = edits.filter((_, turn) => isWhole || turn % 13 === 0);
   await eachOf(
     some,
-    async ({ listing, cursor }) => void (await go('an altered cursor', listing, cursor, either)),
+    async ({ listing, cursor }) => void (await continueFrom('an altered cursor', listing, cursor, either)),
   );
 
   // For every other list and order, and for the other club.
   const pairs = listings.flatMap((from) => listings.filter((to) => to !== from).map((to) => ({ from, to })));
   await eachOf(isWhole ? pairs : pairs.filter((_, turn) => turn % 7 === 0), async ({ from, to }) => {
-    await go('a cursor of another list', to, from.cursor, ['invalid_cursor']);
+    await continueFrom('a cursor of another list', to, from.cursor, ['invalid_cursor']);
   });
   for (const { path, sort, cursor } of listings) {
-    await ask('a cursor of another club', sam, `${path}?sort=${sort}&cursor=${cursor}`, ['invalid_cursor']);
-    await ask('a cursor of another filter', anna, `${path}?sort=${sort}&q=a&cursor=${cursor}`, [
+    await list('a cursor of another club', sam, `${path}?sort=${sort}&cursor=${cursor}`, ['invalid_cursor']);
+    await list('a cursor of another filter', anna, `${path}?sort=${sort}&q=a&cursor=${cursor}`, [
       'invalid_cursor',
     ]);
   }
@@ -83,12 +87,22 @@ export async function attackCursors(
   for (const listing of isWhole ? listings : altered) {
     const [binding, key, id] = JSON.parse(Buffer.from(listing.cursor, 'base64url').toString());
     for (const parts of forgeries(binding, key, id, south)) {
-      await go('a forged cursor', listing, Buffer.from(JSON.stringify(parts)).toString('base64url'), either);
+      await continueFrom(
+        'a forged cursor',
+        listing,
+        Buffer.from(JSON.stringify(parts)).toString('base64url'),
+        either,
+      );
     }
     const kept = { key, id };
     const scope = (clubId: string, path: string, caller: string | null, filters: unknown[] = []) =>
       JSON.stringify([clubId, path, listing.sort, filters, caller]);
-    await go('a well-made cursor', listing, encodeCursor(kept, scope(north.id, listing.path, null)), [200]);
+    await continueFrom(
+      'a correct cursor',
+      listing,
+      encodeCursor(kept, scope(north.id, listing.path, null)),
+      [200],
+    );
     for (const bound of [
       scope(south.id, listing.path, null),
       scope(north.id.toUpperCase(), listing.path, null),
@@ -97,7 +111,7 @@ export async function attackCursors(
       scope(north.id, listing.path, null, [['q', 'a']]),
       '',
     ]) {
-      await go('a cursor of another scope', listing, encodeCursor(kept, bound), ['invalid_cursor']);
+      await continueFrom('a cursor of another scope', listing, encodeCursor(kept, bound), ['invalid_cursor']);
     }
   }
 
@@ -109,16 +123,16 @@ export async function attackCursors(
       JSON.stringify([north.id, '/api/tasks', '-createdAt', filters, caller]),
     );
   const mine = '/api/tasks?assigneeId=me&cursor=';
-  await ask('an own cursor', anna, mine + own(subject), [400, 'invalid_cursor', 200]);
+  await list('an own cursor', anna, mine + own(subject), [400, 'invalid_cursor', 200]);
   for (const caller of [null, 'a Member', north.subject, north.ids.member, '']) {
-    await ask('another caller’s cursor', anna, mine + own(caller), ['invalid_cursor']);
+    await list('another caller’s cursor', anna, mine + own(caller), ['invalid_cursor']);
   }
 }
 
-function cursorOf(answer: Response): string {
-  const cursor = /cursor=([^&>]+)/.exec(String(answer.headers.link))?.[1];
+function cursorOf(response: Response): string {
+  const cursor = /cursor=([^&>]+)/.exec(String(response.headers.link))?.[1];
   if (cursor === undefined) {
-    throw new Error(`The list has no second page: ${answer.text}`);
+    throw new Error(`The list has no second page: ${response.text}`);
   }
   return cursor;
 }

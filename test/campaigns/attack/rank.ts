@@ -56,9 +56,9 @@ const EFFECT = 0.03;
 const CHANCE = 5;
 
 /** How far the two can be distinguished by time, with a sentence; 0 within the bound. */
-export function apart(first: readonly number[], second: readonly number[]): { by: number; said: string } {
+export function apart(first: readonly number[], second: readonly number[]): { by: number; summary: string } {
   const { auc, deviation } = rank(first, second);
   const bound = Math.max(EFFECT, CHANCE * deviation);
   const by = Math.abs(auc - 0.5) > bound ? auc - 0.5 : 0;
-  return { by, said: `AUC ${auc.toFixed(4)}, within 0.5 ± ${bound.toFixed(3)}` };
+  return { by, summary: `AUC ${auc.toFixed(4)}, within 0.5 ± ${bound.toFixed(3)}` };
 }

@@ -42,7 +42,7 @@ export async function attackSecrets(service: TestService, clubId: string, tally:
   };
   await eachOf(Object.entries(cases), async ([name, environment]) => {
     const lines: string[] = [];
-    const said = await runBroken(
+    const output = await runBroken(
       { ...configurationOf(service), ...environment },
       lines,
       token,
@@ -58,7 +58,7 @@ export async function attackSecrets(service: TestService, clubId: string, tally:
     ];
     for (const [where, text] of [
       ['log', lines.join('')],
-      ['answer', said],
+      ['response', output],
     ] as const) {
       const shown = secrets.filter((secret) => text.includes(secret));
       tally.leaks.push(
@@ -66,7 +66,7 @@ export async function attackSecrets(service: TestService, clubId: string, tally:
       );
     }
     for (const line of lines) {
-      tally.succeeded.push(...(isRecord(line) ? [] : [`${name}: no line of the log: ${line}`]));
+      tally.succeeded.push(...(isRecord(line) ? [] : [`${name}: not one JSON object: ${line}`]));
     }
   });
 }
@@ -87,7 +87,7 @@ async function runBroken(
   clubId: string,
   tally: Tally,
 ): Promise<string> {
-  const said: string[] = [];
+  const output: string[] = [];
   let close = async () => {};
   try {
     const config = readServerConfig(environment, {});
@@ -104,7 +104,7 @@ async function runBroken(
       tally.tried += 1;
       const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': clubId, 'idempotency-key': SECRET };
       const response = await send('GET', path, { headers });
-      said.push(JSON.stringify(response.headers), response.text);
+      output.push(JSON.stringify(response.headers), response.text);
       if (response.status === 500) {
         tally.serverErrors.push(`${path}: ${response.text}`);
       }
@@ -114,11 +114,11 @@ async function runBroken(
       throw error;
     }
     tally.tried += 1;
-    said.push(error.message);
+    output.push(error.message);
   } finally {
     await close();
   }
-  return said.join('\n');
+  return output.join('\n');
 }
 
 /** Whether a line is exactly one JSON object. */

@@ -9,16 +9,16 @@ export class Tally {
   tried = 0;
   /** Attempts with a forbidden success. */
   readonly succeeded: string[] = [];
-  /** Attempts with a 5xx or without an answer. */
+  /** Attempts with a 5xx or without a response. */
   readonly serverErrors: string[] = [];
-  /** Secrets or another club's data in an answer or the log. */
+  /** Secrets or another club's data in a response or the log. */
   readonly leaks: string[] = [];
 }
 
 /** In the short run one of this many is tried, chosen at random. */
 export function someOf<Item>(items: readonly Item[], share: number): Item[] {
-  const turn = Math.floor(Math.random() * share);
-  return isWhole ? [...items] : items.filter((_, index) => index % share === turn);
+  const offset = Math.floor(Math.random() * share);
+  return isWhole ? [...items] : items.filter((_, index) => index % share === offset);
 }
 
 const MOST_SHOWN = 10;

@@ -83,7 +83,7 @@ t.test('the rank test gives 0.5 for equal samples, and the known values for othe
 t.test('the time of an error does not reveal whether an id of another club exists', (t) =>
   attack(t, 'timing', 2 * SAMPLES * probes.length, async (tally) => {
     for (const probe of probes) {
-      const look = async () => {
+      const compare = async () => {
         const { there, missing } = await measure(probe, SAMPLES, (code, status) => {
           tally.tried += 1;
           if (code !== probe.code) {
@@ -91,13 +91,13 @@ t.test('the time of an error does not reveal whether an id of another club exist
           }
         });
         const found = apart(there, missing);
-        t.comment(`${probe.title}: ${found.said}`);
+        t.comment(`${probe.title}: ${found.summary}`);
         return found;
       };
-      const { by, said } = await look();
-      // A difference in the code repeats in the same direction; noise of the machine does not.
-      if (by !== 0 && (await look()).by * by > 0) {
-        tally.leaks.push(`${probe.title}: ${said}`);
+      const { by, summary } = await compare();
+      // A difference in the code repeats in the same direction; a difference by the machine does not.
+      if (by !== 0 && (await compare()).by * by > 0) {
+        tally.leaks.push(`${probe.title}: ${summary}`);
       }
     }
   }),
@@ -106,7 +106,7 @@ t.test('the time of an error does not reveal whether an id of another club exist
 t.test(
   'the measurement finds real differences: readable rows, and a delay of a twentieth of the time',
   async (t) => {
-    // As many as fit on a page: the time of a few is below the noise of a busy machine.
+    // As many as fit on a page: the time of a few cannot be measured on a busy machine.
     for (let count = 0; count < 200; count += 1) {
       await admin.north.post('/api/tasks', { title: 'Mow', assigneeId: anna });
     }
@@ -116,14 +116,14 @@ t.test(
     const samples = Math.max(SAMPLES, 500);
     let { there, missing } = await measure(probe, samples, () => {});
     let read = apart(there, missing);
-    t.comment(`own tasks: ${read.said}`);
+    t.comment(`own tasks: ${read.summary}`);
     // A busy machine can hide the difference in one measurement.
     for (let more = 0; read.by <= 0 && more < 4; more += 1) {
       ({ there, missing } = await measure(probe, samples, () => {}));
       read = apart(there, missing);
-      t.comment(`own tasks, again: ${read.said}`);
+      t.comment(`own tasks, again: ${read.summary}`);
     }
-    t.ok(read.by > 0, `own tasks and unknown ones: ${read.said}`);
+    t.ok(read.by > 0, `own tasks and unknown ones: ${read.summary}`);
     const median = [...missing].sort((one, other) => one - other)[samples / 2] as number;
     const delay = isWhole ? median / 20 : median;
     const [even, odd] = [0, 1].map((rest) => missing.filter((_, at) => at % 2 === rest)) as [
@@ -132,6 +132,6 @@ t.test(
     ];
     t.equal(apart(even, odd).by, 0, 'two halves of the same times are not distinguishable');
     const late = apart(even.map((ns) => ns + delay), odd); // biome-ignore format: one thing
-    t.ok(late.by > 0, `${Math.round(delay / 1_000)} µs of ${Math.round(median / 1_000)}: ${late.said}`);
+    t.ok(late.by > 0, `${Math.round(delay / 1_000)} µs of ${Math.round(median / 1_000)}: ${late.summary}`);
   },
 );
