@@ -65,7 +65,12 @@ export async function buildApp(
   const app = Fastify({
     ...fastifyOptions,
     loggerInstance: logger,
-    serverFactory: serverFactory({ maxConnections: config.maxConnections, logger, order }),
+    serverFactory: serverFactory({
+      maxConnections: config.maxConnections,
+      onMaximum: 'connections dropped: MAX_CONNECTIONS is reached',
+      logger,
+      order,
+    }),
     clientErrorHandler: answerClientErrors(logger, order),
     trustProxy: config.trustProxy ?? false,
     requestIdHeader: false,

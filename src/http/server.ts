@@ -32,6 +32,8 @@ export const fastifyOptions = {
 export interface HttpServerOptions {
   /** The maximum number of connections; a further one is dropped before it is read. */
   maxConnections: number;
+  /** The log line when the maximum is reached. */
+  onMaximum: string;
   logger: FastifyBaseLogger;
   order: RequestOrder;
 }
@@ -40,7 +42,12 @@ export interface HttpServerOptions {
  * The HTTP server in front of Fastify: time-outs, a bound on connections, and one request after another on each
  * connection.
  */
-export function serverFactory({ maxConnections, logger, order }: HttpServerOptions): FastifyServerFactory {
+export function serverFactory({
+  maxConnections,
+  onMaximum,
+  logger,
+  order,
+}: HttpServerOptions): FastifyServerFactory {
   return (handler): Server => {
     const receive = (request: IncomingMessage, response: ServerResponse) => {
       closeAfterAmbiguous(request, response);
@@ -65,10 +72,7 @@ export function serverFactory({ maxConnections, logger, order }: HttpServerOptio
 
     server.maxConnections = maxConnections;
     const logDropped = throttle<DropArgument | undefined>((dropped, peer) =>
-      logger.warn(
-        { dropped, max: maxConnections, ip: peer?.remoteAddress },
-        'connections dropped: MAX_CONNECTIONS is reached',
-      ),
+      logger.warn({ dropped, max: maxConnections, ip: peer?.remoteAddress }, onMaximum),
     );
     server.on('drop', logDropped);
     return server;

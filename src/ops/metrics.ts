@@ -3,10 +3,12 @@ import plugin from 'fastify-plugin';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../database/database.js';
 import { Catalogue } from '../errors/catalogue.js';
+import { answerClientErrors } from '../http/client-errors.js';
 import { errorHandler } from '../http/error-handler.js';
 import { allowedMethods } from '../http/method-not-allowed.js';
 import { onRequestEnd } from '../http/request-end.js';
-import { fastifyOptions } from '../http/server.js';
+import { RequestOrder } from '../http/request-order.js';
+import { fastifyOptions, serverFactory } from '../http/server.js';
 import { health } from './health.js';
 
 export interface MetricsOptions {
@@ -14,6 +16,9 @@ export interface MetricsOptions {
   /** The address of the metrics port; undefined for none, and then nothing is counted. */
   listen: { host: string; port: number } | undefined;
 }
+
+/** Of the metrics port. Prometheus and probes use a few; each takes a file descriptor from the callers of the API. */
+const MAX_CONNECTIONS = 50;
 
 /**
  * `/metrics` for Prometheus, and `/livez` and `/readyz`, on a port of their own: callers of the API need not reach the
@@ -29,8 +34,20 @@ export const metrics = plugin<MetricsOptions>(
       measures.ended(method, routeOptions.url, status, reply.elapsedTime, problem?.code ?? null);
     });
 
-    // A listener of its own: its accept queue is empty when that of the service is full.
-    const admin = Fastify({ ...fastifyOptions, loggerInstance: app.log, forceCloseConnections: true });
+    // A listener of its own: its accept queue is empty when that of the service is full. It has the time-outs of the public port.
+    const order = new RequestOrder();
+    const admin = Fastify({
+      ...fastifyOptions,
+      loggerInstance: app.log,
+      forceCloseConnections: true,
+      serverFactory: serverFactory({
+        maxConnections: MAX_CONNECTIONS,
+        onMaximum: 'connections to the metrics port dropped: it has as many as it may',
+        logger: app.log,
+        order,
+      }),
+      clientErrorHandler: answerClientErrors(app.log, order),
+    });
     await admin.register(allowedMethods);
     await admin.register(errorHandler, { catalogue: new Catalogue() });
     await admin.register(health, {

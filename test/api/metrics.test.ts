@@ -3,7 +3,7 @@ import t from 'tap';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { endpoints, MISSING } from '../setup/endpoints.js';
 import { freePort } from '../setup/free-port.js';
-import { sendAndHangUp, sendLinesTo } from '../setup/send.js';
+import { openConnection, sendAndHangUp, sendLinesTo } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 import { until } from '../setup/wait.js';
 import { callerOf } from '../setup/work.js';
@@ -200,6 +200,36 @@ t.test(
     t.match([refused.status, await refused.json()], [503, { code: 'service_unavailable', requestId: uuid }]);
   },
 );
+
+t.test('the metrics port has at most 50 connections, and a closed one frees its place', async (t) => {
+  const origin = new URL(url).origin;
+  const probe = ({ send }: ReturnType<typeof openConnection>) =>
+    send('GET', '/livez').then(
+      ({ status }) => status,
+      ({ code }) => code,
+    );
+  const connections = Array.from({ length: 60 }, () => openConnection(origin));
+  const ends = await Promise.all(connections.map(probe));
+  const served = ends.filter((end) => end === 200).length;
+  // Those of the requests for metrics above may be open too.
+  t.ok(served > 40 && served <= 50, `${served} served`);
+  t.equal(ends.filter((end) => end === 'ECONNRESET').length, 60 - served);
+  for (const { close } of connections) {
+    close();
+  }
+  t.equal(
+    await until(
+      async () => {
+        const connection = openConnection(origin);
+        const end = await probe(connection);
+        connection.close();
+        return end;
+      },
+      (end) => end === 200,
+    ),
+    200,
+  );
+});
 
 t.test('a metrics port in use is reported, and the metrics stop with the service', async (t) => {
   await t.rejects(startService(t, { metrics: { host: '127.0.0.1', port } }), { code: 'EADDRINUSE', port });
