@@ -1,6 +1,6 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { fit, makeLinked, makers } from '../setup/endpoints.js';
+import { fit, makeRows, makers } from '../setup/endpoints.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import { type Response, sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -54,7 +54,7 @@ t.test(
     t.ok(makers.length >= 2);
     const admin = service.as('admin', 'Admin', north);
     const memberId = await admin.memberId();
-    const ids = await makeLinked(service, north);
+    const ids = await makeRows(service, north);
     for (const { path, body: example } of makers) {
       const body = fit(example, ids);
       const refused = await admin.post(path, body, withKey('x'.repeat(256)));

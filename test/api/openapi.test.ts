@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { root } from '../../tools/root.js';
-import { contract, endpoints, fit, makeLinked, makers } from '../setup/endpoints.js';
+import { contract, endpoints, fit, makeRows, makers } from '../setup/endpoints.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -77,7 +77,7 @@ t.test('every operation below /api but GET /api/clubs/me asks for the tenant hea
 t.test('every request has an example that the service accepts and returns unchanged', async (t) => {
   const club = await service.db.makeClub();
   const admin = service.as('anna', 'Admin', club);
-  const ids = await makeLinked(service, club);
+  const ids = await makeRows(service, club);
   const made: Record<string, string> = {};
   for (const { path, body } of makers) {
     const sent = fit(body, ids) as object;

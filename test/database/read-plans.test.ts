@@ -2,7 +2,7 @@ import t from 'tap';
 import { Connection, type Result } from '../../src/database/connection.js';
 import { type Statement, sql } from '../../src/database/sql.js';
 import { compose } from '../../src/database/statement.js';
-import { fit, makeLinked, makers } from '../setup/endpoints.js';
+import { fit, makeRows, makers } from '../setup/endpoints.js';
 import { prepared } from '../setup/read-statement.js';
 import { startService } from '../setup/service.js';
 import { until } from '../setup/wait.js';
@@ -180,7 +180,7 @@ const admin = service.as('anna', 'Admin', club);
 const { body: document } = (await service.send('GET', '/openapi.json')) as {
   body: { paths: Record<string, { get?: { parameters?: Parameter[] } }> };
 };
-const ids = await makeLinked(service, club);
+const ids = await makeRows(service, club);
 for (const { path, body } of [...makers, ...makers]) {
   await admin.post(path, fit(body, ids));
 }

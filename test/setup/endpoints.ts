@@ -1,7 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
 import type { Role } from '../../src/roles.js';
-import { linksOf, listsInOrder, listsOfIds, type Operation, readDocument } from '../../tools/document.js';
+import {
+  exampleOfBody,
+  linksOf,
+  listsInOrder,
+  listsOfIds,
+  type Operation,
+  readDocument,
+} from '../../tools/document.js';
 import type { Method } from './send.js';
 import type { TestService } from './service.js';
 
@@ -19,32 +26,32 @@ export interface Endpoint {
   method: Method;
   path: string;
   role: Role;
-  /** The answer to a caller with a sufficient role, for an id that no row has. */
+  /** The result for a caller with a sufficient role, for an id that no row has: a status or the code of an error. */
   answer: number | string;
   body?: unknown;
 }
 
 /** The endpoints of the contract, and the lowest role that each needs: written by hand, not derived. */
-export const contract: Endpoint[] = [
-  { method: 'GET', path: '/api/tasks', role: 'Member', answer: 200 },
-  { method: 'GET', path: '/api/tasks/:id', role: 'Member', answer: 'task_not_found' },
-  { method: 'POST', path: '/api/tasks', role: 'Manager', answer: 201, body: { title: 'Mow' } },
-  { method: 'PATCH', path: '/api/tasks/:id', role: 'Member', answer: 'task_not_found', body: { title: 'Mow' } },
-  { method: 'DELETE', path: '/api/tasks/:id', role: 'Admin', answer: 'task_not_found' },
-  { method: 'GET', path: '/api/shifts', role: 'Viewer', answer: 200 },
-  { method: 'GET', path: '/api/shifts/:id', role: 'Viewer', answer: 'shift_not_found' },
-  { method: 'POST', path: '/api/shifts', role: 'Manager', answer: 201, body: SHIFT },
-  { method: 'PUT', path: '/api/shifts/:id', role: 'Manager', answer: 'shift_not_found', body: SHIFT },
-  { method: 'DELETE', path: '/api/shifts/:id', role: 'Admin', answer: 'shift_not_found' },
-  { method: 'POST', path: '/api/shifts/:id/signup', role: 'Member', answer: 'shift_not_found', body: {} },
-  { method: 'GET', path: '/api/shifts/:id/signup', role: 'Member', answer: 'shift_not_found' },
-  { method: 'DELETE', path: '/api/shifts/:id/signup', role: 'Member', answer: 'shift_not_found' },
-  { method: 'GET', path: '/api/clubs/me', role: 'Viewer', answer: 200 },
-  { method: 'GET', path: '/api/clubs/current', role: 'Viewer', answer: 200 },
-  { method: 'GET', path: '/api/members', role: 'Member', answer: 200 },
-  { method: 'GET', path: '/api/members/:id', role: 'Member', answer: 'member_not_found' },
-  { method: 'GET', path: '/api/members/me', role: 'Viewer', answer: 200 },
-]; // biome-ignore format: one endpoint a line
+export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
+  { method: 'GET', path: '/api/tasks', role: 'Member' },
+  { method: 'GET', path: '/api/tasks/:id', role: 'Member' },
+  { method: 'POST', path: '/api/tasks', role: 'Manager' },
+  { method: 'PATCH', path: '/api/tasks/:id', role: 'Member' },
+  { method: 'DELETE', path: '/api/tasks/:id', role: 'Admin' },
+  { method: 'GET', path: '/api/shifts', role: 'Viewer' },
+  { method: 'GET', path: '/api/shifts/:id', role: 'Viewer' },
+  { method: 'POST', path: '/api/shifts', role: 'Manager' },
+  { method: 'PUT', path: '/api/shifts/:id', role: 'Manager' },
+  { method: 'DELETE', path: '/api/shifts/:id', role: 'Admin' },
+  { method: 'POST', path: '/api/shifts/:id/signup', role: 'Member' },
+  { method: 'GET', path: '/api/shifts/:id/signup', role: 'Member' },
+  { method: 'DELETE', path: '/api/shifts/:id/signup', role: 'Member' },
+  { method: 'GET', path: '/api/clubs/me', role: 'Viewer' },
+  { method: 'GET', path: '/api/clubs/current', role: 'Viewer' },
+  { method: 'GET', path: '/api/members', role: 'Member' },
+  { method: 'GET', path: '/api/members/:id', role: 'Member' },
+  { method: 'GET', path: '/api/members/me', role: 'Viewer' },
+];
 
 interface Route {
   method: string;
@@ -70,35 +77,37 @@ function followRoutes(): { routes: Route[]; stop(): void } {
 export const watchRoutes = (): Route[] => followRoutes().routes;
 
 const { routes, stop } = followRoutes();
-const document = await readDocument();
+export const document = await readDocument();
 stop();
 const lists = listsOfIds(document);
 
-/** The endpoints that the list above lacks, such as those of a new resource, from their routes and the document. */
-function furtherEndpoints(): Endpoint[] {
-  const { paths, components } = document;
-  const known = new Set(contract.map(({ method, path }) => `${method} ${path}`));
-  return routes
-    .filter(({ method, url, policy }) => policy !== undefined && !known.has(`${method} ${url}`))
-    .map(({ method, url, policy }) => {
-      const operation = paths[url.replace(':id', '{id}')]?.[method.toLowerCase()] as Operation;
-      const schema = operation.requestBody?.content['application/json']?.schema;
-      const named = components.schemas[schema?.$ref?.replace('#/components/schemas/', '') ?? ''];
-      const [missing] = Object.keys(
-        operation.responses['404']?.content?.['application/problem+json']?.examples ?? {},
-      );
-      return {
-        method: method as Method,
-        path: url,
-        role: policy?.slice('Require'.length) as Role,
-        answer: url.includes(':id') ? (missing as string) : method === 'POST' ? 201 : 200,
-        ...(schema && { body: named?.examples?.[0] ?? {} }),
-      };
-    });
+/** The operation of an endpoint in the document. */
+export function operationOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): Operation {
+  const operation = document.paths[path.replace(':id', '{id}')]?.[method.toLowerCase()];
+  if (operation === undefined) {
+    throw new Error(`${method} ${path} is not in the document.`);
+  }
+  return operation;
 }
 
-/** Every endpoint under /api, and the lowest role that it needs. */
-export const endpoints: Endpoint[] = [...contract, ...furtherEndpoints()];
+/** The endpoint of a route: the body is the example in the document; an endpoint of a new resource has its policy's role. */
+function endpointOf(method: Method, path: string, policy: string): Endpoint {
+  const operation = operationOf({ method, path });
+  const known = contract.find((one) => one.method === method && one.path === path);
+  const notFound = operation.responses['404']?.content?.['application/problem+json']?.examples ?? {};
+  return {
+    method,
+    path,
+    role: known?.role ?? (policy.slice('Require'.length) as Role),
+    answer: path.includes(':id') ? (Object.keys(notFound)[0] as string) : method === 'POST' ? 201 : 200,
+    ...(operation.requestBody && { body: exampleOfBody(operation, document) ?? {} }),
+  };
+}
+
+/** Every endpoint under /api, from the routes and the document. */
+export const endpoints: Endpoint[] = routes.flatMap(({ method, url, policy }) =>
+  policy === undefined ? [] : endpointOf(method as Method, url, policy),
+);
 
 /** The endpoint's path with an id that no row has. */
 export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);
@@ -124,17 +133,15 @@ export function fit<Body>(body: Body, ids: Record<string, string>): Body {
 }
 
 /**
- * Creates a row of each list that a body references, from its example; each by another caller, to avoid rate limits.
+ * Creates a row of each list, from the examples; each by another caller, to avoid rate limits.
  *
  * @returns the ids by the path of their list
  */
-export async function makeLinked(service: TestService, clubId: string): Promise<Record<string, string>> {
-  const linked = new Set(endpoints.flatMap(({ body }) => linksOf(body, lists)));
-  const ids: Record<string, string> = {};
-  if (linked.has('/api/members')) {
-    ids['/api/members'] = await service.as('linked', 'Admin', clubId).memberId();
-  }
-  for (const { path, body } of makers.filter(({ path }) => linked.has(path))) {
+export async function makeRows(service: TestService, clubId: string): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {
+    '/api/members': await service.as('member of a row', 'Admin', clubId).memberId(),
+  };
+  for (const { path, body } of makers) {
     const admin = service.as(`maker of ${path}`, 'Admin', clubId);
     ids[path] = (await admin.post(path, fit(body, ids))).body.id;
   }
@@ -143,6 +150,6 @@ export async function makeLinked(service: TestService, clubId: string): Promise<
 
 /** The endpoints with bodies that are valid in this club. */
 export async function endpointsFor(service: TestService, clubId: string): Promise<Endpoint[]> {
-  const ids = await makeLinked(service, clubId);
+  const ids = await makeRows(service, clubId);
   return endpoints.map((endpoint) => ({ ...endpoint, body: fit(endpoint.body, ids) }));
 }
