@@ -1,16 +1,21 @@
 import t from 'tap';
 import { ROLES, type Role } from '../../src/roles.js';
+import { comparablePart } from '../setup/comparable.js';
 import {
   contract,
   type Endpoint,
   endpointsFor,
   MISSING,
+  makeRows,
   pathOf,
   SHIFT,
   watchRoutes,
 } from '../setup/endpoints.js';
+import { walk } from '../setup/paging.js';
 import { type Response, sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
+import { withoutRequest } from '../setup/shifts.js';
+import { fingerprint } from '../setup/testbed.js';
 
 const routes = watchRoutes();
 const service = await startService(t);
@@ -19,15 +24,20 @@ const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const endpoints = await endpointsFor(service, north);
 const inClubs = endpoints.filter(({ path }) => path !== '/api/clubs/me');
+const rows = { [north]: await makeRows(service, north), [south]: await makeRows(service, south) };
 
 const suffices = (role: Role, least: Role) => ROLES.indexOf(role) >= ROLES.indexOf(least);
-const bearer = async (role: Role, sub: string = role) =>
-  `Bearer ${service.token({ sub, clubs: { [north]: role } })}`;
-const call = (endpoint: Endpoint, headers: Record<string, string>) =>
-  service.send(endpoint.method, pathOf(endpoint), { headers, body: endpoint.body });
-const codeOf = ({ status, body }: Response) => (status < 300 ? status : body.code);
-const rowsOf = (sub: string) =>
+const bearer = (clubs: unknown, sub = 'anna') => `Bearer ${service.token({ sub, clubs })}`;
+const call = ({ method, body }: Endpoint, path: string, headers: Record<string, string>) =>
+  service.send(method, path, { headers, body });
+const membersWith = (sub: string) =>
   service.db.queryAsAdmin('select from app.members where external_user_id = $1', [sub]);
+
+/** The endpoint's path with the id of a row of this club. */
+const pathIn = (clubId: string, { path }: Endpoint) => {
+  const [list = '', ...below] = path.split('/:id');
+  return [list, ...below].join(`/${rows[clubId]?.[list]}`);
+};
 
 t.test(
   'every endpoint of the contract has the policy of its role, and every other endpoint has a policy',
@@ -47,42 +57,36 @@ t.test(
 );
 
 t.test('an endpoint serves callers with its role or a higher one, and refuses all others', async (t) => {
+  const before = await fingerprint(service.db, north);
   for (const endpoint of endpoints) {
-    const answers = ROLES.map(async (role) => {
-      const answer = await call(endpoint, { authorization: await bearer(role), 'x-tenant-id': north });
-      const { requiredRole, yourRole } = answer.body ?? {};
-      return answer.status === 403
-        ? [role, answer.status, answer.body.code, requiredRole, yourRole]
-        : [role, codeOf(answer)];
-    });
-    const expected = ROLES.map((role) =>
-      suffices(role, endpoint.role)
-        ? [role, endpoint.answer]
-        : [role, 403, 'insufficient_role', endpoint.role, role],
-    );
-    t.same(await Promise.all(answers), expected, `${endpoint.method} ${endpoint.path}`);
+    for (const method of endpoint.method === 'GET' ? (['GET', 'HEAD'] as const) : [endpoint.method]) {
+      for (const role of ROLES.filter((role) => !suffices(role, endpoint.role))) {
+        const headers = { authorization: bearer({ [north]: role }, role), 'x-tenant-id': north };
+        const refused = await call({ ...endpoint, method }, pathIn(north, endpoint), headers);
+        t.equal(refused.status, 403, `${role} ${method} ${endpoint.path}`);
+        if (method !== 'HEAD') {
+          const members = { code: 'insufficient_role', requiredRole: endpoint.role, yourRole: role };
+          t.match(refused.body, members, `${role} ${method} ${endpoint.path}`);
+        }
+      }
+    }
   }
-});
+  t.same(await fingerprint(service.db, north), before, 'nothing has changed');
 
-t.test('HEAD needs the same role as GET', async (t) => {
-  for (const endpoint of endpoints.filter(({ method }) => method === 'GET')) {
-    const statuses = ROLES.map(async (role) => {
-      const headers = { authorization: await bearer(role), 'x-tenant-id': north };
-      const get = await call(endpoint, headers);
-      const head = await call({ ...endpoint, method: 'HEAD' }, headers);
-      return [get.status, head.status];
-    });
-    const pairs = await Promise.all(statuses);
-    t.same(
-      pairs.map(([, head]) => head),
-      pairs.map(([get]) => get),
-      endpoint.path,
-    );
-    t.same(
-      pairs.map(([, head]) => head === 403),
-      ROLES.map((role) => !suffices(role, endpoint.role)),
-      endpoint.path,
-    );
+  for (const endpoint of endpoints) {
+    for (const role of ROLES.filter((role) => suffices(role, endpoint.role))) {
+      const headers = { authorization: bearer({ [north]: role }, role), 'x-tenant-id': north };
+      const { status, body } = await call(endpoint, pathOf(endpoint), headers);
+      t.equal(
+        status < 300 ? status : body.code,
+        endpoint.answer,
+        `${role} ${endpoint.method} ${endpoint.path}`,
+      );
+      if (endpoint.method === 'GET') {
+        const head = await call({ ...endpoint, method: 'HEAD' }, pathOf(endpoint), headers);
+        t.equal(head.status, status, `${role} HEAD ${endpoint.path}`);
+      }
+    }
   }
 });
 
@@ -100,48 +104,120 @@ t.test('an endpoint of a club needs exactly one X-Tenant-Id, with a club of the 
     [[south], '403 tenant_forbidden'],
     [[MISSING], '403 tenant_forbidden'],
   ];
-  const answers = async (endpoint: Endpoint, authorization: string) => {
+  for (const endpoint of inClubs) {
     const found: typeof cases = [];
     for (const [tenant] of cases) {
       const lines: [string, string][] = [
-        ['authorization', authorization],
+        ['authorization', bearer({ [north]: endpoint.role })],
         ['content-type', 'application/json'],
         ...tenant.map((value): [string, string] => ['x-tenant-id', value]),
       ];
-      const body = endpoint.body && JSON.stringify(endpoint.body);
-      const answer = await sendLines(endpoint.method, pathOf(endpoint), lines, body as string | undefined);
-      found.push([tenant, `${answer.status} ${answer.body.code}`]);
+      const body = endpoint.body === undefined ? undefined : JSON.stringify(endpoint.body);
+      const answer = await sendLines(endpoint.method, pathOf(endpoint), lines, body);
+      const helps = answer.body.detail.includes('GET /api/clubs/me lists your clubs.');
+      found.push([tenant, `${answer.status} ${answer.body.code}${helps ? '' : ' without help'}`]);
     }
-    return found;
+    t.same(found, cases, `${endpoint.method} ${endpoint.path}`);
+  }
+});
+
+t.test('a club without a role and a missing club are the same 403', async (t) => {
+  for (const endpoint of inClubs) {
+    const ask = (named: string, tenant: string) =>
+      call(endpoint, pathOf(endpoint), {
+        authorization: bearer({ [named]: 'Admin' }),
+        'x-tenant-id': tenant,
+      });
+    const foreign = await ask(north, south);
+    const never = [await ask(north, MISSING), await ask(MISSING, MISSING)];
+    t.match(foreign, { status: 403, body: { code: 'tenant_forbidden' } });
+    t.same(
+      never.map(withoutRequest),
+      Array(2).fill(withoutRequest(foreign)),
+      `${endpoint.method} ${endpoint.path}`,
+    );
+  }
+});
+
+t.test('a row of another club is answered like a missing one, and nothing changes', async (t) => {
+  // The caller is an Admin of both clubs: the club of the request hides the row.
+  const headers = {
+    authorization: bearer({ [north]: 'Admin', [south]: 'Admin' }, 'ada'),
+    'x-tenant-id': north,
   };
-  for (const role of ROLES) {
-    const authorization = await bearer(role);
-    for (const endpoint of inClubs) {
-      t.same(await answers(endpoint, authorization), cases, `${role} ${endpoint.method} ${endpoint.path}`);
+  const before = await fingerprint(service.db, south);
+  for (const endpoint of endpoints.filter(({ path }) => path.includes(':id'))) {
+    const list = endpoint.path.split('/:id')[0] as string;
+    for (const condition of [{}, { 'if-match': '"7"' }, { 'if-match': '*' }]) {
+      const ask = async (path: string, id: string): Promise<[Response, unknown]> => {
+        const answer = await call(endpoint, path, { ...headers, ...condition });
+        t.equal(answer.body.instance, path);
+        return [answer, comparablePart(answer, id)];
+      };
+      const [foreign, compared] = await ask(pathIn(south, endpoint), rows[south]?.[list] as string);
+      const [, never] = await ask(pathOf(endpoint), MISSING);
+      t.match(foreign, { status: 404, body: { code: endpoint.answer } }, endpoint.path);
+      t.same(compared, never, `${endpoint.method} ${endpoint.path}`);
     }
+  }
+  t.same(await fingerprint(service.db, south), before);
+  for (const endpoint of endpoints.filter(({ method, path }) => method === 'GET' && path.endsWith('/:id'))) {
+    t.equal((await call(endpoint, pathIn(north, endpoint), headers)).status, 200, endpoint.path);
+  }
+});
+
+t.test('a list has the rows of its club only', async (t) => {
+  for (const list of Object.keys(rows[north] ?? {})) {
+    const idsIn = async (club: string) =>
+      (await walk(service.as('ada', 'Admin', club), list)).map(({ id }) => id);
+    const [own, foreign] = [await idsIn(north), await idsIn(south)];
+    t.ok(own.includes(rows[north]?.[list]) && foreign.includes(rows[south]?.[list]), list);
+    t.same(
+      own.filter((id) => foreign.includes(id)),
+      [],
+      list,
+    );
   }
 });
 
 t.test('a club’s id is the same in any letter case', async (t) => {
-  const token = service.token({ sub: 'anna', clubs: { [north.toUpperCase()]: 'Viewer' } });
+  const authorization = bearer({ [north.toUpperCase()]: 'Viewer' });
   for (const tenant of [north, north.toUpperCase()]) {
-    const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': tenant };
-    const answer = await service.send('GET', '/api/clubs/current', { headers });
-    t.match(answer, { status: 200, body: { id: north } });
+    const headers = { authorization, 'x-tenant-id': tenant };
+    t.match(await service.send('GET', '/api/clubs/current', { headers }), {
+      status: 200,
+      body: { id: north },
+    });
   }
+  const { body } = await service.send('GET', '/api/clubs/me', { headers: { authorization } });
+  t.match(body, [{ id: north, role: 'Viewer' }]);
 });
 
 t.test('a role counts only in its own club, and only by its exact name', async (t) => {
-  const tasks = async (clubs: unknown) => {
-    const authorization = `Bearer ${service.token({ sub: 'anna', clubs })}`;
-    const headers = { authorization, 'x-tenant-id': north };
-    return codeOf(await service.send('GET', '/api/tasks', { headers }));
+  const result = async (clubs: unknown) => {
+    const headers = { authorization: bearer(clubs), 'x-tenant-id': north };
+    const { status, body } = await service.send('GET', '/api/tasks', { headers });
+    return status === 200 ? status : body.code;
   };
-  t.equal(await tasks({ [north]: 'Member' }), 200);
-  t.equal(await tasks({ [north]: 'Viewer', [south]: 'Admin' }), 'insufficient_role');
-  t.equal(await tasks({ [south]: 'Admin' }), 'tenant_forbidden');
-  for (const role of ['admin', 'ADMIN', 'Admin ', 'Owner', '', null, 3, true, ['Admin'], { role: 'Admin' }]) {
-    t.equal(await tasks({ [north]: role }), 'tenant_forbidden', JSON.stringify(role));
+  t.equal(await result({ [north]: 'Member' }), 200);
+  t.equal(await result({ [north]: 'Viewer', [south]: 'Admin' }), 'insufficient_role');
+  t.equal(await result({ [south]: 'Admin' }), 'tenant_forbidden');
+  const names = ['admin', 'ADMIN', 'Admin ', 'Owner', '', null, 3, true, ['Admin'], { role: 'Admin' }];
+  const shapes = [
+    undefined,
+    null,
+    5,
+    'Admin',
+    ['Admin'],
+    [north],
+    [{ [north]: 'Admin' }],
+    {},
+    { north: 'Admin' },
+  ];
+  for (const clubs of [...names.map((name) => ({ [north]: name })), ...shapes]) {
+    t.equal(await result(clubs), 'tenant_forbidden', JSON.stringify(clubs));
+    const mine = await service.send('GET', '/api/clubs/me', { headers: { authorization: bearer(clubs) } });
+    t.same([mine.status, mine.body], [200, []], JSON.stringify(clubs));
   }
 });
 
@@ -153,15 +229,16 @@ t.test('the role comes from the token of this request, never from an earlier tok
 });
 
 t.test('a request that is refused before the database creates no member', async (t) => {
-  const viewer = { authorization: await bearer('Viewer', 'early'), 'x-tenant-id': north };
-  const admin = { ...viewer, authorization: await bearer('Admin', 'early') };
+  const admin = { authorization: bearer({ [north]: 'Admin' }, 'early'), 'x-tenant-id': north };
+  const viewer = { ...admin, authorization: bearer({ [north]: 'Viewer' }, 'early') };
   for (const endpoint of inClubs) {
+    const path = pathOf(endpoint);
     const refused = [
-      await call(endpoint, { ...viewer, authorization: 'Bearer nonsense' }),
-      await call(endpoint, { ...viewer, 'x-tenant-id': '' }),
-      await call(endpoint, { ...viewer, 'x-tenant-id': south }),
-      await call({ ...endpoint, path: `${endpoint.path}?nonsense=1` }, admin),
-      ...(endpoint.role === 'Viewer' ? [] : [await call(endpoint, viewer)]),
+      await call(endpoint, path, { ...viewer, authorization: 'Bearer nonsense' }),
+      await call(endpoint, path, { ...viewer, 'x-tenant-id': '' }),
+      await call(endpoint, path, { ...viewer, 'x-tenant-id': south }),
+      await call(endpoint, `${path}?nonsense=1`, admin),
+      ...(endpoint.role === 'Viewer' ? [] : [await call(endpoint, path, viewer)]),
     ];
     t.same(
       refused.map(({ status }) => status),
@@ -169,12 +246,12 @@ t.test('a request that is refused before the database creates no member', async 
       `${endpoint.method} ${endpoint.path}`,
     );
   }
-  t.same(await rowsOf('early'), []);
+  t.same(await membersWith('early'), []);
 });
 
 t.test('a request that is refused by the database has created the member', async (t) => {
   const admin = service.as('admin', 'Admin', north);
-  const full = await admin.post('/api/shifts', SHIFT);
+  const full = await admin.post('/api/shifts', { ...SHIFT, capacity: 1 });
   const times = { startsAt: '2000-01-01T10:00:00Z', endsAt: '2000-01-01T12:00:00Z' };
   const past = await admin.post('/api/shifts', { ...SHIFT, ...times });
   t.equal((await admin.post(`/api/shifts/${full.body.id}/signup`)).status, 201);
@@ -185,6 +262,6 @@ t.test('a request that is refused by the database has created the member', async
   ]) {
     const sub = `late-${status}`;
     t.equal((await service.as(sub, 'Member', north).post(`/api/shifts/${id}/signup`)).status, status);
-    t.equal((await rowsOf(sub)).length, 1, sub);
+    t.equal((await membersWith(sub)).length, 1, sub);
   }
 });

@@ -1,8 +1,8 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
-import { endpoints, MISSING, pathOf, watchRoutes } from '../setup/endpoints.js';
+import { endpoints, MISSING, makeRows, pathOf, watchRoutes } from '../setup/endpoints.js';
 import { type Method, sendLinesTo } from '../setup/send.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
 
 const routes = watchRoutes();
 const service = await startService(t);
@@ -16,18 +16,40 @@ const signedIn = {
 const asAnna = (method: Method, path: string, body?: unknown) =>
   service.send(method, path, { headers: signedIn, body });
 
-t.test('a path that does not exist is a 404 for every method, with or without a token', async (t) => {
+/** Messages with any other error: an unknown path and a wrong method are reported first. */
+const messages = ['application/json', 'text/plain', 'nonsense', ''].flatMap((type) =>
+  ['', '{"title":', '{"nonsense":1}', 'a'.repeat(200_000)].flatMap((body) =>
+    [{}, { authorization: 'Bearer nonsense', 'x-tenant-id': 'north' }].map((headers) => ({
+      headers: { ...headers, 'content-type': type },
+      body,
+    })),
+  ),
+);
+
+t.test('a path that does not exist is a 404, with any method and message', async (t) => {
   const paths = ['/api', '/api/', '/api/nothing', '/api/clubs', '/API/tasks', `/api/tasks/${MISSING}/x`];
-  for (const path of [...paths, '/api/v1/tasks', '//api/tasks', `/api/shifts/${MISSING}/signups`]) {
+  paths.push('/api/v1/tasks', '//api/tasks', `/api/shifts/${MISSING}/signups`);
+  // An id that is empty.
+  paths.push(
+    ...endpoints.filter(({ path }) => path.includes(':id')).map(({ path }) => path.replace(':id', '')),
+  );
+  for (const path of new Set(paths)) {
     const found = new Set();
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
       for (const headers of [signedIn, {}]) {
-        const answer = await service.send(method, path, { headers });
-        found.add(`${answer.status} ${answer.body.code} ${answer.headers.allow}`);
+        const { status, body, headers: received } = await service.send(method, path, { headers });
+        found.add(`${status} ${body.code} ${received.allow}`);
       }
     }
     t.same([...found], ['404 route_not_found undefined'], path);
-    t.same((await service.send('HEAD', path)).status, 404, path);
+    t.equal((await service.send('HEAD', path)).status, 404, path);
+  }
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    const codes = new Set();
+    for (const message of messages) {
+      codes.add((await service.send(method, '/api/nothing', message)).body.code);
+    }
+    t.same([...codes], ['route_not_found'], method);
   }
 });
 
@@ -41,6 +63,9 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
     }
   }
   t.equal(paths.size, new Set(endpoints.map(({ path }) => path)).size + 3);
+  for (const path of ['/docs', '/docs/', '/docs/page.js', '/docs/swagger-ui.css', '/']) {
+    paths.set(path, new Set(['GET', 'HEAD']));
+  }
   for (const [url, allowed] of paths) {
     const found = new Set();
     // Node answers CONNECT by itself.
@@ -52,41 +77,110 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
     }
     t.same([...found], [`405 method_not_allowed ${[...allowed].sort().join()}`], url);
   }
-});
-
-t.test('GET / redirects to the reference in development, and says where it is in production', async (t) => {
-  for (const method of ['GET', 'HEAD'] as const) {
-    const said = await service.send(method, '/');
-    t.match(said, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
-    t.equal(said.text, method === 'GET' ? 'Club Management Service. The reference is at /docs.\n' : '');
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    const found = new Set();
+    for (const message of messages) {
+      const { body, headers } = await service.send(method, '/api/clubs/current', message);
+      found.add(`${body.code} ${headers.allow}`);
+    }
+    t.same([...found], ['method_not_allowed GET, HEAD'], method);
   }
-  const development = await startService(t, { isDevelopment: true });
-  t.match(await development.send('GET', '/'), { status: 302, headers: { location: '/docs' } });
-  t.match(await service.send('POST', '/'), { status: 405, headers: { allow: 'GET, HEAD' } });
-  const { body: document } = await service.send('GET', '/openapi.json');
-  t.equal(document.paths['/'], undefined, 'it is not part of the API');
 });
 
 t.test('a path has the same methods in every spelling', async (t) => {
   t.equal((await anna.get('/api/task%73')).status, 200);
-  const { body } = await anna.post('/api/tasks', { title: 'Mow' });
-  t.equal((await anna.get(`/api/tasks/${body.id.toUpperCase()}`)).status, 200, 'an id in capital letters');
+  const rows = await makeRows(service, north);
+  for (const [list, id] of Object.entries(rows)) {
+    t.match(await anna.get(`${list}/${id.toUpperCase()}`), { status: 200, body: { id } }, list);
+  }
   t.match(await anna.put('/api/task%73', {}), { status: 405, headers: { allow: 'GET, HEAD, POST' } });
 });
 
+t.test('HEAD has the length and headers of GET, also for the documentation', async (t) => {
+  await runAudit(service.app);
+  const lines = Object.entries(signedIn);
+  const paths = endpoints.filter(({ method }) => method === 'GET').map(pathOf);
+  const task = await anna.post('/api/tasks', { title: 'Mow' });
+  paths.push('/livez', '/readyz', '/openapi.json', '/docs', '/api/tasks?limit=1', '/api/nothing');
+  paths.push(`/api/tasks/${task.body.id}`, '/api/tasks/nonsense', '/api/tasks?limit=0');
+  for (const path of paths) {
+    const [get, head] = [await sendLines('GET', path, lines), await sendLines('HEAD', path, lines)];
+    t.same([head.status, head.text], [get.status, ''], path);
+    // The length may be absent from a HEAD. Every request id has the same length.
+    const { 'content-length': length = get.headers['content-length'] } = head.headers;
+    t.equal(length, get.headers['content-length'], path);
+    for (const name of ['link', 'content-type', 'etag', 'cache-control', 'vary']) {
+      t.equal(head.headers[name], get.headers[name], `${path}: ${name}`);
+    }
+  }
+});
+
+t.test('GET / redirects to the reference in development, and says where it is in production', async (t) => {
+  for (const method of ['GET', 'HEAD'] as const) {
+    const answer = await service.send(method, '/');
+    t.match(answer, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+    t.equal(answer.text, method === 'GET' ? 'Club Management Service. The reference is at /docs.\n' : '');
+  }
+  const development = await startService(t, { isDevelopment: true });
+  t.match(await development.send('GET', '/'), { status: 302, headers: { location: '/docs' } });
+  const { body: document } = await service.send('GET', '/openapi.json');
+  t.equal(document.paths['/'], undefined, 'it is not part of the API');
+});
+
+t.test('a file that /docs does not have is a 404, with any form of path traversal', async (t) => {
+  const names = ['nothing.js', '..', '../../package.json', '%2e%2e/package.json', '%5c..%5c', '..%2f..%2fx'];
+  for (const name of names) {
+    const { status, headers, body } = await sendLines('GET', `/docs/${name}`, []);
+    t.match([status, body?.code], [404, 'route_not_found'], name);
+    t.match(headers['content-type'], /^application\/problem\+json/, name);
+  }
+  for (const path of ['/docs', '/docs/', '/docs/page.js', '/docs/swagger-ui.css']) {
+    t.equal((await sendLines('GET', path, [])).status, 200, path);
+  }
+  const file = '/docs/swagger-ui.css';
+  const whole = await sendLines('GET', file, []);
+  for (const range of ['bytes=0-9', 'bytes=99999999-', 'nonsense']) {
+    const { status, text } = await sendLines('GET', file, [['range', range]]);
+    t.same([status, text === whole.text], [200, true], range);
+  }
+});
+
 t.test('an unknown query parameter, and one given twice, is a 400 that names it', async (t) => {
+  const names = [
+    'nonsense',
+    '__proto__',
+    'role',
+    'clubId',
+    'tenantId',
+    'tenant_id',
+    'X-Tenant-Id',
+    'access_token',
+  ];
+  const queries = [...names.map((name) => `${name}=${north}`), 'nonsense=1&nonsense=2', 'nonsense'];
   for (const endpoint of endpoints) {
-    for (const query of ['nonsense=1', 'nonsense=1&nonsense=2', '__proto__=1', 'nonsense']) {
-      const name = query.split('=')[0];
-      const answer = await asAnna(endpoint.method, `${pathOf(endpoint)}?${query}`, endpoint.body);
-      const { status, body } = answer;
+    for (const query of queries) {
+      const { status, body } = await asAnna(endpoint.method, `${pathOf(endpoint)}?${query}`, endpoint.body);
       t.same(
         [status, body.code, body.errors?.map(({ parameter }: { parameter: string }) => parameter)],
-        [400, 'invalid_parameter', [name]],
+        [400, 'invalid_parameter', [query.split('=')[0]]],
         `${endpoint.method} ${endpoint.path}?${query}`,
       );
     }
   }
+  for (const path of ['/livez?x=1', '/readyz?x=1']) {
+    t.match(await service.send('GET', path), { status: 400, body: { code: 'invalid_parameter' } }, path);
+  }
+});
+
+t.test('a query string that is not UTF-8 is a 400 that names the parameter, after the role', async (t) => {
+  const [member, viewer] = [service.as('ben', 'Member', north), service.as('vera', 'Viewer', north)];
+  for (const part of ['%zz', '%', '%ff', '%ED%A0%80', 'a%2', '%C3%28']) {
+    const { status, body } = await member.get(`/api/tasks?limit=5&q=${part}`);
+    t.match([status, body.code, body.errors?.[0]?.parameter], [400, 'invalid_parameter', 'q'], part);
+    t.equal((await member.get(`/api/tasks?${part}=1`)).body.code, 'invalid_parameter', part);
+    t.equal((await viewer.get(`/api/tasks?q=${part}`)).body.code, 'insufficient_role', part);
+  }
+  t.equal((await member.get('/api/tasks?q=100%25+%C3%A4%F0%9F%8E%BE')).status, 200);
 });
 
 t.test('a path id that is not a UUID is a 400 that names it', async (t) => {
@@ -99,6 +193,10 @@ t.test('a path id that is not a UUID is a 400 that names it', async (t) => {
       '%00',
       '%F0%9F%98%80',
       'a'.repeat(4000),
+      'null',
+      'me2',
+      MISSING.slice(1),
+      `urn:uuid:${MISSING}`,
     ]) {
       const path = endpoint.path.replace(':id', encodeURI(id).replaceAll('%25', '%'));
       const { status, body } = await asAnna(endpoint.method, path, endpoint.body);

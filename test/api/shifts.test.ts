@@ -1,18 +1,15 @@
 import t from 'tap';
 import { startService } from '../setup/service.js';
-import { hoursFromNow, shiftRequest, started, withoutRequest } from '../setup/shifts.js';
+import { hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
-const south = await service.db.makeClub('south');
-const missing = '99999999-9999-4999-8999-999999999999';
 
 const admin = service.as('ada', 'Admin', north);
 const manager = service.as('mara', 'Manager', north);
 const anna = service.as('anna', 'Member', north);
 const bert = service.as('bert', 'Member', north);
 const viewer = service.as('vera', 'Viewer', north);
-const stranger = service.as('sam', 'Admin', south);
 
 const listKeys = 'capacity endsAt freeSlots id isSignedUp location signupCount startsAt title version';
 const detailKeys = `${listKeys} clubId createdAt createdById description signups updatedAt`;
@@ -68,26 +65,13 @@ t.test('a shift may start, and even end, in the past', async (t) => {
   }
 });
 
-t.test('the list has the shifts of this club only, the earliest first', async (t) => {
-  await stranger.post('/api/shifts', shiftRequest({ title: 'Elsewhere' }));
-  const club = await service.db.makeClub();
-  const [owner, reader] = [service.as('olga', 'Manager', club), service.as('vera', 'Viewer', club)];
-  t.same((await reader.get('/api/shifts')).body, []);
-  for (const hours of [30, -30, 10, 20]) {
-    const startsAt = hoursFromNow(hours);
-    await owner.post('/api/shifts', shiftRequest({ title: `${hours}`, startsAt, endsAt: hoursFromNow(31) }));
-  }
-  const answer = await reader.get('/api/shifts');
-  t.equal(answer.status, 200);
-  t.same(
-    answer.body.map((shift: { title: string }) => shift.title),
-    ['-30', '10', '20', '30'],
+t.test('a Viewer sees a shift in the list as it is, without its details', async (t) => {
+  const shift = await makeShift();
+  const { body } = await viewer.get('/api/shifts');
+  t.strictSame(
+    body.find(({ id }: { id: string }) => id === shift.id),
+    Object.fromEntries(Object.entries(shift).filter(([name]) => listKeys.split(' ').includes(name))),
   );
-  for (const shift of answer.body) {
-    t.equal(Object.keys(shift).sort().join(' '), listKeys);
-    t.match(shift, { version: 1, capacity: 2, freeSlots: 2, signupCount: 0, isSignedUp: false });
-    t.match(shift.startsAt, utc);
-  }
 });
 
 t.test('signups are shown to everybody in the club, in the order of signing up', async (t) => {
@@ -143,54 +127,4 @@ t.test('an Admin deletes a shift with its signups; a second deletion is a 404', 
     ),
     [{ shift_id: kept.id, count: 2 }],
   );
-});
-
-const onOne: [method: 'get' | 'put' | 'delete' | 'post', path: (id: string) => string][] = [
-  ['get', (id) => `/api/shifts/${id}`],
-  ['put', (id) => `/api/shifts/${id}`],
-  ['delete', (id) => `/api/shifts/${id}`],
-  ['post', (id) => `/api/shifts/${id}/signup`],
-  ['delete', (id) => `/api/shifts/${id}/signup`],
-];
-
-t.test('a shift of another club is answered like a missing one, and nothing is created', async (t) => {
-  const { id } = await makeShift();
-  await anna.post(`/api/shifts/${id}/signup`);
-  const before = await admin.get(`/api/shifts/${id}`);
-  for (const [method, path] of onOne) {
-    const body = method === 'put' ? shiftRequest() : undefined;
-    const foreign = await stranger[method](path(id), body as never);
-    const never = await stranger[method](path(missing), body as never);
-    t.match(foreign, { status: 404, body: { code: 'shift_not_found' } }, `${method} ${path('')}`);
-    t.same(withoutRequest(foreign), withoutRequest(never), `${method} ${path('')}`);
-  }
-  t.same((await admin.get(`/api/shifts/${id}`)).body, before.body);
-  t.same(await service.db.queryAsAdmin('select from app.shifts where id = $1', [missing]), []);
-});
-
-t.test('an id that is not a UUID is refused before any lookup', async (t) => {
-  for (const [method, path] of onOne) {
-    for (const id of ['1', 'null', `${missing}0`, `urn:uuid:${missing}`]) {
-      const answer = await admin[method](path(id), (method === 'put' ? shiftRequest() : undefined) as never);
-      t.match(answer, { status: 400, body: { code: 'invalid_parameter', errors: [{ parameter: 'id' }] } });
-    }
-  }
-});
-
-t.test('Viewers read, Members sign up, Managers write, Admins delete, and no role does more', async (t) => {
-  const { id } = await makeShift({ capacity: 9 });
-  const path = `/api/shifts/${id}`;
-  t.equal((await viewer.get(path)).status, 200);
-  for (const [answer, requiredRole, yourRole] of [
-    [await viewer.post(`${path}/signup`), 'Member', 'Viewer'],
-    [await viewer.delete(`${path}/signup`), 'Member', 'Viewer'],
-    [await anna.post('/api/shifts', shiftRequest()), 'Manager', 'Member'],
-    [await anna.put(path, shiftRequest()), 'Manager', 'Member'],
-    [await manager.delete(path), 'Admin', 'Manager'],
-  ] as const) {
-    t.match(answer, { status: 403, body: { code: 'insufficient_role', requiredRole, yourRole } });
-  }
-  t.equal((await manager.post(`${path}/signup`)).status, 201);
-  t.equal((await admin.put(path, shiftRequest({ capacity: 8 }))).status, 200);
-  t.equal((await admin.delete(path)).status, 204);
 });
