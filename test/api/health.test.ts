@@ -36,8 +36,19 @@ t.test('concurrent probes share one query of the database', async (t) => {
   t.same(await Promise.all(probes), Array(101).fill(200));
 });
 
+t.test('probes, the document and the reference ignore the token and the club', async (t) => {
+  const headers = { authorization: 'Bearer nonsense', 'x-tenant-id': 'nonsense' };
+  for (const path of ['/livez', '/readyz', '/openapi.json', '/docs']) {
+    t.equal((await service.send('GET', path, { headers })).status, 200, path);
+  }
+});
+
 t.test('the result of a probe is not cached', async (t) => {
   const releases = await service.db.queryAsAdmin('delete from deploy.releases returning fingerprint');
   t.ok(releases.length > 0);
-  t.equal(await probe(), 503);
+  t.match(await service.send('GET', '/readyz'), {
+    status: 503,
+    body: { code: 'service_unavailable' },
+    headers: { 'retry-after': /^[1-9]/ },
+  });
 });

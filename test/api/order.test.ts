@@ -1,96 +1,338 @@
 import t from 'tap';
-import type { Role } from '../../src/roles.js';
-import { MISSING, SHIFT } from '../setup/endpoints.js';
-import type { Method } from '../setup/send.js';
-import { startService } from '../setup/service.js';
+import { ROLES, type Role } from '../../src/roles.js';
+import { document, type Endpoint, endpointsFor, MISSING, makeRows, operationOf } from '../setup/endpoints.js';
+import { type Method, sendLinesTo } from '../setup/send.js';
+import { runAudit, startService, type TestService } from '../setup/service.js';
 
-const service = await startService(t);
+const service = await startService(t, { testUserHeader: true });
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
-const endpoints: [method: Method, path: string, tooLow: Role, enough: Role, body: unknown, last: string][] = [
-  ['PATCH', `/api/tasks/${MISSING}`, 'Viewer', 'Member', { title: 'Mow' }, 'task_not_found'],
-  ['PUT', `/api/shifts/${MISSING}`, 'Member', 'Manager', SHIFT, 'shift_not_found'],
-  ['POST', `/api/shifts/${MISSING}/signup`, 'Viewer', 'Member', {}, 'shift_not_found'],
-];
+const rows = await makeRows(service, north);
+const endpoints = await endpointsFor(service, north);
 
-/** Faults of the rest of the message. */
-const faults: [body: string, type: string, code: string][] = [
-  ['{"nonsense":1}', 'application/json', 'validation_failed'],
-  ['{"title":', 'application/json', 'malformed_json'],
-  ['{"title":"Mow"}', 'text/plain', 'unsupported_media_type'],
-  [`{"title":"${'a'.repeat(200_000)}"}`, 'application/json', 'payload_too_large'],
-];
+/** A request: it is valid, apart from the errors that are planted into it. */
+interface Message {
+  method: Method;
+  /** The path with `:id`. */
+  path: string;
+  id: string;
+  query: string;
+  /** The clubs and roles of the token. */
+  clubs: Record<string, Role>;
+  tenant: string | undefined;
+  /** Other headers; `authorization` replaces the token. */
+  headers: Record<string, string>;
+  body: string | undefined;
+}
 
-t.test(
-  'of several faults the first is reported: token, tenant header, club, role, message, row',
-  async (t) => {
-    for (const [method, path, tooLow, enough, body, last] of endpoints) {
-      const low = `Bearer ${service.token({ sub: 'low', clubs: { [north]: tooLow } })}`;
-      const high = `Bearer ${service.token({ sub: 'high', clubs: { [north]: enough } })}`;
-      for (const [text, type, code] of faults) {
-        const steps: [headers: Record<string, string>, code: string][] = [
-          [{ 'x-tenant-id': 'north' }, 'unauthenticated'],
-          [{ authorization: 'Bearer nonsense', 'x-tenant-id': 'north' }, 'invalid_token'],
-          [{ authorization: low }, 'tenant_header_missing'],
-          [{ authorization: low, 'x-tenant-id': 'north' }, 'tenant_header_invalid'],
-          [{ authorization: low, 'x-tenant-id': south }, 'tenant_forbidden'],
-          [{ authorization: low, 'x-tenant-id': north }, 'insufficient_role'],
-          [{ authorization: high, 'x-tenant-id': north }, code],
-        ];
-        for (const [headers, expected] of steps) {
-          const answer = await service.send(method, path, {
-            headers: { ...headers, 'content-type': type },
-            body: text,
-          });
-          t.equal(answer.body.code, expected, `${method} ${path}: ${expected} before ${code}`);
-        }
-      }
-      const headers = { authorization: high, 'x-tenant-id': north };
-      t.equal((await service.send(method, path, { headers, body })).body.code, last);
-    }
-  },
-);
+/** An error that every endpoint that `applies` reports. */
+interface Plant {
+  name: string;
+  applies?: (endpoint: Endpoint) => boolean;
+  change(message: Message, endpoint: Endpoint): Partial<Message>;
+  /** What the response contains; a string is the code. */
+  result: string | object | ((endpoint: Endpoint) => string);
+}
 
-t.test(
-  'an invalid path id and an unknown parameter are reported after the role and before the row',
-  async (t) => {
-    const viewer = service.as('low', 'Viewer', north);
-    const member = service.as('high', 'Member', north);
-    for (const path of ['/api/tasks/nonsense', `/api/tasks/${MISSING}?nonsense=1`, '/api/members/nonsense']) {
-      t.equal((await viewer.get(path)).body.code, 'insufficient_role', path);
-      t.equal((await member.get(path)).body.code, 'invalid_parameter', path);
-    }
-    t.equal((await member.get(`/api/tasks/${MISSING}`)).body.code, 'task_not_found');
-  },
-);
-
-t.test('a club of the token that does not exist is reported after the checks of the message', async (t) => {
-  const lost = service.as('lost', 'Admin', MISSING);
-  t.equal((await lost.post('/api/tasks', { title: '' })).body.code, 'validation_failed');
-  t.equal((await lost.get(`/api/tasks/${MISSING}?nonsense=1`)).body.code, 'invalid_parameter');
-  const answer = await lost.post('/api/tasks', { title: 'Mow' });
-  t.equal(answer.status, 403);
-  t.equal(answer.body.code, 'tenant_forbidden');
+const isOfClub = ({ path }: Endpoint) => path !== '/api/clubs/me';
+const hasId = ({ path }: Endpoint) => path.includes(':id');
+const hasBody = ({ body }: Endpoint) => body !== undefined;
+const takesHeader = (name: string) => (endpoint: Endpoint) =>
+  operationOf(endpoint).parameters?.some((parameter) => parameter.name === name) ?? false;
+const conflictOf = (endpoint: Endpoint) =>
+  Object.keys(
+    operationOf(endpoint).responses['409']?.content?.['application/problem+json']?.examples ?? {},
+  ).find((code) => code.endsWith('_version_conflict')) ?? '';
+const below = (role: Role) => ROLES[ROLES.indexOf(role) - 1] as Role;
+const withHeaders = (headers: Record<string, string>) => (message: Message) => ({
+  headers: { ...message.headers, ...headers },
 });
 
-t.test('an unknown route and a wrong method are reported before any other fault', async (t) => {
-  const types = ['application/json', 'text/plain', 'nonsense', ''];
-  const texts = ['', '{"title":', '{"nonsense":1}', 'a'.repeat(200_000)];
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
-    const found = new Map<string, unknown>();
-    for (const type of types) {
-      for (const text of texts) {
-        for (const headers of [{}, { authorization: 'Bearer nonsense', 'x-tenant-id': 'north' }]) {
-          const message = { headers: { ...headers, 'content-type': type }, body: text };
-          const nowhere = await service.send(method, '/api/nothing', message);
-          const wrong = await service.send(method, '/api/clubs/current', message);
-          const codes = [nowhere.body.code, wrong.body.code, wrong.headers.allow];
-          if (codes.join() !== 'route_not_found,method_not_allowed,GET, HEAD') {
-            found.set(`${type} ${text.slice(0, 15)}`, codes);
+/** A method that no endpoint with this path has. */
+function wrongMethod({ path }: Endpoint): Method {
+  const known = Object.keys(document.paths[path.replace(':id', '{id}')] ?? {});
+  return (
+    (['PATCH', 'PUT', 'DELETE', 'POST'] as const).find((method) => !known.includes(method.toLowerCase())) ??
+    'OPTIONS'
+  );
+}
+
+/** The checks in the order of the contract, each with the errors that it finds. */
+const checks: Plant[][] = [
+  [
+    {
+      name: 'no such path',
+      change: ({ path }) => ({ path: `${path}/no/such/path` }),
+      result: { status: 404, body: { code: 'route_not_found' }, headers: { allow: undefined } },
+    },
+    {
+      name: 'a method that the path does not have',
+      change: (_message, endpoint) => ({ method: wrongMethod(endpoint) }),
+      result: { status: 405, body: { code: 'method_not_allowed' }, headers: { allow: String } },
+    },
+  ],
+  [
+    {
+      name: 'no token',
+      change: withHeaders({ authorization: '' }),
+      result: { status: 401, body: { code: 'unauthenticated' }, headers: { 'www-authenticate': /^Bearer$/ } },
+    },
+    {
+      name: 'a wrong token',
+      change: withHeaders({ authorization: 'Bearer a.b.c' }),
+      result: {
+        status: 401,
+        body: { code: 'invalid_token' },
+        headers: { 'www-authenticate': /^Bearer error="invalid_token"/ },
+      },
+    },
+  ],
+  [
+    {
+      name: 'no tenant header',
+      applies: isOfClub,
+      change: () => ({ tenant: undefined }),
+      result: { status: 400, body: { code: 'tenant_header_missing' } },
+    },
+    {
+      name: 'a wrong tenant header',
+      applies: isOfClub,
+      change: () => ({ tenant: 'north' }),
+      result: { status: 400, body: { code: 'tenant_header_invalid' } },
+    },
+  ],
+  [
+    {
+      name: 'a club without a role',
+      applies: isOfClub,
+      change: () => ({ tenant: south }),
+      result: { status: 403, body: { code: 'tenant_forbidden' } },
+    },
+  ],
+  [
+    {
+      name: 'a role that is too low',
+      applies: ({ role }) => role !== 'Viewer',
+      change: ({ tenant = north }, { role }) => ({ clubs: { [tenant]: below(role) } }),
+      result: { status: 403, body: { code: 'insufficient_role' } },
+    },
+  ],
+  [
+    {
+      name: 'a wrong X-Test-UserId',
+      applies: isOfClub,
+      change: withHeaders({ 'x-test-userid': 'anna' }),
+      result: { status: 400, body: { code: 'test_user_invalid' } },
+    },
+  ],
+  [
+    {
+      name: 'an unknown query parameter',
+      change: () => ({ query: '?nonsense=1' }),
+      result: { status: 400, body: { code: 'invalid_parameter', errors: [{ parameter: 'nonsense' }] } },
+    },
+    {
+      name: 'a query string that cannot be decoded',
+      change: () => ({ query: '?q=%zz' }),
+      result: { status: 400, body: { code: 'invalid_parameter' } },
+    },
+    {
+      name: 'a path id that is not a UUID',
+      applies: hasId,
+      change: () => ({ id: 'nonsense' }),
+      result: { status: 400, body: { code: 'invalid_parameter', errors: [{ parameter: 'id' }] } },
+    },
+    {
+      name: 'a wrong cursor',
+      applies: takesHeader('cursor'),
+      change: () => ({ query: '?cursor=nonsense' }),
+      result: { status: 400, body: { code: 'invalid_cursor' } },
+    },
+    {
+      name: 'no body',
+      applies: ({ path, body }) => body !== undefined && !path.endsWith('/signup'),
+      change: () => ({ body: undefined }),
+      result: { status: 400, body: { code: 'validation_failed', errors: [{ pointer: '' }] } },
+    },
+    {
+      name: 'a body with an unknown field',
+      applies: hasBody,
+      change: () => ({ body: '{"nonsense":1}' }),
+      result: { status: 400, body: { code: 'validation_failed' } },
+    },
+    {
+      name: 'a body that is not JSON',
+      applies: ({ method }) => method !== 'GET',
+      change: () => ({ body: '{' }),
+      result: { status: 400, body: { code: 'malformed_json' } },
+    },
+    {
+      name: 'a body that is too large',
+      applies: ({ method }) => method !== 'GET',
+      change: () => ({ body: `{"title":"${'a'.repeat(131_072)}"}` }),
+      result: { status: 413, body: { code: 'payload_too_large' } },
+    },
+    {
+      name: 'a body of another type',
+      applies: ({ method }) => method !== 'GET',
+      change: (message) => ({ ...withHeaders({ 'content-type': 'text/xml' })(message), body: '<a/>' }),
+      result: { status: 415, body: { code: 'unsupported_media_type' } },
+    },
+  ],
+  [
+    {
+      name: 'a club of the token that does not exist',
+      applies: isOfClub,
+      change: () => ({ tenant: MISSING, clubs: { [MISSING]: 'Admin' } }),
+      result: { status: 403, body: { code: 'tenant_forbidden' } },
+    },
+  ],
+  [
+    {
+      name: 'a row that does not exist',
+      applies: hasId,
+      change: () => ({ id: MISSING }),
+      result: ({ answer }) => String(answer),
+    },
+  ],
+  [
+    {
+      name: 'If-Match with another version',
+      applies: takesHeader('If-Match'),
+      change: withHeaders({ 'if-match': '"77"' }),
+      result: { status: 412, body: { code: 'precondition_failed' } },
+    },
+  ],
+  [
+    {
+      name: 'another version in the body',
+      applies: (endpoint) => conflictOf(endpoint) !== '',
+      change: (_message, { body }) => ({ body: JSON.stringify({ ...(body as object), version: 77 }) }),
+      result: conflictOf,
+    },
+  ],
+];
+
+/** The checks before a transaction begins. */
+const beforeDatabase = checks.slice(
+  0,
+  checks.findIndex((plants) => plants.some(({ name }) => name === 'a club of the token that does not exist')),
+);
+
+const applies = ({ applies = () => true }: Plant, endpoint: Endpoint) => applies(endpoint);
+
+/** Sends a request with these errors; of two errors in one place the first stays. */
+function sendWith(to: TestService, endpoint: Endpoint, plants: Plant[]) {
+  const { method, path, role, body } = endpoint;
+  const [list = ''] = path.split('/:id');
+  let message: Message = {
+    method,
+    path,
+    id: rows[list] ?? MISSING,
+    query: '',
+    clubs: { [north]: role },
+    tenant: north,
+    headers: {},
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+  for (const plant of plants.toReversed()) {
+    message = { ...message, ...plant.change(message, endpoint) };
+  }
+  const { tenant, clubs, headers } = message;
+  const token = to.token({ sub: 'anna', clubs });
+  const { authorization = `Bearer ${token}`, ...others } = headers;
+  return to.send(message.method, message.path.replace(':id', message.id) + message.query, {
+    headers: {
+      ...(authorization === '' ? {} : { authorization }),
+      ...(tenant === undefined || !isOfClub(endpoint) ? {} : { 'x-tenant-id': tenant }),
+      ...others,
+    },
+    body: message.body,
+  });
+}
+
+/** What the response to an error contains. */
+function expectedOf({ result }: Plant, endpoint: Endpoint): object {
+  const found = typeof result === 'function' ? result(endpoint) : result;
+  return typeof found === 'string' ? { body: { code: found } } : found;
+}
+
+t.test('of two errors the one of the earlier check is reported, at every endpoint', async (t) => {
+  for (const endpoint of endpoints) {
+    const name = `${endpoint.method} ${endpoint.path}`;
+    const wrong: string[] = [];
+    for (const [at, plants] of checks.entries()) {
+      const later = checks
+        .slice(at + 1)
+        .flat()
+        .filter((plant) => applies(plant, endpoint));
+      for (const first of plants.filter((plant) => applies(plant, endpoint))) {
+        const alone = await sendWith(service, endpoint, [first]);
+        t.match(alone, expectedOf(first, endpoint), `${name}: ${first.name}`);
+        for (const second of later) {
+          const { status, body } = await sendWith(service, endpoint, [first, second]);
+          if (status !== alone.status || body.code !== alone.body.code) {
+            wrong.push(`${body.code}: ${first.name}, and ${second.name}`);
           }
         }
       }
     }
-    t.same(Object.fromEntries(found), {}, method);
+    t.same(wrong, [], name);
   }
+});
+
+t.test(
+  'while the database is unreachable, a valid request and readiness are a 503 with Retry-After, and an invalid one has its error',
+  async (t) => {
+    const broken = await startService(t, { testUserHeader: true });
+    await broken.database.close();
+    for (const endpoint of endpoints) {
+      const answer = await sendWith(broken, endpoint, []);
+      const unavailable = {
+        status: 503,
+        body: { code: 'service_unavailable' },
+        headers: { 'retry-after': /^[1-9]\d*$/ },
+      };
+      t.match(answer, unavailable, `${endpoint.method} ${endpoint.path}`);
+      for (const plant of beforeDatabase.flat().filter((plant) => applies(plant, endpoint))) {
+        const refused = await sendWith(broken, endpoint, [plant]);
+        t.match(refused, expectedOf(plant, endpoint), `${endpoint.method} ${endpoint.path}: ${plant.name}`);
+      }
+    }
+    await runAudit(service.app);
+    t.equal((await service.send('GET', '/readyz')).status, 200);
+    t.match(await broken.send('GET', '/readyz'), { status: 503, headers: { 'retry-after': /^[1-9]/ } });
+    t.equal((await broken.send('GET', '/livez')).status, 200);
+  },
+);
+
+t.test('X-Test-UserId sent twice is a 400, after the role and before the body', async (t) => {
+  const sendLines = await sendLinesTo(service.app);
+  const linesOf = (role: Role): [string, string][] => [
+    ['authorization', `Bearer ${service.token({ sub: role, clubs: { [north]: role } })}`],
+    ['x-tenant-id', north],
+    ['content-type', 'application/json'],
+  ];
+  const twice: [string, string][] = ['x-test-userid', 'X-Test-UserId'].map((name) => [
+    name,
+    rows['/api/members'] as string,
+  ]);
+  for (const body of ['{"title":"Mow"}', '{"nonsense":1}', '{', `"${'a'.repeat(140_000)}"`]) {
+    const codes = [];
+    for (const role of ['Viewer', 'Manager'] as const) {
+      const answer = await sendLines('POST', '/api/tasks', [...linesOf(role), ...twice], body);
+      codes.push(`${answer.status} ${answer.body.code}`);
+    }
+    t.same(codes, ['403 insufficient_role', '400 test_user_invalid'], body.slice(0, 20));
+  }
+  const [authorization = ['', ''], ...others] = linesOf('Manager');
+  const tenants = await sendLines(
+    'POST',
+    '/api/tasks',
+    [authorization, ...others, ['x-tenant-id', north], ...twice],
+    '{}',
+  );
+  t.equal(tenants.body.code, 'tenant_header_invalid', 'the tenant header is checked first');
+  const clubs = await sendLines('GET', '/api/clubs/me', [authorization, ...twice]);
+  t.equal(clubs.status, 200, 'without a tenant it is ignored');
 });

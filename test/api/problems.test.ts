@@ -1,9 +1,11 @@
 import t, { type Test } from 'tap';
-import { MISSING } from '../setup/endpoints.js';
+import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
 import { startIssuer } from '../setup/issuer.js';
 import { type Method, type Response, sendLinesTo } from '../setup/send.js';
-import { startService } from '../setup/service.js';
+import { runAudit, startService } from '../setup/service.js';
+import { shiftRequest, started } from '../setup/shifts.js';
 import { startOfflineService } from '../setup/without-database.js';
+import { taskIn } from '../setup/workflow.js';
 
 const service = await startService(t);
 const sendLines = await sendLinesTo(service.app);
@@ -21,16 +23,23 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const INSIDES =
   /permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|42501|ECONN|node_modules|\.[jt]s:\d|\n\s+at /i;
 
-/** Asserts the form of every problem. */
-function isProblem(t: Test, answer: Response, code: string, path: string, more: string[] = []): void {
-  const { body, headers } = answer;
-  const members = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', ...more];
-  t.match(headers['content-type'], /^application\/problem\+json(;|$)/, code);
-  t.same(Object.keys(body ?? {}).sort(), members.sort(), code);
-  t.match(body, { code, status: answer.status, instance: path.split('?')[0], requestId: UUID }, code);
-  t.equal(headers['x-request-id'], body.requestId, code);
-  t.ok([body.type, body.title, body.detail].every((text) => typeof text === 'string' && text !== ''));
-  t.notMatch(answer.text, INSIDES, code);
+/** Asserts that an error is a problem with the standard members and these, and no others. */
+function isProblem(t: Test, answer: Response, result: string, members: Record<string, unknown> = {}): void {
+  const { status, headers } = answer;
+  const { type, title, detail, instance, requestId, ...others } = answer.body;
+  const [expected, code] = result.split(' ');
+  t.equal(status, Number(expected), result);
+  t.strictSame(others, { status, code, ...members }, result);
+  t.match(headers['content-type'], /^application\/problem\+json(;|$)/, result);
+  t.equal(type, `/problems/${code}`, result);
+  t.ok(
+    [title, detail].every((text) => typeof text === 'string' && text !== ''),
+    result,
+  );
+  t.match(instance, /^\/api\/[\w/-]+$/, result);
+  t.match(requestId, UUID, result);
+  t.equal(headers['x-request-id'], requestId, result);
+  t.notMatch(answer.text, INSIDES, result);
 }
 
 /** Asserts the headers that every answer has. */
@@ -42,39 +51,110 @@ function carriesHeaders(t: Test, { headers }: Response, what: string): void {
 }
 
 t.test('an error is a problem with exactly these members', async (t) => {
-  const task = `/api/tasks/${MISSING}`;
-  const viewer = service.as('viewer', 'Viewer', north);
-  isProblem(t, await service.send('GET', task), 'unauthenticated', task);
-  isProblem(t, await asAnna('GET', task, undefined, { 'x-tenant-id': '' }), 'tenant_header_invalid', task);
-  isProblem(t, await asAnna('GET', task, undefined, { 'x-tenant-id': MISSING }), 'tenant_forbidden', task);
-  isProblem(t, await viewer.get(task), 'insufficient_role', task, ['requiredRole', 'yourRole']);
-  isProblem(t, await anna.get(task), 'task_not_found', task);
-  isProblem(t, await anna.get(`${task}?a=1`), 'invalid_parameter', task, ['errors']);
-  isProblem(t, await anna.patch(task, { title: 5 }), 'validation_failed', task, ['errors']);
-  isProblem(t, await anna.patch(task, '{'), 'malformed_json', task);
-  isProblem(t, await anna.get('/api/nothing?a=1'), 'route_not_found', '/api/nothing');
-  isProblem(t, await anna.put('/api/tasks?a=1', {}), 'method_not_allowed', '/api/tasks');
+  const [ben, cleo] = [service.as('ben', 'Member', north), service.as('cleo', 'Member', north)];
+  const path = `/api/tasks/${MISSING}`;
+  const pathOfNew = async (list: string, body: object) => `${list}/${(await anna.post(list, body)).body.id}`;
+  isProblem(t, await service.send('GET', path), '401 unauthenticated');
+  isProblem(t, await asAnna('GET', path, undefined, { 'x-tenant-id': '' }), '400 tenant_header_invalid');
+  isProblem(t, await asAnna('GET', path, undefined, { 'x-tenant-id': MISSING }), '403 tenant_forbidden');
+  isProblem(t, await anna.get(path), '404 task_not_found');
+  isProblem(t, await anna.patch(path, '{'), '400 malformed_json');
+  isProblem(t, await anna.get('/api/tasks?cursor=x'), '400 invalid_cursor');
+  isProblem(t, await anna.get('/api/nothing?a=1'), '404 route_not_found');
+  isProblem(t, await anna.put('/api/tasks?a=1', {}), '405 method_not_allowed');
+  isProblem(t, await anna.patch(path, {}, { 'content-type': 'text/plain' }), '415 unsupported_media_type');
+  isProblem(t, await anna.patch(path, 'a'.repeat(140_000)), '413 payload_too_large');
+  t.equal((await anna.get(`${path}?a=1`)).body.instance, path, 'the path without the query');
+  isProblem(t, await ben.post('/api/tasks', { title: 'Mow' }), '403 insufficient_role', {
+    requiredRole: 'Manager',
+    yourRole: 'Member',
+  });
+
+  const invalid: [Response, string, object[]][] = [
+    [
+      await anna.get('/api/shifts?limit=0&sort=x'),
+      '400 invalid_parameter',
+      [{ parameter: 'limit' }, { parameter: 'sort' }],
+    ],
+    [
+      await anna.patch(path, { title: 5, dueAt: 5 }),
+      '400 validation_failed',
+      [{ pointer: '/dueAt' }, { pointer: '/title' }],
+    ],
+  ];
+  for (const [answer, result, places] of invalid) {
+    const { errors, ...body } = answer.body;
+    isProblem(t, { ...answer, body }, result);
+    const found = (errors as Record<string, string>[]).map(({ code, detail, ...place }) => {
+      t.match([code, detail], [/^[a-z_]+$/, /\w/], result);
+      return place;
+    });
+    t.strictSame(
+      found.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+      places,
+    );
+  }
+
+  const shift = await pathOfNew('/api/shifts', shiftRequest({ capacity: 2 }));
+  const past = await pathOfNew('/api/shifts', shiftRequest(started()));
+  const { path: task } = await taskIn('InProgress', anna, await ben.memberId());
+  for (const person of [anna, ben]) {
+    await person.post(`${shift}/signup`);
+  }
+  isProblem(t, await cleo.post(`${shift}/signup`), '409 shift_full');
+  isProblem(t, await anna.post(`${shift}/signup`), '409 already_signed_up');
+  isProblem(t, await cleo.post(`${past}/signup`), '422 shift_in_past');
+  isProblem(t, await cleo.delete(`${past}/signup`), '422 shift_in_past');
+  isProblem(t, await cleo.delete(`${shift}/signup`), '404 signup_not_found');
+  isProblem(t, await anna.put(shift, shiftRequest({ capacity: 1 })), '409 capacity_below_signups', {
+    signupCount: 2,
+  });
+  isProblem(t, await anna.put(shift, { ...SHIFT, version: 7 }), '409 shift_version_conflict', {
+    currentVersion: 1,
+  });
+  isProblem(t, await cleo.patch(task, { version: 7 }), '409 task_version_conflict', { currentVersion: 2 });
+  isProblem(t, await anna.delete(task, { 'if-match': '"7"' }), '412 precondition_failed', {
+    currentVersion: 2,
+  });
+  isProblem(t, await anna.patch(task, { assigneeId: north }), '422 assignee_not_member');
+  isProblem(t, await cleo.patch(task, { assigneeId: await cleo.memberId() }), '409 task_already_assigned');
+  isProblem(t, await cleo.patch(task, { assigneeId: await anna.memberId() }), '403 task_assign_forbidden');
+  const steps = { currentState: 'InProgress', allowedTransitions: ['Review'] };
+  isProblem(t, await cleo.patch(task, { state: 'Assigned' }), '403 task_transition_forbidden', {
+    ...steps,
+    requestedState: 'Assigned',
+  });
+  isProblem(t, await cleo.patch(task, { state: 'Done' }), '422 invalid_task_transition', {
+    ...steps,
+    requestedState: 'Done',
+  });
 });
 
 t.test('every answer has Cache-Control, Vary and a unique X-Request-Id', async (t) => {
+  await runAudit(service.app);
   const made = await anna.post('/api/tasks', { title: 'Mow' });
   const answers: [what: string, Response][] = [
     ['201', made],
-    ['200', await anna.get('/api/tasks')],
-    ['HEAD', await asAnna('HEAD', '/api/tasks')],
     ['204', await anna.delete(`/api/tasks/${made.body.id}`)],
     ['no tenant', await service.send('GET', '/api/clubs/me', { headers: signedIn })],
     ['401', await service.send('GET', '/api/tasks')],
     ['400', await anna.post('/api/tasks', {})],
+    ['400 of a parameter', await anna.get('/api/tasks?limit=0')],
     ['403', await asAnna('GET', '/api/tasks', undefined, { 'x-tenant-id': MISSING })],
-    ['404', await anna.get(`/api/tasks/${MISSING}`)],
     ['404 of no route', await anna.get('/api/nothing')],
     ['405', await anna.put('/api/tasks', {})],
     ['413', await anna.post('/api/tasks', { title: 'a'.repeat(140_000) })],
     ['415', await asAnna('POST', '/api/tasks', 'text', { 'content-type': 'text/plain' })],
     ['a path that cannot be decoded', await anna.get('/api/tasks/%zz')],
-    ['the process', await service.send('GET', '/livez')],
   ];
+  for (const path of [
+    ...endpoints.filter(({ method }) => method === 'GET').map(pathOf),
+    ...['/livez', '/readyz', '/openapi.json', '/docs'],
+  ]) {
+    for (const method of ['GET', 'HEAD'] as const) {
+      answers.push([`${method} ${path}`, await asAnna(method, path)]);
+    }
+  }
   for (const [what, answer] of answers) {
     carriesHeaders(t, answer, what);
   }
@@ -87,9 +167,9 @@ t.test('an unreachable database is a 503 with Retry-After', async (t) => {
   const headers = { authorization: `Bearer ${provider.sign({ clubs: { [north]: 'Admin' } })}` };
   const away = await sendLinesTo(offline.app);
   const answer = await away('GET', '/api/tasks', Object.entries({ ...headers, 'x-tenant-id': north }));
-  isProblem(t, answer, 'service_unavailable', '/api/tasks');
+  isProblem(t, answer, '503 service_unavailable');
   carriesHeaders(t, answer, '503');
-  t.match([answer.status, answer.headers['retry-after']], [503, /^[1-9]\d*$/]);
+  t.match(answer.headers['retry-after'], /^[1-9]\d*$/);
 });
 
 t.test('an internal error is a 500 that shows nothing of the database or the code', async (t) => {
@@ -107,8 +187,7 @@ t.test('an internal error is a 500 that shows nothing of the database or the cod
       lines,
       method === 'POST' ? '{"title":"Mow"}' : undefined,
     );
-    t.equal(answer.status, 500);
-    isProblem(t, answer, 'internal_error', '/api/tasks');
+    isProblem(t, answer, '500 internal_error');
     carriesHeaders(t, answer, '500');
   }
   await service.db.queryAsAdmin(
