@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
 import { type Method, sendLinesTo } from '../setup/send.js';
@@ -287,5 +288,20 @@ t.test('an empty Content-Type counts as none: a 415 with a body, ignored without
   ] as const) {
     const reply = await sendLines('POST', path, [...signedIn, ['content-type', '']], body);
     t.equal(reply.status, status, `${body}`);
+  }
+});
+
+t.test('a body with a Content-Encoding is a 415, with any content; identity counts as none', async (t) => {
+  const text = '{"title":"Mow"}';
+  for (const [coding, body, status] of [
+    ['gzip', gzipSync(text), 415],
+    ['br', text, 415],
+    ['gzip, identity', text, 415],
+    ['identity', text, 201],
+    ['Identity', text, 201],
+  ] as const) {
+    const lines: [string, string][] = [...signedIn, ['content-type', 'application/json']];
+    const answer = await sendLines('POST', '/api/tasks', [...lines, ['content-encoding', coding]], body);
+    t.equal(answer.status, status, coding);
   }
 });

@@ -1,202 +1,139 @@
 import t from 'tap';
-import { provisionClub } from '../../src/deploy/provision-club.js';
-import { nextOf, walk } from '../setup/paging.js';
-import type { Person, Response } from '../setup/send.js';
-import { runAudit, startService } from '../setup/service.js';
-import { shiftRequest } from '../setup/shifts.js';
+import { document, endpointsFor, makers, operationOf, pathOf } from '../setup/endpoints.js';
+import { walk } from '../setup/paging.js';
+import { startService } from '../setup/service.js';
+import { instants } from '../setup/shifts.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: three lists with rows of three shapes
-type Row = any;
+interface Schema {
+  type?: string | string[];
+  format?: string;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
 
 const service = await startService(t);
 const club = await service.db.makeClub('north');
-const anna = service.as('anna', 'Admin', club, { name: 'Anna 50% O' });
-const ben = service.as('ben', 'Member', club, { name: 'ben 50_o', email: 'anna@example.org' });
-const [annaId, benId] = [await anna.memberId(), await ben.memberId()];
-await service.as('fay', 'Manager', club, { name: 'Ämilie' }).memberId();
-await service.as('dora-anna', 'Viewer', club, { name: 'Ämilie' }).memberId();
+const admin = service.as('anna', 'Admin', club);
+const endpoints = await endpointsFor(service, club);
+const creations = makers.map(({ path }) => ({
+  path,
+  body: endpoints.find((one) => one.method === 'POST' && one.path === path)?.body as Record<string, unknown>,
+}));
+const schemas = document.components.schemas as Record<string, Schema>;
 
-const titles = ['Mow me', 'mow 50% of', 'MOW 50_OF', 'Bar', 'Bar', 'Same Äpfel', 'äpfel'];
-const due = ['2031-01-01T00:00:00Z', '2031-01-01T00:00:00.000001Z', '2031-01-02T00:00:00Z', null];
-const [ten, noon, two] = ['2031-05-01T10:00:00Z', '2031-05-01T12:00:00Z', '2031-05-01T14:00:00Z'] as const;
-for (const [index, title] of titles.entries()) {
-  for (const assigneeId of [null, annaId, benId]) {
-    const { body } = await anna.post('/api/tasks', { title, dueAt: due[index % 4], assigneeId });
-    if (assigneeId !== null && index % 3 === 0) {
-      await anna.patch(`/api/tasks/${body.id}`, { state: 'InProgress' });
-    }
-  }
-  for (const period of [`${ten} ${noon}`, `${noon} ${two}`, `${ten} ${two}`]) {
-    const [startsAt, endsAt] = period.split(' ');
-    const { body } = await anna.post('/api/shifts', { title, startsAt, endsAt, capacity: 2 });
-    for (const person of [anna, ben].slice(0, index % 3)) {
-      await person.post(`/api/shifts/${body.id}/signup`);
-    }
-  }
+/** The schema of the body of an endpoint. */
+function bodyOf(endpoint: Parameters<typeof operationOf>[0]): Schema {
+  const { $ref = '' } = operationOf(endpoint).requestBody?.content['application/json']?.schema ?? {};
+  return schemas[$ref.split('/').at(-1) as string] ?? {};
 }
 
-/** A value of a filter, and the rows that match it. */
-type Choice = [value: string | undefined, holds: (row: Row) => boolean];
-const any: Choice = [undefined, () => true];
-const all = (field: string, ...parts: string[]): Choice[] => [
-  any,
-  ...parts.map((part): Choice => [part, (row) => row[field].toLowerCase().includes(part.toLowerCase())]),
-];
-const micros = (time: string | null) =>
-  time?.replace(/(\.\d+)?Z$/, (_, fraction = '.') => `${fraction.padEnd(7, '0')}Z`) ?? '9';
-/** Rows before (-1) or after (1) a time, in several notations. */
-const bound = (sign: 1 | -1, field: string, time: string, written = time): Choice => [
-  written,
-  (row) => row[field] !== null && micros(row[field]).localeCompare(micros(time)) === sign,
-];
-
-/** The combinations of filters whose answer is not the matching part of the whole list. */
-async function mistaken(person: Person, path: string, filters: Record<string, Choice[]>) {
-  let combinations = [{ query: 'limit=500', rows: (await person.get(`${path}?limit=500`)).body as Row[] }];
-  for (const [name, choices] of Object.entries(filters)) {
-    combinations = combinations.flatMap(({ query, rows }) =>
-      choices.map(([value, holds]) => ({
-        query: value === undefined ? query : `${query}&${name}=${encodeURIComponent(value)}`,
-        rows: rows.filter(holds),
-      })),
-    );
-  }
-  const wrong: string[] = [];
-  for (const { query, rows } of combinations) {
-    const { status, body } = await person.get(`${path}?${query}`);
-    wrong.push(...(status === 200 && JSON.stringify(body) === JSON.stringify(rows) ? [] : [query]));
-  }
-  return wrong;
-}
-
-t.test('filters of tasks combine: state, assignee, time range, title', async (t) => {
-  const of = (shown: string, id: string | null): Choice => [shown, (row) => row.assigneeId === id];
-  const wrong = await mistaken(ben, '/api/tasks', {
-    state: [any, ['InProgress,Assigned', (row) => row.state !== 'Open'], ['Done', () => false]],
-    assigneeId: [any, of('me', benId), of('none', null), of(annaId.toUpperCase(), annaId), of(club, club)],
-    dueBefore: [any, bound(-1, 'dueAt', '2031-01-02T00:00:00Z', '2031-01-02T02:00:00+02:00')],
-    dueAfter: [any, bound(1, 'dueAt', '2031-01-01T00:00:00Z')],
-    q: all('title', 'moW', '50%', '0_o', 'ÄP'),
-  });
-  t.same(wrong, []);
-});
-
-t.test('filters of shifts combine: overlap, own signups, free places, title', async (t) => {
-  const [justBefore, justAfter] = ['2031-05-01T11:59:59.999999Z', '2031-05-01T12:00:00.000001Z'];
-  const filters = {
-    from: [any, bound(1, 'endsAt', noon, '2031-05-01T13:00:00+01:00'), bound(1, 'endsAt', justBefore)],
-    to: [any, bound(-1, 'startsAt', noon), bound(-1, 'startsAt', justAfter)],
-    signedUp: [any, ['me', (row) => row.isSignedUp] as Choice],
-    hasFreeSlots: [any, ['true', (row) => row.freeSlots > 0] as Choice],
-    q: all('title', 'bAr', '50%', '0_o', 'äP'),
-  };
-  t.same(await mistaken(ben, '/api/shifts', filters), []);
-  const window = (to: string) => anna.get(`/api/shifts?from=${noon}&to=${encodeURIComponent(to)}`);
-  t.match(await window('2031-05-01T14:00:00+02:00'), { status: 200, body: { length: 7 } }, 'a moment');
-  t.match(await window('2031-05-01T12:30:00+02:00'), { status: 400, body: { code: 'invalid_parameter' } });
-  const { errors } = (await anna.get('/api/shifts?from=2031-01-02T00:00:00Z&to=2031-01-01T00:00:00Z&limit=0'))
-    .body;
-  t.same(
-    errors.map(({ parameter }: { parameter: string }) => parameter).sort(),
-    ['limit', 'to'],
-    'all faults at once',
-  );
-});
-
-t.test('filters of members combine; q searches the display name only', async (t) => {
-  const role = ['Viewer', 'Admin'].map((name): Choice => [name, (row) => row.role === name]);
-  const q = all('displayName', 'aNNa', '50%', '0_O', 'äMI', 'example', '_');
-  t.same(await mistaken(anna, '/api/members', { role: [any, ...role], q }), []);
-});
-
-t.test('every list in every order, also with equal keys, is the same for every page size', async (t) => {
-  // As after an import: many rows with one time, which the service itself rarely makes.
-  for (const column of ['tasks set created_at', 'shifts set created_at', 'members set joined_at']) {
-    await service.db.queryAsAdmin(`update app.${column} = '2026-01-01'`);
-  }
-  const sorts = ['tasks createdAt', 'tasks updatedAt', 'tasks dueAt', 'tasks title', 'shifts startsAt'];
-  sorts.push('shifts title', 'shifts createdAt', 'members displayName', 'members joinedAt');
-  for (const [list = '', sort = ''] of sorts.map((words) => words.split(' '))) {
-    const { body: rising } = await anna.get(`/api/${list}?sort=${sort}`);
-    const isTime = sort.endsWith('At');
-    const keys = rising.map((row: Row) => (isTime ? micros(row[sort]) : row[sort]));
-    t.same(keys, [...keys].sort(isTime ? undefined : new Intl.Collator('und').compare), `${list} by ${sort}`);
-    for (const [by, whole] of Object.entries({ [sort]: rising, [`-${sort}`]: [...rising].reverse() })) {
-      for (const limit of [1, 2, 5, 500]) {
-        const rows = await walk(anna, `/api/${list}?sort=${by}&limit=${limit}`);
-        t.same(rows, whole, `${list} by ${by}, ${limit} at a time`);
+// Every answer of a test is validated against these schemas (setup/contract.ts), including the formats.
+t.test(
+  'every property of a DTO is always present and in camelCase; ids are UUIDs and times date-times',
+  async (t) => {
+    const names = Object.keys(schemas).filter((name) => name.endsWith('Dto'));
+    t.ok(names.length >= 7);
+    for (const name of names) {
+      const { properties = {}, required = [] } = schemas[name] as Schema;
+      t.same([...required].sort(), Object.keys(properties).sort(), name);
+      for (const [key, { format }] of Object.entries(properties)) {
+        t.match(key, /^[a-z]+([A-Z][a-z]+)*$/, `${name}.${key}`);
+        const isId = /^id$|Id$/.test(key) && key !== 'externalUserId';
+        t.equal(format === 'uuid', isId, `${name}.${key}`);
+        t.equal(format === 'date-time', key.endsWith('At'), `${name}.${key}`);
       }
     }
+  },
+);
+
+t.test('an optional field that is absent from a new row, or null, is null', async (t) => {
+  for (const { path, body } of creations) {
+    const { properties = {}, required = [] } = bodyOf({ method: 'POST', path });
+    const optional = Object.keys(properties).filter((name) => !required.includes(name));
+    const nulls = Object.fromEntries(optional.map((name) => [name, null]));
+    const least = Object.fromEntries(required.map((name) => [name, body[name]]));
+    for (const sent of [least, { ...least, ...nulls }]) {
+      t.match(await admin.post(path, sent), { status: 201, body: nulls }, path);
+    }
   }
 });
 
-t.test('a cursor is valid for its list, club, order and filters, and with “me” for its caller', async (t) => {
-  const away = service.as('anna', 'Admin', await service.db.makeClub('south'));
-  const cases: [from: string, person: Person, to: string, says?: string][] = [
-    ['tasks?q=o&sort=-createdAt', ben, 'tasks?q=o', '200'],
-    ['members?q=m', ben, 'members?q=m&limit=3', '200'],
-    ['shifts?q=me', ben, 'shifts?q=me', '200'],
-    ['tasks?assigneeId=me', ben, 'tasks?assigneeId=me'],
-    ['shifts?signedUp=me', ben, 'shifts?signedUp=me'],
-    ['shifts?sort=title', anna, 'tasks?sort=title'],
-    ['shifts?sort=title', anna, 'shifts?sort=-title'],
-    ['shifts?sort=title', anna, 'shifts?sort=title&hasFreeSlots=true'],
-    ['members?sort=joinedAt', away, 'members?sort=joinedAt'],
-  ];
-  for (const [from, person, to, says = '400 invalid_cursor'] of cases) {
-    const link = nextOf(await anna.get(`/api/${from}&limit=1`));
-    const cursor = /cursor=([^&]+)/.exec(link ?? '')?.[1];
-    t.ok(cursor, from);
-    const { status, body } = await person.get(`/api/${to}&cursor=${cursor}`);
-    t.equal([status, body.code].join(' ').trim(), says, `${from} to ${to}`);
+t.test('a new row is a 201 with its Location and ETag, and is there', async (t) => {
+  for (const { path, body } of creations) {
+    const made = await admin.post(path, body);
+    const location = `${path}/${made.body.id}`;
+    t.match(made, { status: 201, headers: { location, etag: '"1"' }, body: { version: 1 } }, path);
+    for (const url of [location, `${path}/${made.body.id.toUpperCase()}`]) {
+      const read = await admin.get(url);
+      t.same([read.status, read.headers.etag, read.body], [200, '"1"', made.body], url);
+    }
+    const listed = (await walk(admin, path)).find(({ id }) => id === made.body.id) ?? {};
+    t.ok(Object.keys(listed).length > 0, path);
+    for (const [name, value] of Object.entries(listed)) {
+      t.same(value, made.body[name], `${path}: ${name} in the list`);
+    }
   }
 });
 
-t.test('clubs are sorted by name, in natural language order', async (t) => {
-  const clubs: Record<string, string> = {};
-  for (const [slug, name] of Object.entries({ z: 'Zebra', ae: 'Äpfel', b: 'Banana', a: 'apple' })) {
-    clubs[await provisionClub(service.db.migrationUrl, { name, slug, timeZone: 'Asia/Tokyo' })] = 'Viewer';
+t.test('a deletion is a 204 without a body; then every method is a 404, before 412', async (t) => {
+  for (const { path, body } of creations.filter(({ path }) => document.paths[`${path}/{id}`]?.delete)) {
+    const url = `${path}/${(await admin.post(path, body)).body.id}`;
+    const gone = await admin.delete(url, { 'content-type': 'application/json' });
+    t.same([gone.status, gone.text, gone.headers['content-type']], [204, '', undefined], path);
+    for (const endpoint of endpoints.filter((one) => one.path === `${path}/:id`)) {
+      for (const headers of [{}, { 'if-match': '"9"' }]) {
+        const again = await service.send(endpoint.method, url, {
+          headers: {
+            authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`,
+            'x-tenant-id': club,
+            ...headers,
+          },
+          body: endpoint.body,
+        });
+        t.match(again, { status: 404, body: { code: endpoint.answer } }, `${endpoint.method} ${path}`);
+      }
+    }
+    t.notOk(
+      (await walk(admin, path)).some(({ id }) => url.endsWith(String(id))),
+      path,
+    );
   }
-  const authorization = `Bearer ${service.token({ sub: 'anna', clubs })}`;
-  const { body } = await service.send('GET', '/api/clubs/me', { headers: { authorization } });
-  t.equal(body.map(({ name }: Row) => name).join(), 'Äpfel,apple,Banana,Zebra');
 });
 
-t.test('an error of the domain has exactly the members of the contract', async (t) => {
-  const make = async (path: string, body: unknown) => `${path}/${(await anna.post(path, body)).body.id}`;
-  const task = await make('/api/tasks', { title: 'Held', assigneeId: annaId });
-  const full = await make('/api/shifts', shiftRequest({ capacity: 1 }));
-  await anna.post(`${full}/signup`);
-  const stale = { ...shiftRequest(), version: 7 };
-  const common = ['code', 'detail', 'instance', 'requestId', 'status', 'title', 'type'];
-  const step = ['allowedTransitions', 'currentState', 'requestedState'];
-  for (const [answer, code, ...more] of [
-    [await ben.patch(task, { state: 'Done' }), 'invalid_task_transition', ...step],
-    [await ben.patch(task, { version: 7 }), 'task_version_conflict', 'currentVersion'],
-    [await ben.patch(task, { state: 'Assigned' }), 'task_already_assigned'],
-    [await anna.patch(task, { assigneeId: club }), 'assignee_not_member'],
-    [await anna.put(full, stale), 'shift_version_conflict', 'currentVersion'],
-    [await ben.post(`${full}/signup`), 'shift_full'],
-    [await anna.post(`${full}/signup`), 'already_signed_up'],
-  ] as [Response, string, ...string[]][]) {
-    t.equal(answer.body.code, code);
-    t.same(Object.keys(answer.body).sort(), [...common, ...more].sort(), code);
-  }
-  const members = ({ body }: Response) => body.errors.map((fault: Row) => Object.keys(fault).sort().join());
-  t.same(members(await ben.get('/api/tasks?limit=0')), ['code,detail,parameter']);
-  t.same(members(await ben.patch(task, { title: 5 })), ['code,detail,pointer']);
-});
-
-t.test('health ignores the token; with a database older than the code it is not ready', async (t) => {
-  const headers = { authorization: 'Bearer nonsense', 'x-tenant-id': 'nonsense' };
-  await runAudit(service.app);
-  for (const path of ['/livez', '/readyz', '/openapi.json', '/docs']) {
-    t.equal((await service.send('GET', path, { headers })).status, 200, path);
-  }
-  await service.db.queryAsAdmin('delete from deploy.releases');
-  t.match(await service.send('GET', '/readyz'), {
-    status: 503,
-    body: { code: 'service_unavailable' },
-    headers: { 'retry-after': /^[1-9]/ },
-  });
-});
+t.test(
+  'a time in a body is RFC 3339 with an offset, in the years 1970 to 2199 as written and in UTC',
+  async (t) => {
+    const send = { POST: admin.post, PUT: admin.put, PATCH: admin.patch } as const;
+    for (const endpoint of endpoints.filter(({ body }) => body !== undefined)) {
+      const { method, body, answer } = endpoint;
+      const times = Object.entries(bodyOf(endpoint).properties ?? {}).flatMap(([name, { format }]) =>
+        format === 'date-time' ? name : [],
+      );
+      const result = async (changes: object) => {
+        const { version: _any, ...fields } = body as Record<string, unknown>;
+        const { status, body: received } = await send[method as 'POST'](pathOf(endpoint), {
+          ...fields,
+          ...changes,
+        });
+        const errors = (received.errors ?? []) as { pointer: string }[];
+        return status === 400 ? errors.map(({ pointer }) => pointer) : (received.code ?? status);
+      };
+      const [first, ...others] = times;
+      if (first === undefined) {
+        continue;
+      }
+      for (const time of instants.valid) {
+        // A later field is a moment later, because a period does not end at its begin.
+        const later = new Date(Date.parse(time) + 1).toISOString();
+        const changes = Object.fromEntries([[first, time], ...others.map((name) => [name, later])]);
+        t.equal(await result(changes), answer, `${method} ${endpoint.path}: ${time}`);
+      }
+      for (const time of instants.invalid) {
+        for (const name of times) {
+          t.same(await result({ [name]: time }), [`/${name}`], `${method} ${endpoint.path}: ${name} ${time}`);
+        }
+      }
+    }
+  },
+);

@@ -8,7 +8,7 @@ export function nextOf({ headers }: Response): string | undefined {
 /**
  * The rows of a list from this page to the last, read as a client does: by the Link header only.
  *
- * @throws Error when a page is not a 200
+ * @throws Error when a page is not a 200, or links to itself
  */
 export async function walk(person: Person, path: string | undefined): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
@@ -18,7 +18,11 @@ export async function walk(person: Person, path: string | undefined): Promise<Re
       throw new Error(`${at}: ${answer.status} ${answer.text}`);
     }
     rows.push(...answer.body);
-    at = nextOf(answer);
+    const next = nextOf(answer);
+    if (next === at) {
+      throw new Error(`${at} links to itself.`);
+    }
+    at = next;
   }
   return rows;
 }

@@ -1,0 +1,469 @@
+import t from 'tap';
+import { document, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
+import { nextOf, walk } from '../setup/paging.js';
+import { type Person, sendUnderLoad } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { instants } from '../setup/shifts.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of every list
+type Row = any;
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema: { enum?: string[]; format?: string; examples: unknown[] };
+}
+
+/** The parts of the operation of a list that these tests read. */
+interface ListOperation {
+  parameters: Parameter[];
+  responses: { 200: { content: { 'application/json': { schema: { items: { $ref: string } } } } } };
+}
+
+/** A list of the document, with its query parameters. */
+interface List {
+  path: string;
+  parameters: Parameter[];
+  /** The fields that it can be sorted by. */
+  sorts: string[];
+  /** The field of a new row that `q` searches. */
+  text: string;
+  /** The formats of the fields of its rows. */
+  fields: Record<string, { format?: string }>;
+}
+
+const PAGING = ['sort', 'limit', 'cursor'];
+const lists: List[] = Object.entries(document.paths).flatMap(([path, operations]) => {
+  const { get } = operations as unknown as { get?: ListOperation };
+  const parameters = get?.parameters.filter((one) => one.in === 'query') ?? [];
+  const words = parameters.find(({ name }) => name === 'sort')?.schema.enum;
+  if (get === undefined || words === undefined) {
+    return [];
+  }
+  const row = get.responses[200].content['application/json'].schema.items.$ref.split('/').at(-1) as string;
+  const fields = document.components.schemas[row]?.properties ?? {};
+  const [text = 'displayName'] = textsOf(path);
+  return { path, parameters, text, fields, sorts: words.filter((word) => !word.startsWith('-')) };
+});
+const filtersOf = ({ parameters }: List) => parameters.filter(({ name }) => !PAGING.includes(name));
+const bothWays = (sort: string) => [sort, `-${sort}`];
+
+const service = await startService(t);
+const north = await service.db.makeClub('north');
+const south = await service.db.makeClub('south');
+const linked = { [north]: await makeRows(service, north), [south]: await makeRows(service, south) };
+const ada = { [north]: service.as('ada', 'Admin', north), [south]: service.as('ada', 'Admin', south) };
+const idsOf = (rows: Row[]): string[] => rows.map(({ id }) => id);
+
+let made = 0;
+/** Creates a row with this text. */
+async function makeRow({ path, text }: List, clubId: string, value: string): Promise<void> {
+  const maker = makers.find((one) => one.path === path);
+  made += 1;
+  if (maker === undefined) {
+    await service.as(`member ${made}`, 'Member', clubId, { name: value }).memberId();
+    return;
+  }
+  const body = { ...(fit(maker.body, linked[clubId] ?? {}) as object), [text]: value };
+  const { status } = await sendUnderLoad(() => service.as('maker', 'Admin', clubId).post(path, body));
+  if (status !== 201) {
+    throw new Error(`POST ${path}: ${status}`);
+  }
+}
+
+/** Rows of the club north, for every filter and order. */
+const anna = service.as('anna', 'Admin', north, { name: 'Anna 50% O' });
+const ben = service.as('ben', 'Member', north, { name: 'ben 50_o', email: 'anna@example.org' });
+const [annaId, benId] = [await anna.memberId(), await ben.memberId()];
+await service.as('fay', 'Manager', north, { name: 'Ämilie' }).memberId();
+await service.as('dora-anna', 'Viewer', north, { name: 'Ämilie' }).memberId();
+const titles = ['Mow me', 'mow 50% of', 'MOW 50_OF', 'Bar', 'Bar', 'Same Äpfel', 'äpfel'];
+const due = ['2031-01-01T00:00:00Z', '2031-01-01T00:00:00.000001Z', '2031-01-02T00:00:00Z', null];
+const [ten, noon, two] = ['2031-05-01T10:00:00Z', '2031-05-01T12:00:00Z', '2031-05-01T14:00:00Z'] as const;
+for (const [index, title] of titles.entries()) {
+  for (const assigneeId of [null, annaId, benId]) {
+    const { body } = await anna.post('/api/tasks', { title, dueAt: due[index % 4], assigneeId });
+    if (assigneeId !== null && index % 3 === 0) {
+      await anna.patch(`/api/tasks/${body.id}`, { state: 'InProgress' });
+    }
+  }
+  for (const [startsAt, endsAt] of [
+    [ten, noon],
+    [noon, two],
+    [ten, two],
+  ]) {
+    const { body } = await anna.post('/api/shifts', { title, startsAt, endsAt, capacity: 2 });
+    for (const person of [anna, ben].slice(0, index % 3)) {
+      await person.post(`/api/shifts/${body.id}/signup`);
+    }
+  }
+  for (const list of lists.filter(({ path }) => !/members|tasks|shifts/.test(path))) {
+    await makeRow(list, north, title);
+  }
+}
+// As after an import: many rows have one time, which the service itself rarely makes.
+for (const { path, sorts } of lists) {
+  for (const sort of sorts.filter((name) => ['createdAt', 'joinedAt'].includes(name))) {
+    const column = sort.replace('At', '_at');
+    await service.db.queryAsAdmin(`update app.${path.split('/').at(-1)} set ${column} = '2026-01-01'`);
+  }
+}
+
+const micros = (time: string | null) =>
+  time?.replace(/(\.\d+)?Z$/, (_, fraction = '.') => `${fraction.padEnd(7, '0')}Z`) ?? '9';
+
+/** Compares two values of a field of the list: null is last, text is in natural language order. */
+function comparerOf({ fields }: List, field: string): (one: Row, other: Row) => number {
+  const format = fields[field]?.format;
+  const { compare } = new Intl.Collator('und');
+  return (one, other) => {
+    if (one === null || other === null) {
+      return Number(one === null) - Number(other === null);
+    }
+    if (typeof one === 'number') {
+      return one - other;
+    }
+    const [left, right] = format === 'date-time' ? [micros(one), micros(other)] : [one, other];
+    return format === undefined ? compare(left, right) : left < right ? -1 : Number(left > right);
+  };
+}
+
+t.test('a list is in its order, also with equal keys, and the same for every page size', async (t) => {
+  t.ok(lists.length >= 3);
+  for (const list of lists) {
+    for (const sort of list.sorts) {
+      const { body: rising } = await anna.get(`${list.path}?sort=${sort}`);
+      const keys = rising.map((row: Row) => row[sort]);
+      t.ok(
+        sort === 'updatedAt' || new Set(keys).size < keys.length,
+        `${list.path} has equal keys of ${sort}`,
+      );
+      t.same(keys, [...keys].sort(comparerOf(list, sort)), `${list.path} by ${sort}`);
+      for (const [by, whole] of Object.entries({ [sort]: rising, [`-${sort}`]: rising.toReversed() })) {
+        for (const limit of [1, 2, 5, 500]) {
+          const rows = await walk(anna, `${list.path}?sort=${by}&limit=${limit}`);
+          t.same(rows, whole, `${list.path} by ${by}, ${limit} at a time`);
+        }
+      }
+    }
+  }
+});
+
+t.test('without sort, tasks are by -createdAt, shifts by startsAt, members by displayName', async (t) => {
+  for (const [list, sort] of Object.entries({
+    tasks: '-createdAt',
+    shifts: 'startsAt',
+    members: 'displayName',
+  })) {
+    t.same((await anna.get(`/api/${list}`)).body, (await anna.get(`/api/${list}?sort=${sort}`)).body, list);
+  }
+});
+
+t.test('no row is repeated or skipped while rows are added and the cursor’s row is deleted', async (t) => {
+  const person = ada[south] as Person;
+  for (const list of lists) {
+    let count = 0;
+    const add = () => makeRow(list, south, ['b', 'A', 'a', 'ä', 'a'][count++ % 5] as string);
+    while (count < 6) {
+      await add();
+    }
+    for (const sort of list.sorts.flatMap(bothWays)) {
+      const path = `${list.path}?sort=${sort}`;
+      const before = idsOf((await person.get(`${path}&limit=500`)).body);
+      const first = await person.get(`${path}&limit=3`);
+      await add();
+      if (document.paths[`${list.path}/{id}`]?.delete !== undefined) {
+        t.equal((await person.delete(`${list.path}/${first.body[2].id}`)).status, 204);
+      }
+      const seen = idsOf([...first.body, ...(await walk(person, nextOf(first)))]);
+      t.equal(new Set(seen).size, seen.length, `${path}: no row twice`);
+      t.equal(new Set([...seen, ...before]).size, seen.length, `${path}: no row skipped`);
+    }
+  }
+});
+
+t.test('limit is 1 to 500, by default 100', async (t) => {
+  const crowded = await service.db.makeClub('crowded');
+  linked[crowded] = await makeRows(service, crowded);
+  const person = service.as('ada', 'Admin', crowded);
+  const unlike = ['+5', '%2B5', '%205', '5%20', '5%0a', '5.0', '1e2', '0x10', '1_0', '٥', 'true', 'null'];
+  for (const list of lists) {
+    await Promise.all(Array.from({ length: 105 }, () => makeRow(list, crowded, 'One of many')));
+    const count = async (query: string) => {
+      const page = await person.get(`${list.path}${query}`);
+      return [page.body.length, nextOf(page) !== undefined];
+    };
+    t.same(await count(''), [100, true], list.path);
+    t.same(await count('?limit=1'), [1, true], list.path);
+    const [all, hasNext] = await count('?limit=500');
+    t.ok(Number(all) >= 105 && !hasNext, list.path);
+    t.same(await count(`?limit=${all}`), [all, false], `${list.path}: a full page can be the last`);
+    for (const limit of ['0', '501', '-1', '1.5', 'x', '1&limit=1', '9'.repeat(400), ...unlike]) {
+      const { status, body } = await person.get(`${list.path}?limit=${limit}`);
+      t.match([status, body.code, body.errors?.[0]?.parameter], [400, 'invalid_parameter', 'limit'], limit);
+    }
+  }
+});
+
+t.test(
+  'a value that a parameter does not have, an empty one and a second one are a 400 that names it',
+  async (t) => {
+    for (const { path, parameters } of lists) {
+      for (const { name, schema } of parameters) {
+        const [example] = schema.examples;
+        const words: string[] = schema.enum ?? (Array.isArray(example) ? example : []);
+        const values = [
+          ...(name === 'q' ? [] : ['', 'nonsense', 'id', 'null', 'false']),
+          ...words
+            .flatMap((word) => [word.toUpperCase(), word.toLowerCase()])
+            .filter((word) => !words.includes(word)),
+          ...(words.length > 0 ? [`${words[0]},nonsense`, `${words[0]},`] : []),
+        ];
+        for (const value of [...values, `${example}&${name}=${example}`]) {
+          const { status, body } = await anna.get(`${path}?${name}=${value}`);
+          const isCursor = name === 'cursor' && !value.includes('&');
+          const expected = isCursor ? [400, 'invalid_cursor'] : [400, 'invalid_parameter', name];
+          t.match([status, body.code, body.errors?.[0]?.parameter], expected, `${path}?${name}=${value}`);
+        }
+      }
+      const { body } = await anna.get(`${path}?limit=0&sort=nonsense&colour=green`);
+      t.same(
+        body.errors.map(({ parameter }: { parameter: string }) => parameter).sort(),
+        ['colour', 'limit', 'sort'],
+        'all faults at once',
+      );
+    }
+  },
+);
+
+t.test('a filter by time takes the times that a body takes', async (t) => {
+  for (const list of lists) {
+    for (const { name } of list.parameters.filter(({ schema }) => schema.format === 'date-time')) {
+      const result = async (time: string) =>
+        (await anna.get(`${list.path}?${name}=${time}`)).body.code ?? 200;
+      for (const time of instants.valid) {
+        t.equal(await result(encodeURIComponent(time)), 200, `${name}=${time}`);
+      }
+      for (const time of instants.invalid) {
+        t.equal(await result(encodeURIComponent(time)), 'invalid_parameter', `${name}=${time}`);
+      }
+      // An unencoded plus sign is a space.
+      t.equal(await result('2031-05-01T18:00:00+02:00'), 'invalid_parameter', name);
+    }
+  }
+});
+
+t.test('q is a case-insensitive part of the text, trimmed, and % and _ are literal', async (t) => {
+  const club = await service.db.makeClub('letters');
+  linked[club] = await makeRows(service, club);
+  const person = service.as('ada', 'Admin', club, { name: 'Ada' });
+  const texts = ['50% off', '50_off', '500 off', 'Äpfel', 'ΟΔΟΣΑ', 'οδός', 'Straße', 'back\\slash'];
+  const found: [q: string, texts: string[]][] = [
+    ['50%', ['50% off']],
+    ['0_O', ['50_off']],
+    [' 0% OFF ', ['50% off']],
+    ['äPF', ['Äpfel']],
+    ['\\', ['back\\slash']],
+    // Letters with two small forms.
+    ['ΟΔΟΣ', ['ΟΔΟΣΑ']],
+    ['οδοσ', ['ΟΔΟΣΑ']],
+    ['ΌΣ', ['οδός']],
+    ['STRASSE', ['Straße']],
+    ['strasse', ['Straße']],
+    ['straßen', []],
+  ];
+  for (const list of lists.filter(({ parameters }) => parameters.some(({ name }) => name === 'q'))) {
+    for (const text of texts) {
+      await makeRow(list, club, text);
+    }
+    const search = (q: string) => person.get(`${list.path}?limit=500&q=${encodeURIComponent(q)}`);
+    for (const [q, expected] of found) {
+      const { body } = await search(q);
+      t.same(body.map((row: Row) => row[list.text]).sort(), [...expected].sort(), `${list.path}: ${q}`);
+    }
+    t.equal((await search(` ${'🎾'.repeat(100)} `)).status, 200, list.path);
+    t.match(
+      await search('🎾'.repeat(101)),
+      { status: 400, body: { errors: [{ parameter: 'q' }] } },
+      list.path,
+    );
+  }
+});
+
+/** A value of a filter, and the rows that match it. */
+type Choice = [value: string | undefined, matches: (row: Row) => boolean];
+const any: Choice = [undefined, () => true];
+const containing = (field: string, ...parts: string[]): Choice[] => [
+  any,
+  ...parts.map((part): Choice => [part, (row) => row[field].toLowerCase().includes(part.toLowerCase())]),
+];
+/** Rows before (-1) or after (1) a time, in several notations. */
+const bound = (sign: 1 | -1, field: string, time: string, written = time): Choice => [
+  written,
+  (row) => row[field] !== null && micros(row[field]).localeCompare(micros(time)) === sign,
+];
+const assigned = (value: string, id: string | null): Choice => [value, (row) => row.assigneeId === id];
+
+/** The filters of each list of the contract, as `ben` uses them. */
+const filters: Record<string, Record<string, Choice[]>> = {
+  '/api/tasks': {
+    state: [any, ['InProgress,Assigned', (row) => row.state !== 'Open'], ['Done', () => false]],
+    assigneeId: [
+      any,
+      assigned('me', benId),
+      assigned('none', null),
+      assigned(annaId.toUpperCase(), annaId),
+      assigned(north, north),
+    ],
+    dueBefore: [any, bound(-1, 'dueAt', '2031-01-02T00:00:00Z', '2031-01-02T02:00:00+02:00')],
+    dueAfter: [any, bound(1, 'dueAt', '2031-01-01T00:00:00Z')],
+    q: containing('title', 'moW', '50%', '0_o', 'ÄP'),
+  },
+  '/api/shifts': {
+    from: [
+      any,
+      bound(1, 'endsAt', noon, '2031-05-01T13:00:00+01:00'),
+      bound(1, 'endsAt', '2031-05-01T11:59:59.999999Z'),
+    ],
+    to: [any, bound(-1, 'startsAt', noon), bound(-1, 'startsAt', '2031-05-01T12:00:00.000001Z')],
+    signedUp: [any, ['me', (row) => row.isSignedUp]],
+    hasFreeSlots: [any, ['true', (row) => row.freeSlots > 0]],
+    q: containing('title', 'bAr', '50%', '0_o', 'äP'),
+  },
+  '/api/members': {
+    role: [any, ...['Viewer', 'Admin'].map((name): Choice => [name, (row) => row.role === name])],
+    q: containing('displayName', 'aNNa', '50%', '0_O', 'äMI', 'example', '_'),
+  },
+};
+
+t.test('a list with any combination of its filters has the rows that match all of them', async (t) => {
+  for (const [path, choices] of Object.entries(filters)) {
+    const list = lists.find((one) => one.path === path) as List;
+    t.same(
+      Object.keys(choices).sort(),
+      filtersOf(list)
+        .map(({ name }) => name)
+        .sort(),
+      path,
+    );
+    let combinations = [{ query: 'limit=500', rows: (await ben.get(`${path}?limit=500`)).body as Row[] }];
+    for (const [name, values] of Object.entries(choices)) {
+      combinations = combinations.flatMap(({ query, rows }) =>
+        values.map(([value, matches]) => ({
+          query: value === undefined ? query : `${query}&${name}=${encodeURIComponent(value)}`,
+          rows: rows.filter(matches),
+        })),
+      );
+    }
+    const wrong: string[] = [];
+    for (const { query, rows } of combinations) {
+      const { status, body } = await ben.get(`${path}?${query}`);
+      wrong.push(...(status === 200 && JSON.stringify(body) === JSON.stringify(rows) ? [] : [query]));
+    }
+    t.same(wrong, [], path);
+  }
+});
+
+t.test('a window of shifts ends at or after its begin, as moments', async (t) => {
+  const window = (to: string) => anna.get(`/api/shifts?from=${noon}&to=${encodeURIComponent(to)}`);
+  t.match(await window('2031-05-01T14:00:00+02:00'), { status: 200, body: { length: 7 } });
+  t.match(await window('2031-05-01T12:30:00+02:00'), {
+    status: 400,
+    body: { code: 'invalid_parameter', errors: [{ parameter: 'to' }] },
+  });
+  const { body } = await anna.get('/api/shifts?from=2031-01-02T00:00:00Z&to=2031-01-01T00:00:00Z&limit=0');
+  t.same(body.errors.map(({ parameter }: { parameter: string }) => parameter).sort(), ['limit', 'to'], 'all faults at once'); // biome-ignore format: one thing
+});
+
+t.test('a cursor is valid for its list, club, order and filters, and with “me” for its caller', async (t) => {
+  const cursorOf = async (path: string, query: string) => {
+    const link = nextOf(await anna.get(`${path}?limit=1&${query}`));
+    return /cursor=([^&]+)/.exec(link ?? `${path}?${query} has one page`)?.[1] as string;
+  };
+  const use = async (person: Person, path: string, query: string, cursor: string) => {
+    const { status, body } = await person.get(`${path}?${query}&cursor=${cursor}`);
+    return status === 200 ? 200 : body.code;
+  };
+  for (const { path, parameters, sorts } of lists) {
+    const [standard] = parameters.find(({ name }) => name === 'sort')?.schema.examples ?? [];
+    const cursor = await cursorOf(path, '');
+    for (const query of ['', 'limit=3', 'limit=500', `sort=${standard}`]) {
+      t.equal(await use(anna, path, query, cursor), 200, `${path}?${query}`);
+      t.equal(await use(ben, path, query, cursor), 200, `${path}?${query} by another caller`);
+    }
+    t.equal(await use(ada[south] as Person, path, '', cursor), 'invalid_cursor', `${path} in another club`);
+    for (const other of lists.filter((one) => one.path !== path)) {
+      t.equal(await use(anna, other.path, '', cursor), 'invalid_cursor', `${path} in ${other.path}`);
+    }
+    for (const sort of sorts.flatMap(bothWays).filter((word) => word !== standard)) {
+      t.equal(await use(anna, path, `sort=${sort}`, cursor), 'invalid_cursor', `${path}?sort=${sort}`);
+    }
+    for (const forged of [
+      'nonsense',
+      cursor.slice(1),
+      cursor.slice(0, -4),
+      `${cursor}AAAA`,
+      cursor.toLowerCase(),
+    ]) {
+      t.equal(await use(anna, path, '', forged), 'invalid_cursor', `${path}: ${forged}`);
+    }
+    for (const { name, schema } of filtersOf({ path, parameters } as List)) {
+      const query = `${name}=${encodeURIComponent(String(schema.examples[0]))}`;
+      t.equal(await use(anna, path, query, cursor), 'invalid_cursor', `${path}?${query}`);
+    }
+    const found = await cursorOf(path, 'q=m');
+    t.equal(await use(ben, path, 'q=m&limit=3', found), 200, `${path}?q=m`);
+    t.equal(await use(ben, path, '', found), 'invalid_cursor', `${path} without q=m`);
+    t.equal(await use(ben, path, 'q=me', found), 'invalid_cursor', `${path} with another q`);
+  }
+  for (const query of ['tasks?assigneeId=me', 'shifts?signedUp=me', 'tasks?q=me', 'shifts?q=me']) {
+    const [path, filter] = `/api/${query}`.split('?') as [string, string];
+    const cursor = await cursorOf(path, filter);
+    t.equal(await use(anna, path, filter, cursor), 200, query);
+    const isOwn = !filter.startsWith('q');
+    t.equal(
+      await use(ben, path, filter, cursor),
+      isOwn ? 'invalid_cursor' : 200,
+      `${query} by another caller`,
+    );
+  }
+});
+
+t.test('the link to the next page keeps the other parameters', async (t) => {
+  for (const list of lists) {
+    for (const text of ['why? a&b=1', 'why? 100%']) {
+      await makeRow(list, north, text);
+    }
+    const link = nextOf(await anna.get(`${list.path}?q=why?&limit=1`)) as string;
+    t.match(link, /\?q=why%3F&limit=1&cursor=[\w-]+$/);
+    for (const query of ['q=why?', 'q=why%3F', 'q=%3F%20']) {
+      t.equal((await walk(anna, `${list.path}?${query}&limit=1`)).length, 2, `${list.path}?${query}`);
+    }
+    t.equal((await walk(anna, `${list.path}?q=why?+a%26b=1&limit=1`)).length, 1, list.path);
+  }
+  const query = 'assigneeId=me&dueAfter=2030-01-01T02%3A00%3A00%2B02%3A00&state=Assigned%2CInProgress';
+  const link = nextOf(await anna.get(`/api/tasks?${query}&limit=1`)) as string;
+  t.equal(link.replace(/[\w-]+$/, ''), `/api/tasks?${query}&limit=1&cursor=`);
+  t.same(
+    idsOf(await walk(anna, `/api/tasks?${query}&limit=1`)),
+    idsOf((await anna.get(`/api/tasks?${query}`)).body),
+  );
+});
+
+t.test('If-None-Match and If-Modified-Since on a list are ignored', async (t) => {
+  for (const path of [...lists.map(({ path }) => path), '/api/clubs/me']) {
+    for (const headers of [{ 'if-none-match': '*' }, { 'if-modified-since': new Date().toUTCString() }]) {
+      const answer = await anna.get(path, headers as Record<string, string>);
+      t.match(answer, { status: 200, headers: { etag: undefined } }, path);
+      t.ok(Array.isArray(answer.body), path);
+    }
+  }
+});
+
+t.test('a list without rows is an empty array', async (t) => {
+  const empty = service.as('eve', 'Admin', await service.db.makeClub('empty'));
+  for (const { path } of makers) {
+    const { status, body, headers } = await empty.get(path);
+    t.same([status, body, headers.link], [200, [], undefined], path);
+  }
+});
