@@ -35,20 +35,22 @@ export async function startFuzzedService(t: Test, log?: DestinationStream): Prom
   const counts = new Map<number, number>();
 
   const send = async ({ method, url, headers, body }: SentRequest): Promise<Response> => {
-    const inject = () =>
-      service.app.inject({
+    const inject = async () => {
+      const sent = await service.app.inject({
         method: method as 'GET',
         url,
         headers,
         ...(body.length > 0 && { payload: body }),
       });
+      counts.set(sent.statusCode, (counts.get(sent.statusCode) ?? 0) + 1);
+      return sent;
+    };
     let response = await inject();
     // On a slow machine a response can be late. A request that is the cause of a 503 causes it again.
     for (let attempt = 1; response.statusCode === 503 && attempt <= 3; attempt += 1) {
       await sleep(1_000);
       response = await inject();
     }
-    counts.set(response.statusCode, (counts.get(response.statusCode) ?? 0) + 1);
     return responseOf(response.statusCode, response.headers, response.body);
   };
 
