@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { jwkOf, newKey, startIssuer } from '../setup/issuer.js';
@@ -127,6 +128,43 @@ t.test('all keys that share an id are tried, and no other', async (t) => {
   t.equal(await offline.code(signed(second, { sub: 'ben' })), ACCEPTED);
   t.equal(await offline.code(signed(stranger)), 'invalid_token');
   t.equal(await offline.code(signed(second, { exp: 1 })), 'invalid_token');
+});
+
+t.test('unusable and weak keys are ignored, and an empty key set leaves the known keys', async (t) => {
+  const issuer = await startIssuer(t);
+  const good = newKey('ES256');
+  const weak = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+  const usable = jwkOf(good.publicKey, 'ES256', 'good');
+  issuer.documents.set('/jwks', {
+    keys: [
+      null,
+      'x',
+      {},
+      { kty: 'oct', k: 'AA', kid: 'good' },
+      jwkOf(weak.publicKey, 'RS256', 'weak'),
+      usable,
+      usable,
+    ],
+  });
+  const offline = await startOfflineService(t, { issuer: issuer.url });
+  const byGood = { header: { alg: 'ES256', kid: 'good' }, by: 'ES256', key: good.privateKey } as const;
+  t.equal(await offline.code(issuer.sign({}, byGood)), ACCEPTED);
+  t.equal(
+    await offline.code(
+      issuer.sign({}, { header: { alg: 'RS256', kid: 'weak' }, by: 'RS256', key: weak.privateKey }),
+    ),
+    'invalid_token',
+  );
+  issuer.documents.set('/jwks', { keys: [] });
+  const realNow = Date.now;
+  t.intercept(Date, 'now', { value: () => realNow() + 30 * 60_000 });
+  const exp = Math.floor(Date.now() / 1000) + 600;
+  t.equal(await offline.code(issuer.sign({ exp, sub: 'ben' }, byGood)), ACCEPTED);
+  t.equal(
+    await offline.code(issuer.sign({ exp, sub: 'cleo' }, byGood)),
+    ACCEPTED,
+    'once the empty set was read',
+  );
 });
 
 t.test('a key that the issuer adds is accepted, and a key that it withdraws is not', async (t) => {

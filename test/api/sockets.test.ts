@@ -252,6 +252,27 @@ t.test('a body that becomes malformed after the answer gets no second answer', a
   t.equal(statuses((await sendBytes(refused(), Number.POSITIVE_INFINITY)).responses), '401');
 });
 
+t.test('a request with an absolute URL gets links to this service only', async (t) => {
+  const admin = service.as('anna', 'Admin', north);
+  await admin.post('/api/tasks', { title: 'One' });
+  await admin.post('/api/tasks', { title: 'Two' });
+  const listed = await sendBytes(
+    `GET http://evil.example/api/tasks?limit=1 HTTP/1.1\r\n${asAnna}\r\n\r\n`,
+    1,
+  );
+  t.match(listed.responses[0]?.headers.link, /^<\/api\/tasks\?limit=1&cursor=[\w-]+>; rel="next"$/);
+  const missing = await sendBytes(`GET http://evil.example/api/nothing HTTP/1.1\r\n${asAnna}\r\n\r\n`, 1);
+  t.equal(/evil/.test(listed.text + missing.text), false, 'an absolute URL is not repeated');
+  t.equal(missing.responses[0]?.body.instance, '/api/nothing', 'nor in instance');
+});
+
+t.test('HTTP/2.0 in a request line is refused; a tunnel is closed without an answer', async (t) => {
+  const refusal = await sendBytes('GET /livez HTTP/2.0\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY);
+  t.match(refusal.text, /^HTTP\/1\.1 400 [\s\S]*Send the request in HTTP\/1\.1\./);
+  const tunnel = await sendBytes('CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY);
+  t.equal(tunnel.text, '');
+});
+
 t.test('after all of these the process serves as before', async (t) => {
   const { responses } = await sendBytes(post(`Connection: close\r\nContent-Length: ${BODY.length}`, BODY), 1);
   t.equal(statuses(responses), '201');

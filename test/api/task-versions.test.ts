@@ -2,6 +2,7 @@ import t from 'tap';
 import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
@@ -195,4 +196,24 @@ t.test('of many concurrent edits no two make the same version, and none is lost'
   );
   const after = (await member.get(path)).body;
   t.match(after, { version: won.length + 1, title: won.at(-1).title });
+});
+
+t.test('a change of a row with the highest possible version is a 409 that says so', async (t) => {
+  for (const [path, body, change, table, code] of [
+    ['/api/tasks', { title: 'Old' }, { title: 'New' }, 'tasks', 'task_version_conflict'],
+    ['/api/shifts', shiftRequest(), shiftRequest({ title: 'New' }), 'shifts', 'shift_version_conflict'],
+  ] as const) {
+    const made = await admin.post(path, body);
+    const row = `${path}/${made.body.id}`;
+    await service.db.queryAsAdmin(`alter table app.${table} disable trigger user`);
+    await service.db.queryAsAdmin(`update app.${table} set version = 2147483647 where id = $1`, [
+      made.body.id,
+    ]);
+    await service.db.queryAsAdmin(`alter table app.${table} enable trigger user`);
+    const before = (await admin.get(row)).body;
+    const changed = table === 'tasks' ? await admin.patch(row, change) : await admin.put(row, change);
+    t.match(changed, { status: 409, body: { code, detail: /highest possible version/ } });
+    t.same((await admin.get(row)).body, before);
+    t.equal((await admin.delete(row)).status, 204);
+  }
 });
