@@ -139,3 +139,29 @@ t.test('club_signup can write only the caller’s own signup and the counter', a
     t.equal(await attempt(db.migrationUrl, 'club_signup', caller, sql, values), outcome, title);
   }
 });
+
+t.test(
+  'each command on a shift needs its role: a Viewer reads, a Manager creates and changes, an Admin deletes',
+  async (t) => {
+    const ranked = [viewer, anna, manager, admin];
+    for (const [least, statement] of [
+      [viewer, 'select from app.shifts where id = $1'],
+      [manager, `update app.shifts set description = app.new_id()::text where id = $1`],
+      [manager, 'select from app.shifts where id = $1 for update'],
+      [admin, 'delete from app.shifts where id = $1'],
+    ] as const) {
+      for (const caller of ranked) {
+        const id = await makeShift(1);
+        const may = ranked.indexOf(caller) >= ranked.indexOf(least);
+        // A row without access is invisible: no error, no row.
+        const expected = { code: 'ok', rowCount: may ? 1 : 0 };
+        t.match(await session.run(caller, statement, [id]), expected, `${caller.role}: ${statement}`);
+      }
+    }
+    for (const caller of ranked) {
+      const insert = `insert into app.shifts (title, starts_at, ends_at, capacity) values ('Bar', now(), now() + interval '1 hour', 1)`;
+      const may = ranked.indexOf(caller) >= ranked.indexOf(manager);
+      t.equal((await session.run(caller, insert)).code, may ? 'ok' : '42501', `${caller.role}: insert`);
+    }
+  },
+);
