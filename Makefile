@@ -13,9 +13,11 @@ ENV_FILE := $(if $(wildcard .env),--env-file=.env)
 # The commands are TypeScript, which tsx reads as it is; what runs in production, tests and benchmark are compiled.
 NODE := node --import=tsx $(ENV_FILE)
 TEST := node --enable-source-maps $(ENV_FILE) dist/development/tools/test.js
+DEFECTS := $(sort $(wildcard test/defects/*/*.diff))
+PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run dev test tools coverage campaigns chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run dev test tools coverage campaigns defects chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -38,8 +40,12 @@ coverage: node_modules ## run the tests and print which lines of src they ran; F
 	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
 
 # In reverse order the longest start first, so that none runs alone at the end.
-campaigns: build development ## the campaigns in short: chaos, attack, model, matrix, mutants, load, deploy, and the example of a new resource
-	@$(TEST) $$(ls -r test/campaigns/*/*.test.ts)
+campaigns: build development ## the campaigns in short: chaos, attack, model, matrix, mutants, load, deploy, the example of a new resource, and planted defects
+	@status=0; $(TEST) $$(ls -r test/campaigns/*/*.test.ts) || status=1; \
+	$(PLANT) $(DEFECTS) || status=1; exit $$status
+
+defects: development ## plant defects in copies of the source, each of which a test must find; FILES='test/defects/tasks/*.diff' for some
+	@$(PLANT) $(or $(FILES),$(DEFECTS))
 
 chaos: build development ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
 	@rm -f .tap/chaos.txt
@@ -74,6 +80,7 @@ check: development ## check types, lint, format, the structure of the source, an
 	@node_modules/.bin/biome check --error-on-warnings
 	@$(NODE) tools/lint-docs.ts
 	@$(TEST) test/source/*.test.ts
+	@$(NODE) tools/defects.ts --check $(DEFECTS)
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
