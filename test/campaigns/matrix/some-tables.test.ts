@@ -1,0 +1,22 @@
+import t from 'tap';
+import { makeDatabase } from '../../setup/database.js';
+import { explore } from './exploration.js';
+import { PROBE } from './probe.js';
+import { openSession } from './session.js';
+import { makeSite } from './site.js';
+
+// The defects of test/defects/matrix are found here, each in the table that it is about.
+const TABLES = process.env.TABLES ?? '^app[.]matrix_';
+const CONTEXTS = ['entered', 'nothing', 'a role without a club'];
+
+t.test(`a part of the matrix has no fault: ${TABLES}`, async (t) => {
+  const db = await makeDatabase(t);
+  await db.queryAsAdmin(PROBE);
+  const site = await makeSite(db, await openSession(t, db));
+  const { faults } = await explore(site, {
+    roles: ['Admin'],
+    about: new RegExp(TABLES),
+    contexts: ({ name }) => CONTEXTS.includes(name),
+  });
+  t.same(faults, []);
+});
