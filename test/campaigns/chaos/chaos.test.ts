@@ -3,7 +3,6 @@ import t from 'tap';
 import { runCampaign } from './campaign.js';
 import { check } from './checker/index.js';
 import { isClean, outcomes, sumUp, type Verdict } from './checker/verdict.js';
-import { copyProgram } from './defects/defect.js';
 import { type History, loadHistory, saveHistory } from './history.js';
 import { injectFaults } from './nemesis.js';
 import { startVictim } from './postgres.js';
@@ -39,7 +38,7 @@ if (kept !== undefined) {
     'under faults nothing acknowledged is lost or duplicated, and no shift is overfull and no row foreign',
     async (t) => {
       t.comment(`chaos seed: ${seed}`);
-      const testbed = await startTestbed(t, await startVictim(t), { program: await copyProgram('campaign') });
+      const testbed = await startTestbed(t, await startVictim(t), { program: 'dist/server.js' });
       const history = await runCampaign(testbed, {
         seed,
         durationMs: seconds * 1_000,

@@ -8,6 +8,7 @@ import { withClient } from '../../../src/deploy/client.js';
 import { urlOf } from '../../../tools/database-url.js';
 import { startPostgres } from '../../../tools/postgres.js';
 import { openTestCluster } from '../../../tools/test-cluster.js';
+import { makeDatabase } from '../../setup/database.js';
 import { until } from '../../setup/wait.js';
 
 /** A PostgreSQL server to crash. */
@@ -84,6 +85,21 @@ export async function startVictim(t: Test): Promise<Victim> {
       );
       server = await startPostgres(options);
       await until(isAccepting, Boolean);
+    },
+  };
+}
+
+/** A database on the common server of the tests, which is not restarted. */
+export async function makeCommonDatabase(t: Test): Promise<Victim> {
+  const { adminUrl, url, migrationUrl } = await makeDatabase(t);
+  return {
+    urls: () => ({ admin: adminUrl, api: url, migration: migrationUrl }),
+    queryAsAdmin: (_, sql, values) =>
+      withClient(adminUrl, async (client) => (await client.query(sql, values)).rows),
+    untilAccepting: async () => {},
+    makeDatabase: async () => new URL(url).pathname.slice(1),
+    restart: async () => {
+      throw new Error('Other tests use the common server.');
     },
   };
 }

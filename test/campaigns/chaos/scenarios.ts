@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStatement, type Message, message, type Verdict } from '../../../setup/proxy.js';
-import { until } from '../../../setup/wait.js';
-import type { Plan } from '../campaign.js';
-import { cutAt, heal, isCommit, isCommitted } from '../nemesis.js';
-import { COLUMN_TYPES, changeColumnTypes, deployInTime } from '../operators.js';
-import type { Club, Testbed } from '../testbed.js';
-import { openWire } from '../wire.js';
-import { rewrite } from './rewrite.js';
+import { isStatement, type Message, message, type Verdict } from '../../setup/proxy.js';
+import { until } from '../../setup/wait.js';
+import type { Plan } from './campaign.js';
+import { cutAt, heal, isCommit, isCommitted } from './nemesis.js';
+import { COLUMN_TYPES, changeColumnTypes, deployInTime } from './operators.js';
+import type { Club, Testbed } from './testbed.js';
+import { openWire } from './wire.js';
 
 /** Faults that reveal one kind of defect, and their duration. A correct service passes each of them. */
 export interface Scenario extends Pick<Plan, 'nemesis'> {
@@ -178,10 +177,11 @@ export const ddlUnderReads = ddl('columns change their types all the time', 10, 
 export const deploys: Scenario = {
   name: 'deploys',
   durationMs: 10_000,
-  sql: rewrite('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)', [
-    "setting := set_config('app.tenant_id', tenant_id::text, true)",
-    "perform pg_sleep(0.01); setting := set_config('app.tenant_id', tenant_id::text, true)",
-  ]),
+  sql: `do $do$ begin
+    execute replace(
+      pg_get_functiondef('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)'::regprocedure),
+      E'\\nbegin\\n', E'\\nbegin\\n  perform pg_sleep(0.01);\\n');
+    end $do$`,
   nemesis: async (testbed, isOver) => {
     heal(testbed);
     while (!isOver()) {
