@@ -123,13 +123,13 @@ t.test('an endpoint of a club needs exactly one X-Tenant-Id, with a club of the 
 
 t.test('a club without a role and a missing club are the same 403', async (t) => {
   for (const endpoint of inClubs) {
-    const ask = (named: string, tenant: string) =>
+    const request = (named: string, tenant: string) =>
       call(endpoint, pathOf(endpoint), {
         authorization: bearer({ [named]: 'Admin' }),
         'x-tenant-id': tenant,
       });
-    const foreign = await ask(north, south);
-    const never = [await ask(north, MISSING), await ask(MISSING, MISSING)];
+    const foreign = await request(north, south);
+    const never = [await request(north, MISSING), await request(MISSING, MISSING)];
     t.match(foreign, { status: 403, body: { code: 'tenant_forbidden' } });
     t.same(
       never.map(withoutRequest),
@@ -149,13 +149,13 @@ t.test('a row of another club is answered like a missing one, and nothing change
   for (const endpoint of endpoints.filter(({ path }) => path.includes(':id'))) {
     const list = endpoint.path.split('/:id')[0] as string;
     for (const condition of [{}, { 'if-match': '"7"' }, { 'if-match': '*' }]) {
-      const ask = async (path: string, id: string): Promise<[Response, unknown]> => {
+      const request = async (path: string, id: string): Promise<[Response, unknown]> => {
         const answer = await call(endpoint, path, { ...headers, ...condition });
         t.equal(answer.body.instance, path);
         return [answer, comparablePart(answer, id)];
       };
-      const [foreign, compared] = await ask(pathIn(south, endpoint), rows[south]?.[list] as string);
-      const [, never] = await ask(pathOf(endpoint), MISSING);
+      const [foreign, compared] = await request(pathIn(south, endpoint), rows[south]?.[list] as string);
+      const [, never] = await request(pathOf(endpoint), MISSING);
       t.match(foreign, { status: 404, body: { code: endpoint.answer } }, endpoint.path);
       t.same(compared, never, `${endpoint.method} ${endpoint.path}`);
     }

@@ -1,7 +1,7 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { ROLES, type Role } from '../../src/roles.js';
 import { document, type Endpoint, endpointsFor, MISSING, makeRows, operationOf } from '../setup/endpoints.js';
-import { type Method, sendLinesTo } from '../setup/send.js';
+import { type Method, type Response, sendLinesTo } from '../setup/send.js';
 import { runAudit, startService, type TestService } from '../setup/service.js';
 
 const service = await startService(t, { testUserHeader: true });
@@ -10,7 +10,7 @@ const south = await service.db.makeClub('south');
 const rows = await makeRows(service, north);
 const endpoints = await endpointsFor(service, north);
 
-/** A request: it is valid, apart from the errors that are planted into it. */
+/** A request: it is valid, apart from its mistakes. */
 interface Message {
   method: Method;
   /** The path with `:id`. */
@@ -25,19 +25,20 @@ interface Message {
   body: string | undefined;
 }
 
-/** An error that every endpoint that `applies` reports. */
-interface Plant {
+/** A mistake in a request to any endpoint that it `applies` to, and the error that reports it. */
+interface Mistake {
   name: string;
   applies?: (endpoint: Endpoint) => boolean;
   change(message: Message, endpoint: Endpoint): Partial<Message>;
-  /** What the response contains; a string is the code. */
-  result: string | object | ((endpoint: Endpoint) => string);
+  /** The status and code of the response, and what else it contains. */
+  result: string | ((endpoint: Endpoint) => string);
+  details?: object;
 }
 
 const isOfClub = ({ path }: Endpoint) => path !== '/api/clubs/me';
 const hasId = ({ path }: Endpoint) => path.includes(':id');
 const hasBody = ({ body }: Endpoint) => body !== undefined;
-const takesHeader = (name: string) => (endpoint: Endpoint) =>
+const takes = (name: string) => (endpoint: Endpoint) =>
   operationOf(endpoint).parameters?.some((parameter) => parameter.name === name) ?? false;
 const conflictOf = (endpoint: Endpoint) =>
   Object.keys(
@@ -57,34 +58,34 @@ function wrongMethod({ path }: Endpoint): Method {
   );
 }
 
-/** The checks in the order of the contract, each with the errors that it finds. */
-const checks: Plant[][] = [
+/** The checks in the order of the contract, each with the mistakes that it finds. */
+const checks: Mistake[][] = [
   [
     {
       name: 'no such path',
       change: ({ path }) => ({ path: `${path}/no/such/path` }),
-      result: { status: 404, body: { code: 'route_not_found' }, headers: { allow: undefined } },
+      result: '404 route_not_found',
+      details: { headers: { allow: undefined } },
     },
     {
       name: 'a method that the path does not have',
       change: (_message, endpoint) => ({ method: wrongMethod(endpoint) }),
-      result: { status: 405, body: { code: 'method_not_allowed' }, headers: { allow: String } },
+      result: '405 method_not_allowed',
+      details: { headers: { allow: String } },
     },
   ],
   [
     {
       name: 'no token',
       change: withHeaders({ authorization: '' }),
-      result: { status: 401, body: { code: 'unauthenticated' }, headers: { 'www-authenticate': /^Bearer$/ } },
+      result: '401 unauthenticated',
+      details: { headers: { 'www-authenticate': /^Bearer$/ } },
     },
     {
       name: 'a wrong token',
       change: withHeaders({ authorization: 'Bearer a.b.c' }),
-      result: {
-        status: 401,
-        body: { code: 'invalid_token' },
-        headers: { 'www-authenticate': /^Bearer error="invalid_token"/ },
-      },
+      result: '401 invalid_token',
+      details: { headers: { 'www-authenticate': /^Bearer error="invalid_token"/ } },
     },
   ],
   [
@@ -92,13 +93,13 @@ const checks: Plant[][] = [
       name: 'no tenant header',
       applies: isOfClub,
       change: () => ({ tenant: undefined }),
-      result: { status: 400, body: { code: 'tenant_header_missing' } },
+      result: '400 tenant_header_missing',
     },
     {
       name: 'a wrong tenant header',
       applies: isOfClub,
       change: () => ({ tenant: 'north' }),
-      result: { status: 400, body: { code: 'tenant_header_invalid' } },
+      result: '400 tenant_header_invalid',
     },
   ],
   [
@@ -106,7 +107,7 @@ const checks: Plant[][] = [
       name: 'a club without a role',
       applies: isOfClub,
       change: () => ({ tenant: south }),
-      result: { status: 403, body: { code: 'tenant_forbidden' } },
+      result: '403 tenant_forbidden',
     },
   ],
   [
@@ -114,7 +115,7 @@ const checks: Plant[][] = [
       name: 'a role that is too low',
       applies: ({ role }) => role !== 'Viewer',
       change: ({ tenant = north }, { role }) => ({ clubs: { [tenant]: below(role) } }),
-      result: { status: 403, body: { code: 'insufficient_role' } },
+      result: '403 insufficient_role',
     },
   ],
   [
@@ -122,61 +123,64 @@ const checks: Plant[][] = [
       name: 'a wrong X-Test-UserId',
       applies: isOfClub,
       change: withHeaders({ 'x-test-userid': 'anna' }),
-      result: { status: 400, body: { code: 'test_user_invalid' } },
+      result: '400 test_user_invalid',
     },
   ],
   [
     {
       name: 'an unknown query parameter',
       change: () => ({ query: '?nonsense=1' }),
-      result: { status: 400, body: { code: 'invalid_parameter', errors: [{ parameter: 'nonsense' }] } },
+      result: '400 invalid_parameter',
+      details: { body: { errors: [{ parameter: 'nonsense' }] } },
     },
     {
       name: 'a query string that cannot be decoded',
       change: () => ({ query: '?q=%zz' }),
-      result: { status: 400, body: { code: 'invalid_parameter' } },
+      result: '400 invalid_parameter',
     },
     {
       name: 'a path id that is not a UUID',
       applies: hasId,
       change: () => ({ id: 'nonsense' }),
-      result: { status: 400, body: { code: 'invalid_parameter', errors: [{ parameter: 'id' }] } },
+      result: '400 invalid_parameter',
+      details: { body: { errors: [{ parameter: 'id' }] } },
     },
     {
       name: 'a wrong cursor',
-      applies: takesHeader('cursor'),
+      applies: takes('cursor'),
       change: () => ({ query: '?cursor=nonsense' }),
-      result: { status: 400, body: { code: 'invalid_cursor' } },
+      result: '400 invalid_cursor',
     },
     {
       name: 'no body',
       applies: ({ path, body }) => body !== undefined && !path.endsWith('/signup'),
       change: () => ({ body: undefined }),
-      result: { status: 400, body: { code: 'validation_failed', errors: [{ pointer: '' }] } },
+      result: '400 validation_failed',
+      details: { body: { errors: [{ pointer: '' }] } },
     },
     {
       name: 'a body with an unknown field',
       applies: hasBody,
       change: () => ({ body: '{"nonsense":1}' }),
-      result: { status: 400, body: { code: 'validation_failed' } },
+      result: '400 validation_failed',
     },
     {
       name: 'a body that is not JSON',
       applies: ({ method }) => method !== 'GET',
       change: () => ({ body: '{' }),
-      result: { status: 400, body: { code: 'malformed_json' } },
+      result: '400 malformed_json',
     },
     {
       name: 'a body that is too large',
       applies: ({ method }) => method !== 'GET',
       change: () => ({ body: `{"title":"${'a'.repeat(131_072)}"}` }),
-      result: { status: 413, body: { code: 'payload_too_large' } },
+      result: '413 payload_too_large',
     },
     {
       name: 'a body of another type',
       applies: ({ method }) => method !== 'GET',
       change: (message) => ({ ...withHeaders({ 'content-type': 'text/xml' })(message), body: '<a/>' }),
-      result: { status: 415, body: { code: 'unsupported_media_type' } },
+      result: '415 unsupported_media_type',
     },
   ],
   [
@@ -184,7 +188,7 @@ const checks: Plant[][] = [
       name: 'a club of the token that does not exist',
       applies: isOfClub,
       change: () => ({ tenant: MISSING, clubs: { [MISSING]: 'Admin' } }),
-      result: { status: 403, body: { code: 'tenant_forbidden' } },
+      result: '403 tenant_forbidden',
     },
   ],
   [
@@ -192,15 +196,15 @@ const checks: Plant[][] = [
       name: 'a row that does not exist',
       applies: hasId,
       change: () => ({ id: MISSING }),
-      result: ({ answer }) => String(answer),
+      result: ({ answer }) => `404 ${answer}`,
     },
   ],
   [
     {
       name: 'If-Match with another version',
-      applies: takesHeader('If-Match'),
+      applies: takes('If-Match'),
       change: withHeaders({ 'if-match': '"77"' }),
-      result: { status: 412, body: { code: 'precondition_failed' } },
+      result: '412 precondition_failed',
     },
   ],
   [
@@ -208,7 +212,7 @@ const checks: Plant[][] = [
       name: 'another version in the body',
       applies: (endpoint) => conflictOf(endpoint) !== '',
       change: (_message, { body }) => ({ body: JSON.stringify({ ...(body as object), version: 77 }) }),
-      result: conflictOf,
+      result: (endpoint) => `409 ${conflictOf(endpoint)}`,
     },
   ],
 ];
@@ -216,13 +220,15 @@ const checks: Plant[][] = [
 /** The checks before a transaction begins. */
 const beforeDatabase = checks.slice(
   0,
-  checks.findIndex((plants) => plants.some(({ name }) => name === 'a club of the token that does not exist')),
+  checks.findIndex((mistakes) =>
+    mistakes.some(({ name }) => name === 'a club of the token that does not exist'),
+  ),
 );
 
-const applies = ({ applies = () => true }: Plant, endpoint: Endpoint) => applies(endpoint);
+const applies = ({ applies = () => true }: Mistake, endpoint: Endpoint) => applies(endpoint);
 
-/** Sends a request with these errors; of two errors in one place the first stays. */
-function sendWith(to: TestService, endpoint: Endpoint, plants: Plant[]) {
+/** Sends a request with these mistakes; of two in one place the first stays. */
+function sendWith(to: TestService, endpoint: Endpoint, mistakes: Mistake[]) {
   const { method, path, role, body } = endpoint;
   const [list = ''] = path.split('/:id');
   let message: Message = {
@@ -235,8 +241,8 @@ function sendWith(to: TestService, endpoint: Endpoint, plants: Plant[]) {
     headers: {},
     body: body === undefined ? undefined : JSON.stringify(body),
   };
-  for (const plant of plants.toReversed()) {
-    message = { ...message, ...plant.change(message, endpoint) };
+  for (const mistake of mistakes.toReversed()) {
+    message = { ...message, ...mistake.change(message, endpoint) };
   }
   const { tenant, clubs, headers } = message;
   const token = to.token({ sub: 'anna', clubs });
@@ -251,24 +257,28 @@ function sendWith(to: TestService, endpoint: Endpoint, plants: Plant[]) {
   });
 }
 
-/** What the response to an error contains. */
-function expectedOf({ result }: Plant, endpoint: Endpoint): object {
-  const found = typeof result === 'function' ? result(endpoint) : result;
-  return typeof found === 'string' ? { body: { code: found } } : found;
+/** Asserts that the response to a request with this mistake is the one of its check. */
+async function isReported(t: Test, to: TestService, endpoint: Endpoint, mistake: Mistake): Promise<Response> {
+  const { name, details = {} } = mistake;
+  const result = typeof mistake.result === 'function' ? mistake.result(endpoint) : mistake.result;
+  const response = await sendWith(to, endpoint, [mistake]);
+  const title = `${endpoint.method} ${endpoint.path}: ${name}`;
+  t.equal(`${response.status} ${response.body.code}`, result, title);
+  t.match(response, details, title);
+  return response;
 }
 
 t.test('of two errors the one of the earlier check is reported, at every endpoint', async (t) => {
   for (const endpoint of endpoints) {
     const name = `${endpoint.method} ${endpoint.path}`;
     const wrong: string[] = [];
-    for (const [at, plants] of checks.entries()) {
+    for (const [at, mistakes] of checks.entries()) {
       const later = checks
         .slice(at + 1)
         .flat()
-        .filter((plant) => applies(plant, endpoint));
-      for (const first of plants.filter((plant) => applies(plant, endpoint))) {
-        const alone = await sendWith(service, endpoint, [first]);
-        t.match(alone, expectedOf(first, endpoint), `${name}: ${first.name}`);
+        .filter((mistake) => applies(mistake, endpoint));
+      for (const first of mistakes.filter((mistake) => applies(mistake, endpoint))) {
+        const alone = await isReported(t, service, endpoint, first);
         for (const second of later) {
           const { status, body } = await sendWith(service, endpoint, [first, second]);
           if (status !== alone.status || body.code !== alone.body.code) {
@@ -294,9 +304,8 @@ t.test(
         headers: { 'retry-after': /^[1-9]\d*$/ },
       };
       t.match(answer, unavailable, `${endpoint.method} ${endpoint.path}`);
-      for (const plant of beforeDatabase.flat().filter((plant) => applies(plant, endpoint))) {
-        const refused = await sendWith(broken, endpoint, [plant]);
-        t.match(refused, expectedOf(plant, endpoint), `${endpoint.method} ${endpoint.path}: ${plant.name}`);
+      for (const mistake of beforeDatabase.flat().filter((mistake) => applies(mistake, endpoint))) {
+        await isReported(t, broken, endpoint, mistake);
       }
     }
     await runAudit(service.app);
