@@ -2,11 +2,14 @@ import { pino } from 'pino';
 import t from 'tap';
 import { type App, buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
+import { Database } from '../../src/database/database.js';
 import { throttle } from '../../src/logger.js';
 import { MISSING } from '../setup/endpoints.js';
 import { AUDIENCE, encode, startIssuer } from '../setup/issuer.js';
+import { startProxy } from '../setup/proxy.js';
 import { sendAndHangUp, sendTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
+import { shiftRequest } from '../setup/shifts.js';
 import { until } from '../setup/wait.js';
 
 const service = await startService(t);
@@ -188,6 +191,35 @@ t.test(
         `${request[0]} ${request[1]}`,
       );
     }
+  },
+);
+
+t.test(
+  'the log line of a lost signup says that its outcome is unknown, that of a refused one names the member',
+  async (t) => {
+    const proxy = await startProxy(t, service.db.url);
+    const database = new Database({ url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 });
+    const behind = await buildApp(configure(service.issuer.url), database, logger, null);
+    t.teardown(async () => {
+      await behind.close();
+      await database.close();
+    });
+    const send = async (method: 'POST', path: string, body?: object) => {
+      written.length = 0;
+      const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': north };
+      const { status, body: sent } = await sendTo(behind)(method, path, { headers, body });
+      const line = written.map((one) => JSON.parse(one)).find(({ msg }) => msg === 'request');
+      return { status, id: sent.id, line };
+    };
+    const { id } = await send('POST', '/api/shifts', shiftRequest());
+    proxy.judge = ({ from, type, text }) =>
+      from === 'server' && type === 'D' && text.includes('"accepted":true') ? 'cut before' : 'pass';
+    const lost = await send('POST', `/api/shifts/${id}/signup`);
+    t.match(lost, { status: 503, line: { code: 'service_unavailable', committed: 'unknown' } });
+    proxy.judge = () => 'pass';
+    const again = await send('POST', `/api/shifts/${id}/signup`);
+    t.match(again, { status: 409, line: { code: 'already_signed_up', member: anna } }, 'it was made');
+    t.equal(again.line.committed, undefined);
   },
 );
 
