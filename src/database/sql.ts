@@ -18,7 +18,7 @@ export interface Query<Row> extends Statement {
   readonly isBounded?: boolean;
 }
 
-/** Declares that an index bounds the rows that a query reads, whatever its parameters are. */
+/** Declares that an index bounds the rows that a query reads, for any values of its parameters. */
 export function bounded<Row>(query: Query<Row>, isBounded = true): Query<Row> {
   return { ...query, isBounded };
 }

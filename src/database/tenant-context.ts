@@ -4,6 +4,7 @@ import { TenantNotFound, TestMemberNotFound, Unavailable, WrongAnswer } from './
 import type { Json } from './json.js';
 import { NO_TENANT } from './pool.js';
 import { type Query, sql } from './sql.js';
+import type { StatementMode } from './statement.js';
 import type { Transaction } from './transaction.js';
 
 /** The caller and the club of a request: the tenant context that a statement or a transaction sets. */
@@ -44,10 +45,7 @@ export function readInTenant<Row>(
   operation: string,
   query: Query<Row>,
 ): Promise<TenantAnswer<Row>> {
-  return asMember(database, caller, async (context) => {
-    const { context: accepted, rows } = await database.read({ operation, context, query });
-    return { rows, ...accepted };
-  });
+  return runInTenant('read', database, caller, operation, query);
 }
 
 /**
@@ -61,8 +59,18 @@ export function callInTenant<Row>(
   operation: string,
   query: Query<Row>,
 ): Promise<TenantAnswer<Row>> {
+  return runInTenant('call', database, caller, operation, query);
+}
+
+function runInTenant<Row>(
+  mode: StatementMode,
+  database: Database,
+  caller: Caller,
+  operation: string,
+  query: Query<Row>,
+): Promise<TenantAnswer<Row>> {
   return asMember(database, caller, async (context) => {
-    const { context: accepted, rows } = await database.call({ operation, context, query });
+    const { context: accepted, rows } = await database[mode]({ operation, context, query });
     return { rows, ...accepted };
   });
 }
