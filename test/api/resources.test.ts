@@ -1,8 +1,8 @@
 import t from 'tap';
-import { document, endpointsFor, makers, operationOf, pathOf } from '../setup/endpoints.js';
+import { document, endpointsFor, makers } from '../setup/endpoints.js';
+import { bodySchemaOf } from '../setup/fields.js';
 import { walk } from '../setup/paging.js';
 import { startService } from '../setup/service.js';
-import { instants } from '../setup/shifts.js';
 
 interface Schema {
   type?: string | string[];
@@ -21,12 +21,6 @@ const creations = makers.map(({ path }) => ({
   body: endpoints.find((one) => one.method === 'POST' && one.path === path)?.body as Record<string, unknown>,
 }));
 const schemas = document.components.schemas as Record<string, Schema>;
-
-/** The schema of the body of an endpoint. */
-function bodyOf(endpoint: Parameters<typeof operationOf>[0]): Schema {
-  const { $ref = '' } = operationOf(endpoint).requestBody?.content['application/json']?.schema ?? {};
-  return schemas[$ref.split('/').at(-1) as string] ?? {};
-}
 
 // Every answer of a test is validated against these schemas (setup/contract.ts), including the formats.
 t.test(
@@ -49,7 +43,7 @@ t.test(
 
 t.test('an optional field that is absent from a new row, or null, is null', async (t) => {
   for (const { path, body } of creations) {
-    const { properties = {}, required = [] } = bodyOf({ method: 'POST', path });
+    const { properties = {}, required = [] } = bodySchemaOf({ method: 'POST', path });
     const optional = Object.keys(properties).filter((name) => !required.includes(name));
     const nulls = Object.fromEntries(optional.map((name) => [name, null]));
     const least = Object.fromEntries(required.map((name) => [name, body[name]]));
@@ -100,40 +94,3 @@ t.test('a deletion is a 204 without a body; then every method is a 404, before 4
     );
   }
 });
-
-t.test(
-  'a time in a body is RFC 3339 with an offset, in the years 1970 to 2199 as written and in UTC',
-  async (t) => {
-    const send = { POST: admin.post, PUT: admin.put, PATCH: admin.patch } as const;
-    for (const endpoint of endpoints.filter(({ body }) => body !== undefined)) {
-      const { method, body, answer } = endpoint;
-      const times = Object.entries(bodyOf(endpoint).properties ?? {}).flatMap(([name, { format }]) =>
-        format === 'date-time' ? name : [],
-      );
-      const result = async (changes: object) => {
-        const { version: _any, ...fields } = body as Record<string, unknown>;
-        const { status, body: received } = await send[method as 'POST'](pathOf(endpoint), {
-          ...fields,
-          ...changes,
-        });
-        const errors = (received.errors ?? []) as { pointer: string }[];
-        return status === 400 ? errors.map(({ pointer }) => pointer) : (received.code ?? status);
-      };
-      const [first, ...others] = times;
-      if (first === undefined) {
-        continue;
-      }
-      for (const time of instants.valid) {
-        // A later field is a moment later, because a period does not end at its begin.
-        const later = new Date(Date.parse(time) + 1).toISOString();
-        const changes = Object.fromEntries([[first, time], ...others.map((name) => [name, later])]);
-        t.equal(await result(changes), answer, `${method} ${endpoint.path}: ${time}`);
-      }
-      for (const time of instants.invalid) {
-        for (const name of times) {
-          t.same(await result({ [name]: time }), [`/${name}`], `${method} ${endpoint.path}: ${name} ${time}`);
-        }
-      }
-    }
-  },
-);

@@ -1,4 +1,4 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
 
@@ -54,6 +54,64 @@ t.test('a Manager creates a shift and gets it back complete', async (t) => {
   }
   t.same((await manager.get(answer.headers.location as string)).body, answer.body);
   t.same((await manager.get(`/api/shifts/${id.toUpperCase()}`)).body, answer.body);
+});
+
+/** Sends each period for a new and for an existing shift: a valid one is accepted, another one refused at its end. */
+async function checkPeriods(
+  t: Test,
+  periods: [startsAt: string, endsAt: string, isValid: boolean][],
+): Promise<void> {
+  const { id } = await makeShift();
+  for (const [startsAt, endsAt, isValid] of periods) {
+    const request = shiftRequest({ startsAt, endsAt });
+    for (const { status, body } of [
+      await manager.post('/api/shifts', request),
+      await manager.put(`/api/shifts/${id}`, request),
+    ]) {
+      const pointers = body.errors?.map(({ pointer }: { pointer: string }) => pointer);
+      t.equal(status < 300, isValid, `${startsAt} ${endsAt}`);
+      t.same(pointers, isValid ? undefined : ['/endsAt'], `${startsAt} ${endsAt}`);
+    }
+  }
+}
+
+t.test('a shift ends after it starts, to the microsecond', async (t) => {
+  const start = '2031-03-01T10:00:00.999999Z';
+  await checkPeriods(t, [
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000001Z', true],
+    ['2199-12-31T23:59:59Z', '2199-12-31T23:59:59.999999Z', true],
+    [start, '2031-03-01T10:00:01Z', true],
+    [start, '2031-03-01T12:00:01+02:00', true],
+    [start, '2031-03-02T09:00:00Z', true],
+    [start, start, false],
+    // The seventh digit is cut, so this is the same time.
+    [start, '2031-03-01T10:00:00.9999999Z', false],
+    [start, '2031-03-01T10:00:00.999998Z', false],
+    [start, '2031-03-01T11:00:00.999998+01:00', false],
+    [start, '2031-02-28T10:00:00Z', false],
+  ]);
+});
+
+t.test('a shift ends at most 31 days after it starts, to the microsecond', async (t) => {
+  // March has 31 days.
+  await checkPeriods(t, [
+    ['2031-03-01T10:00:00Z', '2031-04-01T10:00:00Z', true],
+    ['2031-03-01T10:00:00Z', '2031-04-01T10:00:00.000001Z', false],
+    ['2031-03-01T10:00:00.000500Z', '2031-04-01T10:00:00.000500Z', true],
+    ['2031-03-01T10:00:00.000500Z', '2031-04-01T10:00:00.000501Z', false],
+    ['2031-03-01T10:00:00.123456Z', '2031-04-01T10:00:00.1234569Z', true],
+    ['2031-03-01T10:00:00.123456Z', '2031-04-01T10:00:00.124Z', false],
+    ['2031-03-01T10:00:00Z', '2031-04-01T12:00:00+02:00', true],
+    ['2031-03-01T10:00:00Z', '2031-04-01T10:00:00-00:01', false],
+  ]);
+});
+
+t.test('an invalid period is reported together with the other faults', async (t) => {
+  const { startsAt } = shiftRequest();
+  const request = shiftRequest({ startsAt, endsAt: startsAt, capacity: 0 });
+  const { status, body } = await manager.post('/api/shifts', request);
+  const pointers = body.errors.map(({ pointer }: { pointer: string }) => pointer).sort();
+  t.same([status, pointers], [400, ['/capacity', '/endsAt']]);
 });
 
 t.test('a shift may start, and even end, in the past', async (t) => {

@@ -5,6 +5,7 @@ t.test('the tests that go through all resources hold for the example of a new on
   const { test } = await makeExample(t);
   const output = await test(
     'api/authorization',
+    'api/fields',
     'api/idempotency-keys',
     'api/lists',
     'api/openapi',
@@ -14,6 +15,8 @@ t.test('the tests that go through all resources hold for the example of a new on
     'api/ownership',
     'api/resources',
     'api/routes',
+    'api/texts',
+    'api/times',
     'sql/audit-answers',
     'sql/isolation',
     'sql/operate',

@@ -1,0 +1,331 @@
+import t, { type Test } from 'tap';
+import { Decimal } from '../../src/validation/schemas.js';
+import { document, endpoints, MISSING, makeRows } from '../setup/endpoints.js';
+import { errorOf, type Field, faultsOf, fieldsWhere, writesOf } from '../setup/fields.js';
+import type { Response } from '../setup/send.js';
+import { startService } from '../setup/service.js';
+import { fingerprint } from '../setup/testbed.js';
+
+const service = await startService(t);
+const club = await service.db.makeClub('north');
+const anna = service.as('anna', 'Admin', club);
+await anna.memberId();
+const writes = await writesOf(service, club);
+
+const typesOf = ({ type }: Field): string[] => [type].flat();
+const isInteger = (field: Field) => typesOf(field).includes('integer');
+
+/** Values of each type of JSON. */
+const values: Record<string, unknown[]> = {
+  null: [null],
+  boolean: [true],
+  string: ['5', ''],
+  integer: [5],
+  number: [1.5],
+  array: [[], [5], ['Mow']],
+  object: [{}, { title: 'Mow' }],
+};
+
+const decimals = {
+  valid: ['0', '999', '12.5', '0.01', '100.00'],
+  invalid: ['01', '-1', '+1', '1.', '.5', '1e2', '1,5', 'NaN', '', '٣', '9'.repeat(40), '0.123456789'],
+};
+
+/** Values that a field does not have. */
+function wrongValues(field: Field): unknown[] {
+  const types = typesOf(field);
+  const { enum: words = [], format, pattern, minimum = 0, maximum = 0 } = field;
+  const variants = words.flatMap((word) => [word.toLowerCase(), word.toUpperCase(), ` ${word}`]);
+  return [
+    ...Object.entries(values).flatMap(([type, some]) => (types.includes(type) ? [] : some)),
+    ...(isInteger(field) ? [minimum - 1, -1, maximum + 1, 2 ** 31, 2 ** 53, 1e300] : []),
+    ...(words.length > 0 ? ['', 'nonsense', ...variants.filter((word) => !words.includes(word))] : []),
+    ...(format === 'uuid'
+      ? ['', 'me', '5', `urn:uuid:${MISSING}`, `{${MISSING}}`, `${MISSING}0`, MISSING.replaceAll('-', '')]
+      : []),
+    ...(pattern === undefined ? [] : decimals.invalid),
+  ];
+}
+
+/** Asserts that no row of the club has changed after the work. */
+async function changesNothing(t: Test, work: () => Promise<void>): Promise<void> {
+  const before = await fingerprint(service.db, club);
+  await work();
+  t.same(await fingerprint(service.db, club), before, 'nothing is written');
+}
+
+t.test(
+  'a value of another type or beyond its limits is refused at its field, and nothing is written',
+  async (t) => {
+    t.ok(writes.length >= 5);
+    const wrong: unknown[] = [];
+    await changesNothing(t, async () => {
+      for (const write of writes) {
+        for (const [name, field] of Object.entries(write.fields)) {
+          for (const value of wrongValues(field)) {
+            const faults = faultsOf(await write.sendWith({ [name]: value }));
+            wrong.push(...(faults.join() === `/${name}` ? [] : [{ write: write.name, name, value, faults }]));
+          }
+        }
+      }
+    });
+    t.same(wrong, []);
+  },
+);
+
+t.test('a missing required field, and null in a field that needs a value, is refused', async (t) => {
+  for (const write of writes.filter(({ required }) => required.length > 0)) {
+    const pointers = write.required.map((name) => `/${name}`).sort();
+    t.same(faultsOf(await write.send({})), pointers, write.name);
+    for (const name of write.required) {
+      t.same(faultsOf(await write.sendWith({ [name]: undefined })), [`/${name}`], `${write.name} ${name}`);
+      t.same(faultsOf(await write.sendWith({ [name]: null })), [`/${name}`], `${write.name} ${name}: null`);
+    }
+  }
+});
+
+/** The limits of integers in the contract. */
+const limits: Record<string, [minimum: number, maximum: number]> = {
+  capacity: [1, 10_000],
+  version: [1, 2_147_483_647],
+};
+
+t.test('a number is an integer within the limits of the contract, however it is written', async (t) => {
+  const refused = [
+    '1e400', '-1e400', '1e-400', '-0', '0', '0.5', '1.0000001', '10000.5', '9007199254740993',
+    '2147483648', '18446744073709551616', '1e21', '-1', `1${'0'.repeat(400)}`, '"5"', '[5]', '{}', 'true',
+  ]; // biome-ignore format: a list
+  const malformed = ['05', '+5', '0x5', '.5', '5.', '5_0', '5n', 'Infinity', 'NaN', '-'];
+  for (const write of writes) {
+    for (const [name, { minimum, maximum }] of fieldsWhere(write, isInteger)) {
+      const at = `${write.name} ${name}`;
+      t.same([minimum, maximum], limits[name] ?? [minimum, maximum], at);
+      const send = (number: string) =>
+        write.send(JSON.stringify({ ...write.least, [name]: 'number' }).replace('"number"', number));
+      for (const number of refused) {
+        t.same(faultsOf(await send(number)), [`/${name}`], `${at} ${number}`);
+      }
+      for (const number of malformed) {
+        t.same(faultsOf(await send(number)), ['400 malformed_json'], `${at} ${number}`);
+      }
+      // JSON has one kind of number, so these are integers.
+      for (const number of ['7.0', '8e0', '1E4', '0.9e1', String(minimum), String(maximum)]) {
+        const { status, body } = await send(number);
+        // A version that is not the current one is valid, and a conflict.
+        const isAccepted = name === 'version' ? [200, 409].includes(status) : body[name] === Number(number);
+        t.ok(isAccepted, `${at} ${number}: ${status}`);
+      }
+    }
+  }
+});
+
+t.test('a decimal number is text, with no more digits than its column', async (t) => {
+  const block = Decimal({ digits: 3, scale: 2 });
+  for (const value of decimals.valid) {
+    t.equal(errorOf(block, value), undefined, value);
+  }
+  const format =
+    /^`\/field`: This has the wrong format\. A decimal number such as 12\.50, with at most 3 digits before .* and 2 after it\.$/;
+  for (const value of [...decimals.invalid, '1000', '1.234']) {
+    t.match(errorOf(block, value), format, value);
+  }
+  t.match(errorOf(block, 12.5), /must be a string/);
+  for (const write of writes) {
+    for (const [name] of fieldsWhere(write, ({ pattern }) => pattern !== undefined)) {
+      for (const value of decimals.valid) {
+        const { status, body } = await write.sendWith({ [name]: value });
+        t.ok(status < 300 && Number(body[name]) === Number(value), `${write.name} ${name}: ${value}`);
+      }
+    }
+  }
+});
+
+t.test('all faults of a body are reported at once: missing, unknown and wrong fields', async (t) => {
+  for (const write of writes) {
+    // No field is a list.
+    const wrong = Object.fromEntries(Object.keys(write.fields).map((name) => [name, []]));
+    const pointers = [...Object.keys(wrong).map((name) => `/${name}`), '/a~1b~0c', '/colour'].sort();
+    const unknown = { colour: 'green', 'a/b~c': 1 };
+    t.same(faultsOf(await write.send({ ...wrong, ...unknown })), pointers, write.name);
+    const missing = Object.fromEntries(write.required.map((name) => [name, undefined]));
+    t.same(faultsOf(await write.send({ ...wrong, ...missing, ...unknown })), pointers, write.name);
+  }
+  const { body } = await anna.post('/api/shifts', { title: '', capacity: '5', startsAt: null, x: 1 });
+  t.match(
+    body.errors.find(({ pointer }: { pointer: string }) => pointer === '/capacity'),
+    {
+      code: 'invalid_type',
+      detail: 'This must be an integer.',
+    },
+  );
+  t.equal(body.detail, 'The body does not have the expected form. `errors` lists each fault.');
+});
+
+t.test('an error names all faults, up to the first hundred', async (t) => {
+  const unknown = (count: number) => Array.from({ length: count }, (_, index) => `f${index}`);
+  for (const [sent, named] of [
+    [1, 1],
+    [99, 99],
+    [100, 100],
+    [101, 100],
+    [9_000, 100],
+  ] as const) {
+    const names = Object.fromEntries(unknown(sent).map((name) => [name, 1]));
+    const faults = faultsOf(await anna.post('/api/tasks', { title: 'Mow', ...names }));
+    t.same([faults.length, new Set(faults).size], [named, named], `${sent} unknown fields`);
+  }
+  t.equal(faultsOf(await anna.get(`/api/tasks?${unknown(500).join('&')}`)).length, 100, 'unknown parameters');
+});
+
+t.test('JSON that is not an object, or no body at all, is refused as a whole', async (t) => {
+  const whole = [{ pointer: '', code: 'invalid_type', detail: 'The body must be a JSON object.' }];
+  await changesNothing(t, async () => {
+    for (const write of writes) {
+      const texts = ['null', '[]', `[${JSON.stringify(write.least)}]`, '5', '"Mow"', 'true'];
+      // A body without fields is optional.
+      for (const text of [...texts, ...(Object.keys(write.fields).length > 0 ? ['', undefined] : [])]) {
+        const { status, body } = await write.send(text);
+        t.same([status, body.code, body.errors], [400, 'validation_failed', whole], `${write.name} ${text}`);
+      }
+    }
+  });
+});
+
+t.test('of a repeated field one value counts, and it is checked like any other', async (t) => {
+  const post = (text: string) => anna.post('/api/tasks', text);
+  const last = await post('{"title":"First","title":"Last"}');
+  t.ok(last.status === 400 || (last.status === 201 && ['First', 'Last'].includes(last.body.title)));
+  await changesNothing(t, async () => {
+    t.same(faultsOf(await post('{"title":5,"title":[]}')), ['/title']);
+    t.same(faultsOf(await post('{"title":"First","nonsense":1,"nonsense":1}')), ['/nonsense']);
+    t.same(faultsOf(await post('{"title":"First","__proto__":1,"__proto__":{}}')), ['/__proto__']);
+  });
+});
+
+t.test('a DELETE takes an empty body or none, and refuses a field instead of ignoring it', async (t) => {
+  const headers = {
+    authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`,
+    'x-tenant-id': club,
+  };
+  for (const { path } of endpoints.filter(({ method }) => method === 'DELETE')) {
+    const [list = ''] = path.split('/:id');
+    const url = path.replace(':id', (await makeRows(service, club))[list] ?? '');
+    if (path.endsWith('/signup')) {
+      await anna.post(url);
+    }
+    await changesNothing(t, async () => {
+      for (const body of ['{"version":1}', '[]', 'null']) {
+        const refused = await service.send('DELETE', url, { headers, body });
+        t.match(refused, { status: 400, body: { code: 'validation_failed' } }, `${path} ${body}`);
+      }
+    });
+    t.equal((await service.send('DELETE', url, { headers, body: '{}' })).status, 204, path);
+  }
+});
+
+/** The name or value that each error suggests, by its place. */
+const suggestions = ({ body }: Response) =>
+  Object.fromEntries(
+    (body.errors as Record<string, string>[]).map(({ pointer, parameter, detail = '' }) => [
+      pointer ?? parameter,
+      /Did you mean `([^`]+)`\?$/.exec(detail)?.[1],
+    ]),
+  );
+
+t.test('the error of an unknown field or parameter suggests one whose name is similar', async (t) => {
+  const meant = {
+    starts_at: 'startsAt',
+    'starts-at': 'startsAt',
+    STARTSAT: 'startsAt',
+    startAt: 'startsAt',
+    start: undefined,
+    ends_At: 'endsAt',
+    titel: 'title',
+    Title: 'title',
+    capcity: 'capacity',
+    capasity: 'capacity',
+    descripton: 'description',
+    desc: undefined,
+    x: undefined,
+    nonsense: undefined,
+    '': undefined,
+    _: undefined,
+    __proto__x: undefined,
+    constructor: undefined,
+    toString: undefined,
+    ['title'.repeat(20)]: undefined,
+  };
+  const unknown = Object.fromEntries(Object.keys(meant).map((name) => [name, 1]));
+  const response = await anna.post('/api/shifts', unknown);
+  const required = ['capacity', 'endsAt', 'startsAt', 'title'].map((name) => [name, undefined]);
+  const expected = [...required, ...Object.entries(meant)].map(([name, word]) => [`/${name}`, word]);
+  t.strictSame(suggestions(response), Object.fromEntries(expected));
+  t.strictSame(suggestions(await anna.get('/api/shifts?ot=1&Q=1&hasfreeslot=true&x=1')), {
+    ot: 'to',
+    Q: 'q',
+    hasfreeslot: 'hasFreeSlots',
+    x: undefined,
+  });
+  t.strictSame(suggestions(await anna.get('/api/clubs/current?title=1')), { title: undefined });
+});
+
+t.test('the detail of a problem with one fault names its place, and is that of the fault', async (t) => {
+  const partsOf = ({ body }: Response) => [body.errors, body.detail];
+  const field = 'There is no such field here. Did you mean `dueAt`?';
+  t.same(partsOf(await anna.post('/api/tasks', { title: 'Mow', due_at: null })), [
+    [{ pointer: '/due_at', code: 'unknown', detail: field }],
+    `\`/due_at\`: ${field}`,
+  ]);
+  const parameter = 'There is no such parameter here. Did you mean `hasFreeSlots`?';
+  t.same(partsOf(await anna.get('/api/shifts?hasfreeslot=true')), [
+    [{ parameter: 'hasfreeslot', code: 'unknown', detail: parameter }],
+    `\`hasfreeslot\`: ${parameter}`,
+  ]);
+});
+
+t.test(
+  'the error of a value in the wrong letter case, or of a wrong sort, suggests the right one',
+  async (t) => {
+    for (const [query, expected] of Object.entries({
+      'tasks?sort=created_at': 'createdAt',
+      'tasks?sort=-CreatedAt': '-createdAt',
+      'tasks?sort=-created_at': '-createdAt',
+      'shifts?sort=start': undefined,
+      'shifts?signedUp=ME': 'me',
+      'members?role=manager': 'Manager',
+      'tasks?state=open': 'Open',
+      'tasks?state=Open,inprogress': 'InProgress',
+      'tasks?state=': undefined,
+    })) {
+      t.same(Object.values(suggestions(await anna.get(`/api/${query}`))), [expected], query);
+    }
+    const { detail } = (await anna.patch(`/api/tasks/${MISSING}`, { state: 'in_progress' })).body;
+    t.equal(
+      detail,
+      '`/state`: This must be one of: Open, Assigned, InProgress, Review, Done. Did you mean `InProgress`?',
+    );
+  },
+);
+
+t.test('an error repeats what the caller sent only when it is short and plain', async (t) => {
+  const names = ['a'.repeat(65), 'a b', 'a\u0000', 'a\nb', 'a`b', '<b>', '🎾', 'a'.repeat(100_000)];
+  for (const name of names) {
+    const { body } = await anna.post('/api/tasks', { title: 'Mow', [name]: 1 });
+    t.same([body.errors.length, body.detail], [1, 'There is no such field here.'], name.slice(0, 70));
+  }
+});
+
+t.test(
+  'the error of a repeated list parameter shows the form with commas, as the document does',
+  async (t) => {
+    const { status, body } = await anna.get('/api/tasks?state=Open&state=Assigned');
+    const detail = 'This must be given once, with commas between its words: Open,Assigned.';
+    t.same(
+      [status, body.code, body.errors],
+      [400, 'invalid_parameter', [{ parameter: 'state', code: 'invalid_type', detail }]],
+    );
+    t.equal((await anna.get('/api/tasks?state=Open,Assigned')).status, 200);
+    const parameter = document.paths['/api/tasks']?.get?.parameters?.find(({ name }) => name === 'state');
+    t.match(parameter, { style: 'form', explode: false, schema: { type: 'array' } });
+  },
+);

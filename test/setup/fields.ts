@@ -1,0 +1,109 @@
+/** Every endpoint that reads a body, with its fields as the document describes them: for the rules of all fields. */
+import type { TSchema } from '@sinclair/typebox';
+import { problemFromValidation } from '../../src/errors/from-validation.js';
+import { buildValidator } from '../../src/validation/compiler.js';
+import { Strict } from '../../src/validation/schemas.js';
+import { document, type Endpoint, endpoints, fit, makeRows, operationOf } from './endpoints.js';
+import type { Response } from './send.js';
+import type { TestService } from './service.js';
+
+/** The schema of a field or a parameter. */
+export interface Field {
+  type: string | string[];
+  format?: string;
+  enum?: string[];
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength: number;
+  'x-text'?: 'line' | 'block';
+}
+
+export type Fields = Record<string, Field>;
+
+interface BodySchema {
+  properties?: Fields;
+  required?: string[];
+}
+
+/** An endpoint that reads a body, for a row that exists. */
+export interface Write {
+  /** Its method and path. */
+  name: string;
+  method: string;
+  path: string;
+  fields: Fields;
+  required: string[];
+  /** The smallest valid body. */
+  least: Record<string, unknown>;
+  /** Sends any body as an Admin; a string is sent unchanged. */
+  send(body?: unknown): Promise<Response>;
+  /** Sends the smallest valid body with these fields. */
+  sendWith(fields: Record<string, unknown>): Promise<Response>;
+  /** Reads the row of a response again. */
+  read(row: { id: string }): Promise<Response>;
+}
+
+/** The schema of the body of an endpoint. */
+export function bodySchemaOf(endpoint: Pick<Endpoint, 'method' | 'path'>): BodySchema {
+  const { schema } = operationOf(endpoint).requestBody?.content['application/json'] ?? {};
+  const name = schema?.$ref?.split('/').at(-1);
+  return ((name === undefined ? schema : document.components.schemas[name]) ?? {}) as BodySchema;
+}
+
+/** The endpoints that read a body, for the rows of a new club. */
+export async function writesOf(service: TestService, clubId: string): Promise<Write[]> {
+  const ids = await makeRows(service, clubId);
+  const admin = service.as('writer', 'Admin', clubId);
+  const senders = { POST: admin.post, PUT: admin.put, PATCH: admin.patch };
+  return endpoints
+    .filter(({ body }) => body !== undefined)
+    .map(({ method, path, body }): Write => {
+      const [list = ''] = path.split('/:id');
+      const url = path.replace(':id', ids[list] ?? '');
+      const { properties: fields = {}, required = [] } = bodySchemaOf({ method, path });
+      const example = fit(body, ids) as Record<string, unknown>;
+      const least = Object.fromEntries(required.map((name) => [name, example[name]]));
+      const send: Write['send'] = (content) => senders[method as 'POST'](url, content);
+      return {
+        name: `${method} ${path}`,
+        method,
+        path,
+        fields,
+        required,
+        least,
+        send,
+        sendWith: (changes) => send({ ...least, ...changes }),
+        read: ({ id }) => admin.get(`${list}/${id}`),
+      };
+    });
+}
+
+/** The fields of a kind. */
+export function fieldsWhere({ fields }: Write, isOfKind: (field: Field) => boolean): [string, Field][] {
+  return Object.entries(fields).filter(([, field]) => isOfKind(field));
+}
+
+/**
+ * The places of the faults of a refused body, as JSON Pointers, or of refused parameters, as names: each with a code and
+ * a detail. The status and code of any other response.
+ */
+export function faultsOf({ status, body }: Response): string[] {
+  if (status !== 400 || !['validation_failed', 'invalid_parameter'].includes(body.code) || !body.errors) {
+    return [[status, body?.code].join(' ').trim()];
+  }
+  return (body.errors as Record<string, string>[])
+    .map(({ pointer, parameter, code = '', detail = '' }) =>
+      /^[a-z_]+$/.test(code) && /\w/.test(detail) ? String(pointer ?? parameter) : 'no code and detail',
+    )
+    .sort();
+}
+
+/** The error of a value in a field of this schema, for a building block that no resource uses yet; undefined if it is valid. */
+export function errorOf(schema: TSchema, value: unknown): string | undefined {
+  const validate = buildValidator({})({ schema: Strict({ field: schema }), httpPart: 'body' });
+  return validate({ field: value })
+    ? undefined
+    : problemFromValidation(validate.errors as never, 'body').message;
+}
