@@ -1,7 +1,21 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
+import { ROLES, type Role } from '../../src/roles.js';
 import { buildValidator } from '../../src/validation/compiler.js';
 import { demoClubs } from '../../tools/people.js';
 import { closed } from '../setup/contract.js';
+import {
+  type Endpoint,
+  endpoints,
+  fit,
+  MISSING,
+  makeRows,
+  makers,
+  operationOf,
+  pathOf,
+  SHIFT,
+} from '../setup/endpoints.js';
+import { bodySchemaOf } from '../setup/fields.js';
+import type { Method, Person, Response } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { allowedTo } from '../setup/workflow.js';
 
@@ -43,14 +57,56 @@ t.test('every success body has an example with exactly the properties of its sch
   t.same(wrong, []);
 });
 
-t.test('the example of a list shows two rows, in the order of the list', async (t) => {
-  const orders = {
-    listMyClubs: 'name',
-    listMembers: 'displayName',
-    listTasks: '-createdAt',
-    listShifts: 'startsAt',
+t.test('every request has an example that the service accepts and returns unchanged', async (t) => {
+  const club = await service.db.makeClub();
+  const admin = service.as('anna', 'Admin', club);
+  const ids = await makeRows(service, club);
+  const made: Record<string, string> = {};
+  for (const { path, body } of makers) {
+    const sent = fit(body, ids) as object;
+    const { status, headers, body: row } = await admin.post(path, sent);
+    t.equal(status, 201, `${path}; an id in its example is that of an example of another list`);
+    made[path] = row.id;
+    t.same(differences(sent, row), [], path);
+    t.same((await admin.get(String(headers.location))).body, row, `${path}, read again`);
+  }
+  for (const { method, path } of endpoints.filter((one) => ['PATCH', 'PUT'].includes(one.method))) {
+    const [list = '', ...below] = path.split('/:id');
+    for (const example of examplesOf({ method, path })) {
+      const { version: _seen, ...changes } = fit(example, ids);
+      const url = `${list}/${made[list]}${below.join('')}`;
+      const { status, body: row } = await (method === 'PUT' ? admin.put : admin.patch)(url, changes);
+      t.equal(status, 200, `${method} ${path} ${JSON.stringify(changes)}`);
+      t.same(differences(changes, row), [], `${method} ${path}`);
+    }
+  }
+});
+
+/** The examples of the body of an endpoint. */
+function examplesOf(endpoint: Pick<Endpoint, 'method' | 'path'>): Part[] {
+  const { schema } = operationOf(endpoint).requestBody?.content['application/json'] ?? {};
+  return document.components.schemas[String(schema?.$ref).replace('#/components/schemas/', '')].examples;
+}
+
+/** The fields that were returned changed; `25.5` equals `25.50`, and a time equals itself in any offset. */
+function differences(sent: object, row: Record<string, unknown>): string[] {
+  const plain = (value: unknown) => {
+    const text = String(value);
+    return /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : /^[\d.]+$/.test(text) ? Number(text) : value;
   };
-  for (const [id, order] of Object.entries(orders)) {
+  return Object.entries(sent)
+    .filter(([name]) => name in row)
+    .filter(([name, value]) => JSON.stringify(plain(value)) !== JSON.stringify(plain(row[name])))
+    .map(([name, value]) => `${name}: ${value} became ${row[name]}`);
+}
+
+t.test('the example of a list shows two rows, in the order of the list', async (t) => {
+  const orders = operations.flatMap(({ operationId, parameters = [] }) => {
+    const sort = parameters.find(({ name }: Part) => name === 'sort');
+    return sort === undefined ? [] : [[operationId, sort.schema.default] as const];
+  });
+  t.ok(orders.length >= 3);
+  for (const [id, order] of [['listMyClubs', 'name'] as const, ...orders]) {
     const keys = exampleOf(id).map((row: Part) => row[order.replace('-', '')]);
     t.equal(keys.length, 2, id);
     t.equal(keys[0] < keys[1], !order.startsWith('-'), id);
@@ -133,20 +189,7 @@ t.test('the examples of a shift have correct counts', async (t) => {
   t.same(exampleOf('listShifts')[0], row, 'the list shows the same shift');
 });
 
-t.test('every header of an answer is described, and its example belongs to the body', async (t) => {
-  const all = operations.flatMap(({ operationId, responses }) =>
-    Object.entries<Part>(responses).flatMap(([status, { headers }]) =>
-      Object.entries<Part>(headers).map(([name, header]) => ({
-        at: `${operationId} ${status} ${name}`,
-        header,
-      })),
-    ),
-  );
-  const bare = all.filter(({ header }) => !header.description || header.example === undefined);
-  t.same(
-    bare.map(({ at }) => at),
-    [],
-  );
+t.test('the example of a header belongs to that of the body', async (t) => {
   for (const { operationId, example, headers } of successes.filter(({ headers }) => headers.ETag)) {
     t.equal(headers.ETag.example, `"${example.version}"`, operationId);
   }
@@ -163,13 +206,12 @@ t.test('every header of an answer is described, and its example belongs to the b
   t.same(wrong, []);
 });
 
-t.test('every parameter has a description and an example that the service accepts', async (t) => {
+t.test('every parameter has an example that the service accepts', async (t) => {
   const anna = service.as('anna', 'Manager', await service.db.makeClub('north'));
   for (const { path, method, operationId, parameters = [], responses } of operations) {
     const query = new URLSearchParams();
-    for (const { name, in: place, description, required, schema, example } of parameters) {
+    for (const { name, in: place, required, schema, example } of parameters) {
       const at = `${operationId} ${name}`;
-      t.ok(description, at);
       // /docs fills `example` into its form: useful for an id, unwanted for a filter.
       t.equal(example === undefined, !required, at);
       const value = example ?? schema.examples?.[0];
@@ -192,4 +234,108 @@ t.test('every parameter has a description and an example that the service accept
       t.ok(responses[200].headers.Link, path);
     }
   }
+});
+
+const club = await service.db.makeClub();
+const people = {
+  Viewer: service.as('viewer', 'Viewer', club),
+  Member: service.as('member', 'Member', club),
+  Manager: service.as('manager', 'Manager', club),
+  Admin: service.as('admin', 'Admin', club),
+};
+
+/** Sends a request to an endpoint. */
+function sendAs(person: Person, { method }: Pick<Endpoint, 'method'>, url: string, body?: unknown) {
+  const verb = method.toLowerCase() as 'get' | 'delete' | 'post' | 'put' | 'patch';
+  return verb === 'get' || verb === 'delete' ? person[verb](url) : person[verb](url, body);
+}
+
+/** Asserts that a problem is the one that the document shows, but for the parts that differ for each request. */
+function isDocumented(
+  t: Test,
+  endpoint: Pick<Endpoint, 'method' | 'path'>,
+  { status, body }: Response,
+): void {
+  const { content } = operationOf(endpoint).responses[status] ?? {};
+  const example = content?.['application/problem+json']?.examples?.[body.code] as Part;
+  const withoutRequest = ({ instance, requestId, ...problem }: Part) => JSON.stringify(problem);
+  const place = `${endpoint.method} ${endpoint.path} ${body.code}`;
+  t.equal(withoutRequest(body), withoutRequest(example?.value ?? {}), place);
+}
+
+t.test(
+  'the error of a role that is too low names it and the needed role, as the document shows',
+  async (t) => {
+    const ofHigherRoles = endpoints.filter(({ role }) => role !== 'Viewer');
+    t.ok(ofHigherRoles.length >= 12);
+    for (const endpoint of ofHigherRoles) {
+      const { role, body } = endpoint;
+      const below = ROLES[ROLES.indexOf(role) - 1] as Role;
+      const response = await sendAs(people[below], endpoint, pathOf(endpoint), body);
+      t.equal(response.body.detail, `This needs the role ${role} in the club; yours is ${below}.`);
+      isDocumented(t, endpoint, response);
+    }
+  },
+);
+
+t.test('a wrong parameter or body is refused with the error that the document shows', async (t) => {
+  for (const endpoint of endpoints) {
+    const { path, body } = endpoint;
+    const isList = operationOf(endpoint).parameters?.some(({ name }) => name === 'limit');
+    const url = path.includes(':id')
+      ? path.replace(':id', 'nonsense')
+      : `${path}?${isList ? 'limit=1000' : 'verbose=1'}`;
+    isDocumented(t, endpoint, await sendAs(people.Admin, endpoint, url, body));
+    if (body !== undefined) {
+      const [required] = bodySchemaOf(endpoint).required ?? [];
+      const wrong = { ...body, ...(required === undefined ? { comment: 'x' } : { [required]: undefined }) };
+      isDocumented(t, endpoint, await sendAs(people.Admin, endpoint, pathOf(endpoint), wrong));
+    }
+  }
+});
+
+t.test('the document shows the errors of a task’s or shift’s state with all their members', async (t) => {
+  const { Admin, Manager, Member } = people;
+  const codes: string[] = [];
+  const check = (method: Method, path: string, response: Response) => {
+    isDocumented(t, { method, path }, response);
+    codes.push(response.body.code);
+  };
+  const task = '/api/tasks/:id';
+  const open = `/api/tasks/${(await Admin.post('/api/tasks', { title: 'Mow' })).body.id}`;
+  check('PATCH', task, await Admin.patch(open, { state: 'Done' }));
+  await Admin.patch(open, { title: 'Mow the lawn' });
+  await Admin.patch(open, { title: 'Mow all lawns' });
+  check('PATCH', task, await Admin.patch(open, { title: 'Mow', version: 1 }));
+  check('DELETE', task, await Admin.delete(open, { 'if-match': '"1"' }));
+  await Admin.patch(open, { state: 'Assigned' });
+  check('PATCH', task, await Member.patch(open, { state: 'Assigned' }));
+  check('PATCH', task, await Member.patch(open, { assigneeId: await Manager.memberId() }));
+  check('PATCH', task, await Admin.patch(open, { assigneeId: MISSING }));
+  await Admin.patch(open, { state: 'InProgress' });
+  await Admin.patch(open, { state: 'Review' });
+  check('PATCH', task, await Member.patch(open, { state: 'InProgress' }));
+
+  const shift = '/api/shifts/:id';
+  const place = `/api/shifts/${(await Admin.post('/api/shifts', { ...SHIFT, capacity: 2 })).body.id}`;
+  await Admin.post(`${place}/signup`);
+  check('POST', `${shift}/signup`, await Admin.post(`${place}/signup`));
+  await Member.post(`${place}/signup`);
+  check('POST', `${shift}/signup`, await Manager.post(`${place}/signup`));
+  check('PUT', shift, await Admin.put(place, { ...SHIFT, capacity: 1 }));
+  await Admin.put(place, { ...SHIFT, capacity: 3 });
+  check('PUT', shift, await Admin.put(place, { ...SHIFT, version: 1 }));
+  t.same(codes, [
+    'invalid_task_transition',
+    'task_version_conflict',
+    'precondition_failed',
+    'task_already_assigned',
+    'task_assign_forbidden',
+    'assignee_not_member',
+    'task_transition_forbidden',
+    'already_signed_up',
+    'shift_full',
+    'capacity_below_signups',
+    'shift_version_conflict',
+  ]);
 });

@@ -58,6 +58,37 @@ t.test('a step outside the workflow is refused for all, and the error names the 
   }
 });
 
+t.test('the detail of a refused step names the allowed steps', async (t) => {
+  const task = (await manager.post('/api/tasks', { title: 'Mow' })).body;
+  const path = `/api/tasks/${task.id}`;
+  const detailOf = async (changes: object, person = manager) =>
+    (await person.patch(path, changes)).body.detail;
+  t.equal(
+    await detailOf({ state: 'Done' }),
+    'The task is Open and cannot become Done with this request. You may set Assigned.',
+  );
+  await manager.patch(path, { state: 'Assigned' });
+  t.equal(
+    await detailOf({ state: 'Review' }),
+    'The task is Assigned and cannot become Review with this request. You may set Open or InProgress.',
+  );
+  for (const state of ['Assigned', 'InProgress']) {
+    const detail = /^The assignee does not fit: .* You may set Open or InProgress\.$/;
+    t.match(await detailOf({ state, assigneeId: null }), detail, state);
+  }
+  t.equal(
+    await detailOf({ state: 'Open' }, other),
+    'The step from Assigned to Open is for the assignee or a Manager, and you are a Member. You may set InProgress.',
+  );
+  for (const state of ['InProgress', 'Review', 'Done']) {
+    t.equal((await manager.patch(path, { state })).status, 200);
+  }
+  t.match(
+    await detailOf({ state: 'Open' }),
+    /cannot become Open with this request\. You may not set another state now\.$/,
+  );
+});
+
 t.test('setting the current state changes nothing, unless another member has taken the task', async (t) => {
   for (const { from } of pairs('same')) {
     const { task, path } = await taskIn(from);

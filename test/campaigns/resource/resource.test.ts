@@ -10,7 +10,6 @@ t.test('the tests that go through all resources hold for the example of a new on
     'api/lists',
     'api/openapi',
     'api/openapi-examples',
-    'api/openapi-refusals',
     'api/order',
     'api/ownership',
     'api/resources',
