@@ -7,7 +7,7 @@ import { throttle } from '../../src/logger.js';
 import { MISSING } from '../setup/endpoints.js';
 import { AUDIENCE, encode, startIssuer } from '../setup/issuer.js';
 import { startProxy } from '../setup/proxy.js';
-import { sendAndHangUp, sendTo } from '../setup/send.js';
+import { sendAndHangUp, sendBytesTo, sendTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { until } from '../setup/wait.js';
@@ -249,3 +249,86 @@ t.test('a throttled log has the first event at once, and later ones without anot
   );
   t.same(logged[1], [2, 'third']);
 });
+
+/** The service with these settings, whose log is read. */
+async function build(settings: Record<string, string>): Promise<App> {
+  const app = await buildApp(configure(service.issuer.url, settings), service.database, logger, null);
+  t.teardown(() => app.close());
+  return app;
+}
+
+t.test(
+  'the client address is the peer’s address; X-Forwarded-For counts only from a proxy in TRUST_PROXY',
+  async (t) => {
+    const client = '203.0.113.7';
+    for (const [trusted, cases] of Object.entries({
+      '': [
+        ['10.0.0.7', '', '10.0.0.7'],
+        ['10.0.0.7', client, '10.0.0.7'],
+      ],
+      '10.0.0.0/8': [
+        ['10.0.0.7', '', '10.0.0.7'],
+        ['10.0.0.7', client, client],
+        ['::ffff:10.0.0.7', client, client],
+        ['192.0.2.1', client, '192.0.2.1'],
+        ['10.0.0.7', `198.51.100.1, ${client}`, client],
+        ['10.0.0.7', `198.51.100.1, ${client}, 10.1.1.1`, client],
+      ],
+      '192.0.2.1,fd00::/8': [
+        ['192.0.2.1', client, client],
+        ['fd00::1', '2001:db8::1', '2001:db8::1'],
+        ['10.0.0.7', client, '10.0.0.7'],
+      ],
+    })) {
+      const behind = await build({ TRUST_PROXY: trusted });
+      for (const [remoteAddress = '', forwarded = '', expected] of cases) {
+        for (const url of ['/livez', '/api/tasks', '/api/nothing']) {
+          written.length = 0;
+          const headers = forwarded === '' ? {} : { 'x-forwarded-for': forwarded };
+          await behind.inject({ url, headers, remoteAddress });
+          const addresses = written.map((line) => JSON.parse(line).ip);
+          t.same(addresses, [expected], `${url} from ${remoteAddress} for ${forwarded}`);
+        }
+      }
+    }
+  },
+);
+
+t.test('when a trusted proxy forwards something that is no address, the log says unknown', async (t) => {
+  const behind = await build({ TRUST_PROXY: '10.0.0.0/8' });
+  for (const forwarded of ['x'.repeat(5_000), '"}{"a":1', '999.1.1.1']) {
+    written.length = 0;
+    const headers = { 'x-forwarded-for': forwarded };
+    await behind.inject({ url: '/livez', remoteAddress: '10.0.0.7', headers });
+    t.match(JSON.parse(written.at(-1) ?? '{}'), { ip: 'unknown' }, forwarded.slice(0, 20));
+  }
+});
+
+t.test(
+  'a malformed message and an aborted request are logged with the client address, as no error',
+  async (t) => {
+    const sendBytes = await sendBytesTo(await build({}));
+    const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
+    const aborted = (type: string) =>
+      `POST /api/tasks HTTP/1.1\r\n${signedIn}\r\nContent-Type: ${type}\r\nContent-Length: 9\r\n\r\n`;
+    for (const [bytes, responses] of [
+      ['GET /api/tasks/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 1],
+      ['FOO / HTTP/1.1\r\nHost: a\r\n\r\n', Number.POSITIVE_INFINITY],
+      [aborted('application/json'), 0],
+      [aborted('text/plain'), 0],
+    ] as const) {
+      written.length = 0;
+      await sendBytes(bytes, responses);
+      await until(
+        () => written.length,
+        (count) => count > 0,
+      );
+      const lines = written.map((line) => JSON.parse(line));
+      t.same(
+        lines.map(({ ip, level }) => [ip, level]),
+        [['127.0.0.1', 30]],
+        bytes,
+      );
+    }
+  },
+);
