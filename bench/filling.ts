@@ -46,12 +46,22 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
      lateral (select (array['Open', 'Open', 'Assigned', 'InProgress', 'Review', 'Done', 'Done'])[1 + number % 7] as state) as draw,
      lateral (select now() - interval '730 days' * (1 - number::float8 / ${tasks / clubs}) - club * interval '1 millisecond' as at) as made`,
   // From a hundred days before to a hundred days after now.
-  `insert into app.shifts (tenant_id, id, title, location, description, starts_at, ends_at, capacity, created_by_id)
+  `insert into app.shifts (tenant_id, id, title, location, description, starts_at, ends_at, capacity, signup_count, created_by_id)
    select ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid, ${rowId('shift', 'number', 'club')},
      'Shift ' || number || ' of ' || lpad(club::text, 12, '0'), 'Club house', 'Bring gloves.',
-     start.at, start.at + interval '2 hours', 5000, null
+     start.at, start.at + interval '2 hours', 5000, case when start.at < now() then 2 else 0 end, null
    from generate_series(1, ${clubs}) as club, generate_series(1, ${shifts / clubs}) as number,
      lateral (select now() + interval '200 days' * (number::float8 / ${shifts / clubs} - 0.5) as at) as start`,
+  // Members signed up for the shifts that are over, and some did today. Plans that are made while a table is empty read all of it
+  // later, for as long as the connection lives or until the table is analyzed.
+  `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_at)
+   select shift.tenant_id, uuidv7(), shift.id, member.id, shift.starts_at - interval '1 day'
+   from app.shifts as shift
+     join app.members as member on member.tenant_id = shift.tenant_id and member.external_user_id in ('caller-1', 'caller-2')
+   where shift.signup_count > 0`,
+  `insert into app.idempotency_keys (tenant_id, member_id, key, request, status, location, body, created_at)
+   select tenant_id, id, gen_random_uuid(), sha256('signup'), 201, '/api/shifts/' || id || '/signup', repeat(id::text, 6), now()
+   from app.members`,
   'set session_replication_role = origin',
 ];
 
