@@ -164,4 +164,13 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   const made = await mara.tasks.list({ q: 'Fill the open shifts' }).toArray();
   t.ok(made.length >= 1 && made.length <= nights.size, 'one task per night, for both runs');
   await t.rejects(runModule(project, code, { ...environment, CLIENT_SECRET: 'wrong' }), /gave no token: 401/);
+  await t.rejects(
+    runModule(project, code, { CLUB_URL: clients.baseUrl }),
+    /Set CLUB_ID, TOKEN_URL, CLIENT_ID, CLIENT_SECRET\./,
+  );
+  const { CLUB_URL, CLUB_ID } = environment;
+  const CLUB_TOKEN = service.token({ sub: 'mara', name: 'mara', clubs: { [club]: 'Manager' } });
+  t.same(await runModule(project, code, { CLUB_URL, CLUB_ID, CLUB_TOKEN }), [
+    `mara: "Rake" is due at ${due.dueAt}.`,
+  ]);
 });

@@ -14,9 +14,14 @@ const chapter = /^## Quickstart$(.*?)^## /ms.exec(readme)?.[1] ?? '';
 const blocks = [...chapter.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
 const NEVER = '00000000-0000-4000-8000-000000000000';
 
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 const { code, out, err } = await paste(
   t,
-  `${blocks.join('\n')}\nas $CLEO $SOUTH $URL/api/shifts/${NEVER}\n`,
+  `${blocks.join('\n')}
+as $CLEO $SOUTH $URL/api/shifts/${NEVER}
+as $ANNA $NORTH "$URL/api/shifts?hasFreeSlots=true&from=${inDays(0)}&to=${inDays(7)}"
+as $ANNA $NORTH "$URL/api/tasks?state=Assigned,InProgress&dueBefore=${inDays(2)}"
+`,
   commands,
 );
 // What went wrong is said below, with the complaint.
@@ -30,8 +35,8 @@ t.test('the lines run as they are printed, and complain of nothing', needsCurl, 
 });
 
 t.test('they show what the text beside them says', needsCurl, async (t) => {
-  const [clubs, signup, full, foreign, unseen, never, ...more] = answers;
-  t.same(more, []);
+  const [clubs, signup, full, foreign, unseen, never] = answers;
+  t.equal(answers.length, 8);
   t.match(clubs, [
     { slug: 'north', role: 'Member' },
     { slug: 'south', role: 'Manager' },
@@ -44,6 +49,12 @@ t.test('they show what the text beside them says', needsCurl, async (t) => {
   const { requestId: _one, instance: _here, ...answer } = unseen;
   const { requestId: _other, instance: _there, ...absent } = never;
   t.same(answer, absent, 'the answer is the same as for an unknown id');
+});
+
+t.test('the demo data has what the nightly script looks for', needsCurl, async (t) => {
+  const [free, due] = answers.slice(-2);
+  t.match(free, [{ title: 'Boathouse cleaning' }]);
+  t.match(due.map(({ title }: { title: string }) => title).sort(), ['Paint the fence', 'Update the website']);
 });
 
 t.test('the table of operations has every operation of the document', async (t) => {
