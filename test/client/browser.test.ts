@@ -37,8 +37,9 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
     await writeFile(join(folder, 'token'), `${token}\n`);
     const opened = await browser.open(page);
     const said = await press(opened).catch(({ message }: Error) => message);
+    const free = await opened.evaluate(`/\\d free/.exec(document.querySelector('button')?.textContent)?.[0]`);
     const { signups } = await mara.shifts.get(shift.id);
-    return { said, names: signups.map(({ memberName }) => memberName) };
+    return { said, free, names: signups.map(({ memberName }) => memberName) };
   };
 
   await cp(join(root, 'client/dist'), join(folder, 'client'), { recursive: true });
@@ -57,10 +58,12 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
 
   t.same(await show([page]), {
     said: 'Ben, you have a place: Bar & <b>Grill</b>.',
+    free: '1 free',
     names: ['Ben'],
   });
   t.same(await show([page], 'Viewer'), {
     said: 'This needs the role Member in the club; yours is Viewer.',
+    free: '2 free',
     names: [],
   });
   const { said, names } = await show([]);
