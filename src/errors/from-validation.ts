@@ -77,11 +77,14 @@ function describe(
         return { code: 'invalid_type', detail: `${what} must be ${typeNames(params.type)}.` };
       }
       return { code: 'invalid_type', detail: `This must be ${typeNames(params.type)}, given once.` };
-    case 'enum':
-      return {
-        code: 'invalid_value',
-        detail: `This must be one of: ${words(params.allowedValues).join(', ')}.${didYouMean(data, words(params.allowedValues))}`,
-      };
+    case 'enum': {
+      const allowed = words(params.allowedValues);
+      const detail =
+        allowed.length === 1 && part !== 'body'
+          ? `This must be ${allowed}, or absent.`
+          : `This must be one of: ${allowed.join(', ')}.${didYouMean(data, allowed)}`;
+      return { code: 'invalid_value', detail };
+    }
     case 'minLength':
       return {
         code: 'too_short',

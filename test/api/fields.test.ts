@@ -291,13 +291,16 @@ t.test(
       'tasks?sort=-CreatedAt': '-createdAt',
       'tasks?sort=-created_at': '-createdAt',
       'shifts?sort=start': undefined,
-      'shifts?signedUp=ME': 'me',
       'members?role=manager': 'Manager',
       'tasks?state=open': 'Open',
       'tasks?state=Open,inprogress': 'InProgress',
       'tasks?state=': undefined,
     })) {
       t.same(Object.values(suggestions(await anna.get(`/api/${query}`))), [expected], query);
+    }
+    for (const [query, word] of Object.entries({ 'signedUp=ME': 'me', 'hasFreeSlots=false': 'true' })) {
+      const { errors } = (await anna.get(`/api/shifts?${query}`)).body;
+      t.match(errors, [{ code: 'invalid_value', detail: `This must be ${word}, or absent.` }], query);
     }
     const { detail } = (await anna.patch(`/api/tasks/${MISSING}`, { state: 'in_progress' })).body;
     t.equal(
