@@ -241,6 +241,7 @@ t.test('the error of an unknown field or parameter suggests one whose name is si
     start: undefined,
     ends_At: 'endsAt',
     titel: 'title',
+    tites: undefined,
     Title: 'title',
     capcity: 'capacity',
     capasity: 'capacity',
