@@ -7,9 +7,9 @@
 -- The administrator need not be a superuser: CREATEROLE and the ownership of the database are enough, which
 -- is what managed providers give. Nothing here is a secret; set the passwords of the three logins afterwards:
 --
---     alter role club_api      password '…';   -- goes into DATABASE_URL
---     alter role club_migrator password '…';   -- goes into MIGRATION_DATABASE_URL
---     alter role club_auditor  password '…';   -- goes into AUDIT_DATABASE_URL, where audits are run from
+--     alter role club_api      password '...';   -- goes into DATABASE_URL
+--     alter role club_migrator password '...';   -- goes into MIGRATION_DATABASE_URL
+--     alter role club_auditor  password '...';   -- goes into AUDIT_DATABASE_URL, where audits are run from
 --
 -- It can be run again without harm. A deploy never creates or alters a role, and fails when one of these is missing.
 
@@ -17,6 +17,10 @@ do $$
 declare
   wanted record;
 begin
+  if getdatabaseencoding() <> 'UTF8' then
+    raise exception 'The database % has the encoding %. The service needs UTF8.', current_database(), getdatabaseencoding()
+      using hint = 'Create it with: create database NAME encoding ''UTF8'' template template0';
+  end if;
   for wanted in
     select * from (values
       ('club_owner',     'nologin', 'Owns every object of the service. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),

@@ -48,6 +48,7 @@ export async function deploy(url: string, release: Release = readRelease()): Pro
     await client.query('set search_path = pg_catalog, pg_temp');
     await client.query('set statement_timeout = 0');
     await requireRoles(client);
+    await requirePreparedDatabase(client);
     await lockDeploys(client);
     const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
     for (const step of stepsOf(pending, applies)) {
@@ -177,6 +178,20 @@ async function requireRoles(client: pg.Client): Promise<void> {
           'an administrator runs sql/roles.sql in this database once.'
       : `The login ${other} may not deploy: MIGRATION_DATABASE_URL must log in as ${MIGRATOR}.`,
   );
+}
+
+/** Checks that roles.sql was run in this database too: the roles belong to the server, a part of their rights to a database. */
+async function requirePreparedDatabase(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string; isPrepared: boolean }>(
+    `select current_database() as name, has_database_privilege($1, current_database(), 'create') as "isPrepared"`,
+    [OWNER],
+  );
+  if (!rows[0]?.isPrepared) {
+    throw new DeployError(
+      `The server has the roles, but the role ${OWNER} may not create a schema in the database ${rows[0]?.name}: ` +
+        'an administrator runs sql/roles.sql in this database once.',
+    );
+  }
 }
 
 /** The login of the session when it is not that of the deploy, although the server has that one. */

@@ -21,6 +21,12 @@ t.test('an administrator without superuser can run roles.sql, and then the deplo
       /club_api, club_auditor, club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_operator: an administrator runs sql\/roles\.sql/,
   });
   const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
+  await withClient(server.url('postgres'), (superuser) =>
+    superuser.query(`create database latin encoding 'LATIN1' locale 'C' template template0`),
+  );
+  await withClient(server.url('latin'), async (administrator) => {
+    await t.rejects(administrator.query(roles), { message: /latin has the encoding LATIN1\. .* needs UTF8/ });
+  });
   await withClient(url('administrator'), async (administrator) => {
     await administrator.query(roles);
     await administrator.query(roles);
@@ -29,6 +35,11 @@ t.test('an administrator without superuser can run roles.sql, and then the deplo
     }
   });
   t.equal((await deploy(url('club_migrator'))).applied, true);
+  await t.rejects(
+    deploy(server.url('postgres', 'club_migrator', 'secret')),
+    { name: 'DeployError', message: /in the database postgres: an administrator runs sql\/roles\.sql/ },
+    'a database in which roles.sql was not run',
+  );
   t.match(await provisionClub(url('club_migrator'), { name: 'North', slug: 'north', timeZone: 'UTC' }), /-/);
   const database = new Database({ url: url('club_api'), size: 1, prepare: true, readsPerConnection: 1 });
   t.teardown(() => database.close());
