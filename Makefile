@@ -21,13 +21,16 @@ PLANTED := $(filter-out $(OF_CHAOS),$(DEFECTS)) $(SAMPLE)
 PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run dev test tools coverage campaigns defects chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run reset dev test tools coverage campaigns defects chaos load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
 
 run: node_modules ## start everything: PostgreSQL, demo data, token issuer, the service
 	@$(DEVELOPMENT) tools/run.ts
+
+reset: node_modules ## drop the embedded database, with all its clubs; the next make run makes a new one
+	@$(DEVELOPMENT) tools/reset.ts
 
 dev: node_modules ## the same, started anew at every change of the source
 	@$(DEVELOPMENT) --watch-path=src --watch-path=tools --watch-path=sql tools/run.ts

@@ -12,12 +12,12 @@ const format = process.argv[2] || 'text';
 
 await printAudit(async () => {
   const config = readDevelopmentConfig();
-  // A given database is audited as it is, without a deploy.
+  // A database is audited as it is, without a deploy.
   const given = config.AUDIT_DATABASE_URL ?? config.DATABASE_URL;
   if (given !== undefined) {
     return runAudit(given, format);
   }
-  const database = await openEmbedded(config);
+  const database = await openEmbedded(config, 'as it is');
   try {
     return await runAudit(database.auditUrl, format);
   } finally {

@@ -27,7 +27,7 @@ async function makeClub(): Promise<string> {
       'MIGRATION_DATABASE_URL must be set: the login of DATABASE_URL may not create clubs.',
     ]);
   }
-  const database = await openEmbedded(config);
+  const database = await openEmbedded(config, 'as it is');
   try {
     return await provisionClub(database.migrationUrl, club);
   } finally {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
-import { deploy } from '../src/deploy/deploy.js';
+import { DeployError, deploy } from '../src/deploy/deploy.js';
 import { sqlDirectory } from '../src/deploy/release.js';
 import { type EmbeddedPostgres, startPostgres } from './postgres.js';
 
@@ -28,30 +28,45 @@ export interface EmbeddedDatabase {
   stop(): Promise<void>;
 }
 
+/** What a command does with a database that exists: it deploys this checkout, or uses what is there. */
+export type Existing = 'deployed' | 'as it is';
+
 /** Opens the database of DATABASE_URL, or the embedded one without that variable. */
-export async function openDatabase(config: DevelopmentConfig): Promise<GivenDatabase | EmbeddedDatabase> {
+export async function openDatabase(
+  config: DevelopmentConfig,
+  existing: Existing,
+): Promise<GivenDatabase | EmbeddedDatabase> {
   if (config.DATABASE_URL !== undefined) {
     const migrationUrl = config.MIGRATION_DATABASE_URL;
-    if (migrationUrl !== undefined) {
+    if (migrationUrl !== undefined && existing === 'deployed') {
       await deploy(migrationUrl);
     }
     return { embedded: false, url: config.DATABASE_URL, migrationUrl, stop: async () => {} };
   }
-  return openEmbedded(config);
+  return openEmbedded(config, existing);
 }
 
-/** Starts and deploys the embedded database, or uses the one that another command has started. */
-export async function openEmbedded({ EMBEDDED_DATA_DIR }: DevelopmentConfig): Promise<EmbeddedDatabase> {
-  const server = await startPostgres({ dataDir: join(EMBEDDED_DATA_DIR, 'postgres') });
+/**
+ * Starts the embedded database, or uses the one that another command has started. A new one is always deployed.
+ *
+ * @throws DeployError, which names the command to start over
+ */
+export async function openEmbedded(
+  { EMBEDDED_DATA_DIR }: DevelopmentConfig,
+  existing: Existing,
+): Promise<EmbeddedDatabase> {
+  const server = await startEmbedded(EMBEDDED_DATA_DIR);
   const migrationUrl = server.url(DATABASE, 'club_migrator', server.password);
   try {
-    if (server.owned) {
+    if (server.owned && (existing === 'deployed' || !(await hasDatabase(server, DATABASE)))) {
       await createDatabase(server, DATABASE);
       await deploy(migrationUrl);
     }
   } catch (error) {
     await server.stop();
-    throw error;
+    throw error instanceof DeployError
+      ? new DeployError(`${error.message} For development, make reset begins with an empty database.`)
+      : error;
   }
   return {
     embedded: true,
@@ -63,14 +78,30 @@ export async function openEmbedded({ EMBEDDED_DATA_DIR }: DevelopmentConfig): Pr
   };
 }
 
+/** Starts the server of the embedded database, or uses the one that another command has started. */
+export function startEmbedded(directory: string): Promise<EmbeddedPostgres> {
+  return startPostgres({ dataDir: join(directory, 'postgres') });
+}
+
+/** Drops the embedded database. */
+export async function dropEmbedded(server: EmbeddedPostgres): Promise<void> {
+  await withClient(server.url('postgres'), (client) => client.query(`drop database if exists ${DATABASE}`));
+}
+
+async function hasDatabase(server: EmbeddedPostgres, name: string): Promise<boolean> {
+  const { rowCount } = await withClient(server.url('postgres'), (client) =>
+    client.query('select from pg_database where datname = $1', [name]),
+  );
+  return rowCount === 1;
+}
+
 /** Creates the database, the roles and the passwords of the logins, as an administrator does once on a server. */
 export async function createDatabase(server: EmbeddedPostgres, name: string): Promise<void> {
-  await withClient(server.url('postgres'), async (client) => {
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
-    if (rowCount === 0) {
-      await client.query(`create database ${client.escapeIdentifier(name)}`);
-    }
-  });
+  if (!(await hasDatabase(server, name))) {
+    await withClient(server.url('postgres'), (client) =>
+      client.query(`create database ${client.escapeIdentifier(name)}`),
+    );
+  }
   await withClient(server.url(name), async (client) => {
     await client.query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'));
     for (const login of ['club_api', 'club_migrator', 'club_auditor'] as const) {

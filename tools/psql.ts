@@ -8,7 +8,6 @@ import { Database } from '../src/database/database.js';
 import { sql } from '../src/database/sql.js';
 import { readInTenant } from '../src/database/tenant-context.js';
 import { ROLES } from '../src/roles.js';
-import { loadDemo } from './demo.js';
 import { openDatabase } from './development-database.js';
 import { explain } from './explain.js';
 import { demoCaller, demoClubs, demoRoles } from './people.js';
@@ -58,11 +57,8 @@ async function runPsql(url: string, memberId: string): Promise<number> {
 
 let stop = async () => {};
 try {
-  const database = await openDatabase(readDevelopmentConfig());
+  const database = await openDatabase(readDevelopmentConfig(), 'as it is');
   stop = database.stop;
-  if (database.embedded) {
-    await loadDemo({ url: database.url, migrationUrl: database.migrationUrl });
-  }
   // A first read creates the person's member row, whose id the session needs.
   const caller = demoCaller(person, club.id, role);
   const pool = new Database({ url: database.url, size: 1, prepare: true, readsPerConnection: 1 });

@@ -39,7 +39,7 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
     stops.unshift(started.stop);
   }
 
-  const database = await openDatabase(config);
+  const database = await openDatabase(config, 'deployed');
   stops.unshift(database.stop);
   if (database.migrationUrl !== undefined) {
     const adminUrl = database.embedded ? database.adminUrl : undefined;

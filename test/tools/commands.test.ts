@@ -3,9 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { withClient } from '../../src/deploy/client.js';
 import { SHIFT_ID, TASK_ID } from '../../src/examples.js';
 import type { ShiftListDto } from '../../src/shifts/schemas.js';
 import { TASK_STATES } from '../../src/tasks/schemas.js';
+import { startEmbedded } from '../../tools/development-database.js';
 import { makeDatabase } from '../setup/database.js';
 import { type Ended, prepareCommands } from './fixtures/commands.js';
 import { paste } from './fixtures/paste.js';
@@ -260,4 +262,27 @@ t.test('a killed make run leaves no PostgreSQL running, and the next one serves 
   t.ok(performance.now() - began < 40_000, 'and soon, although a client keeps a connection open');
   t.equal(await isDown(server), true, 'and no process stays');
   await t.rejects(get('/api/clubs/me', token, undefined, next), { cause: { code: 'ECONNREFUSED' } });
+});
+
+t.test('make audit and make psql deploy nothing, make run does, and make reset begins anew', async (t) => {
+  const embedded = await startEmbedded(commands.directory);
+  const query = (text: string) => withClient(embedded.url('club'), (client) => client.query(text));
+  await query('create policy everything on app.tasks to club_api using (true)');
+  await query("update deploy.migration_files set sha256 = 'edited' where name like '0012%'");
+  await embedded.stop();
+
+  const audited = await commands.run('audit.js');
+  t.match([audited.code, audited.out], [1, /everything/]);
+  t.match((await commands.run('psql.js')).err, /^You are anna, Manager of/);
+  const refused = await commands.run('run.js');
+  t.match([refused.code, refused.err], [1, /0012.*edited.*make reset begins with an empty database/]);
+
+  t.same(await commands.run('reset.js'), { code: 0, out: '', err: '' });
+  const running = await commands.serve();
+  t.equal(
+    (await get<unknown[]>('/api/tasks', running.token, NORTH, running)).length,
+    5,
+    'the demo data is there',
+  );
+  t.match(await commands.run('reset.js'), { code: 1, err: /stop make run first/ });
 });

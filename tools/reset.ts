@@ -1,0 +1,22 @@
+/** `make reset`: drops the embedded database, with all its clubs. The next `make run` makes a new one. */
+import { readDevelopmentConfig } from '../src/config.js';
+import { dropEmbedded, startEmbedded } from './development-database.js';
+import { explain } from './explain.js';
+
+try {
+  const { EMBEDDED_DATA_DIR } = readDevelopmentConfig();
+  const server = await startEmbedded(EMBEDDED_DATA_DIR);
+  try {
+    if (server.owned) {
+      await dropEmbedded(server);
+    } else {
+      console.error('The database is in use: stop make run first.');
+      process.exitCode = 1;
+    }
+  } finally {
+    await server.stop();
+  }
+} catch (error) {
+  console.error(explain(error));
+  process.exitCode = 1;
+}
