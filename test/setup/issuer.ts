@@ -30,7 +30,7 @@ export interface Issuer {
   /** The signature of any text by its key. */
   signatureOf(input: string, by?: Algorithm): string;
   stop(): Promise<void>;
-  /** Starts it again at the same address. */
+  /** Starts it again at the same address, if it is down. */
   start(): Promise<void>;
 }
 
@@ -100,7 +100,9 @@ export async function startIssuer(t: Pick<Test, 'teardown'>): Promise<Issuer> {
     signatureOf: (input, by = 'ES256') => signatureOf(input, by, keys[by].privateKey),
     stop,
     start: async () => {
-      await once(server.listen(port, '127.0.0.1'), 'listening');
+      if (!server.listening) {
+        await once(server.listen(port, '127.0.0.1'), 'listening');
+      }
     },
   };
 }
