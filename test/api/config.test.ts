@@ -11,36 +11,93 @@ import { deploy, explainFailure } from '../../src/deploy/deploy.js';
 import { explain, start } from '../../src/start.js';
 import { Environment } from '../../src/variables.js';
 import { root } from '../../tools/root.js';
+import { configErrors, invalidVariables, production } from '../setup/config.js';
 import { testCluster } from '../setup/database.js';
-import { faultsOf, faultyIn, production } from '../setup/faults.js';
 
 const names = Object.keys(Environment.properties);
-t.test('.env.example has every variable once, each with a comment and the default of the code', async (t) => {
-  const example = await readFile(join(root, '.env.example'), 'utf8');
-  const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
-  t.same(written.map(([, , name]) => name).sort(), [...names].sort());
-  t.same(
-    written.filter(([, comment]) => comment === undefined),
-    [],
-    'a comment above each',
-  );
-  t.equal(example.match(/^# .+$/gm)?.length, names.length + 1, 'one line each, and one for the file');
 
-  const values = Object.fromEntries(written.map(([, , name, value]) => [name, value]));
-  t.same(readDevelopmentConfig(values), readDevelopmentConfig({}), 'a copy of it changes nothing');
-  for (const [name, { default: value = '' }] of Object.entries(Environment.properties)) {
-    t.equal(values[name], name === 'NODE_ENV' ? '' : String(value), `${name} shows its default`);
+t.test('every setting is read, and the settings of a command override the environment', async (t) => {
+  const environment = {
+    ...production,
+    HOST: '0.0.0.0',
+    TRUST_PROXY: '10.0.0.0/8',
+    CORS_ORIGINS: 'https://app.example.org,http://localhost:5173',
+    PORT: '0',
+    MAX_CONNECTIONS: '65535',
+    RATE_LIMIT_PER_MINUTE: '0',
+    METRICS_HOST: '10.0.0.1',
+    METRICS_PORT: '9464',
+    LOG_LEVEL: 'silent',
+    NODE_ENV: 'test',
+    DATABASE_POOL_SIZE: '100',
+    DATABASE_PREPARE: 'off',
+    AUTH_AUDIENCE: 'clubs-api,clubs-app',
+    AUTH_AUDIENCE_CLAIM: 'client_id',
+    AUTH_JWKS_URL: 'https://keys.example.org/jwks',
+    AUTH_CLUBS_CLAIM: 'https://example.org/clubs',
+    AUTH_CLUBS_JSON: 'on',
+    AUTH_CLUB_NAMES: 'north=11111111-1111-4111-8111-1111111111AA,a=b=22222222-2222-4222-8222-222222222222',
+    AUTH_ROLE_NAMES: 'player=Member,Admin=Viewer',
+    TEST_USER_HEADER: 'on',
+  };
+  t.same(readServerConfig({ AUTH_ISSUER: 'https://other.example.org' }, environment), {
+    host: '0.0.0.0',
+    port: 0,
+    maxConnections: 65_535,
+    rateLimitPerMinute: 0,
+    metrics: { host: '10.0.0.1', port: 9_464 },
+    trustProxy: ['10.0.0.0/8'],
+    corsOrigins: ['https://app.example.org', 'http://localhost:5173'],
+    logLevel: 'silent',
+    database: { url: production.DATABASE_URL, size: 100, readsPerConnection: 8, prepare: false },
+    auth: {
+      issuer: 'https://other.example.org',
+      audiences: ['clubs-api', 'clubs-app'],
+      audienceClaim: 'client_id',
+      jwksUrl: 'https://keys.example.org/jwks',
+      clubs: {
+        name: 'https://example.org/clubs',
+        json: true,
+        pattern: undefined,
+        clubNames: new Map([
+          ['north', '11111111-1111-4111-8111-1111111111aa'],
+          ['a=b', '22222222-2222-4222-8222-222222222222'],
+        ]),
+        roleNames: new Map([
+          ['player', 'Member'],
+          ['Admin', 'Viewer'],
+        ]),
+      },
+    },
+    testUserHeader: true,
+    isDevelopment: false,
+  });
+});
+
+t.test('localhost is 127.0.0.1, also where the name resolves to ::1', async (t) => {
+  const { host } = readServerConfig({ ...production, HOST: 'localhost' }, {});
+  t.equal(host, '127.0.0.1');
+});
+
+t.test('only NODE_ENV=development is development', (t) => {
+  for (const [name, isDevelopment] of [
+    ['development', true],
+    ['test', false],
+    ['production', false],
+  ] as const) {
+    t.equal(readServerConfig({}, { ...production, NODE_ENV: name }).isDevelopment, isDevelopment, name);
   }
+  t.end();
 });
 
 t.test('without NODE_ENV it is production, which needs a database and an issuer', async (t) => {
   t.equal(readDevelopmentConfig({}).NODE_ENV, 'production');
-  t.same(faultsOf({}), [
+  t.same(configErrors({}), [
     '  DATABASE_URL must be set in production.',
     '  AUTH_ISSUER must be set in production.',
   ]);
-  t.same(faultsOf({ NODE_ENV: 'test' }), ['  DATABASE_URL must be set.', '  AUTH_ISSUER must be set.']);
-  t.same(faultsOf(production), []);
+  t.same(configErrors({ NODE_ENV: 'test' }), ['  DATABASE_URL must be set.', '  AUTH_ISSUER must be set.']);
+  t.same(configErrors(production), []);
   t.throws(
     () => readMigrationUrl(production),
     /^The configuration is unusable:\n {2}MIGRATION_DATABASE_URL must/,
@@ -54,12 +111,103 @@ t.test('an empty variable counts as unset', async (t) => {
   t.same(readDevelopmentConfig(empty), readDevelopmentConfig({}));
 });
 
+t.test('.env.example has every variable once, each with a comment and the default of the code', async (t) => {
+  const example = await readFile(join(root, '.env.example'), 'utf8');
+  const written = [...example.matchAll(/^(# .+\n)?([A-Z_]+)=(.*)$/gm)];
+  t.same(written.map(([, , name]) => name).sort(), [...names].sort());
+  t.same(
+    written.filter(([, comment]) => comment === undefined),
+    [],
+    'a comment above each',
+  );
+
+  const values = Object.fromEntries(written.map(([, , name, value]) => [name, value]));
+  t.same(readDevelopmentConfig(values), readDevelopmentConfig({}), 'a copy of it changes nothing');
+  for (const [name, { default: value = '' }] of Object.entries(Environment.properties)) {
+    t.equal(values[name], name === 'NODE_ENV' ? '' : String(value), `${name} shows its default`);
+  }
+});
+
+t.test('an invalid value is refused with the name of its variable', async (t) => {
+  const north = 'north=11111111-1111-4111-8111-111111111111';
+  const invalid = {
+    PORT: ['-1', '65536', '80.5', 'http', '80 or so', 'true'],
+    MAX_CONNECTIONS: ['0', '-1', '65536', '1e3', 'none'],
+    RATE_LIMIT_PER_MINUTE: ['-1', '1000001', '1.5', 'off'],
+    METRICS_PORT: ['0', '65536', 'on'],
+    LOG_LEVEL: ['verbose', 'INFO'],
+    NODE_ENV: ['prod', 'Production'],
+    DATABASE_URL: ['mysql://localhost/club', 'localhost'],
+    DATABASE_POOL_SIZE: ['0', '101', '1.5'],
+    DATABASE_PREPARE: ['true', 'ON'],
+    AUTH_ISSUER: ['not-a-url'],
+    AUTH_AUDIENCE: [',', 'a,', 'a, b', ' a'],
+    AUTH_AUDIENCE_CLAIM: ['azp', 'AUD'],
+    AUTH_CLUBS_CLAIM: ['/a~b', '/~', '/~2'],
+    AUTH_CLUBS_JSON: ['yes', '1'],
+    AUTH_CLUBS_PATTERN: [
+      '^/clubs/([^/]+)/([^/]+)$', '(?<club>.+)', '(?<role>.+)', '(?<club>.+/(?<role>.+)', '(?<Club>.+)/(?<Role>.+)',
+      '(?<club>a)|(?<club>b)(?<role>c)', '(?<club>.)(?<role>.))|(?:.+',
+    ],
+    AUTH_CLUB_NAMES: [
+      'north', 'north=', '=11111111-1111-4111-8111-111111111111', 'north=south', ',', `${north},`, `${north},${north}`,
+      ` ${north}`, `south=1, ${north}`, `${north};south=x`,
+    ],
+    AUTH_ROLE_NAMES: ['player', 'player=', '=Member', 'player=member', 'player=Member,player=Admin', 'a=b,'],
+    AUTH_JWKS_URL: ['ftp://keys.example.org', 'keys'],
+    TEST_POSTGRES_BIN: ['bin', '../postgresql/bin'],
+    TRUST_PROXY: [
+      'true', 'proxy.example.org', '999.0.0.1', '10.1.2', '10.0.0.0/33', '10.0.0.0/0', 'fd00::/129', '10.0.0.1/8/8',
+      '10.0.0.1,',
+    ],
+    CORS_ORIGINS: [
+      '*', 'null', 'app.example.org', 'https://', 'ftp://app.example.org', 'https://*.example.org',
+      'https://app.example.org/', 'https://App.example.org', 'https://app.example.org:443', 'http://a:b@c',
+      'https://app.example.org, https://b.example.org', 'https://app.example.org,', 'https://a.example/x',
+    ],
+    TEST_USER_HEADER: ['true', 'yes'],
+  }; // biome-ignore format: lists of values
+  for (const [name, values] of Object.entries(invalid)) {
+    for (const value of values) {
+      t.same(invalidVariables({ [name]: value }), [name], `${name}=${value}`);
+    }
+  }
+  t.same(invalidVariables({ TRUST_PROXY: '10.0.0.1,192.168.0.0/16,::1,fd00::/8,::ffff:10.0.0.1/128' }), []);
+  t.same(invalidVariables({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
+});
+
+t.test('all faults are reported at once', async (t) => {
+  const invalid = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
+  const errors = configErrors(invalid);
+  for (const error of errors) {
+    t.match(error, /^ {2}[A-Z_]+ must .+\.$/);
+  }
+  t.same(errors.map((error) => error.split(' ')[2]).sort(), [...Object.keys(invalid), 'DATABASE_URL'].sort());
+});
+
+t.test(
+  'a database URL whose password is not percent-encoded is refused, with the characters to encode',
+  async (t) => {
+    for (const character of ['%', '/', '#', '?']) {
+      const url = (password: string) => `postgres://club_api:a${password}b@db.example.org/clubs`;
+      t.match(configErrors({ ...production, DATABASE_URL: url(character) }), [
+        /DATABASE_URL must be .+ with %, \/, @, # and \? in the password percent-encoded \(.+\)\.$/,
+      ]);
+      t.same(
+        configErrors({ ...production, DATABASE_URL: url(encodeURIComponent(character)) }),
+        [],
+        character,
+      );
+    }
+  },
+);
+
 t.test('the metrics have a port of their own', async (t) => {
   const same = ['  METRICS_PORT must differ from PORT.'];
-  t.same(faultsOf({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);
-  t.same(faultsOf({ ...production, METRICS_PORT: '3000' }), same, 'also the default port');
-  t.same(faultsOf({ ...production, PORT: '0', METRICS_PORT: '4201' }), []);
-  const hosts: [host: string, metricsHost: string, faults: string[]][] = [
+  t.same(configErrors({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);
+  t.same(configErrors({ ...production, METRICS_PORT: '3000' }), same, 'also the default port');
+  t.same(configErrors({ ...production, PORT: '0', METRICS_PORT: '4201' }), []);
+  const hosts: [host: string, metricsHost: string, errors: string[]][] = [
     ['10.0.0.1', '10.0.0.2', []],
     ['localhost', '10.0.0.2', []],
     ['localhost', '127.0.0.1', same],
@@ -69,39 +217,16 @@ t.test('the metrics have a port of their own', async (t) => {
     ['::', '127.0.0.1', same],
     ['::1', '::', same],
   ];
-  for (const [host, metricsHost, faults] of hosts) {
+  for (const [host, metricsHost, errors] of hosts) {
     const both = { HOST: host, METRICS_HOST: metricsHost, METRICS_PORT: '3000' };
-    t.same(faultsOf({ ...production, ...both }), faults, `${host} and ${metricsHost}`);
+    t.same(configErrors({ ...production, ...both }), errors, `${host} and ${metricsHost}`);
   }
 });
 
-t.test('all faults are reported at once', async (t) => {
-  const faulty = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
-  const faults = faultsOf(faulty);
-  t.match(
-    faults,
-    faults.map(() => /^ {2}[A-Z_]+ must .+\.$/),
-  );
-  t.same(faults.map((fault) => fault.split(' ')[2]).sort(), [...Object.keys(faulty), 'DATABASE_URL'].sort());
-});
-
-t.test(
-  'a database URL whose password is not percent-encoded is refused, with the characters to encode',
-  async (t) => {
-    for (const character of ['%', '/', '#', '?']) {
-      const url = (password: string) => `postgres://club_api:a${password}b@db.example.org/clubs`;
-      t.match(faultsOf({ ...production, DATABASE_URL: url(character) }), [
-        /DATABASE_URL must be .+ with %, \/, @, # and \? in the password percent-encoded \(.+\)\.$/,
-      ]);
-      t.same(faultsOf({ ...production, DATABASE_URL: url(encodeURIComponent(character)) }), [], character);
-    }
-  },
-);
-
 t.test('production refuses to enable the test header', async (t) => {
   for (const [environment, refused] of Object.entries({ '': true, production: true, test: false })) {
-    const faulty = faultyIn({ TEST_USER_HEADER: 'on', NODE_ENV: environment });
-    t.same(faulty, refused ? ['TEST_USER_HEADER'] : [], `NODE_ENV=${environment}`);
+    const invalid = invalidVariables({ TEST_USER_HEADER: 'on', NODE_ENV: environment });
+    t.same(invalid, refused ? ['TEST_USER_HEADER'] : [], `NODE_ENV=${environment}`);
   }
 });
 
@@ -117,12 +242,12 @@ t.test('production fetches keys over https, or over http from loopback only', as
     'http://[::1]:9000': true,
   };
   for (const [url, safe] of Object.entries(urls)) {
-    t.same(faultyIn({ AUTH_ISSUER: url }), safe ? [] : ['AUTH_ISSUER'], url);
-    t.same(faultyIn({ AUTH_JWKS_URL: url }), safe ? [] : ['AUTH_JWKS_URL'], url);
-    t.same(faultyIn({ AUTH_ISSUER: url, NODE_ENV: 'development' }), [], `${url} in development`);
+    t.same(invalidVariables({ AUTH_ISSUER: url }), safe ? [] : ['AUTH_ISSUER'], url);
+    t.same(invalidVariables({ AUTH_JWKS_URL: url }), safe ? [] : ['AUTH_JWKS_URL'], url);
+    t.same(invalidVariables({ AUTH_ISSUER: url, NODE_ENV: 'development' }), [], `${url} in development`);
   }
   t.same(
-    faultyIn({ AUTH_ISSUER: ' http://id.example.org' }),
+    invalidVariables({ AUTH_ISSUER: ' http://id.example.org' }),
     ['AUTH_ISSUER'],
     'a space does not disable the check',
   );
@@ -130,7 +255,7 @@ t.test('production fetches keys over https, or over http from loopback only', as
     AUTH_ISSUER: 'http://id.example.org',
     AUTH_JWKS_URL: 'https://id.example.org/jwks',
   };
-  t.same(faultyIn(keysElsewhere), [], 'the keys must not be replaceable');
+  t.same(invalidVariables(keysElsewhere), [], 'the keys must not be replaceable');
 });
 
 /** Starts a process that must fail; returns its output. */
@@ -141,11 +266,11 @@ async function run(program: string, env: Record<string, string> = {}) {
 }
 
 t.test('a process with a wrong configuration says why and exits with 1', async (t) => {
-  for (const [program, fault] of Object.entries({
+  for (const [program, cause] of Object.entries({
     'dist/server.js': 'DATABASE_URL must be set in production.\n  AUTH_ISSUER must be set in production.',
     'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
   })) {
-    const err = `The configuration is unusable:\n  ${fault}\n`;
+    const err = `The configuration is unusable:\n  ${cause}\n`;
     t.same(await run(program), { code: 1, out: '', err }, program);
   }
 });
@@ -162,7 +287,7 @@ t.test('a start that cannot listen says at which address; the process exits with
     LOG_LEVEL: 'silent',
   };
   const isTaken = new RegExp(`^The port ${port} is taken: .+ set PORT or METRICS_PORT to another one\\.$`);
-  for (const [variables, said] of [
+  for (const [variables, message] of [
     [{ PORT: String(port) }, isTaken],
     [{ HOST: 'a'.repeat(64) }, /^The service cannot listen \(getaddrinfo .+ a+\): HOST, .+\.$/],
     [{ HOST: '192.0.2.1' }, /^The service cannot listen \(listen .+ 192\.0\.2\.1:3000\): HOST, .+\.$/],
@@ -170,7 +295,7 @@ t.test('a start that cannot listen says at which address; the process exits with
     const error = await start(readServerConfig({ ...environment, ...variables }, {})).catch(
       (reason) => reason,
     );
-    t.match(explain(error), said);
+    t.match(explain(error), message);
   }
   const { code, err } = await run('dist/server.js', {
     ...environment,

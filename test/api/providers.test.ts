@@ -3,7 +3,7 @@ import t from 'tap';
 import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
-import { faultsOf, production } from '../setup/faults.js';
+import { configErrors, production } from '../setup/config.js';
 import { readIdentityBook, type SetUp } from '../setup/identity-book.js';
 import { AUDIENCE, jwkOf, startIssuer } from '../setup/issuer.js';
 import { sendTo } from '../setup/send.js';
@@ -65,7 +65,7 @@ function signed({ header, payload }: SetUp['token'], claims: Record<string, unkn
 t.test('the page has each provider, with settings that production accepts', async (t) => {
   t.same([...new Set(setUps.map((setUp) => setUp.provider))], Object.keys(idTokens));
   t.same(
-    setUps.flatMap(({ settings }) => faultsOf({ ...production, ...settings })),
+    setUps.flatMap(({ settings }) => configErrors({ ...production, ...settings })),
     [],
   );
   const known = /^AUTH_(ISSUER|AUDIENCE|AUDIENCE_CLAIM|CLUBS_\w+|CLUB_NAMES|ROLE_NAMES)$/;

@@ -15,8 +15,8 @@ import { sql } from '../../src/database/sql.js';
 import { withClient } from '../../src/deploy/client.js';
 import { createDatabase } from '../../tools/development-database.js';
 import { give, serverAccount, startPostgres } from '../../tools/postgres.js';
+import { configErrors, production } from '../setup/config.js';
 import { hasPsql, testCluster } from '../setup/database.js';
-import { faultsOf, production } from '../setup/faults.js';
 import { until } from '../setup/wait.js';
 
 const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
@@ -57,12 +57,15 @@ t.test('sslmode has one of its values; any other is a fault of the configuration
   for (const sslmode of ['disable', ...VERIFIED, 'no-verify']) {
     const { tls } = parseDatabaseUrl(`postgres://a:b@h/d?sslmode=${sslmode}`);
     t.equal(tls?.isVerified, sslmode === 'disable' ? undefined : sslmode !== 'no-verify', sslmode);
-    t.same(faultsOf({ ...production, DATABASE_URL: `${production.DATABASE_URL}?sslmode=${sslmode}` }), []);
+    t.same(
+      configErrors({ ...production, DATABASE_URL: `${production.DATABASE_URL}?sslmode=${sslmode}` }),
+      [],
+    );
   }
   t.equal(parseDatabaseUrl('postgres://a:b@h/d').tls, undefined, 'without sslmode there is no TLS');
   for (const sslmode of ['allow', 'on', 'true', 'REQUIRE', 'verify', '']) {
     t.throws(() => parseDatabaseUrl(`postgres://a:b@h/d?sslmode=${sslmode}`), TypeError);
-    t.match(faultsOf({ ...production, DATABASE_URL: `${production.DATABASE_URL}?sslmode=${sslmode}` }), [
+    t.match(configErrors({ ...production, DATABASE_URL: `${production.DATABASE_URL}?sslmode=${sslmode}` }), [
       /DATABASE_URL must be .*sslmode must be one of disable, prefer, require,/,
     ]);
   }

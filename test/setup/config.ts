@@ -6,8 +6,8 @@ export const production = {
   AUTH_ISSUER: 'https://id.example.org/',
 };
 
-/** The lines of the error, one per fault; none when the configuration is valid. */
-export function faultsOf(environment: Record<string, string>): string[] {
+/** The lines of the error, one for each invalid variable; none when the configuration is valid. */
+export function configErrors(environment: Record<string, string>): string[] {
   try {
     readServerConfig({}, environment);
     return [];
@@ -19,7 +19,7 @@ export function faultsOf(environment: Record<string, string>): string[] {
   }
 }
 
-/** The faulty variables when these override a valid configuration for production. */
-export function faultyIn(environment: Record<string, string>): string[] {
-  return faultsOf({ ...production, ...environment }).map((fault) => fault.trim().split(' ', 1)[0] ?? '');
+/** The invalid variables when these override a valid configuration for production. */
+export function invalidVariables(environment: Record<string, string>): string[] {
+  return configErrors({ ...production, ...environment }).map((error) => error.trim().split(' ', 1)[0] ?? '');
 }
