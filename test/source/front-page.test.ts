@@ -4,10 +4,6 @@ import t from 'tap';
 import { Environment } from '../../src/variables.js';
 import { root } from '../../tools/root.js';
 
-t.test('README has at most 150 lines', async (t) => {
-  t.ok((await readFile(join(root, 'README.md'), 'utf8')).split('\n').length <= 151);
-});
-
 t.test('docs/configuration.md names every variable once, with the default of the code', async (t) => {
   const page = await readFile(join(root, 'docs/configuration.md'), 'utf8');
   const rows = [...page.matchAll(/^\| (`[^|]*`) \| ([^|]*) ?\|/gm)].flatMap(

@@ -44,11 +44,10 @@ t.test('the page lists every file of src of which a signup runs a function, and 
     .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(join(compiled, 'src/')))
     .filter(({ functions }) => functions.some(({ ranges: [whole] }) => (whole?.count ?? 0) > 0))
     .map(({ url }) => fileURLToPath(url).slice(compiled.length).replace(/\.js$/, '.ts'));
-  const [counted = ''] = page.split(/^## In PostgreSQL$/m);
-  const listed = [...counted.matchAll(/\[(src\/[^\]]+)\]\(\.\.\/([^)]+)\)/g)].map(([, name, link]) => {
+  const [inService = ''] = page.split(/^## In PostgreSQL$/m);
+  const listed = [...inService.matchAll(/\[(src\/[^\]]+)\]\(\.\.\/([^)]+)\)/g)].map(([, name, link]) => {
     t.equal(link, name);
     return name;
   });
   t.same([...new Set(listed)].sort(), run.sort());
-  t.equal(Number(/passes through \*\*(\d+) files of `src`/.exec(page)?.[1]), run.length);
 });
