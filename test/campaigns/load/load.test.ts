@@ -5,7 +5,6 @@ import { compare, compareBeside } from './fairness.js';
 import { flood } from './flood.js';
 import { Generator, type Request } from './generator.js';
 import { canPlace, placeOnFirst, placeOnOthers } from './processors.js';
-import { rush } from './rush.js';
 import { connectSilently } from './silence.js';
 import { mean } from './sums.js';
 import { startTestbed } from './testbed.js';
@@ -46,16 +45,6 @@ const edited = (request: Request, part: RegExp, replacement: string) =>
 /** The highest rate that the service sustains, in requests per second. */
 let knee = 0;
 const sentences: string[] = [isApart ? 'service on a processor of its own' : 'all on the same processors'];
-
-t.test(
-  'of a thousand signups for fifty places in one second, fifty succeed and all others get an error',
-  async (t) => {
-    const [members, places] = isWhole ? [1_000, 50] : [100, 50];
-    const counts = await rush(testbed, generator, members, places);
-    t.same(counts, { 201: places, 409: members - places });
-    sentences.push(`rush ${counts[201]} x 201 and ${counts[409]} x 409`);
-  },
-);
 
 if (!isWhole) {
   t.test(
