@@ -19,6 +19,6 @@ export const serviceUnavailable = defineError({
   meaning: 'The service is overloaded, or it cannot reach the database or the keys of the identity provider.',
   fix:
     'Send the request again after the seconds in `Retry-After`. A POST with an `Idempotency-Key` creates nothing twice; ' +
-    'without a key, check first whether the object was created.',
+    'without a key, look first whether the object was created, if `detail` says that this is unknown.',
   example: { request: 'GET /api/tasks' },
 });

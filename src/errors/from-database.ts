@@ -52,6 +52,10 @@ const BY_POLICY = 'ExecWithCheckOptions';
 /** The foreign key from each table to app.clubs: the club was removed while the request ran. */
 const TO_CLUB = /_club_fkey$/;
 
+const UNKNOWN_OUTCOME =
+  'The connection to the database was lost, so it is unknown whether the change was made. With the same Idempotency-Key or ' +
+  'version, try again after the seconds in Retry-After; without one, look first whether it was made.';
+
 /** A singleton: creating an error per rejected request is measurable in an overload. */
 const QUEUE_FULL_PROBLEM = new Problem(serviceUnavailable, {
   detail:
@@ -76,11 +80,9 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
     return QUEUE_FULL_PROBLEM;
   }
   if (error instanceof Unavailable) {
-    return new Problem(
-      serviceUnavailable,
-      {},
-      { committed: error.committed === 'unknown' ? 'unknown' : undefined },
-    );
+    return error.committed === 'unknown'
+      ? new Problem(serviceUnavailable, { detail: UNKNOWN_OUTCOME }, { committed: 'unknown' })
+      : new Problem(serviceUnavailable);
   }
   if (error instanceof UnsafeDatabase) {
     return new Problem(serviceUnavailable);

@@ -195,7 +195,7 @@ t.test(
 );
 
 t.test(
-  'the log line of a lost signup says that its outcome is unknown, that of a refused one names the member',
+  'the error and the log line of a lost signup say that its outcome is unknown, the line of a refused one names the member',
   async (t) => {
     const proxy = await startProxy(t, service.db.url);
     const database = new Database({ url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 });
@@ -209,13 +209,17 @@ t.test(
       const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': north };
       const { status, body: sent } = await sendTo(behind)(method, path, { headers, body });
       const line = written.map((one) => JSON.parse(one)).find(({ msg }) => msg === 'request');
-      return { status, id: sent.id, line };
+      return { status, id: sent.id, detail: sent.detail, line };
     };
     const { id } = await send('POST', '/api/shifts', shiftRequest());
     proxy.judge = ({ from, type, text }) =>
       from === 'server' && type === 'D' && text.includes('"accepted":true') ? 'cut before' : 'pass';
     const lost = await send('POST', `/api/shifts/${id}/signup`);
     t.match(lost, { status: 503, line: { code: 'service_unavailable', committed: 'unknown' } });
+    t.match(
+      lost.detail,
+      /^The connection .* unknown whether the change was made\. .* look first whether it was made\.$/,
+    );
     proxy.judge = () => 'pass';
     const again = await send('POST', `/api/shifts/${id}/signup`);
     t.match(again, { status: 409, line: { code: 'already_signed_up', member: anna } }, 'it was made');
