@@ -102,6 +102,9 @@ function propertiesOf(schema: Schema): Map<string, Column> {
   );
 }
 
+/** What the operations were answered with. */
+const statuses: string[] = [];
+
 t.before(async () => {
   const endpoints = await endpointsFor(service, club);
   const ids = new Map<string, string>([['/api/members', await admin.memberId()]]);
@@ -122,7 +125,12 @@ t.before(async () => {
       GET: admin.get,
       DELETE: admin.delete,
     }[method as 'GET'];
-    await (method === 'GET' || method === 'DELETE' ? send(url) : send(url, body as never));
+    // Without the version that the example was made for: an earlier request may have changed the row.
+    const { version: _version, ...fields } = (body ?? {}) as Record<string, unknown>;
+    const { status } = await (method === 'GET' || method === 'DELETE'
+      ? send(url)
+      : send(url, fields as never));
+    statuses.push(`${method} ${path}: ${status}`);
   }
 });
 
@@ -159,7 +167,7 @@ t.test('every statement returns the documented fields, with their kinds and null
   t.same(
     unsent.filter(({ responses }) => responses['204'] === undefined).map(({ operationId }) => operationId),
     [],
-    'every operation with a body was sent',
+    `every operation with a body sent its statement: ${statuses.join(', ')}`,
   );
   t.comment(
     `${compared} statements; expressions, compared by name only or without nullability: ${undescribed.join(', ')}`,
