@@ -1,4 +1,4 @@
-/** The resources of the API. To add a resource, add a line here. */
+/** The resources of the API. To add a resource, add a line here, in alphabetical order. */
 export { clubs } from './clubs/routes.js';
 export { members } from './members/routes.js';
 export { shifts } from './shifts/routes.js';

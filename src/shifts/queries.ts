@@ -146,7 +146,10 @@ export function signUp(shiftId: string): Query<ShiftSignupDto> {
     join app.members as member on member.id = signup.member_id`;
 }
 
-/** The same, once for a key: app.sign_up_once returns the stored response of an earlier request with the key. */
+/**
+ * The same, once for a key: app.sign_up_once returns the stored response of an earlier request with the key. It writes the
+ * columns of `signupColumns` itself.
+ */
 export function signUpOnce(
   { key, fingerprint }: IdempotencyKey,
   location: string,
