@@ -91,15 +91,23 @@ export const idempotency = plugin(
       const { request } = this;
       const key = readKey(request);
       if (key === undefined) {
-        const [created] = await request.call(query);
-        return respond(this, { status: CREATED, location, etag: null, body: bodyOf(this, created ?? []) });
+        const created = onlyRow(await request.call(query));
+        return respond(this, { status: CREATED, location, etag: null, body: bodyOf(this, created) });
       }
-      const [response] = await request.call(keyed(key));
-      return respond(this, (response as Json<KeyedResponse>).parse());
+      return respond(this, onlyRow(await request.call(keyed(key))).parse());
     });
   },
   { name: 'idempotency', dependencies: ['request-transaction', 'json-response'] },
 );
+
+/** The row of a function that creates one. @throws Error when it returned none or several, which is a bug of the function */
+function onlyRow<Row>(rows: Json<Row>[]): Json<Row> {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) {
+    throw new Error(`A function that creates one row returned ${rows.length}.`);
+  }
+  return row;
+}
 
 /** Sends a response; stored bytes unchanged, even if another release stored them. */
 function respond(
