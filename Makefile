@@ -32,7 +32,7 @@ run: node_modules ## start everything: PostgreSQL, demo data, token issuer, the 
 reset: node_modules ## drop the embedded database, with all its clubs; the next make run makes a new one
 	@$(DEVELOPMENT) tools/reset.ts
 
-dev: node_modules ## the same, started anew at every change of the source
+dev: node_modules ## the same, restarted at every change of the source
 	@$(DEVELOPMENT) --watch-path=src --watch-path=tools --watch-path=sql tools/run.ts
 
 test: build development ## run the tests of API, database, SQL and client against a real PostgreSQL; FILES=test/api/tasks.test.ts for some, TEST_POSTGRES_BIN or TEST_DATABASE_URL for another server
@@ -96,7 +96,7 @@ verify: node_modules ## fail when something generated is stale, or a migration w
 	@$(NODE) tools/snapshot.ts --verify
 	@$(NODE) tools/lint-migrations.ts
 
-snapshot: node_modules ## write what is generated anew: sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, the client's types
+snapshot: node_modules ## generate again: sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, the client's types
 	@$(NODE) tools/snapshot.ts
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL

@@ -84,7 +84,7 @@ export const authenticate = plugin<AuthSettings>(
 
     function identify(claims: Claims, request: FastifyRequest): Identity {
       if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
-        throw invalid('its exp, nbf or iat is no time');
+        throw invalid('its exp, nbf or iat is not a time');
       }
       const identity = readIdentity(claims, clubs);
       const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);

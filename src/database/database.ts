@@ -64,7 +64,7 @@ export class Database {
 
   /**
    * Reads with one statement. A bounded query shares a connection with other reads. It is sent once more when the connection
-   * was lost because of another statement.
+   * was lost.
    *
    * @param options.operation the name in the comment at the start of the statement
    * @throws Unavailable; UnsafeDatabase; postgres.PostgresError; what `Context.parse` throws
@@ -82,7 +82,8 @@ export class Database {
   }
 
   /**
-   * Calls one function that writes, with one statement, which is a transaction of its own.
+   * Calls one function that writes, with one statement, which is a transaction of its own. It is called again after an error
+   * that PostgreSQL itself returned and that passes (40001, 40P01, a plan that no longer fits), never after a loss.
    *
    * @param options.operation the name in the comment at the start of the statement
    * @throws Unavailable with an unknown outcome when the connection is lost; UnsafeDatabase; postgres.PostgresError; what

@@ -40,7 +40,7 @@ export function bodyOf<Row>(reply: FastifyReply, rows: Json<Row> | Json<Row>[]):
   );
 }
 
-/** Sends a row. */
+/** Sends a row. Typed as the row, so that the compiler compares it with the response schema of the route. */
 export function sendRow<Row>(reply: FastifyReply, row: Json<Row>): Row {
   return send(reply, bodyOf(reply, row));
 }

@@ -73,7 +73,7 @@ const NO_ROUTE = 'none';
 
 /**
  * The metrics, named by the conventions of Prometheus. No label contains a club or a member: there are too many, and
- * metrics are no place for personal data.
+ * metrics must not hold personal data.
  */
 class Measures {
   readonly #registry = new Registry();

@@ -10,7 +10,6 @@ import { root } from '../../tools/root.js';
 /** The place of an added line: before the first line with this start. */
 const places: Record<string, string> = {
   'src/resources.ts': 'export { clubs }',
-  'sql/policies/30_clubs.sql': '  delete from app.members;',
   'sql/audit/10_intent.sql': "  ('app.shifts.shifts_stamp'",
 };
 
