@@ -1,7 +1,9 @@
 import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
 import { sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -34,18 +36,26 @@ async function allCountsOf(id: string): Promise<number[]> {
   return [signupCount, signups.length, ...(await countsOf(service.db, id))];
 }
 
+/** Sends the requests of the crowd; the first ones wait in the database until they can sign up at the same moment. */
+async function signUpAll({ id, signup }: { id: string; signup: string }) {
+  return withClient(service.db.adminUrl, async (holder) => {
+    await holder.query('begin');
+    await holder.query('select from app.shifts where id = $1 for update', [id]);
+    const responses = crowd.map((caller) => caller.post(signup));
+    await untilWaitingForLocks(service.db, 2);
+    await holder.query('commit');
+    return Promise.all(responses);
+  });
+}
+
 t.test('of 100 concurrent callers exactly as many get a place as the shift has', async (t) => {
   // In the first round the callers are new to the club: their members are created at the same time.
   for (const capacity of [20, 1, 100]) {
-    const { id, signup } = await makeShift(capacity);
-    const counts = tally(await Promise.all(crowd.map((caller) => caller.post(signup))));
-    t.equal(counts['201'], capacity);
-    t.equal(
-      counts['409 shift_full'] ?? 0,
-      100 - capacity,
-      `none is refused while one of ${capacity} is free`,
-    );
-    t.same(await allCountsOf(id), Array(4).fill(capacity));
+    const shift = await makeShift(capacity);
+    const counts = tally(await signUpAll(shift));
+    t.equal(counts['201'], capacity, `${capacity} places`);
+    t.equal(counts['409 shift_full'] ?? 0, 100 - capacity, `${capacity} places`);
+    t.same(await allCountsOf(shift.id), Array(4).fill(capacity));
   }
 });
 
