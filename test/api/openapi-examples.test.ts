@@ -151,7 +151,7 @@ t.test('the examples of a task follow the workflow', async (t) => {
   t.match([made.version, made.state, read.state], [1, 'Open', 'Assigned']);
   t.ok(made.id === read.id && made.createdAt === made.updatedAt && read.version > 1);
   for (const task of [made, read, exampleOf('updateTask')]) {
-    t.same([...task.allowedTransitions].sort(), allowedTo('a Manager', task.state), task.state);
+    t.same(task.allowedTransitions, allowedTo('a Manager', task.state), task.state);
     t.equal(task.completedAt === null, task.state !== 'Done', task.state);
   }
   for (const task of [made, read, ...exampleOf('listTasks')]) {

@@ -14,7 +14,6 @@ const missing = '99999999-9999-4999-8999-999999999999';
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 
 const taskIn = (state: State) => bring(state, manager, assigneeId);
-const sorted = (states: string[]) => states.toSorted();
 
 t.test('each step can be taken by the callers who have the right to it', async (t) => {
   for (const { from, to, step } of pairs('member', 'holder')) {
@@ -51,7 +50,7 @@ t.test('a step outside the workflow is refused for all, and the error names the 
       const { status, body } = await people[caller].patch(path, { state: to });
       t.equal(status, 422, says);
       t.match(body, { code: 'invalid_task_transition', currentState: from, requestedState: to }, says);
-      t.strictSame(sorted(body.allowedTransitions), allowedTo(caller, from), says);
+      t.strictSame(body.allowedTransitions, allowedTo(caller, from), says);
     }
     t.equal((await admin.patch(path, { state: to })).status, 422, `an Admin: ${from} to ${to}`);
     t.strictSame((await manager.get(path)).body, task);
@@ -122,15 +121,15 @@ t.test('every answer has the states that this caller may set now', async (t) => 
     const { path } = await taskIn(state);
     for (const caller of CALLERS) {
       const { body } = await people[caller].get(path);
-      t.strictSame(sorted(body.allowedTransitions), allowedTo(caller, state), `${caller}: ${state}`);
+      t.strictSame(body.allowedTransitions, allowedTo(caller, state), `${caller}: ${state}`);
       const edited = await people[caller].patch(path, { description: caller });
-      t.strictSame(sorted(edited.body.allowedTransitions), allowedTo(caller, state));
+      t.strictSame(edited.body.allowedTransitions, allowedTo(caller, state));
     }
   }
   // The caller who takes a task is its assignee; the caller who gives it back is not.
   const { path } = await taskIn('Open');
   const taken = await other.patch(path, { state: 'Assigned' });
-  t.strictSame(sorted(taken.body.allowedTransitions), ['InProgress', 'Open']);
+  t.strictSame(taken.body.allowedTransitions, ['Open', 'InProgress']);
   t.strictSame((await other.patch(path, { state: 'Open' })).body.allowedTransitions, ['Assigned']);
 });
 

@@ -38,13 +38,12 @@ export function pairs(...wanted: Step[]): Pair[] {
   );
 }
 
-/** The states that this caller may set on a task in that state, sorted. */
+/** The states that this caller may set on a task in that state, in the order of the workflow. */
 export function allowedTo(caller: CallerName, from: State): State[] {
   const own: Step[] = caller === 'another Member' ? ['member'] : ['member', 'holder'];
   return pairs(...own)
     .filter((pair) => pair.from === from)
-    .map(({ to }) => to)
-    .sort();
+    .map(({ to }) => to);
 }
 
 /** Creates a task and moves it to a state over HTTP; it has the assignee unless it is Open. */

@@ -103,7 +103,7 @@ t.test('allowed_transitions returns to each caller exactly the steps that the tr
       const holder = state === 'Open' ? null : idOf(assignee);
       const ask = 'select app.allowed_transitions($1, $2) as states';
       const { rows } = await sql.run(people[caller], ask, [state, holder]);
-      t.strictSame(rows[0].states.toSorted(), allowedTo(caller, state), `${caller}: ${state}`);
+      t.strictSame(rows[0].states, allowedTo(caller, state), `${caller}: ${state}`);
     }
   }
 });
