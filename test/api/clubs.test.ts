@@ -47,7 +47,8 @@ t.test('GET /api/clubs/me ignores a tenant header and makes no member', async (t
 });
 
 t.test('GET /api/clubs/current returns the club of the tenant header, with the caller’s role', async (t) => {
-  const answer = await service.as('emil', 'Viewer', south).get('/api/clubs/current');
-  t.equal(answer.status, 200);
-  t.match(answer.body, { id: south, slug: 'south', role: 'Viewer' });
+  for (const role of ['Viewer', 'Admin'] as const) {
+    const answer = await service.as('emil', role, south).get('/api/clubs/current');
+    t.match(answer, { status: 200, body: { id: south, slug: 'south', role } });
+  }
 });

@@ -102,6 +102,8 @@ t.test('missing or invalid claims change nothing', async (t) => {
   );
   const renamed = await arrive('emil', { name: 'Emilio' }, { age: 3 });
   t.match(renamed, { displayName: 'Emilio', email: 'emil@example.org' });
+  const moved = await arrive('emil', { email: 'moved@example.org' }, { age: 4 });
+  t.match(moved, { displayName: 'Emilio', email: 'moved@example.org' });
 });
 
 t.test('a token with unchanged claims changes nothing', async (t) => {

@@ -47,3 +47,52 @@ t.test('a caller creates and updates their own member row only, with the role of
     { external_user_id: 'nora', role: 'Viewer' },
   ]);
 });
+
+t.test(
+  'app.enter says whether a token changes the member, and app.sync_member writes no older token',
+  async (t) => {
+    const told = {
+      subject: 'tom',
+      name: 'Tom',
+      email: 'tom@example.org',
+      role: 'Member',
+      at: '2026-01-01T12:00:00Z',
+    };
+    type Token = Record<keyof typeof told, string | null>;
+    /** What a request with the token does, in a transaction that is rolled back unless it is the first. */
+    const enter = async ({ subject, name, email, role, at }: Token, isFirst = false) => {
+      await sql.client.query('begin');
+      const entered = await sql.client.query(
+        'select club_exists, member_id, member_is_current from app.enter($1, $2, $3, $4, $5, $6)',
+        [clubId, subject, role, name, email, at],
+      );
+      const synced = await sql.client.query('select app.sync_member($1, $2, $3) as id', [name, email, at]);
+      await sql.client.query(isFirst ? 'commit' : 'rollback');
+      return { ...entered.rows[0], written: synced.rows[0]?.id };
+    };
+    const { written: id, ...first } = await enter(told, true);
+    t.same(first, { club_exists: true, member_id: null, member_is_current: null });
+    const [earlier, later] = ['2026-01-01T11:59:59Z', '2026-01-01T12:00:01Z'];
+    for (const [claims, isCurrent, isWritten] of [
+      [{}, true, true],
+      [{ name: null, email: null, at: later }, true, true],
+      [{ name: 'Thomas' }, false, true],
+      [{ email: 'thomas@example.org', at: later }, false, true],
+      [{ role: 'Viewer' }, false, true],
+      [{ name: 'Thomas', at: earlier }, true, false],
+      [{ role: 'Viewer', at: earlier }, true, false],
+      // A token without a time is older than one with a time.
+      [{ name: 'Thomas', at: null }, true, false],
+    ] as [Partial<Token>, boolean, boolean][]) {
+      const expected = {
+        club_exists: true,
+        member_id: id,
+        member_is_current: isCurrent,
+        written: isWritten ? id : null,
+      };
+      t.same(await enter({ ...told, ...claims }), expected, JSON.stringify(claims));
+    }
+    const timeless = { ...told, subject: 'anna' };
+    t.match(await enter(timeless), { member_id: annaId, member_is_current: false, written: annaId });
+  },
+);

@@ -61,6 +61,9 @@ t.test(
       email: null,
       externalUserId: `erased:${before}`,
     });
+    t.same(await service.db.queryAsAdmin('select token_issued_at from app.members where id = $1', [before]), [
+      { token_issued_at: null },
+    ]);
     t.not(await ben.memberId(), before);
   },
 );
