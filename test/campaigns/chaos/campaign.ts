@@ -13,6 +13,7 @@ export type Workload = Partial<Record<Kind, number>>;
 export const EVERYTHING: Workload = {
   'sign up': 22,
   cancel: 12,
+  'read signup': 4,
   'create task': 10,
   'patch task': 22,
   'delete task': 2,

@@ -19,6 +19,7 @@ export type Kind =
   | 'list shifts'
   | 'sign up'
   | 'cancel'
+  | 'read signup'
   | 'list members';
 
 /** A task or a shift, from an answer or from the final database. */

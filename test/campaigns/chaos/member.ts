@@ -34,7 +34,7 @@ export interface Recorded {
 export function foreignIn(text: string, { clubs }: Testbed, canary: string): string[] {
   const others = clubs
     .filter((club) => club.canary !== canary)
-    .map((club) => ({ words: [club.canary], ids: [club.id] }));
+    .map((club) => ({ words: [club.canary], ids: [club.id, ...club.memberIds] }));
   return [...foreignTexts(others, text), ...foreignIds(others, text)];
 }
 
@@ -53,6 +53,7 @@ export async function join(
     'x-tenant-id': club.id,
   };
   const id = await ownId(send, headers);
+  club.memberIds.push(id);
   return {
     club,
     role,

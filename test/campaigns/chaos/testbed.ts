@@ -19,6 +19,8 @@ export const BACKENDS = `from pg_stat_activity where backend_type = 'client back
 export interface Club {
   id: string;
   canary: string;
+  /** The members who send requests. */
+  memberIds: string[];
 }
 
 /** The chain of clients, proxy, service process, proxy and PostgreSQL, with a clock. */
@@ -62,7 +64,7 @@ export async function startTestbed(
   for (const name of ['north', 'south', 'west']) {
     const canary = `canary-${name}-${randomBytes(4).toString('hex')}`;
     const id = await provisionClub(migration, { name: canary, slug: canary, timeZone: 'Europe/Berlin' });
-    clubs.push({ id, canary });
+    clubs.push({ id, canary, memberIds: [] });
   }
   if (prepare !== undefined) {
     await victim.queryAsAdmin(database, prepare);

@@ -109,8 +109,12 @@ async function workOnShift(member: Member, shared: SharedRows, kind: Kind): Prom
       path: `${path}/signup`,
       ...(member.random() < 0.3 && { key: keyOf(member, shared) }),
     });
-  } else if (kind === 'cancel') {
-    recorded = await member.act({ ...about, method: 'DELETE', path: `${path}/signup` });
+  } else if (kind === 'cancel' || kind === 'read signup') {
+    recorded = await member.act({
+      ...about,
+      method: kind === 'cancel' ? 'DELETE' : 'GET',
+      path: `${path}/signup`,
+    });
   } else if (kind === 'put shift') {
     const capacity = 1 + Math.floor(member.random() * 4);
     const title = `${member.club.canary} ${nextOf(shared)}`;

@@ -26,6 +26,7 @@ const REFUSALS: Record<Kind, string[]> = {
   'list shifts': [],
   'sign up': ['shift_not_found', 'shift_full', 'already_signed_up', 'idempotency_in_progress'],
   cancel: ['shift_not_found', 'signup_not_found'],
+  'read signup': ['shift_not_found', 'signup_not_found'],
   'list members': [],
 };
 

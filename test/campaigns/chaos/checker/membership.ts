@@ -15,6 +15,8 @@ const MEANINGS: Record<string, { before: State[]; after: State } | undefined> = 
   'sign up shift_full': { before: ['out'], after: 'out' },
   'cancel 204': { before: ['in'], after: 'out' },
   'cancel signup_not_found': { before: ['out'], after: 'out' },
+  'read signup 200': { before: ['in'], after: 'in' },
+  'read signup signup_not_found': { before: ['out'], after: 'out' },
 };
 
 type State = 'in' | 'out';
@@ -50,12 +52,12 @@ export function followMember(operations: Operation[]): Membership {
     span(operation.called, possibilities);
     const during = possibilities;
     if (isUnknown(operation)) {
-      const isSignup = operation.kind === 'sign up';
+      const { kind } = operation;
       possibilities = unfold(
         possibilities.map((possibility) => ({
           ...possibility,
-          signups: possibility.signups + (isSignup ? 1 : 0),
-          cancels: possibility.cancels + (isSignup ? 0 : 1),
+          signups: possibility.signups + (kind === 'sign up' ? 1 : 0),
+          cancels: possibility.cancels + (kind === 'cancel' ? 1 : 0),
         })),
       );
     } else {

@@ -79,7 +79,7 @@ function shiftsOf(operations: Operation[]): Shift[] {
       shift.end = Math.min(shift.end, operation.called);
     } else if (operation.kind === 'read shift' && isDone(operation)) {
       shift.reads.push(operation);
-    } else if (operation.kind === 'sign up' || operation.kind === 'cancel') {
+    } else if (['sign up', 'cancel', 'read signup'].includes(operation.kind)) {
       shift.requests.push(operation);
     }
   }
