@@ -162,6 +162,7 @@ t.test('a step and other fields are written together or not at all', async (t) =
 
 t.test('of several errors the first in the order of the checks is returned', async (t) => {
   const { path } = await taskIn('Assigned');
+  const { path: begun } = await taskIn('InProgress');
   const stale = { 'if-match': '"9"' };
   const [invalid, foreign, transition] = [{ state: 'Done' }, { assigneeId: missing }, { state: 'Open' }];
   const checks: [number, string, string, Record<string, unknown>, Record<string, string>?][] = [
@@ -174,6 +175,7 @@ t.test('of several errors the first in the order of the checks is returned', asy
     [409, 'task_version_conflict', path, { state: 'Assigned', version: 9 }],
     [422, 'invalid_task_transition', path, { ...invalid, ...foreign }],
     [403, 'task_transition_forbidden', path, transition],
+    [403, 'task_transition_forbidden', begun, { state: 'Assigned', ...foreign }],
     [403, 'task_assign_forbidden', path, foreign],
   ];
   for (const [status, code, url, body, headers] of checks) {
