@@ -47,7 +47,7 @@ coverage: node_modules ## run the tests and print which lines of src they ran; F
 	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
 
 # In reverse order the longest start first, so that none runs alone at the end.
-campaigns: build development ## the campaigns in short: chaos, attack, model, matrix, mutants, load, deploy, the example of a new resource, and planted defects
+campaigns: build development ## the campaigns in short: chaos, attack, matrix, mutants, load, deploy, the example of a new resource, and planted defects
 	@status=0; $(TEST) $$(ls -r test/campaigns/*/*.test.ts) || status=1; \
 	$(PLANT) $(PLANTED) || status=1; exit $$status
 

@@ -14,7 +14,7 @@ import { root } from './root.js';
 import { openTestCluster } from './test-cluster.js';
 
 const answers = join(root, '.tap/answers.txt');
-/** A TAP comment that is printed: a total, such as `model: 4925 operations`. */
+/** A TAP comment that is printed: a total, such as `matrix: 4925 cells`. */
 const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 
 /** The comment that test-group.ts prints before a file. */

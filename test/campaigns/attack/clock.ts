@@ -1,9 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import type { Method } from '../../setup/send.js';
 import type { TestService } from '../../setup/service.js';
-import { Random } from '../model/random.js';
 
 /** A request to measure: `id` is one of `ids`, mostly rows of south, or an id that does not exist. */
 export interface Probe {
@@ -35,9 +35,8 @@ export async function startClock(
   service: TestService,
   { authorization, club, warm }: { authorization: string; club: string; warm: number },
 ): Promise<Clock> {
-  const random = new Random(Date.now());
   /** An id with the same time prefix, which does not exist. */
-  const beside = (id: string) => id.slice(0, -12) + random.hex(12);
+  const beside = (id: string) => id.slice(0, -12) + randomBytes(6).toString('hex');
   await service.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = service.app.server.address() as AddressInfo;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -78,7 +77,7 @@ export async function startClock(
     const there: number[] = [];
     const missing: number[] = [];
     const measure = async (ids: string[], times: number[]) => {
-      const { ns, code, status } = await time(probe, random.pick(ids));
+      const { ns, code, status } = await time(probe, ids[Math.floor(Math.random() * ids.length)] as string);
       times.push(ns);
       check(code, status);
     };
@@ -89,7 +88,7 @@ export async function startClock(
     for (let turn = -warm; turn < samples; turn += 1) {
       // Alternating, so that changes of the machine affect both; and in random order, so that neither is
       // always the second one.
-      for (const [ids, times] of random.isTrue(0.5) ? pairs : [...pairs].reverse()) {
+      for (const [ids, times] of Math.random() < 0.5 ? pairs : [...pairs].reverse()) {
         await measure(ids, turn < 0 ? [] : times);
       }
     }

@@ -4,7 +4,6 @@ import { comparablePart } from '../../setup/comparable.js';
 import { fit, MISSING } from '../../setup/endpoints.js';
 import type { Response } from '../../setup/send.js';
 import { startService } from '../../setup/service.js';
-import { Random } from '../model/random.js';
 import { type CanaryClub, kindOf, rowsOf, seedClub, shownOf, silentColumns } from './clubs.js';
 import { attackCursors } from './cursors.js';
 import { type Attempt, attemptsAt } from './foreign-ids.js';
@@ -129,7 +128,6 @@ t.test('every text of a club is a canary', async (t) => {
 
 t.test('at no endpoint does a caller see anything of another club, or whether an id of it exists', (t) =>
   attack(t, 'endpoints', isWhole ? 5_000 : 400, async (tally) => {
-    const random = new Random(Date.now());
     const all = operations.flatMap((operation) =>
       callers.flatMap((caller) =>
         [north.id, south.id, undefined, MISSING, `${north.id.slice(0, -1)}g`].flatMap((tenant) => {
@@ -139,7 +137,7 @@ t.test('at no endpoint does a caller see anything of another club, or whether an
         }),
       ),
     );
-    const some = isWhole ? all : all.filter(() => random.isTrue(0.06));
+    const some = isWhole ? all : all.filter(() => Math.random() < 0.06);
     await eachOf(some, ({ attempt, caller, tenant }) => send(attempt, caller, tenant, tally));
   }),
 );

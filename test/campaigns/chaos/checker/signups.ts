@@ -1,4 +1,3 @@
-import { placeFaults } from '../../rules.js';
 import { type FinalRow, groupBy, type History, isDone, isUnknown, type Operation } from '../history.js';
 import { followMember, type Membership, type Span } from './membership.js';
 import { describe, type Report } from './verdict.js';
@@ -38,6 +37,7 @@ export function checkSignups({ operations, finalState }: History, report: Report
   }
 }
 
+/** Checks that there are no more signups than places, one for each member, and that `signupCount` is their number. */
 function checkPlaces(
   { capacity, signupCount }: { capacity?: number; signupCount?: number },
   members: string[] | undefined,
@@ -47,8 +47,15 @@ function checkPlaces(
   if (capacity === undefined || signupCount === undefined) {
     return;
   }
-  for (const { kind, proof } of placeFaults({ capacity, signupCount }, members)) {
-    report(kind === 'miscounted' ? 'anomalies' : kind, `${where}: ${proof}`);
+  const taken = Math.max(signupCount, members?.length ?? 0);
+  if (taken > capacity) {
+    report('overfull', `${where}: ${taken} signups for ${capacity} places`);
+  }
+  if (members !== undefined && new Set(members).size < members.length) {
+    report('doubled', `${where}: a member is signed up twice`);
+  }
+  if (members !== undefined && members.length !== signupCount) {
+    report('anomalies', `${where}: ${members.length} signups, counted as ${signupCount}`);
   }
 }
 
