@@ -55,6 +55,7 @@ export const metrics = plugin<MetricsOptions>(
       isDraining: () => app.isDraining,
       lastAudit: () => app.audit.latest(),
     });
+    logChangesOfReadiness(admin);
     admin.get('/metrics', async (_request, reply) =>
       reply.type(measures.contentType).send(await measures.print()),
     );
@@ -65,6 +66,23 @@ export const metrics = plugin<MetricsOptions>(
   },
   { name: 'metrics', dependencies: ['graceful-shutdown'] },
 );
+
+/** Logs why the process is not ready when the reason changes: the metrics port has no access log. */
+function logChangesOfReadiness(admin: FastifyInstance): void {
+  let last: string | undefined;
+  admin.addHook('onResponse', async ({ routeOptions, problem }, { statusCode }) => {
+    const reason = problem?.reason;
+    if (routeOptions.url !== '/readyz' || statusCode === 400 || reason === last) {
+      return;
+    }
+    last = reason;
+    if (reason === undefined) {
+      admin.log.info('ready');
+    } else {
+      admin.log.warn({ reason }, 'not ready');
+    }
+  });
+}
 
 /** Buckets of the durations in seconds: from a read with a cached plan to the time-out of most clients. */
 const BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

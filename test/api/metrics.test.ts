@@ -10,11 +10,17 @@ import { callerOf } from '../setup/work.js';
 
 const port = await freePort();
 const url = `http://127.0.0.1:${port}/metrics`;
-const service = await startService(t, {
-  metrics: { host: '127.0.0.1', port },
-  rateLimitPerMinute: 5,
-  corsOrigins: ['https://app.example.org'],
-});
+const written: string[] = [];
+const service = await startService(
+  t,
+  {
+    metrics: { host: '127.0.0.1', port },
+    rateLimitPerMinute: 5,
+    corsOrigins: ['https://app.example.org'],
+  },
+  undefined,
+  { write: (line: string) => void written.push(line) },
+);
 const sendLines = await sendLinesTo(service.app);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
@@ -195,9 +201,30 @@ t.test(
       t.same([answer.status, { ...body, requestId: null }], [status, { ...expected, requestId: null }], path);
       t.match(body.requestId, status === 200 ? undefined : uuid, 'an error has the id of its request');
     }
-    await service.db.queryAsAdmin('delete from deploy.releases');
+    await service.db.queryAsAdmin('alter table deploy.releases rename to hidden');
     const refused = await fetch(new URL('/readyz', url));
     t.match([refused.status, await refused.json()], [503, { code: 'service_unavailable', requestId: uuid }]);
+    await service.db.queryAsAdmin('alter table deploy.hidden rename to releases');
+  },
+);
+
+t.test(
+  'the log has the reason why a probe of the metrics port is refused, once until it changes',
+  async (t) => {
+    const probe = async () => (await fetch(new URL('/readyz', url))).status;
+    const lines = () =>
+      written.map((line) => JSON.parse(line)).filter(({ msg }) => ['ready', 'not ready'].includes(msg));
+    t.equal(await probe(), 200);
+    written.length = 0;
+    await service.db.queryAsAdmin('alter table deploy.releases rename to hidden');
+    t.same([await probe(), await probe()], [503, 503]);
+    await until(lines, (seen) => seen.length > 0);
+    t.match(lines(), [{ level: 40, reason: /older than this release|42P01|relation/ }]);
+    t.equal(lines().length, 1);
+    await service.db.queryAsAdmin('alter table deploy.hidden rename to releases');
+    t.equal(await probe(), 200);
+    await until(lines, (seen) => seen.length > 1);
+    t.match(lines().slice(1), [{ level: 30, msg: 'ready' }]);
   },
 );
 
