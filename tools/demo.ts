@@ -236,7 +236,7 @@ async function makeTasks(as: As): Promise<void> {
       insertTask(tx, {
         title,
         description: `Shows a task in the state ${TASK_STATES[position]}.`,
-        dueAt: tomorrow,
+        ...(['Assigned', 'InProgress'].includes(TASK_STATES[position] as string) && { dueAt: tomorrow }),
       }),
     );
     const { id } = task.parse();
