@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import t from 'tap';
 import { document, endpoints, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
+import { IMPLEMENTATION } from '../setup/errors.js';
 import { type Field, faultsOf, fieldsWhere, type Write, writesOf } from '../setup/fields.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -144,12 +145,8 @@ async function forEachString(work: (text: string, index: number) => Promise<unkn
   return wrong;
 }
 
-/** Words that would reveal the implementation to a caller. */
-const INTERNALS =
-  /syntax error|permission denied|relation "|club_api|postgres|sqlstate|ECONN|node_modules|fastify|\.[jt]s:\d|\n\s+at /i;
-
 /** Whether a response has such words, apart from what was sent. */
-const reveals = ({ text }: Response, sent: string) => INTERNALS.test(text.replaceAll(sent, ''));
+const reveals = ({ text }: Response, sent: string) => IMPLEMENTATION.test(text.replaceAll(sent, ''));
 /** A text in a URL; one with a lone surrogate as bytes that are no UTF-8. */
 const encoded = (text: string) => (/\p{Cs}/u.test(text) ? '%ED%A0%80' : encodeURIComponent(text));
 

@@ -4,6 +4,10 @@ import * as resources from '../../src/resources.js';
 /** Every error that the service can return. */
 export const errorTypes = new Catalogue(Object.values(resources)).types;
 
+/** Words that would reveal the implementation to a caller. */
+export const IMPLEMENTATION =
+  /syntax error|permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|42501|ECONN|node_modules|fastify|\.[jt]s:\d|\n\s+at /i;
+
 /** The codes of all errors. */
 export const codes = errorTypes.map(({ code }) => code);
 
