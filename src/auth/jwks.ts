@@ -13,6 +13,8 @@ const FETCH_TIMEOUT_MS = 2_000;
 const MAX_BYTES = 512 * 1024;
 /** While known keys can be used, the issuer is asked at most this often, so that random key ids cause few requests to it. */
 const COOLDOWN_MS = 30_000;
+/** While there are none, it is asked at most this often: the time that `Retry-After` promises, in milliseconds. */
+const RETRY_PAUSE_MS = 1_000;
 /** Keys that are older are refreshed in the background. */
 const MAX_AGE_MS = 10 * 60_000;
 /**
@@ -116,9 +118,10 @@ export class IssuerKeys {
     return this.#known === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#known.at);
   }
 
-  /** Fetches the keys; while the known ones can be used, once per cooldown at most. A failure leaves them. */
+  /** Fetches the keys, unless they were fetched or asked for a moment ago. A failure leaves the known ones. */
   #refresh(): Promise<void> {
-    if (this.#ageMs() < MAX_STALE_MS && elapsedMs(this.#attemptedAt) < COOLDOWN_MS) {
+    const pauseMs = this.#ageMs() < MAX_STALE_MS ? COOLDOWN_MS : RETRY_PAUSE_MS;
+    if (elapsedMs(this.#attemptedAt) < pauseMs) {
       return this.#fetching ?? Promise.resolve();
     }
     this.#fetching ??= this.#fetch()
