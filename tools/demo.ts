@@ -176,8 +176,9 @@ async function joinClubs(as: As): Promise<void> {
 async function makeShifts(as: As): Promise<void> {
   const ids = new Map<DemoShift, string>();
   for (const title of Object.keys(demoShifts) as DemoShift[]) {
-    // Created in the future first, because signups for past shifts are rejected.
-    const shift = await as('anna', 'north', (tx) => insertShift(tx, shiftOf(title, 7)));
+    // Past ones are created in the future first, because signups for past shifts are rejected.
+    const { inDays } = demoShifts[title];
+    const shift = await as('anna', 'north', (tx) => insertShift(tx, shiftOf(title, inDays > 0 ? inDays : 7)));
     ids.set(title, shift.parse().id);
   }
   for (const [title, subjects] of [
