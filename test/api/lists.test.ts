@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { decodeCursor, encodeCursor, type KeyKind } from '../../src/http/cursor.js';
+import { root } from '../../tools/root.js';
 import { document, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
 import { nextOf, walk } from '../setup/paging.js';
 import { type Person, sendUnderLoad } from '../setup/send.js';
@@ -147,6 +150,25 @@ t.test('a list is in its order, also with equal keys, and the same for every pag
       }
     }
   }
+});
+
+t.test('the table in docs/api.md has the filters and orders of every list', async (t) => {
+  const page = await readFile(join(root, 'docs/api.md'), 'utf8');
+  const names = (cell = '') =>
+    [...cell.replace(/\([^)]*\)/g, '').matchAll(/`-?(\w+)/g)].map(([, name]) => name);
+  const table = [...page.matchAll(/^\| `(\/api\/[\w-]+)` \| (.*) \| (.*) \|$/gm)].map(
+    ([, path, filters, sorts]) => ({ path, filters: names(filters).sort(), sorts: names(sorts).sort() }),
+  );
+  t.same(
+    table,
+    lists.map((list) => ({
+      path: list.path,
+      filters: filtersOf(list)
+        .map(({ name }) => name)
+        .sort(),
+      sorts: [...list.sorts].sort(),
+    })),
+  );
 });
 
 t.test('without sort, tasks are by -createdAt, shifts by startsAt, members by displayName', async (t) => {
