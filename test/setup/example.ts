@@ -10,6 +10,7 @@ import { root } from '../../tools/root.js';
 /** The place of an added line: before the first line with this start. */
 const places: Record<string, string> = {
   'src/resources.ts': 'export { clubs }',
+  'docs/api.md': '| `/api/members`',
   'sql/audit/10_intent.sql': "  ('app.shifts.shifts_stamp'",
 };
 

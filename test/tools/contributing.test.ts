@@ -6,9 +6,9 @@ import { makeExample } from '../setup/example.js';
 const { files, run, test } = await makeExample(t);
 
 t.test(
-  'the example of a resource passes the checks and its tests, with ten files written by hand',
+  'the example of a resource passes the checks and its tests, with eleven files written by hand',
   async (t) => {
-    t.equal(files.length, 10);
+    t.equal(files.length, 11);
     const sources = files.filter((path) => path.endsWith('.ts'));
     const bin = 'node_modules/.bin';
     t.notMatch(await run(`${bin}/biome`, 'check', '--error-on-warnings', ...sources), /Found \d+ error/);
