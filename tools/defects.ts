@@ -33,6 +33,7 @@ const UNCHANGED = 'unchanged';
 /** What a test needs besides the packages, which are found in the project above its copy. */
 const COPIED = [
   'package.json',
+  'docs/api.md',
   'sql',
   ...['src', 'test', 'tools'].map((folder) => `dist/development/${folder}`),
 ];
