@@ -276,8 +276,11 @@ t.test('an unknown Expect header is ignored', async (t) => {
       1,
     );
     t.match(responses[0]?.body, { externalUserId: 'anna' }, expected);
-    const nobody = await sendBytes(`POST /api/tasks HTTP/1.1\r\nHost: a\r\nExpect: ${expected}\r\n\r\n`, 1);
-    t.match(nobody.responses[0]?.body, { code: 'unauthenticated' }, expected);
+    const anonymous = await sendBytes(
+      `POST /api/tasks HTTP/1.1\r\nHost: a\r\nExpect: ${expected}\r\n\r\n`,
+      1,
+    );
+    t.match(anonymous.responses[0]?.body, { code: 'unauthenticated' }, expected);
   }
 });
 

@@ -51,14 +51,14 @@ t.test('a caller creates and updates their own member row only, with the role of
 t.test(
   'app.enter says whether a token changes the member, and app.sync_member writes no older token',
   async (t) => {
-    const told = {
+    const token = {
       subject: 'tom',
       name: 'Tom',
       email: 'tom@example.org',
       role: 'Member',
       at: '2026-01-01T12:00:00Z',
     };
-    type Token = Record<keyof typeof told, string | null>;
+    type Token = Record<keyof typeof token, string | null>;
     /** What a request with the token does, in a transaction that is rolled back unless it is the first. */
     const enter = async ({ subject, name, email, role, at }: Token, isFirst = false) => {
       await sql.client.query('begin');
@@ -70,10 +70,10 @@ t.test(
       await sql.client.query(isFirst ? 'commit' : 'rollback');
       return { ...entered.rows[0], written: synced.rows[0]?.id };
     };
-    const { written: id, ...first } = await enter(told, true);
+    const { written: id, ...first } = await enter(token, true);
     t.same(first, { club_exists: true, member_id: null, member_is_current: null });
     const [earlier, later] = ['2026-01-01T11:59:59Z', '2026-01-01T12:00:01Z'];
-    for (const [claims, isCurrent, isWritten] of [
+    for (const [changes, isCurrent, isWritten] of [
       [{}, true, true],
       [{ name: null, email: null, at: later }, true, true],
       [{ name: 'Thomas' }, false, true],
@@ -90,9 +90,13 @@ t.test(
         member_is_current: isCurrent,
         written: isWritten ? id : null,
       };
-      t.same(await enter({ ...told, ...claims }), expected, JSON.stringify(claims));
+      t.same(await enter({ ...token, ...changes }), expected, JSON.stringify(changes));
     }
-    const timeless = { ...told, subject: 'anna' };
-    t.match(await enter(timeless), { member_id: annaId, member_is_current: false, written: annaId });
+    // The member of Anna has no time of a token yet.
+    t.match(await enter({ ...token, subject: 'anna' }), {
+      member_id: annaId,
+      member_is_current: false,
+      written: annaId,
+    });
   },
 );
