@@ -61,6 +61,14 @@ async function warm(pool: Pool): Promise<void> {
     pool.release(lease);
   }
 }
+/** Stops the clock that says which reads are slow; the function that is returned moves it forward. */
+function stopClock(t: Test): (ms: number) => void {
+  let now = performance.now();
+  t.intercept(performance, 'now', { value: () => now });
+  return (ms) => {
+    now += ms;
+  };
+}
 const connectionsOf = (leases: Lease[]) => new Set(leases.map(({ connection }) => connection)).size;
 /** The number of these leases that are granted shortly afterwards. */
 async function granted(asked: { lease?: Lease }[]): Promise<number> {
@@ -500,6 +508,7 @@ t.test('a tenant with ten times the load of all others delays only itself', asyn
 t.test(
   'shared reads fill one connection before they use another, and use all but two and at least one',
   async (t) => {
+    stopClock(t);
     for (const [size, most] of [
       [1, 1],
       [2, 1],
@@ -535,6 +544,7 @@ t.test(
 );
 
 t.test('with readsPerConnection 1 each connection has one read at a time', async (t) => {
+  stopClock(t);
   const pool = makePool(t, { size: 4, readsPerConnection: 1 });
   await warm(pool);
   const leases = [await pool.acquire('shared', 'north'), await pool.acquire('shared', 'south')];
@@ -549,6 +559,7 @@ t.test('with readsPerConnection 1 each connection has one read at a time', async
 });
 
 t.test('beside other tenants, the reads of one use all but one of the connections for reads', async (t) => {
+  stopClock(t);
   const pool = makePool(t, { size: 6, readsPerConnection: 2 });
   await warm(pool);
   pool.release(await pool.acquire('shared', 'south'));
@@ -568,15 +579,16 @@ t.test('beside other tenants, the reads of one use all but one of the connection
 });
 
 t.test('a slow connection gets no new reads, and counts only for the tenant of its oldest', async (t) => {
+  const advance = stopClock(t);
   const pool = makePool(t, { size: 5, readsPerConnection: 4 });
   await warm(pool);
   const slow = await pool.acquire('shared', 'north');
   const beside = await pool.acquire('shared', 'south');
   t.equal(connectionsOf([slow, beside]), 1);
-  await sleep(SLOW_READ_MS + 20);
+  advance(SLOW_READ_MS + 1);
   const later = [await pool.acquire('shared', 'south'), await pool.acquire('shared', 'north')];
   t.equal(connectionsOf([slow, ...later]), 2, 'on another one');
-  await sleep(SLOW_READ_MS + 20);
+  advance(SLOW_READ_MS + 1);
   const third = await pool.acquire('shared', 'north');
   t.equal(connectionsOf([slow, ...later, third]), 3, 'its second one counts for south');
   for (const lease of [slow, beside, ...later, third]) {
