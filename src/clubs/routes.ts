@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
-import { sendRow, sendRows } from '../http/json-response.js';
-import type { Resource } from '../http/resource.js';
+import { sendRow, sendRows } from '../resource/json-response.js';
+import type { Resource } from '../resource/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { findCurrentClub, listMyClubs } from './queries.js';
 import { ClubDto } from './schemas.js';

@@ -1,5 +1,5 @@
 import { bounded, contains, type Query, type Statement, sql } from '../database/sql.js';
-import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../resource/pagination.js';
 import type { MEMBER_SORTS, MemberDto, MemberListQuery } from './schemas.js';
 
 /** The columns of members that this caller may see: contact data of other members only with a sufficient role. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ANNA, BEN, CLUB_ID } from '../examples.js';
-import { ListQuery } from '../http/pagination.js';
+import { ListQuery } from '../resource/pagination.js';
 import { ROLES } from '../roles.js';
 import { Id, IdParams, Nullable, OneOf, SearchText, Timestamp } from '../validation/schemas.js';
 

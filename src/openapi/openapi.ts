@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import plugin from 'fastify-plugin';
 import { TENANTLESS_PATH } from '../auth/tenant.js';
 import type { Catalogue } from '../errors/catalogue.js';
-import type { Resource } from '../http/resource.js';
+import type { Resource } from '../resource/resource.js';
 import { NoQuery } from '../validation/schemas.js';
 import { complete, type Document } from './document.js';
 import type { ObjectSchema, Operation } from './operation.js';

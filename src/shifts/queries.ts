@@ -1,8 +1,8 @@
 import type { Json } from '../database/json.js';
 import { asJson, bounded, contains, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
-import type { IdempotencyKey, KeyedResponse } from '../http/idempotency.js';
-import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
+import type { IdempotencyKey, KeyedResponse } from '../resource/idempotency.js';
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../resource/pagination.js';
 import type {
   CreateShiftRequest,
   SHIFT_SORTS,

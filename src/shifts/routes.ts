@@ -4,10 +4,10 @@ import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { etagOf, requireMatch } from '../http/conditional.js';
-import { sendRow } from '../http/json-response.js';
-import { readPage, sendPage } from '../http/pagination.js';
-import type { Resource } from '../http/resource.js';
+import { etagOf, requireMatch } from '../resource/conditional.js';
+import { sendRow } from '../resource/json-response.js';
+import { readPage, sendPage } from '../resource/pagination.js';
+import type { Resource } from '../resource/resource.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import {

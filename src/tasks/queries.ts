@@ -1,7 +1,7 @@
 import type { Json } from '../database/json.js';
 import { asJson, bounded, contains, joinValues, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
-import { type Listed, type Order, type Page, pageClause, sortKey } from '../http/pagination.js';
+import { type Listed, type Order, type Page, pageClause, sortKey } from '../resource/pagination.js';
 import type {
   CreateTaskRequest,
   TASK_SORTS,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { decodeCursor, encodeCursor, type KeyKind } from '../../src/http/cursor.js';
+import { decodeCursor, encodeCursor, type KeyKind } from '../../src/resource/cursor.js';
 import { root } from '../../tools/root.js';
 import { document, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
 import { nextOf, walk } from '../setup/paging.js';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { Query } from '../../src/database/sql.js';
-import type { KeyKind } from '../../src/http/cursor.js';
-import type { Order, Page } from '../../src/http/pagination.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
+import type { KeyKind } from '../../src/resource/cursor.js';
+import type { Order, Page } from '../../src/resource/pagination.js';
 import { listShifts, shiftOrders } from '../../src/shifts/queries.js';
 import { listTasks, taskOrders } from '../../src/tasks/queries.js';
 import { makeDatabase } from '../setup/database.js';

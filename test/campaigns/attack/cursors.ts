@@ -1,4 +1,4 @@
-import { encodeCursor } from '../../../src/http/cursor.js';
+import { encodeCursor } from '../../../src/resource/cursor.js';
 import { MISSING } from '../../setup/endpoints.js';
 import type { Person, Response } from '../../setup/send.js';
 import type { TestService } from '../../setup/service.js';

@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Json } from '../database/json.js';
 import { join, type Statement, sql } from '../database/sql.js';
 import { CURSOR } from '../examples.js';
+import { pathOf } from '../http/target.js';
 import { OneOf, Strict } from '../validation/schemas.js';
 import { decodeCursor, encodeCursor, type KeyKind, type Position } from './cursor.js';
 import { sendRows } from './json-response.js';
-import { pathOf } from './target.js';
 
 /** A sort order of a list: the column, or an indexed expression. */
 export interface Order {

@@ -7,9 +7,9 @@ import type { TenantTransaction } from '../database/tenant-context.js';
 import type { Transaction } from '../database/transaction.js';
 import { idempotencyKeyInvalid } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
-import { countHeader } from './header-lines.js';
+import { countHeader } from '../http/header-lines.js';
+import { pathOf } from '../http/target.js';
 import { bodyOf, send } from './json-response.js';
-import { pathOf } from './target.js';
 
 /** A created resource and its location. */
 export interface Created<Body> {
