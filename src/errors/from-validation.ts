@@ -122,7 +122,6 @@ function words(allowed: unknown): string[] {
 const formatNames: Record<string, string> = {
   uuid: 'a UUID',
   date: 'a day of the calendar, such as 2026-05-01, in the years 1900 to 2199',
-  assignee: 'the UUID of a member, me or none',
 };
 
 function typeNames(type: unknown): string {

@@ -14,6 +14,7 @@ import {
   TimestampInput,
   VersionInput,
 } from '../validation/schemas.js';
+import { period, window } from './times.js';
 
 const listed = {
   id: Id(),
@@ -164,7 +165,7 @@ const exampleRequest = {
 
 export const CreateShiftRequest = Strict(written, {
   $id: 'CreateShiftRequest',
-  'x-period': true,
+  'x-rule': period,
   examples: [exampleRequest],
 });
 export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
@@ -172,7 +173,7 @@ export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
 /** PUT replaces the shift: an optional field that is absent becomes null. */
 export const UpdateShiftRequest = Strict(
   { ...written, version: Type.Optional(VersionInput()) },
-  { $id: 'UpdateShiftRequest', 'x-period': true, examples: [{ ...exampleRequest, version: 1 }] },
+  { $id: 'UpdateShiftRequest', 'x-rule': period, examples: [{ ...exampleRequest, version: 1 }] },
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
@@ -198,6 +199,6 @@ export const ShiftListQuery = ListQuery(
   },
   SHIFT_SORTS,
   SHIFT_SORT,
-  { 'x-window': true },
+  { 'x-rule': window },
 );
 export type ShiftListQuery = Static<typeof ShiftListQuery>;

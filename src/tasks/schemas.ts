@@ -14,6 +14,7 @@ import {
   TimestampInput,
   VersionInput,
 } from '../validation/schemas.js';
+import { UUID_PATTERN } from '../validation/uuid.js';
 
 /** The five states, in the order of the workflow. The steps between them are rows of app.task_transitions. */
 export const TASK_STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;
@@ -149,8 +150,9 @@ export const TaskListQuery = ListQuery(
     state: Type.Optional(SomeOf(TASK_STATES, { description: 'Tasks in one of these states.' })),
     assigneeId: Type.Optional(
       Type.String({
-        format: 'assignee',
-        description: 'Tasks of this member; `me` for your own, `none` for tasks without an assignee.',
+        pattern: `^(me|none|${UUID_PATTERN})$`,
+        description:
+          'The id of a member for their tasks, `me` for your own, `none` for tasks without an assignee.',
         examples: ['me'],
       }),
     ),

@@ -9,6 +9,7 @@ import {
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { didYouMean } from './closest.js';
 import { isCalendarDate, toInstant } from './instant.js';
+import type { Rule } from './schemas.js';
 import { isCleanText, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
 
@@ -35,22 +36,13 @@ const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, 
   return utc !== null;
 };
 
-/** Checks that `endsAt` is after `startsAt`, by 31 days at most. */
-const checkPeriod: SchemaValidateFunction = (_on: true, period: { startsAt?: unknown; endsAt?: unknown }) => {
-  const [start, end] = [period.startsAt, period.endsAt].map((time) =>
-    typeof time === 'string' ? toInstant(time) : null,
-  );
-  checkPeriod.errors = fault('This must be after `startsAt`, by 31 days at most.', '/endsAt');
-  // An invalid time is reported at its own field.
-  return !start || !end || (end > start && isWithin(start, end));
-};
-
-/** Checks that `to` is not before `from`. */
-const checkWindow: SchemaValidateFunction = (_on: true, { from, to }: { from?: unknown; to?: unknown }) => {
-  const [start, end] = [from, to].map((time) => (typeof time === 'string' ? toInstant(time) : null));
-  checkWindow.errors = fault('This must not be before `from`.', '/to');
-  // An invalid time is reported at its own field.
-  return !start || !end || start <= end;
+/** Checks a rule over several fields of an object. */
+const checkRule: SchemaValidateFunction = (
+  { holds, pointer, detail }: Rule,
+  object: Record<string, unknown>,
+) => {
+  checkRule.errors = fault(detail, pointer);
+  return holds(object);
 };
 
 /**
@@ -77,14 +69,6 @@ const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _sch
   );
   return unknown === undefined;
 };
-
-const MAX_PERIOD_MS = 31 * 24 * 60 * 60_000;
-
-/** Compares to the microsecond: the last digits decide when the milliseconds equal the maximum. */
-function isWithin(start: string, end: string): boolean {
-  const excessMs = Date.parse(end) - Date.parse(start) - MAX_PERIOD_MS;
-  return excessMs < 0 || (excessMs === 0 && end.slice(-4) <= start.slice(-4));
-}
 
 /**
  * Compiles the schemas of routes to validators. Bodies are not coerced ("5" is not 5); in paths and query strings digits are
@@ -134,8 +118,7 @@ const keywords: FuncKeywordDefinition[] = [
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },
-  { keyword: 'x-window', type: 'object', errors: true, validate: checkWindow },
-  { keyword: 'x-period', type: 'object', errors: true, validate: checkPeriod },
+  { keyword: 'x-rule', type: 'object', errors: true, validate: checkRule },
 ];
 
 function replace(place: DataValidationCxt | undefined, value: unknown): void {
@@ -159,7 +142,6 @@ function newCompiler(shared: Record<string, unknown> = {}): Ajv {
     validateSchema: false,
   });
   ajv.addFormat('uuid', isUuid);
-  ajv.addFormat('assignee', (text: string) => text === 'me' || text === 'none' || isUuid(text));
   ajv.addFormat('date', isCalendarDate);
   // Requests are checked by x-instant; responses are always valid.
   ajv.addFormat('date-time', true);

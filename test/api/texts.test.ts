@@ -228,7 +228,7 @@ interface Place {
 /** Whether a text is a value of a query parameter. */
 function isValue(
   text: string,
-  { enum: words, items, type, format, minimum = 0, maximum = 0 }: Parameter['schema'],
+  { enum: words, items, type, pattern, minimum = 0, maximum = 0 }: Parameter['schema'],
 ): boolean {
   const known = words ?? items?.enum;
   if (known !== undefined) {
@@ -236,7 +236,7 @@ function isValue(
   }
   return type === 'integer'
     ? /^\d{1,3}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
-    : format === 'assignee' && ['me', 'none'].includes(text);
+    : pattern !== undefined && new RegExp(pattern).test(text);
 }
 
 /** The bytes of a text as a header value, as Node's parser reports them. */

@@ -110,7 +110,7 @@ function queriesOf(parameters: Parameter[]): string[] {
   const filters = query
     .filter(({ name }) => !['sort', 'limit', 'cursor'].includes(name))
     .map(({ name, schema }) => [name, String(schema.examples?.[0] ?? schema.enum?.[0])] as [string, string]);
-  const who = query.find(({ schema }) => schema.format === 'assignee')?.name;
+  const who = query.find(({ name }) => name === 'assigneeId')?.name;
   const sorts = query.find(({ name }) => name === 'sort')?.schema.enum ?? [undefined];
   const asked = subsetsOf(filters).flatMap((subset) =>
     sorts.flatMap((sort) =>

@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
+import { UUID_PATTERN } from '../../../../src/validation/uuid.js';
 
 /** The parts of a schema that decide what a valid value is. */
 export interface Schema {
@@ -109,6 +110,9 @@ export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
   if (words !== undefined || items !== undefined) {
     return words === undefined ? fc.subarray(items?.enum ?? [], { minLength: 1 }) : fc.constantFrom(...words);
   }
+  if (pattern?.includes(UUID_PATTERN)) {
+    return mostly(idOf('members'), fc.constantFrom('me', 'none'), 2);
+  }
   if (pattern !== undefined) {
     return fc.stringMatching(new RegExp(pattern, 'u'));
   }
@@ -117,7 +121,6 @@ export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
   } // biome-ignore format: one thing
   const byFormat: Record<string, Arbitrary<unknown>> = {
     uuid: idOf('members'),
-    assignee: mostly(idOf('members'), fc.constantFrom('me', 'none'), 2),
     'date-time': mostly(time(name === 'endsAt'), fc.constantFrom('2031-05-15T12:00:00Z'), 8),
     date: fc.constantFrom('2031-05-01', '1900-01-01', '2199-12-31'),
   };
@@ -133,7 +136,6 @@ const OF_FORMAT: Record<string, Arbitrary<string>> = {
   'date-time': fc.constantFrom(...TIMES),
   date: fc.constantFrom(...TIMES),
   uuid: fc.constantFrom(...FOREIGN_IDS, ...UUIDS),
-  assignee: fc.constantFrom(...FOREIGN_IDS, ...UUIDS),
 };
 
 /** A value at or beyond a limit of the schema, or of another type. */
@@ -151,6 +153,6 @@ export function odd({ minLength, maxLength, minimum, maximum, ...schema }: Schem
   return fc.oneof(
     fc.constantFrom<unknown>(...ofType),
     fc.constantFrom<unknown>(...others),
-    OF_FORMAT[schema.format ?? ''] ?? oddText,
+    OF_FORMAT[schema.pattern?.includes(UUID_PATTERN) ? 'uuid' : (schema.format ?? '')] ?? oddText,
   );
 }
