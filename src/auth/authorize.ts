@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
 import { insufficientRole } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
-import { immediate } from '../http/immediate.js';
+import { syncHook } from '../http/sync-hook.js';
 import { isAtLeast, type Role } from '../roles.js';
 
 /** The policies and their minimum roles; each route names one. `sql/policies` enforces the same rules in the database. */
@@ -34,7 +34,7 @@ export const authorize = plugin(
     });
     app.addHook(
       'onRequest',
-      immediate(({ routeOptions, tenant }) => {
+      syncHook(({ routeOptions, tenant }) => {
         const required = policies[routeOptions.config.policy as Policy];
         if (tenant !== null && !isAtLeast(tenant.role, required)) {
           throw new Problem(insufficientRole, {

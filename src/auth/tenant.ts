@@ -1,19 +1,27 @@
+import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { tenantForbidden, tenantHeaderInvalid, tenantHeaderMissing } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
-import { immediate } from '../http/immediate.js';
+import { syncHook } from '../http/sync-hook.js';
 import type { Role } from '../roles.js';
 import { isUuid } from '../validation/uuid.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The club of the request and the caller's role in it. Null only for `/api/clubs/me`. */
-    tenant: { id: string; role: Role } | null;
-  }
+/** The club of a request, and the caller's role in it. */
+export interface Tenant {
+  id: string;
+  role: Role;
 }
 
-/** The only path below /api without a club: it lists the clubs that a caller can choose from. */
-export const TENANTLESS_PATH = '/api/clubs/me';
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null for a route without a tenant. */
+    tenant: Tenant | null;
+  }
+  interface FastifyContextConfig {
+    /** False for a route that belongs to no club: it needs no X-Tenant-Id, and no role. */
+    tenant?: false;
+  }
+}
 
 /** Resolves `X-Tenant-Id` against the roles of the token, before a database connection is acquired. */
 export const tenant = plugin(
@@ -21,8 +29,8 @@ export const tenant = plugin(
     app.decorateRequest('tenant', null);
     app.addHook(
       'onRequest',
-      immediate((request) => {
-        if (request.routeOptions.url === TENANTLESS_PATH) {
+      syncHook((request) => {
+        if (request.routeOptions.config.tenant === false) {
           return;
         }
         const id = readHeader(request.headers['x-tenant-id']);
@@ -37,6 +45,14 @@ export const tenant = plugin(
   },
   { name: 'tenant', dependencies: ['authenticate'] },
 );
+
+/** The club of a request. @throws Error for a route without a tenant, which is a bug of its handler */
+export function tenantOf({ tenant }: FastifyRequest): Tenant {
+  if (tenant === null) {
+    throw new Error('This route belongs to no club.');
+  }
+  return tenant;
+}
 
 function readHeader(value: string | string[] | undefined): string {
   if (value === undefined) {

@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
 import { testUserInvalid } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
-import { immediate } from '../http/immediate.js';
+import { syncHook } from '../http/sync-hook.js';
 import { isUuid } from '../validation/uuid.js';
 
 declare module 'fastify' {
@@ -23,7 +23,7 @@ export const testUser = plugin<{ enabled: boolean }>(
     }
     app.addHook(
       'onRequest',
-      immediate((request) => {
+      syncHook((request) => {
         const value = request.headers['x-test-userid'];
         if (value === undefined || request.tenant === null) {
           return;

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Json } from '../database/json.js';
 import { sendRow, sendRows } from '../resource/json-response.js';
 import type { Resource } from '../resource/resource.js';
+import { onlyRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { findCurrentClub, listMyClubs } from './queries.js';
 import { ClubDto } from './schemas.js';
@@ -13,7 +13,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/clubs/me',
     {
-      config: { policy: 'RequireViewer' },
+      config: { policy: 'RequireViewer', tenant: false },
       schema: {
         operationId: 'listMyClubs',
         summary: 'List the clubs that your token names',
@@ -41,8 +41,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [club] = await request.read(findCurrentClub());
-      return sendRow(reply, club as Json<ClubDto>);
+      return sendRow(reply, onlyRow(await request.read(findCurrentClub())));
     },
   );
 };

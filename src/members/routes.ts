@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Json } from '../database/json.js';
-import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
+import { foundRow, onlyRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
@@ -48,8 +47,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [myself] = await request.read(findMyself());
-      return sendRow(reply, myself as Json<MemberDto>);
+      return sendRow(reply, onlyRow(await request.read(findMyself())));
     },
   );
 
@@ -69,11 +67,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [member] = await request.read(findMember(request.params.id));
-      if (member === undefined) {
-        throw new Problem(errors.memberNotFound);
-      }
-      return sendRow(reply, member);
+      const found = await request.read(findMember(request.params.id));
+      return sendRow(reply, foundRow(found, errors.memberNotFound));
     },
   );
 };

@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger';
 import plugin from 'fastify-plugin';
-import { TENANTLESS_PATH } from '../auth/tenant.js';
 import type { Catalogue } from '../errors/catalogue.js';
 import type { Resource } from '../resource/resource.js';
 import { NoQuery } from '../validation/schemas.js';
@@ -29,7 +28,7 @@ export const openapi = plugin<OpenApiOptions>(
 
     app.addHook('onRoute', function ({ method, url, config, schema }) {
       if (typeof method === 'string' && method !== 'HEAD' && schema !== undefined && schema.hide !== true) {
-        const hasTenant = config?.policy !== undefined && url !== TENANTLESS_PATH;
+        const hasTenant = config?.policy !== undefined && config.tenant !== false;
         operations.push({
           method,
           url,

@@ -1,23 +1,67 @@
+import type { TInteger } from '@sinclair/typebox';
+import type { FastifyReply } from 'fastify';
+import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
-import { Problem } from '../errors/problem.js';
+import { type ErrorType, Problem } from '../errors/problem.js';
+import { sendRow } from './json-response.js';
 
 /** The entity tag of a version (RFC 9110, section 8.8.3). */
 export function etagOf(version: number): string {
   return `"${version}"`;
 }
 
+/** Sends a row, with the tag of its version. */
+export function sendVersion<Row extends { version: number }>(reply: FastifyReply, row: Json<Row>): Row {
+  return sendRow(reply.header('etag', etagOf(row.parse().version)), row);
+}
+
+/** What a request says about the version that its change is based on. */
+export interface Conditions {
+  headers: { 'if-match'?: string | undefined };
+  body?: unknown;
+}
+
+/** The errors of a resource whose rows have versions. */
+export interface VersionErrors {
+  notFound: ErrorType;
+  /** Needed where the body has a version. */
+  conflict?: ErrorType<{ currentVersion: TInteger }>;
+}
+
 /**
- * Checks If-Match (RFC 9110, section 13.1.1): `*`, or a list of tags that must contain the current version. A weak tag
- * counts as its strong form, because proxies that compress make tags weak. Without the header every version matches.
+ * Requires a row that exists, in the version that the request is based on: by If-Match, then by `version` in its body.
  *
- * @throws Problem `precondition_failed`
+ * @returns the row
+ * @throws Problem 404; 412 `precondition_failed`; 409
  */
-export function requireMatch(ifMatch: string | undefined, version: number): void {
+export function requireCurrent<Row extends { version: number }>(
+  row: Row | undefined,
+  { headers, body }: Conditions,
+  { notFound, conflict }: VersionErrors,
+): Row {
+  if (row === undefined) {
+    throw new Problem(notFound);
+  }
+  const currentVersion = row.version;
+  if (!matches(headers['if-match'], currentVersion)) {
+    throw new Problem(preconditionFailed, { currentVersion });
+  }
+  const { version = currentVersion } = (body ?? {}) as { version?: number };
+  if (conflict !== undefined && version !== currentVersion) {
+    throw new Problem(conflict, { currentVersion });
+  }
+  return row;
+}
+
+/**
+ * Whether If-Match allows a change of this version (RFC 9110, section 13.1.1): `*`, or a list of tags with the tag of the
+ * version. A weak tag counts as its strong form, because proxies that compress make tags weak. Without the header every
+ * version matches.
+ */
+function matches(ifMatch: string | undefined, version: number): boolean {
   if (ifMatch === undefined || ifMatch.trim() === '*') {
-    return;
+    return true;
   }
   const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (!tags.includes(etagOf(version))) {
-    throw new Problem(preconditionFailed, { currentVersion: version });
-  }
+  return tags.includes(etagOf(version));
 }

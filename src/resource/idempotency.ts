@@ -10,6 +10,7 @@ import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
 import { pathOf } from '../http/target.js';
 import { bodyOf, send } from './json-response.js';
+import { onlyRow } from './rows.js';
 
 /** A created resource and its location. */
 export interface Created<Body> {
@@ -99,15 +100,6 @@ export const idempotency = plugin(
   },
   { name: 'idempotency', dependencies: ['request-transaction', 'json-response'] },
 );
-
-/** The row of a function that creates one. @throws Error when it returned none or several, which is a bug of the function */
-function onlyRow<Row>(rows: Json<Row>[]): Json<Row> {
-  const [row] = rows;
-  if (row === undefined || rows.length > 1) {
-    throw new Error(`A function that creates one row returned ${rows.length}.`);
-  }
-  return row;
-}
 
 /** Sends a response; stored bytes unchanged, even if another release stored them. */
 function respond(

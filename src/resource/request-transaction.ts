@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import { tenantOf } from '../auth/tenant.js';
 import type { Database } from '../database/database.js';
 import { isStatementError } from '../database/errors.js';
 import type { Json } from '../database/json.js';
@@ -73,12 +74,10 @@ export const requestTransaction = plugin<{ database: Database }>(
   { name: 'request-transaction', dependencies: ['test-user'] },
 );
 
-function callerOf({ identity, tenant, testMemberId }: FastifyRequest): Caller {
-  if (tenant === null) {
-    throw new Error('This route belongs to no club.');
-  }
-  const { subject, displayName, email, issuedAt } = identity;
-  return { tenantId: tenant.id, role: tenant.role, subject, displayName, email, issuedAt, testMemberId };
+function callerOf(request: FastifyRequest): Caller {
+  const { id: tenantId, role } = tenantOf(request);
+  const { subject, displayName, email, issuedAt } = request.identity;
+  return { tenantId, role, subject, displayName, email, issuedAt, testMemberId: request.testMemberId };
 }
 
 function nameOf({ routeOptions }: FastifyRequest): string {

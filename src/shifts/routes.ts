@@ -4,10 +4,11 @@ import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { etagOf, requireMatch } from '../resource/conditional.js';
+import { etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
 import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
+import { foundRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import {
@@ -35,6 +36,8 @@ import {
   SignUpRequest,
   UpdateShiftRequest,
 } from './schemas.js';
+
+const versionErrors = { notFound: errors.shiftNotFound, conflict: errors.shiftVersionConflict };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [
@@ -84,12 +87,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [shift] = await request.read(findShift(request.params.id));
-      if (shift === undefined) {
-        throw new Problem(errors.shiftNotFound);
-      }
-      reply.header('etag', etagOf(shift.parse().version));
-      return sendRow(reply, shift);
+      const found = await request.read(findShift(request.params.id));
+      return sendVersion(reply, foundRow(found, errors.shiftNotFound));
     },
   );
 
@@ -139,23 +138,15 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const { params, body, headers } = request;
+      const { params, body } = request;
       const shift = await request.transaction(async (tx) => {
-        const locked = await lockShift(tx, params.id);
-        if (locked === undefined) {
-          throw new Problem(errors.shiftNotFound);
-        }
-        requireMatch(headers['if-match'], locked.version);
-        if (body.version !== undefined && body.version !== locked.version) {
-          throw new Problem(errors.shiftVersionConflict, { currentVersion: locked.version });
-        }
+        const locked = requireCurrent(await lockShift(tx, params.id), request, versionErrors);
         if (body.capacity < locked.signupCount) {
           throw new Problem(errors.capacityBelowSignups, { signupCount: locked.signupCount });
         }
         return updateShift(tx, params.id, body);
       });
-      reply.header('etag', etagOf(shift.parse().version));
-      return sendRow(reply, shift);
+      return sendVersion(reply, shift);
     },
   );
 
@@ -176,11 +167,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       await request.transaction(async (tx) => {
-        const locked = await lockShift(tx, request.params.id);
-        if (locked === undefined) {
-          throw new Problem(errors.shiftNotFound);
-        }
-        requireMatch(request.headers['if-match'], locked.version);
+        requireCurrent(await lockShift(tx, request.params.id), request, versionErrors);
         await deleteShift(tx, request.params.id);
       });
       return reply.code(204).send(null);
@@ -234,10 +221,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [signup] = await request.read(findMySignup(request.params.id));
-      if (signup === undefined) {
-        throw new Problem(errors.shiftNotFound);
-      }
+      const found = await request.read(findMySignup(request.params.id));
+      const signup = foundRow(found, errors.shiftNotFound);
       if (signup.parse().id === null) {
         throw new Problem(errors.signupNotFound);
       }

@@ -139,11 +139,11 @@ export async function findVersion(tx: Transaction, id: string): Promise<number |
 }
 
 /** Locks a task until this transaction ends and returns its version. */
-export async function lockVersion(tx: Transaction, id: string): Promise<number | undefined> {
+export async function lockTask(tx: Transaction, id: string): Promise<{ version: number } | undefined> {
   const [task] = await tx.query<{ version: number }>(
     sql`select version from app.tasks where id = ${id} for update`,
   );
-  return task?.version;
+  return task;
 }
 
 /** Deletes a task. */

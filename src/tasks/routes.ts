@@ -1,15 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
+import { tenantOf } from '../auth/tenant.js';
 import type { Json } from '../database/json.js';
 import { asJson } from '../database/sql.js';
 import type { TenantTransaction } from '../database/tenant-context.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { etagOf, requireMatch } from '../resource/conditional.js';
-import { sendRow } from '../resource/json-response.js';
+import { type Conditions, etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
+import { foundRow } from '../resource/rows.js';
 import type { Role } from '../roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
@@ -19,7 +20,7 @@ import {
   findVersion,
   insertTask,
   listTasks,
-  lockVersion,
+  lockTask,
   taskOrders,
   updateTask,
 } from './queries.js';
@@ -33,6 +34,8 @@ import {
   UpdateTaskRequest,
 } from './schemas.js';
 import { changesNothing, planUpdate } from './workflow.js';
+
+const versionErrors = { notFound: errors.taskNotFound, conflict: errors.taskVersionConflict };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [TaskListDto, TaskDetailDto, CreateTaskRequest, UpdateTaskRequest]) {
@@ -75,12 +78,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const [task] = await request.read(findTask(request.params.id));
-      if (task === undefined) {
-        throw new Problem(errors.taskNotFound);
-      }
-      reply.header('etag', etagOf(task.parse().version));
-      return sendRow(reply, task);
+      const found = await request.read(findTask(request.params.id));
+      return sendVersion(reply, foundRow(found, errors.taskNotFound));
     },
   );
 
@@ -136,12 +135,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const { params, body, headers } = request;
       const task = await request.transaction((tx) =>
-        patchTask(tx, params.id, body, headers['if-match'], request.tenant?.role as Role),
+        patchTask(tx, request, { id: request.params.id, role: tenantOf(request).role }),
       );
-      reply.header('etag', etagOf(task.parse().version));
-      return sendRow(reply, task);
+      return sendVersion(reply, task);
     },
   );
 
@@ -162,11 +159,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       await request.transaction(async (tx) => {
-        const version = await lockVersion(tx, request.params.id);
-        if (version === undefined) {
-          throw new Problem(errors.taskNotFound);
-        }
-        requireMatch(request.headers['if-match'], version);
+        requireCurrent(await lockTask(tx, request.params.id), request, versionErrors);
         await deleteTask(tx, request.params.id);
       });
       return reply.code(204).send(null);
@@ -181,25 +174,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
  */
 async function patchTask(
   tx: TenantTransaction,
-  id: string,
-  patch: UpdateTaskRequest,
-  ifMatch: string | undefined,
-  role: Role,
+  request: Conditions & { body: UpdateTaskRequest },
+  { id, role }: { id: string; role: Role },
 ): Promise<Json<TaskDetailDto>> {
   const [found] = await tx.json<TaskDetailDto>(asJson(findTask(id)));
-  if (found === undefined) {
-    throw new Problem(errors.taskNotFound);
-  }
-  const read = found.parse();
-  requireMatch(ifMatch, read.version);
-  if (patch.version !== undefined && patch.version !== read.version) {
-    throw new Problem(errors.taskVersionConflict, { currentVersion: read.version });
-  }
-  const changes = await planUpdate(tx, read, patch, role);
-  if (changesNothing(read, changes)) {
-    return found;
-  }
-  const updated = await updateTask(tx, read, changes);
+  const read = requireCurrent(found?.parse(), request, versionErrors);
+  const changes = await planUpdate(tx, read, request.body, role);
+  const updated = changesNothing(read, changes) ? found : await updateTask(tx, read, changes);
   if (updated !== undefined) {
     return updated;
   }
