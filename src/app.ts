@@ -17,20 +17,21 @@ import { answerClientErrors } from './http/client-errors.js';
 import { cors } from './http/cors.js';
 import { answerBrokenRequest, errorHandler } from './http/error-handler.js';
 import { gracefulShutdown } from './http/graceful-shutdown.js';
-import { allowedMethods } from './http/method-not-allowed.js';
+import { notFound } from './http/not-found.js';
 import { problemPages } from './http/problem-pages.js';
 import { queryString } from './http/query-string.js';
 import { RequestOrder } from './http/request-order.js';
-import { securityHeaders } from './http/security-headers.js';
+import { responseHeaders } from './http/response-headers.js';
 import { fastifyOptions, serverFactory } from './http/server.js';
 import { strictRequests } from './http/strict-requests.js';
-import { responseHeaders } from './openapi/components.js';
+import { responseHeaders as documentedHeaders } from './openapi/components.js';
 import { docsPage } from './openapi/docs-page.js';
 import { openapi } from './openapi/openapi.js';
-import { expiredAnswers } from './ops/expired-answers.js';
+import { startAdminServer } from './ops/admin-server.js';
+import { deleteExpiredResponses } from './ops/expired-responses.js';
 import { health } from './ops/health.js';
-import { type AuditTimes, audit } from './ops/isolation-audit.js';
-import { metrics } from './ops/metrics.js';
+import { type AuditTimes, auditIsolation } from './ops/isolation-audit.js';
+import { Metrics } from './ops/metrics.js';
 import { idempotency } from './resource/idempotency.js';
 import { jsonResponse } from './resource/json-response.js';
 import { rateLimit } from './resource/rate-limit.js';
@@ -45,21 +46,30 @@ const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
 
 const EXPIRY_EVERY_MS = 60_000;
 
-export type App = Awaited<ReturnType<typeof buildApp>>;
+export interface AppOptions {
+  config: ServerConfig;
+  database: Database;
+  logger: FastifyBaseLogger;
+  /** Null in tests: the service then audits, and deletes expired responses, only when asked. */
+  auditTimes?: AuditTimes | null;
+  /** What `make run` adds to /docs; null in production. */
+  extraPlugin?: FastifyPluginAsync | null;
+}
+
+export type App = Awaited<ReturnType<typeof buildApp>>['app'];
 
 /**
  * Builds the service; the caller lets it listen.
  *
- * @param auditTimes null in tests: the service then audits and deletes expired answers only when asked
- * @param addition what `make run` adds to /docs; null in production
+ * @returns the app, and the jobs that run beside its requests
  */
-export async function buildApp(
-  config: ServerConfig,
-  database: Database,
-  logger: FastifyBaseLogger,
-  auditTimes: AuditTimes | null = AUDIT_TIMES,
-  addition: FastifyPluginAsync | null = null,
-) {
+export async function buildApp({
+  config,
+  database,
+  logger,
+  auditTimes = AUDIT_TIMES,
+  extraPlugin = null,
+}: AppOptions) {
   const catalogue = new Catalogue(Object.values(resources));
   const order = new RequestOrder();
   const app = Fastify({
@@ -82,15 +92,25 @@ export async function buildApp(
     frameworkErrors: answerBrokenRequest,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  const audit = auditIsolation(app, { database, times: auditTimes });
+  const expiredResponses = deleteExpiredResponses(app, { database, everyMs: auditTimes && EXPIRY_EVERY_MS });
+  const healthOptions = { database, isDraining: () => app.isDraining, lastAudit: audit.latest };
+
   await app.register(gracefulShutdown);
-  // Counts every routed request, so it comes before everything that can answer.
-  await app.register(metrics, { database, listen: config.metrics });
-  await app.register(allowedMethods);
-  await app.register(accessLog);
-  await app.register(securityHeaders);
-  // Errors need CORS headers too, so this comes before everything that can fail. A preflight has no token and ends here.
-  await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(responseHeaders) });
   await app.register(errorHandler, { catalogue });
+  // Counts and logs every routed request, so they come before everything that can answer.
+  if (config.metrics !== undefined) {
+    const metrics = new Metrics({ database, expiredResponses });
+    metrics.observe(app);
+    await startAdminServer(app, { ...config.metrics, metrics, health: healthOptions });
+  }
+  await app.register(accessLog, {
+    callerOf: ({ tenant, memberId }) => ({ tenant: tenant?.id, member: memberId ?? undefined }),
+  });
+  await app.register(responseHeaders);
+  // Errors need CORS headers too, so this comes before everything that can fail. A preflight has no token and ends here.
+  await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(documentedHeaders) });
+  await app.register(notFound);
   await app.register(strictRequests);
   await app.register(queryString);
   await app.register(body);
@@ -100,15 +120,9 @@ export async function buildApp(
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });
-  await app.register(docsPage, { isDevelopment: config.isDevelopment, addition });
+  await app.register(docsPage, { isDevelopment: config.isDevelopment, extraPlugin });
   await app.register(problemPages, { catalogue });
-  await app.register(audit, { database, times: auditTimes });
-  await app.register(expiredAnswers, { database, everyMs: auditTimes && EXPIRY_EVERY_MS });
-  await app.register(health, {
-    database,
-    isDraining: () => app.isDraining,
-    lastAudit: () => app.audit.latest(),
-  });
+  await app.register(health, healthOptions);
 
   await app.register(
     async (api) => {
@@ -128,5 +142,5 @@ export async function buildApp(
     },
     { prefix: '/api' },
   );
-  return app;
+  return { app, audit, expiredResponses };
 }

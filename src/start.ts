@@ -42,18 +42,18 @@ export class CannotListen extends Error {
  *
  * It also starts when the database is down or older than this release, and is not ready until that has changed.
  *
- * @param addition what `make run` adds to /docs
+ * @param extraPlugin what `make run` adds to /docs
  * @returns the function that stops the service. While it drains, `/readyz` is 503 and each response closes its connection.
  *   Then running requests finish, the connections to the database close, and the log is written.
  * @throws UnsafeDatabase when row-level security would not hold; CannotListen
  */
 export async function start(
   config: ServerConfig,
-  addition: FastifyPluginAsync | null = null,
+  extraPlugin: FastifyPluginAsync | null = null,
 ): Promise<(times: StopTimes) => Promise<void>> {
   const { logger, flush } = openLog(config.logLevel);
   const database = new Database(config.database);
-  const app = await buildApp(config, database, logger, undefined, addition);
+  const { app } = await buildApp({ config, database, logger, extraPlugin });
 
   try {
     await checkDatabase(database, logger);

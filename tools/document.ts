@@ -91,7 +91,7 @@ const NOWHERE = { DATABASE_URL: 'postgres://club_api@127.0.0.1/none', AUTH_ISSUE
 export async function readDocument(): Promise<Document> {
   const config = readServerConfig(NOWHERE, {});
   const database = new Database(config.database);
-  const app = await buildApp(config, database, pino({ level: 'silent' }), null);
+  const { app } = await buildApp({ config, database, logger: pino({ level: 'silent' }), auditTimes: null });
   await app.ready();
   const document = structuredClone(app.swagger()) as unknown as Document;
   await app.close();

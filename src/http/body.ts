@@ -5,7 +5,7 @@ import { Problem } from '../errors/problem.js';
 import { malformedJson, unsupportedMediaType } from '../errors/request.js';
 import { Strict } from '../validation/schemas.js';
 import { countHeader } from './header-lines.js';
-import { immediate } from './immediate.js';
+import { syncHook } from './sync-hook.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -56,7 +56,7 @@ export const body = plugin(
 
     app.addHook(
       'onRequest',
-      immediate(({ headers, routeOptions }) => {
+      syncHook(({ headers, routeOptions }) => {
         if (headers['content-type']?.trim() === '') {
           // An empty header counts as absent.
           delete headers['content-type'];
@@ -80,7 +80,7 @@ export const body = plugin(
 
     app.addHook(
       'preValidation',
-      immediate((request) => {
+      syncHook((request) => {
         const isOptional = request.method === 'DELETE' || request.routeOptions.config.bodyIsOptional;
         if (request.body === undefined && isOptional) {
           request.body = {};

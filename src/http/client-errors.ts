@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyBaseLogger } from 'fastify';
 import { Problem } from '../errors/problem.js';
 import { headersTooLarge, invalidParameter, requestTimeout } from '../errors/request.js';
-import { CACHE_CONTROL, VARY } from './access-log.js';
+import { logRequest } from './log-line.js';
 import type { RequestOrder } from './request-order.js';
-import { SECURITY_HEADERS } from './security-headers.js';
+import { headersWithoutHooks } from './response-headers.js';
 
 const MALFORMED = new Problem(invalidParameter, {
   detail: 'This is not a valid HTTP/1.1 request. Check the request line, headers, length and chunks.',
@@ -37,7 +37,12 @@ export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrde
     const requestId = randomUUID();
     // The headers are unknown, so this is the address of the peer, which can be a proxy.
     const ip = socket.remoteAddress;
-    logger.info({ reqId: requestId, route: null, status: problem.status, reason: error.code, ip }, 'request');
+    const { status, code } = problem;
+    logRequest(
+      logger.child({ reqId: requestId }),
+      { route: null, status, ip },
+      { code, reason: error.code, committed: undefined },
+    );
     if (socket.writable && order.mayAnswerBroken(socket)) {
       socket.write(messageOf(problem, requestId));
     }
@@ -52,10 +57,7 @@ function messageOf(problem: Problem, requestId: string): string {
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     'Content-Type: application/problem+json',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    `Cache-Control: ${CACHE_CONTROL}`,
-    `Vary: ${VARY.join(', ')}`,
-    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
-    `X-Request-Id: ${requestId}`,
+    ...Object.entries(headersWithoutHooks(requestId)).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
     '',
     body,

@@ -10,14 +10,12 @@ import { type ErrorType, Problem } from '../errors/problem.js';
 import {
   invalidParameter,
   malformedJson,
-  methodNotAllowed,
   payloadTooLarge,
   routeNotFound,
   unsupportedMediaType,
 } from '../errors/request.js';
-import { addressOf, CACHE_CONTROL, VARY } from './access-log.js';
-import { PREFLIGHT_URL } from './cors.js';
-import { SECURITY_HEADERS } from './security-headers.js';
+import { addressOf, logRequest } from './log-line.js';
+import { headersWithoutHooks } from './response-headers.js';
 import { pathOf } from './target.js';
 
 declare module 'fastify' {
@@ -67,25 +65,12 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
         : rest.then(() => send(problem, request, reply));
     });
 
-    app.setNotFoundHandler((request, reply) => send(new Problem(routeNotFound), request, reply));
-
-    // In onRequest, before the body is read: these errors do not depend on it.
-    app.addHook('onRequest', (request, reply, done) => {
-      // The router matches an empty id too: /api/tasks/ is a path that does not exist.
-      const { url } = request.routeOptions;
-      if (!request.is404 && url !== PREFLIGHT_URL && (request.params as { id?: string }).id !== '') {
-        done();
-        return;
-      }
-      const methods = app.methodsOf(request.url);
-      const problem =
-        methods.length === 0
-          ? new Problem(routeNotFound)
-          : new Problem(methodNotAllowed, {}, { headers: { allow: methods.join(', ') } });
-      send(problem, request, reply);
+    // http/not-found.ts throws before this handler is called.
+    app.setNotFoundHandler(() => {
+      throw new Problem(routeNotFound);
     });
   },
-  { name: 'error-handler', dependencies: ['method-not-allowed'] },
+  { name: 'error-handler' },
 );
 
 /** The problem for an error of the service, Fastify or its plugins. */
@@ -102,13 +87,8 @@ function problemOf(error: FastifyError): Problem {
 
 /** Answers a request that cannot be routed, such as one whose path cannot be decoded. */
 export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  // Fastify runs no hook for such a request, so headers and the log line are written here.
-  reply.headers({
-    ...SECURITY_HEADERS,
-    'x-request-id': request.id,
-    'cache-control': CACHE_CONTROL,
-    vary: VARY.join(', '),
-  });
+  // Fastify runs no hook for such a request.
+  reply.headers(headersWithoutHooks(request.id));
   if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
@@ -118,8 +98,8 @@ export function answerBrokenRequest(error: FastifyError, request: FastifyRequest
           detail: 'The path is not percent-encoded UTF-8: %25 is a percent sign.',
         })
       : problemOf(error);
-  const { status, code } = problem;
-  request.log.info({ method: request.method, route: null, status, code, ip: addressOf(request) }, 'request');
+  const { method, log } = request;
+  logRequest(log, { method, route: null, status: problem.status, ip: addressOf(request) }, problem);
   send(problem, request, reply);
 }
 

@@ -1,7 +1,7 @@
 import plugin from 'fastify-plugin';
 import { Problem } from '../errors/problem.js';
 import { invalidParameter } from '../errors/request.js';
-import { immediate } from './immediate.js';
+import { syncHook } from './sync-hook.js';
 
 /**
  * Rejects a query string that does not decode to UTF-8. The parser would keep such a part undecoded: a search for `%ff`
@@ -11,7 +11,7 @@ export const queryString = plugin(
   async (app) => {
     app.addHook(
       'preValidation',
-      immediate(({ url }) => {
+      syncHook(({ url }) => {
         const start = url.indexOf('?');
         if (start === -1 || !url.includes('%', start)) {
           return;

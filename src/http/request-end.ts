@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { immediate } from './immediate.js';
+import { syncHook } from './sync-hook.js';
 
 /** The status of a request whose connection was closed before its response was sent; logs of nginx have the same. */
 const CLOSED = 499;
@@ -16,7 +16,7 @@ export function onRequestEnd(
 ): void {
   app.addHook(
     'onRequest',
-    immediate((request, reply) => {
+    syncHook((request, reply) => {
       let isSent = false;
       reply.raw.once('finish', () => {
         isSent = true;

@@ -3,7 +3,7 @@ import plugin from 'fastify-plugin';
 import { type Fault, Problem } from '../errors/problem.js';
 import { invalidParameter } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
-import { immediate } from './immediate.js';
+import { syncHook } from './sync-hook.js';
 
 /** The faults of ambiguous messages. */
 const faults = new WeakMap<IncomingMessage, MessageFault>();
@@ -32,7 +32,7 @@ export const strictRequests = plugin(
   async (app) => {
     app.addHook(
       'onRequest',
-      immediate(({ raw }) => {
+      syncHook(({ raw }) => {
         const fault = faults.get(raw);
         if (fault !== undefined) {
           throw new Problem(invalidParameter, fault);

@@ -85,18 +85,18 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
 ) => {
   // Many probes at once share one query, so that they do not fill the queue. After that time another query is sent,
   // because the connection of the first may hang.
-  let asked: { at: number; answer: Promise<boolean> } | undefined;
+  let sent: { at: number; result: Promise<boolean> } | undefined;
   const isCurrent = () => {
     const now = performance.now();
-    if (asked === undefined || now - asked.at > SHARED_FOR_MS) {
-      const answer = isDeployed(database).finally(() => {
-        if (asked?.answer === answer) {
-          asked = undefined;
+    if (sent === undefined || now - sent.at > SHARED_FOR_MS) {
+      const result = isDeployed(database).finally(() => {
+        if (sent?.result === result) {
+          sent = undefined;
         }
       });
-      asked = { at: now, answer };
+      sent = { at: now, result };
     }
-    return asked.answer;
+    return sent.result;
   };
 
   app.get(

@@ -1,5 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify';
-import plugin from 'fastify-plugin';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { isWarning } from '../audit/statements.js';
 import type { Context } from '../database/context.js';
 import type { Database } from '../database/database.js';
@@ -33,44 +32,42 @@ export interface AuditCounts {
   at: string;
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    audit: {
-      /** The result of the last audit that ran; undefined before the first. */
-      latest(): AuditCounts | undefined;
-      /** Audits now, or waits for the audit that is running. Never fails: when the audit cannot run, that is logged. */
-      run(): Promise<void>;
-    };
-  }
+/** The audit of the service's database. */
+export interface IsolationAudit {
+  /** The result of the last audit that ran; undefined before the first. */
+  latest(): AuditCounts | undefined;
+  /** Audits now, or waits for the audit that is running. Never fails: when the audit cannot run, that is logged. */
+  run(): Promise<void>;
 }
 
 /**
  * Audits the isolation of the database at the start and then periodically. Requests are not delayed: `/readyz` reads the
  * result of the last audit.
  *
+ * @param app the service, from whose start to whose end it runs
  * @param times null to audit only when `run` is called
  */
-export const audit = plugin<{ database: Database; times: AuditTimes | null }>(
-  async (app, { database, times }) => {
-    let known: Finding[] = [];
-    let latest: AuditCounts | undefined;
-    const run = startPeriodicJob(app, {
-      messages: { fails: 'the audit cannot be run', recovers: 'the audit can be run again' },
-      // When it fails, the last result stays: a database that is down for a moment has not become unsafe.
-      work: async (isClosed) => {
-        const findings = await readFindings(database);
-        if (!isClosed()) {
-          logChanges(app.log, known, findings);
-          known = findings;
-          latest = { ...countOf(findings), at: new Date().toISOString() };
-        }
-      },
-      pauseMs: times && (() => (latest === undefined ? times.retryMs : times.everyMs)),
-    });
-    app.decorate('audit', { latest: () => latest, run });
-  },
-  { name: 'audit' },
-);
+export function auditIsolation(
+  app: FastifyInstance,
+  { database, times }: { database: Database; times: AuditTimes | null },
+): IsolationAudit {
+  let known: Finding[] = [];
+  let latest: AuditCounts | undefined;
+  const run = startPeriodicJob(app, {
+    messages: { fails: 'the audit cannot be run', recovers: 'the audit can be run again' },
+    // When it fails, the last result stays: a database that is down for a moment has not become unsafe.
+    work: async (isClosed) => {
+      const findings = await readFindings(database);
+      if (!isClosed()) {
+        logChanges(app.log, known, findings);
+        known = findings;
+        latest = { ...countOf(findings), at: new Date().toISOString() };
+      }
+    },
+    pauseMs: times && (() => (latest === undefined ? times.retryMs : times.everyMs)),
+  });
+  return { latest: () => latest, run };
+}
 
 function countOf(findings: Finding[]) {
   const warnings = findings.filter(isWarning).length;

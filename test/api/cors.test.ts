@@ -10,7 +10,7 @@ const service = await startService(t, {
   rateLimitPerMinute: 3,
 });
 // /readyz reports the result of an audit.
-await runAudit(service.app);
+await runAudit(service);
 const closed = await startService(t);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);

@@ -9,7 +9,7 @@ const LATER_MS = 400;
 
 const service = await startService(t);
 await liftTimeLimits(service.db);
-await runAudit(service.app);
+await runAudit(service);
 const probe = () => service.send('GET', '/readyz').then(({ status }) => status);
 
 t.test('concurrent probes share one query of the database', async (t) => {

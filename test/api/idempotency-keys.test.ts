@@ -103,16 +103,16 @@ t.test('a key is free again after 24 hours', async (t) => {
 });
 
 t.test('the service deletes the expired answers of all clubs, and no other', async (t) => {
-  const { expiredAnswers } = service.app;
+  const { expiredResponses } = service;
   const count = async () =>
     (await db.queryAsAdmin<{ count: number }>('select count(*)::int from app.idempotency_keys'))[0]
       ?.count as number;
   await service.as('mara', 'Manager', south).post('/api/tasks', { title: 'Else' }, withKey('of the south'));
   await age('23 hours 59 minutes');
   const fresh = await count();
-  await expiredAnswers.run();
+  await expiredResponses.run();
   t.equal(await count(), fresh);
-  t.ok(expiredAnswers.keptBytes > 0);
+  t.ok(expiredResponses.storedBytes > 0);
 
   const memberId = await mara.memberId();
   await db.queryAsAdmin(
@@ -120,19 +120,19 @@ t.test('the service deletes the expired answers of all clubs, and no other', asy
      select $1, $2, 'old ' || number, sha256(''), now() - interval '25 hours' from generate_series(1, 2500) as number`,
     [north, memberId],
   );
-  const before = expiredAnswers.deleted;
+  const before = expiredResponses.deleted;
   await withClient(db.adminUrl, async (session) => {
     await session.query(`begin; select from app.idempotency_keys where key = 'old 7' for update`);
-    await expiredAnswers.run();
+    await expiredResponses.run();
     t.equal(await count(), fresh + 1, 'a row that is locked is passed over');
     await session.query('rollback');
   });
-  await expiredAnswers.run();
+  await expiredResponses.run();
   t.equal(await count(), fresh);
-  t.equal(expiredAnswers.deleted - before, 2500);
+  t.equal(expiredResponses.deleted - before, 2500);
 
   await age('24 hours 1 minute');
-  await expiredAnswers.run();
+  await expiredResponses.run();
   t.equal(await count(), 0, 'of every club');
 });
 

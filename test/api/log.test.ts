@@ -30,8 +30,18 @@ const configure = (issuer: string, own: Record<string, string> = {}) =>
     },
     {},
   );
-const app = await buildApp(configure(service.issuer.url), service.database, logger, null);
-t.teardown(() => app.close());
+
+/** The service with these settings, whose log is read. */
+async function build(
+  own: Record<string, string> = {},
+  { issuer = service.issuer.url, database = service.database } = {},
+): Promise<App> {
+  const { app } = await buildApp({ config: configure(issuer, own), database, logger, auditTimes: null });
+  t.teardown(() => app.close());
+  return app;
+}
+
+const app = await build();
 
 const token = service.token({
   sub: 'anna',
@@ -119,10 +129,9 @@ t.test('the log line of a refused token has the reason, which the caller does no
   const provider = await startIssuer(t);
   const byClient = { AUTH_AUDIENCE_CLAIM: 'client_id' };
   const [byAudience, ofClient] = [
-    await buildApp(configure(provider.url), service.database, logger, null),
-    await buildApp(configure(provider.url, byClient), service.database, logger, null),
+    await build({}, { issuer: provider.url }),
+    await build(byClient, { issuer: provider.url }),
   ];
-  t.teardown(() => Promise.all([byAudience.close(), ofClient.close()]));
   const now = Math.floor(Date.now() / 1000);
   const altered = provider.sign().replace(/^([^.]+)\.[^.]+/, `$1.${encode({ sub: 'zoe' })}`);
   const tokens: [reason: string | undefined, token: string, app?: App][] = [
@@ -199,7 +208,7 @@ t.test(
   async (t) => {
     const proxy = await startProxy(t, service.db.url);
     const database = new Database({ url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 });
-    const behind = await buildApp(configure(service.issuer.url), database, logger, null);
+    const behind = await build({}, { database });
     t.teardown(async () => {
       await behind.close();
       await database.close();
@@ -254,13 +263,6 @@ t.test('a throttled log has the first event at once, and later ones without anot
   t.same(logged[1], [2, 'third']);
 });
 
-/** The service with these settings, whose log is read. */
-async function build(settings: Record<string, string>): Promise<App> {
-  const app = await buildApp(configure(service.issuer.url, settings), service.database, logger, null);
-  t.teardown(() => app.close());
-  return app;
-}
-
 t.test(
   'the client address is the peer’s address; X-Forwarded-For counts only from a proxy in TRUST_PROXY',
   async (t) => {
@@ -311,7 +313,7 @@ t.test('when a trusted proxy forwards something that is no address, the log says
 t.test(
   'a malformed message and an aborted request are logged with the client address, as no error',
   async (t) => {
-    const sendBytes = await sendBytesTo(await build({}));
+    const sendBytes = await sendBytesTo(await build());
     const signedIn = `Host: a\r\nAuthorization: Bearer ${token}\r\nX-Tenant-Id: ${north}`;
     const aborted = (type: string) =>
       `POST /api/tasks HTTP/1.1\r\n${signedIn}\r\nContent-Type: ${type}\r\nContent-Length: 9\r\n\r\n`;

@@ -187,7 +187,7 @@ t.test(
 t.test(
   'health on the metrics port accepts and refuses the same requests as on the public port',
   async (t) => {
-    await runAudit(service.app);
+    await runAudit(service);
     const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
     for (const [path, status] of [
       ['/livez', 200],

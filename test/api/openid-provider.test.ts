@@ -31,8 +31,8 @@ const provider = await startOpenIdProvider(t, [first, rsa], (subject) => {
 
 /** The service with the issuer as its only setting of the provider: it finds the keys by discovery. */
 async function openService(audience = RESOURCE) {
-  const app = await buildApp(
-    readServerConfig(
+  const { app } = await buildApp({
+    config: readServerConfig(
       {
         NODE_ENV: 'test',
         DATABASE_URL: service.db.url,
@@ -41,10 +41,10 @@ async function openService(audience = RESOURCE) {
       },
       {},
     ),
-    service.database,
-    pino({ level: 'silent' }),
-    null,
-  );
+    database: service.database,
+    logger: pino({ level: 'silent' }),
+    auditTimes: null,
+  });
   t.teardown(() => app.close());
   const send = sendTo(app);
   return (token: string, method: 'GET' | 'POST', path: string, body?: object) =>

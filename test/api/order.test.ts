@@ -308,7 +308,7 @@ t.test(
         await isReported(t, broken, endpoint, mistake);
       }
     }
-    await runAudit(service.app);
+    await runAudit(service);
     t.equal((await service.send('GET', '/readyz')).status, 200);
     t.match(await broken.send('GET', '/readyz'), { status: 503, headers: { 'retry-after': /^[1-9]/ } });
     t.equal((await broken.send('GET', '/livez')).status, 200);

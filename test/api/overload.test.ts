@@ -10,7 +10,7 @@ const port = await freePort();
 const service = await startService(t, { metrics: { host: '127.0.0.1', port } });
 // The flood is sent while a lock is held, which can take longer than the lock_timeout.
 await liftTimeLimits(service.db);
-await runAudit(service.app);
+await runAudit(service);
 const [north, south] = [await service.db.makeClub('north'), await service.db.makeClub('south')];
 const flooder = service.as('anna', 'Member', north);
 const other = service.as('ben', 'Member', north);

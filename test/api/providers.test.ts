@@ -34,7 +34,12 @@ async function openService({ settings, token, provider: name }: SetUp) {
     RATE_LIMIT_PER_MINUTE: '0',
   };
   const log = pino({ level: 'warn' }, { write: (line: string) => written.push(line) });
-  const app = await buildApp(readServerConfig(local, settings), service.database, log, null);
+  const { app } = await buildApp({
+    config: readServerConfig(local, settings),
+    database: service.database,
+    logger: log,
+    auditTimes: null,
+  });
   t.teardown(() => app.close());
   const send = sendTo(app);
   return {

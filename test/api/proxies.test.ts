@@ -21,7 +21,7 @@ const service = await startService(
   undefined,
   { write: (line: string) => void written.push(line) },
 );
-await runAudit(service.app);
+await runAudit(service);
 await service.app.listen({ host: '127.0.0.1', port: 0 });
 const { port: servicePort } = service.app.server.address() as AddressInfo;
 const club = await service.db.makeClub('north');

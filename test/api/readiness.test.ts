@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { App } from '../../src/app.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
@@ -9,7 +8,7 @@ import { startProxy, type TestProxy } from '../setup/proxy.js';
 import { sendTo } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 import { until } from '../setup/wait.js';
-import { startAuditing } from './fixtures/auditing.js';
+import { type AuditedService, startAuditing } from './fixtures/auditing.js';
 
 const service = await startService(t);
 const club = await service.db.makeClub();
@@ -33,7 +32,7 @@ const waiting = async () =>
   ).map(({ audit }) => audit);
 
 /** Waits until an audit that began later than now has ended: the first that ends may have begun before. */
-async function auditAfter({ audit }: App): Promise<void> {
+async function auditAfter({ audit }: AuditedService): Promise<void> {
   const seen = new Set([audit.latest()?.at]);
   await until(
     () => seen.add(audit.latest()?.at).size,
@@ -43,14 +42,14 @@ async function auditAfter({ audit }: App): Promise<void> {
 }
 
 t.test('a critical finding makes the service not ready until it is fixed; a warning does not', async (t) => {
-  const { app, db } = service;
-  await runAudit(app);
+  const { audit, db } = service;
+  await runAudit({ audit });
   const fine = await service.send('GET', '/readyz');
   t.match(fine, { status: 200, body: { status: 'ready', audit: { critical: 0, warnings: 0 } } });
   t.ok(Math.abs(Date.parse(fine.body.audit.at) - Date.now()) < 60_000, 'with the time of the audit');
 
   await db.queryAsAdmin('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
-  await runAudit(app);
+  await runAudit({ audit });
   t.match(await service.send('GET', '/readyz'), {
     status: 200,
     body: { audit: { critical: 0, warnings: 1 } },
@@ -58,7 +57,7 @@ t.test('a critical finding makes the service not ready until it is fixed; a warn
 
   await db.queryAsAdmin('alter table app.tasks disable row level security');
   t.equal((await service.send('GET', '/readyz')).status, 200, 'before the first audit the state is unknown');
-  await runAudit(app);
+  await runAudit({ audit });
   const refused = await service.send('GET', '/readyz');
   t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } });
   t.match(
@@ -70,21 +69,22 @@ t.test('a critical finding makes the service not ready until it is fixed; a warn
 
   await db.queryAsAdmin('alter table app.tasks enable row level security');
   await db.queryAsAdmin('create policy open on app.tasks using (app.tenant_id() is not null)');
-  await runAudit(app);
+  await runAudit({ audit });
   t.match(await service.send('GET', '/readyz'), {
     status: 503,
     body: { detail: /found 1 critical finding\. Run/ },
   });
   await db.queryAsAdmin('drop policy open on app.tasks');
-  await runAudit(app);
+  await runAudit({ audit });
   t.equal((await service.send('GET', '/readyz')).status, 200);
 });
 
 t.test('a finding is logged when it appears and when it is gone, and not in between', async (t) => {
   const { db } = service;
-  const { app, lines } = await startAuditing(t, service);
+  const audited = await startAuditing(t, service);
+  const { audit, lines } = audited;
   await until(
-    () => app.audit.latest(),
+    () => audit.latest(),
     (latest) => latest !== undefined,
   );
   // On a slow machine there are lines about audits that exceeded their time limit as well.
@@ -93,20 +93,20 @@ t.test('a finding is logged when it appears and when it is gone, and not in betw
   t.match(said()[0], { detail: /^it is new/, msg: 'audit finding' });
 
   await db.queryAsAdmin(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Member')`);
-  await auditAfter(app);
+  await auditAfter(audited);
   t.match(said().slice(1), [
     { level: 50, code: 'isolation_drift', object: /tasks_delete/, detail: /Member/, msg: 'audit finding' },
   ]);
   await db.queryAsAdmin(`alter policy tasks_delete on app.tasks using ((select app.role()) >= 'Admin')`);
-  await auditAfter(app);
+  await auditAfter(audited);
   t.match(said().slice(2), [{ level: 30, code: 'isolation_drift', msg: 'audit finding is gone' }]);
   t.equal(said().length, 3);
 });
 
 t.test('no request waits for an audit, and only one audit runs at a time', async (t) => {
-  const { app, database, ready } = await startAuditing(t, service);
+  const { app, audit, database, ready } = await startAuditing(t, service);
   await until(
-    () => app.audit.latest(),
+    () => audit.latest(),
     (latest) => latest !== undefined,
   );
   const headers = {
@@ -116,7 +116,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
   const send = sendTo(app);
   await whileAuditsWait(async () => {
     t.equal((await until(waiting, ({ length }) => length === 1)).length, 1);
-    const known = app.audit.latest();
+    const known = audit.latest();
     // An audit waits for the lock for some seconds, then another one does. A request that waited for an audit would
     // not be answered before its end.
     let beside = 0;
@@ -157,9 +157,9 @@ t.test(
     const proxy = await startProxy(t, service.db.url);
     await proxy.stop();
     const times = { everyMs: 50, retryMs: 50 };
-    const { app, ready, lines } = await startAuditing(t, service, { url: proxy.url, times });
+    const { audit, ready, lines } = await startAuditing(t, service, { url: proxy.url, times });
     t.equal((await ready()).status, 503);
-    t.equal(app.audit.latest(), undefined);
+    t.equal(audit.latest(), undefined);
     await sleep(200);
     await proxy.start();
     t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
@@ -176,11 +176,11 @@ t.test(
 
     await proxy.stop();
     await until(said, (all) => all.at(-1)?.msg === 'the audit cannot be run');
-    const known = app.audit.latest();
+    const known = audit.latest();
     t.match(known, { critical: 0 });
     t.equal((await ready()).status, 503, 'because of the database');
-    await app.audit.run();
-    t.equal(app.audit.latest(), known);
+    await audit.run();
+    t.equal(audit.latest(), known);
     await proxy.start();
     t.equal((await until(ready, ({ status }) => status === 200)).status, 200);
   },
@@ -189,47 +189,48 @@ t.test(
 t.test('the reason of an outage is logged once, and again when another reason follows', async (t) => {
   const proxy = await startProxy(t, service.db.url);
   const times = { everyMs: 60_000, retryMs: 60_000 };
-  const { app, lines } = await startAuditing(t, service, { url: proxy.url, times });
-  await app.audit.run();
+  const { audit, lines } = await startAuditing(t, service, { url: proxy.url, times });
+  await audit.run();
   await proxy.stop();
   // The first audit may use a connection that was open before.
-  await app.audit.run();
+  await audit.run();
   const before = lines().length;
   const reasons = () =>
     lines()
       .slice(before)
       .map(({ reason, msg }) => reason ?? msg);
-  await app.audit.run();
-  await app.audit.run();
+  await audit.run();
+  await audit.run();
   t.match(reasons(), [/ECONNREFUSED/]);
   t.equal(reasons().length, 1);
 
   const name = new URL(service.db.url).pathname.slice(1);
   await service.db.queryAsAdmin(`revoke connect on database ${name} from club_api`);
   await proxy.start();
-  await app.audit.run();
-  await app.audit.run();
+  await audit.run();
+  await audit.run();
   t.match(reasons().slice(1), [/permission denied for database .*run sql\/roles\.sql/]);
   t.equal(reasons().length, 2);
   await service.db.queryAsAdmin(`grant connect on database ${name} to club_api`);
-  await app.audit.run();
+  await audit.run();
   t.equal(reasons().at(-1), 'the audit can be run again');
 });
 
 t.test('during a deploy no audit runs, and a deploy causes no finding', async (t) => {
-  const { app, db } = service;
-  await runAudit(app);
-  const known = app.audit.latest();
+  const { audit, db } = service;
+  await runAudit({ audit });
+  const known = audit.latest();
   await withClient(db.migrationUrl, async (client) => {
     await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
     await db.queryAsAdmin('alter table app.tasks disable row level security');
-    await app.audit.run();
-    t.equal(app.audit.latest(), known);
+    await audit.run();
+    t.equal(audit.latest(), known);
     await db.queryAsAdmin('alter table app.tasks enable row level security');
   });
 
   await db.queryAsAdmin('drop index app.tasks_by_completion');
-  const { app: audited, lines, ready } = await startAuditing(t, service);
+  const audited = await startAuditing(t, service);
+  const { lines, ready } = audited;
   await until(ready, ({ status }) => status === 200);
   const more = { name: '90_more', text: '-- more', sha256: '' };
   const release = { ...readRelease(), chapters: [...readRelease().chapters, more] };
@@ -260,8 +261,8 @@ t.test(
   async (t) => {
     const lines: string[] = [];
     const log = { write: (line: string) => void lines.push(line) };
-    const { app, db, send } = await startService(t, {}, undefined, log);
-    await runAudit(app);
+    const { audit, db, send } = await startService(t, {}, undefined, log);
+    await runAudit({ audit });
     lines.length = 0;
     await withClient(db.adminUrl, async (client) => {
       await client.query('begin; lock table deploy.releases in access exclusive mode');
@@ -290,8 +291,8 @@ t.test(
       proxy = await startProxy(t, url);
       return { url: proxy.url, size: 1, prepare: true, readsPerConnection: 1 };
     };
-    const { app, send } = await startService(t, {}, route, log);
-    await runAudit(app);
+    const { audit, send } = await startService(t, {}, route, log);
+    await runAudit({ audit });
     t.equal((await send('GET', '/readyz')).status, 200);
 
     await proxy?.stop();

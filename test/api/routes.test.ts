@@ -97,7 +97,7 @@ t.test('a path has the same methods in every spelling', async (t) => {
 });
 
 t.test('HEAD has the length and headers of GET, also for the documentation', async (t) => {
-  await runAudit(service.app);
+  await runAudit(service);
   const lines = Object.entries(signedIn);
   const paths = endpoints.filter(({ method }) => method === 'GET').map(pathOf);
   const task = await anna.post('/api/tasks', { title: 'Mow' });

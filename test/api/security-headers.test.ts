@@ -5,7 +5,7 @@ import { runAudit, startService } from '../setup/service.js';
 
 const service = await startService(t, { corsOrigins: ['https://app.example.org'], rateLimitPerMinute: 6 });
 // /readyz reports the result of an audit.
-await runAudit(service.app);
+await runAudit(service);
 const north = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', north);
 

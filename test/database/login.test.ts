@@ -185,7 +185,7 @@ async function probe(t: Test, url: string) {
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const database = new Database(config.database);
-  const app = await buildApp(config, database, logger, null);
+  const { app } = await buildApp({ config, database, logger, auditTimes: null });
   t.teardown(async () => {
     await app.close();
     await database.close();

@@ -90,12 +90,17 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
   const provided = { NODE_ENV: 'test', AUTH_ISSUER: 'http://127.0.0.1:9' };
   const config = readServerConfig({ ...provided, DATABASE_URL: victim.urls(name).api }, {});
   const standby = new Database(config.database);
-  const app = await buildApp(config, standby, pino({ level: 'silent' }), null);
+  const { app, audit } = await buildApp({
+    config,
+    database: standby,
+    logger: pino({ level: 'silent' }),
+    auditTimes: null,
+  });
   t.teardown(async () => {
     await app.close();
     await standby.close();
   });
-  await app.audit.run();
+  await audit.run();
   const send = sendTo(app);
   const ready = async () => {
     const { status, body } = await send('GET', '/readyz');

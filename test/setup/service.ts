@@ -4,6 +4,8 @@ import { type App, buildApp } from '../../src/app.js';
 import { plainClubsClaim } from '../../src/auth/club-roles.js';
 import type { ServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
+import type { ExpiredResponses } from '../../src/ops/expired-responses.js';
+import type { IsolationAudit } from '../../src/ops/isolation-audit.js';
 import type { Role } from '../../src/roles.js';
 import { holdToDocument } from './contract.js';
 import { makeDatabase, type TestDatabase } from './database.js';
@@ -13,6 +15,8 @@ import { type Person, personOf, type Send, sendTo } from './send.js';
 /** The service on its own database, with a real issuer. */
 export interface TestService {
   app: App;
+  audit: IsolationAudit;
+  expiredResponses: ExpiredResponses;
   db: TestDatabase;
   /** The pool of the service. */
   database: Database;
@@ -65,7 +69,7 @@ export async function startService(
   const database = new Database(config.database);
   const logger = log ? pino({ level: 'trace' }, log) : pino({ level: config.logLevel });
   // Most tests need no audit, which is slow: those that do call runAudit.
-  const app = await buildApp(config, database, logger, null);
+  const { app, audit, expiredResponses } = await buildApp({ config, database, logger, auditTimes: null });
   t.teardown(async () => {
     await app.close();
     await database.close();
@@ -87,11 +91,11 @@ export async function startService(
     return personOf(send, `Bearer ${signed}`, clubId);
   };
 
-  return { app, db, database, issuer, send, as, token };
+  return { app, audit, expiredResponses, db, database, issuer, send, as, token };
 }
 
 /** Audits until there is a new result: on a slow machine an audit can exceed the time limit of a statement. */
-export async function runAudit({ audit }: App): Promise<void> {
+export async function runAudit({ audit }: { audit: IsolationAudit }): Promise<void> {
   const known = audit.latest();
   do {
     await audit.run();

@@ -54,7 +54,7 @@ export async function startOfflineService(
   );
   const database = new Database(config.database);
   const logger = log ? pino({ level: logLevel }, log) : pino({ level: 'silent' });
-  const app = await buildApp(config, database, logger, null);
+  const { app } = await buildApp({ config, database, logger, auditTimes: null });
   t.teardown(async () => {
     await app.close();
     await database.close();

@@ -146,7 +146,7 @@ t.test('this code serves while a newer release is deployed, and afterwards', asy
   const { service, readDuring } = await startReaders(t);
   await readDuring(deploy(service.db.migrationUrl, newer));
   t.ok(await readDuring(sleep(100)));
-  await runAudit(service.app);
+  await runAudit(service);
   t.match(await service.send('GET', '/readyz'), { status: 200, body: { audit: { critical: 0 } } });
 });
 

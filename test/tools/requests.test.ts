@@ -6,7 +6,7 @@ import type { Method } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 
 const service = await startService(t);
-await runAudit(service.app);
+await runAudit(service);
 const text = await readFile('docs/requests.http', 'utf8');
 const [head = '', ...sections] = text.split(/^### /m);
 const variables = [...head.matchAll(/^@(\w+) = (.*)$/gm)].map(([, name, value]) => [

@@ -94,7 +94,8 @@ async function runBroken(
     const database = new Database(config.database);
     close = () => database.close();
     const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
-    const app = await buildApp(config, database, logger, { everyMs: 60_000, retryMs: 50 });
+    const auditTimes = { everyMs: 60_000, retryMs: 50 };
+    const { app } = await buildApp({ config, database, logger, auditTimes });
     close = async () => {
       await app.close();
       await database.close();

@@ -29,7 +29,7 @@ export interface FuzzedService {
 /** Starts the service with a club for each lane, and another club, whose rows no response may show. */
 export async function startFuzzedService(t: Test, log?: DestinationStream): Promise<FuzzedService> {
   const service = await startService(t, { testUserHeader: true }, undefined, log);
-  await runAudit(service.app);
+  await runAudit(service);
   const other = await makeClub(service, CANARY);
   const check = rulesOf(service.app, [{ words: [CANARY], ids: new Set(other.values()) }]);
   const counts = new Map<number, number>();

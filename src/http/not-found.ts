@@ -1,0 +1,64 @@
+import plugin from 'fastify-plugin';
+import { Problem } from '../errors/problem.js';
+import { methodNotAllowed, routeNotFound } from '../errors/request.js';
+import { PREFLIGHT_URL } from './cors.js';
+import { syncHook } from './sync-hook.js';
+import { pathOf } from './target.js';
+
+interface Pattern {
+  segments: string[];
+  methods: Set<string>;
+}
+
+/** Answers paths that no route has with 404, and methods that a path does not have with 405 and the header Allow. */
+export const notFound = plugin(
+  async (app) => {
+    const patterns = new Map<string, Pattern>();
+
+    app.addHook('onRoute', ({ url, method }) => {
+      if (url === PREFLIGHT_URL) {
+        return;
+      }
+      const pattern = patterns.get(url) ?? { segments: url.split('/'), methods: new Set() };
+      for (const name of [method].flat()) {
+        pattern.methods.add(name);
+        // For the variant of a path with a trailing slash, onRoute is called for HEAD only, which follows from GET.
+        if (name === 'HEAD') {
+          pattern.methods.add('GET');
+        }
+      }
+      patterns.set(url, pattern);
+    });
+
+    // In onRequest, before the body is read: these errors do not depend on it.
+    app.addHook(
+      'onRequest',
+      syncHook(({ is404, routeOptions, params, url }) => {
+        // The router matches an empty id too: /api/tasks/ is a path that does not exist.
+        if (!is404 && routeOptions.url !== PREFLIGHT_URL && (params as { id?: string }).id !== '') {
+          return;
+        }
+        const allow = methodsOf(url, [...patterns.values()]);
+        throw allow.length === 0
+          ? new Problem(routeNotFound)
+          : new Problem(methodNotAllowed, {}, { headers: { allow: allow.join(', ') } });
+      }),
+    );
+  },
+  { name: 'not-found', dependencies: ['error-handler'] },
+);
+
+/** The methods that some route has at this URL; none when the URL is unknown. */
+function methodsOf(url: string, patterns: Pattern[]): string[] {
+  const segments = pathOf(url).split('/').map(decodeURIComponent);
+  const found = patterns.filter(
+    (pattern) =>
+      (pattern.segments.length === segments.length ||
+        (pattern.segments.at(-1) === '*' && pattern.segments.length < segments.length)) &&
+      pattern.segments.every(
+        (part, index) =>
+          part === segments[index] || part === '*' || (part.startsWith(':') && segments[index]),
+      ),
+  );
+  return [...new Set(found.flatMap((pattern) => [...pattern.methods]))].sort();
+}
