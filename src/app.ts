@@ -13,9 +13,9 @@ import type { Database } from './database/database.js';
 import { Catalogue } from './errors/catalogue.js';
 import { accessLog } from './http/access-log.js';
 import { body } from './http/body.js';
-import { answerClientErrors } from './http/client-errors.js';
+import { handleClientErrors } from './http/client-errors.js';
 import { cors } from './http/cors.js';
-import { answerBrokenRequest, errorHandler } from './http/error-handler.js';
+import { errorHandler, handleBrokenRequest } from './http/error-handler.js';
 import { gracefulShutdown } from './http/graceful-shutdown.js';
 import { notFound } from './http/not-found.js';
 import { problemPages } from './http/problem-pages.js';
@@ -81,15 +81,15 @@ export async function buildApp({
       logger,
       order,
     }),
-    clientErrorHandler: answerClientErrors(logger, order),
+    clientErrorHandler: handleClientErrors(logger, order),
     trustProxy: config.trustProxy ?? false,
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    // Requests on connections that open during a stop are answered; by default Fastify answers 503 in a form of its own.
+    // Requests on connections that open during a stop are served; by default Fastify rejects them with a 503 that is no problem.
     return503OnClosing: false,
     // A path parameter of any length reaches the validation, which says that it is not a UUID.
     routerOptions: { maxParamLength: 16_384 },
-    frameworkErrors: answerBrokenRequest,
+    frameworkErrors: handleBrokenRequest,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   const audit = auditIsolation(app, { database, times: auditTimes });

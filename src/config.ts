@@ -1,12 +1,12 @@
 /**
  * The configuration. Only this module reads environment variables.
  *
- * All variables are checked before anything starts, and one message reports all faults. Combinations that are unsafe in
+ * All variables are checked before anything starts, and one message reports all errors. Combinations that are unsafe in
  * production are rejected here, so no other module depends on NODE_ENV.
  */
 import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type AuthSettings, forms, readAuthSettings } from './auth/settings.js';
+import { type AuthSettings, patterns, readAuthSettings } from './auth/settings.js';
 import type { DatabaseOptions } from './database/database.js';
 import { parseDatabaseUrl } from './database/socket.js';
 import { isNetwork } from './validation/network.js';
@@ -16,27 +16,27 @@ import { Environment, type Variable, type Variables } from './variables.js';
 export type DevelopmentConfig = Variables;
 export type { Variable };
 
-/** The configuration is invalid. The message has one line for each faulty variable. */
+/** The configuration is invalid. The message has one line for each invalid variable. */
 export class ConfigurationError extends Error {
   override name = 'ConfigurationError';
 
-  constructor(readonly faults: string[]) {
-    super(`The configuration is unusable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  constructor(readonly errors: string[]) {
+    super(`The configuration is unusable:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   }
 }
 
-/** Checks of variables whose form a JSON Schema cannot describe. */
-const FORMS: Partial<Record<Variable, (text: string) => boolean>> = {
+/** Checks of variables that a JSON Schema cannot describe. */
+const PATTERNS: Partial<Record<Variable, (text: string) => boolean>> = {
   TRUST_PROXY: (text) => text.split(',').every(isNetwork),
   CORS_ORIGINS: (text) => text.split(',').every(isOrigin),
-  ...forms,
+  ...patterns,
 };
 
 /**
  * Reads the environment; an empty variable counts as unset.
  *
  * @param required the variables that must be set
- * @throws ConfigurationError naming every faulty variable
+ * @throws ConfigurationError naming every invalid variable
  */
 function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessEnv, required: Required[]) {
   const given = Object.entries(environment)
@@ -50,37 +50,37 @@ function readEnvironment<Required extends Variable>(environment: NodeJS.ProcessE
   const values = Value.Default(Environment, Object.fromEntries(given));
 
   const variables = values as Variables & { [name in Required]-?: NonNullable<Variables[name]> };
-  const faults = findFaults(variables, required);
-  if (faults.size > 0) {
-    throw new ConfigurationError([...faults.values()]);
+  const errors = findErrors(variables, required);
+  if (errors.size > 0) {
+    throw new ConfigurationError([...errors.values()]);
   }
   return variables;
 }
 
-/** The faults of the variables by name, one sentence each. */
-function findFaults(variables: Variables, required: Variable[]): Map<string, string> {
-  const faults = new Map<string, string>();
+/** The errors of the variables by name, one sentence each. */
+function findErrors(variables: Variables, required: Variable[]): Map<string, string> {
+  const errors = new Map<string, string>();
   for (const { path } of Value.Errors(Environment, variables)) {
     const name = path.slice(1) as Variable;
-    faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
+    errors.set(name, `${name} must be ${Environment.properties[name].description}.`);
   }
   for (const name of required) {
     if (variables[name] === undefined) {
-      faults.set(name, `${name} must be set${variables.NODE_ENV === 'production' ? ' in production' : ''}.`);
+      errors.set(name, `${name} must be set${variables.NODE_ENV === 'production' ? ' in production' : ''}.`);
     }
   }
-  addFaultsOfForm(variables, faults);
+  addPatternErrors(variables, errors);
   const { AUTH_ISSUER: issuer, AUTH_JWKS_URL: jwksUrl } = variables;
   if (issuer !== undefined && jwksUrl === undefined && !URL.canParse(issuer)) {
-    faults.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
+    errors.set('AUTH_ISSUER', 'AUTH_ISSUER must be a URL, or AUTH_JWKS_URL must be set.');
   }
   if (variables.METRICS_PORT === variables.PORT && overlap(variables.METRICS_HOST, variables.HOST)) {
-    faults.set('METRICS_PORT', 'METRICS_PORT must differ from PORT.');
+    errors.set('METRICS_PORT', 'METRICS_PORT must differ from PORT.');
   }
   if (variables.NODE_ENV === 'production') {
-    refuseUnsafe(variables, faults);
+    refuseUnsafe(variables, errors);
   }
-  return faults;
+  return errors;
 }
 
 /** The address to listen on. The name `localhost` can resolve to ::1 alone; the documentation promises 127.0.0.1. */
@@ -94,26 +94,26 @@ function overlap(...hosts: [string, string]): boolean {
   return addresses.size === 1 || addresses.has('0.0.0.0') || addresses.has('::');
 }
 
-/** Adds the faults that a JSON Schema cannot find. */
-function addFaultsOfForm(variables: Variables, faults: Map<string, string>): void {
+/** Adds the errors that a JSON Schema cannot find. */
+function addPatternErrors(variables: Variables, errors: Map<string, string>): void {
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
-    const fault = variables[name] && faultOf(variables[name]);
-    if (fault) {
-      faults.set(
+    const error = variables[name] && errorOfUrl(variables[name]);
+    if (error) {
+      errors.set(
         name,
-        `${name} must be the URL of one server, with %, /, @, # and ? in the password percent-encoded (${fault}).`,
+        `${name} must be the URL of one server, with %, /, @, # and ? in the password percent-encoded (${error}).`,
       );
     }
   }
-  for (const [name, hasForm] of Object.entries(FORMS) as [Variable, (text: string) => boolean][]) {
-    if (variables[name] !== undefined && !hasForm(String(variables[name]))) {
-      faults.set(name, `${name} must be ${Environment.properties[name].description}.`);
+  for (const [name, matches] of Object.entries(PATTERNS) as [Variable, (text: string) => boolean][]) {
+    if (variables[name] !== undefined && !matches(String(variables[name]))) {
+      errors.set(name, `${name} must be ${Environment.properties[name].description}.`);
     }
   }
 }
 
-/** The fault of a database URL, such as an unknown sslmode; undefined when it is valid. */
-function faultOf(url: string): string | undefined {
+/** What is wrong with a database URL, such as an unknown sslmode; undefined when it is valid. */
+function errorOfUrl(url: string): string | undefined {
   try {
     parseDatabaseUrl(url);
     return undefined;
@@ -122,10 +122,10 @@ function faultOf(url: string): string | undefined {
   }
 }
 
-/** Adds faults for settings that are useful in development and unsafe in production. */
-function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
+/** Adds errors for settings that are useful in development and unsafe in production. */
+function refuseUnsafe(variables: Variables, errors: Map<string, string>): void {
   if (variables.TEST_USER_HEADER === 'on') {
-    faults.set(
+    errors.set(
       'TEST_USER_HEADER',
       'TEST_USER_HEADER must be off in production: it lets a caller act as another member.',
     );
@@ -133,7 +133,7 @@ function refuseUnsafe(variables: Variables, faults: Map<string, string>): void {
   const source = variables.AUTH_JWKS_URL === undefined ? 'AUTH_ISSUER' : 'AUTH_JWKS_URL';
   const url = variables[source];
   if (url !== undefined && /^\s*http:/i.test(url) && !isLoopback(url)) {
-    faults.set(
+    errors.set(
       source,
       `${source} must be https in production: an attacker can replace keys that are fetched over plain http.`,
     );

@@ -17,7 +17,7 @@ const BACKLOG = 4_096;
 
 /** The parts of a stop, in milliseconds. */
 export interface StopTimes {
-  /** How long requests are still answered, while load balancers and clients go elsewhere. */
+  /** How long requests are still served, while load balancers and clients go elsewhere. */
   drainMs: number;
   /** How long running requests may take after that. */
   finishMs: number;

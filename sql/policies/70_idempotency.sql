@@ -125,14 +125,14 @@ begin
   is_replay := false;
   status := 201;
   location_of_signup := location;
-  select row_to_json(answer) into body
+  select row_to_json(result) into body
   from (
     select
       signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
       replace(to_json(signup.created_at) #>> '{}', '+00:00', 'Z') as "createdAt"
     from app.sign_up(shift_id) as signup
     join app.members as member on member.id = signup.member_id
-  ) as answer;
+  ) as result;
   perform app.keep_answer(key, status, location, etag, body);
   return next;
 end

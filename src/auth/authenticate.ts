@@ -1,15 +1,12 @@
-import jwt from '@fastify/jwt';
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { decodeProtectedHeader, type JWTHeaderParameters } from 'jose';
-import { invalidToken, unauthenticated } from '../errors/auth.js';
+import { unauthenticated } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
-import { throttle } from '../logger.js';
 import type { Claims } from './club-roles.js';
 import { type Identity, readIdentity } from './identity.js';
-import { ALGORITHMS, IssuerKeys } from './jwks.js';
 import type { AuthSettings } from './settings.js';
+import { invalid, tokenVerifier } from './verify-token.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,73 +15,27 @@ declare module 'fastify' {
   }
 }
 
-/** The accepted difference between the clocks of two machines. */
-const LEEWAY_MS = 5_000;
-/** A verified token is cached for this long, at most until its `exp`; its signature is not checked again meanwhile. */
-const CACHE_MS = 60_000;
-const CACHED_TOKENS = 10_000;
-
-const INVALID_SIGNATURE = 'FAST_JWT_INVALID_SIGNATURE';
-
-/** Accepted values of the header `typ`: the usual one and that of RFC 9068. A token without `typ` is accepted too. */
-const TYPES = ['jwt', 'at+jwt'];
-
 /**
  * Authentication: verifies the bearer token (RFC 6750, RFC 7519) before any other step of a request.
  *
  * Every invalid token is a 401, and no database connection is acquired for it.
  */
 export const authenticate = plugin<AuthSettings>(
-  async (app, { issuer, audiences, audienceClaim, jwksUrl, clubs }) => {
-    const variable = jwksUrl === undefined ? 'AUTH_ISSUER' : 'AUTH_JWKS_URL';
-    const logFailure = throttle<string>((failures, reason) =>
-      // Without the URL, whose path can be a secret.
-      app.log.warn(
-        { failures, reason },
-        `the keys of the identity provider could not be fetched: check ${variable}`,
-      ),
-    );
-    const keys = new IssuerKeys({ issuer, jwksUrl }, logFailure);
-    // The service starts without waiting for the identity provider.
-    app.addHook('onListen', async () => void keys.prefetch());
-
-    // The header is checked before a key is fetched.
-    const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
-      if (!isAccessTokenHeader(header)) {
-        throw invalid('its header is not that of an access token');
-      }
-      return keys.find(header);
-    };
-
-    await app.register(jwt, {
-      secret: { public: findKey } as never,
-      verify: {
-        algorithms: [...ALGORITHMS],
-        allowedIss: issuer,
-        // Checked in every token that has `aud`, also when AUTH_AUDIENCE_CLAIM is client_id.
-        allowedAud: audiences,
-        requiredClaims: ['iss', audienceClaim, 'exp', 'sub'],
-        clockTolerance: LEEWAY_MS,
-        cache: CACHED_TOKENS,
-        // fast-jwt adds clockTolerance to both times.
-        cacheTTL: CACHE_MS - LEEWAY_MS,
-        // Failures are not cached: a key that could not be fetched may be available at the next request.
-        errorCacheTTL: () => -LEEWAY_MS - 1,
-      },
-    });
-
+  async (app, settings) => {
+    const { audiences, audienceClaim, clubs } = settings;
+    const verify = await tokenVerifier(app, settings);
     app.decorateRequest('identity');
     app.addHook('onRequest', async (request) => {
       const claims = await verify(bearerToken(request));
       request.identity = identities.get(claims) ?? identify(claims, request);
     });
 
-    // A cached token returns the same claims object, so its identity is read, and its faults are logged, only once.
+    // A cached token returns the same claims object, so its identity is read, and ignored clubs are logged, only once.
     const identities = new WeakMap<Claims, Identity>();
 
     function identify(claims: Claims, request: FastifyRequest): Identity {
       if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
-        throw invalid('its exp, nbf or iat is not a time');
+        throw invalid('exp, nbf or iat is not a valid time');
       }
       const identity = readIdentity(claims, clubs);
       const isForUs = audienceClaim === 'aud' || audiences.some((client) => client === claims[audienceClaim]);
@@ -97,68 +48,18 @@ export const authenticate = plugin<AuthSettings>(
       if (isOtherToken(claims)) {
         throw invalid('it is not an access token');
       }
-      if (identity.clubsFault !== undefined) {
+      if (identity.clubsReason !== undefined) {
         request.log.warn(
-          { claim: clubs.name, reason: identity.clubsFault },
+          { claim: clubs.name, reason: identity.clubsReason },
           'the clubs claim of a token was not read completely: some or all entries give no role',
         );
       }
       identities.set(claims, identity);
       return identity;
     }
-
-    /** Verifies the token by the key that it names, and by further keys where several share that id. */
-    async function verifySignature(token: string): Promise<unknown> {
-      try {
-        return await app.jwt.verify(token);
-      } catch (error) {
-        if (!isInvalidSignature(error)) {
-          throw error;
-        }
-        for (const key of await keys.others(decodeProtectedHeader(token) as JWTHeaderParameters)) {
-          try {
-            return await app.jwt.verify(token, { key, cache: false });
-          } catch (failure) {
-            if (!isInvalidSignature(failure)) {
-              throw failure;
-            }
-          }
-        }
-        throw error;
-      }
-    }
-
-    async function verify(token: string): Promise<Claims> {
-      let claims: unknown;
-      try {
-        claims = await verifySignature(token);
-      } catch (error) {
-        const cause = (error as { originalError?: unknown }).originalError;
-        if (cause instanceof Problem) {
-          throw cause.status === 503 ? cause : invalid(cause.reason);
-        }
-        throw invalid(faultOfToken(error as Error));
-      }
-      // fast-jwt caches an error of Node.js, such as that of an unusable key, and returns it as if it were the claims.
-      if (claims instanceof Error) {
-        throw invalid('it could not be verified');
-      }
-      return claims as Claims;
-    }
   },
   { name: 'authenticate', dependencies: ['error-handler'] },
 );
-
-/** Whether the JOSE header fits an access token. Critical extensions (`crit`) are not supported (RFC 7515, 4.1.11). */
-function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): boolean {
-  return (
-    ALGORITHMS.some((known) => known === alg) &&
-    (kid === undefined || typeof kid === 'string') &&
-    (typ === undefined ||
-      (typeof typ === 'string' && TYPES.includes(typ.toLowerCase().replace(/^application\//, '')))) &&
-    crit === undefined
-  );
-}
 
 /**
  * Reads the token from the one Authorization header (RFC 6750, section 2.1).
@@ -198,12 +99,6 @@ function noToken(reason?: string): Problem {
   return new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' }, reason });
 }
 
-/** The 401 for an invalid token; the reason goes to the log only. */
-function invalid(reason: string | undefined): Problem {
-  const challenge = 'Bearer error="invalid_token", error_description="The access token is not valid here"';
-  return new Problem(invalidToken, {}, { headers: { 'www-authenticate': challenge }, reason });
-}
-
 /** Kinds of token that Keycloak writes into the claim `typ`; an access token is `Bearer`. */
 const OTHER_TYPES = ['ID', 'Refresh', 'Offline', 'Logout'];
 
@@ -221,33 +116,4 @@ function isOtherToken(claims: Claims): boolean {
     (use !== undefined && use !== 'access') ||
     OTHER_TYPES.some((type) => type === typ)
   );
-}
-
-const isInvalidSignature = (error: unknown) => (error as { code?: string }).code === INVALID_SIGNATURE;
-
-/** The fault of a token, by the error code of fast-jwt. */
-const faults: Record<string, string> = {
-  FAST_JWT_EXPIRED: 'it has expired',
-  FAST_JWT_INACTIVE: 'its nbf is in the future',
-  [INVALID_SIGNATURE]: 'its signature does not match the key that it names',
-};
-
-/** The fault of a claim that is compared with the configuration. */
-const claimFaults: Record<string, string> = {
-  iss: 'its iss is not exactly AUTH_ISSUER',
-  aud: 'its aud is none of AUTH_AUDIENCE',
-};
-
-/**
- * The reason why a token is invalid, for the log only: in an answer it would help to forge tokens. Claims are checked after
- * the signature, so a reason about claims means a token of the issuer. The reason repeats no content of the token.
- */
-function faultOfToken({ code = '', message = '' }: { code?: string; message?: string }): string {
-  const claim = /CLAIM/.test(code) ? /\b(\w+) claim\b/.exec(message)?.[1] : undefined;
-  if (claim === undefined) {
-    return faults[code] ?? 'it is not a signed JWT';
-  }
-  return code === 'FAST_JWT_MISSING_REQUIRED_CLAIM'
-    ? `it has no ${claim}`
-    : (claimFaults[claim] ?? `its ${claim} is invalid`);
 }

@@ -32,7 +32,7 @@ export interface ClubRoles {
   /** By club id, in lower case. */
   roles: Map<string, Role>;
   /** The reason why some or all of the claim gives no role; repeats no content of the token. */
-  fault: string | undefined;
+  reason: string | undefined;
 }
 
 /**
@@ -45,24 +45,24 @@ export function readClubRoles(claims: Claims, clubs: ClubsClaim): ClubRoles {
   const roles = new Map<string, Role>();
   const entries = readEntries(findClaim(claims, clubs.name), clubs);
   if (typeof entries === 'string') {
-    return { roles, fault: entries };
+    return { roles, reason: entries };
   }
-  const faults = { club: 0, role: 0 };
+  const ignored = { club: 0, role: 0 };
   for (const [name, word] of entries) {
     const clubId = clubs.clubNames.get(name) ?? (isUuid(name) ? name.toLowerCase() : undefined);
     const role = clubs.roleNames.get(word as string) ?? findRole(word);
     if (clubId === undefined || role === undefined) {
-      faults[clubId === undefined ? 'club' : 'role'] += 1;
+      ignored[clubId === undefined ? 'club' : 'role'] += 1;
       continue;
     }
     const other = roles.get(clubId) ?? role;
     roles.set(clubId, isAtLeast(role, other) === (clubs.pattern !== undefined) ? role : other);
   }
-  const fault = Object.entries(faults)
+  const reason = Object.entries(ignored)
     .filter(([, count]) => count > 0)
     .map(([part, count]) => `${count} of ${entries.length} entries name no known ${part}`)
     .join(', ');
-  return { roles, fault: fault === '' ? undefined : fault };
+  return { roles, reason: reason === '' ? undefined : reason };
 }
 
 /** @returns pairs of a club and a role, or the reason why the claim cannot be read */

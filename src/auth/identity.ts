@@ -15,10 +15,10 @@ export interface Identity {
   roles: Map<string, Role>;
 }
 
-/** An identity, and the fault of the clubs claim. */
+/** An identity, and why clubs of its token are ignored. */
 export interface ReadIdentity extends Identity {
   /** The reason why some or all of the clubs claim gives no role; undefined when all of it does. */
-  clubsFault: string | undefined;
+  clubsReason: string | undefined;
 }
 
 const SUBJECT_LENGTH = 255;
@@ -43,7 +43,7 @@ export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | 
   ) {
     return null;
   }
-  const { roles, fault } = readClubRoles(claims, clubs);
+  const { roles, reason } = readClubRoles(claims, clubs);
   return {
     subject: sub,
     displayName: readName(claims.name) ?? readName(claims.preferred_username),
@@ -52,7 +52,7 @@ export function readIdentity(claims: Claims, clubs: ClubsClaim): ReadIdentity | 
     issuedAt:
       iat === undefined ? null : new Date(Math.min(Number(iat), currentSecond()) * 1_000).toISOString(),
     roles,
-    clubsFault: fault,
+    clubsReason: reason,
   };
 }
 

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors, exportSPKI, type JWK, type JWTHeaderParameters } from 'jose';
 import { invalidToken } from '../errors/auth.js';
-import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
+import { serviceUnavailable } from '../errors/server.js';
 
 /** Asymmetric algorithms only: a shared secret that verifies tokens can also sign them. */
 export const ALGORITHMS = [
@@ -152,10 +152,10 @@ export class IssuerKeys {
       jwks_uri?: unknown;
     };
     if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
-      throw new IssuerFault('The discovery document is not that of the issuer.');
+      throw new IssuerError('The discovery document is of another issuer.');
     }
     if (issuer.startsWith('https:') && !document.jwks_uri.startsWith('https:')) {
-      throw new IssuerFault('The jwks_uri of the discovery document is not https, but the issuer is.');
+      throw new IssuerError('The jwks_uri of the discovery document is not https, but the issuer is.');
     }
     return document.jwks_uri;
   }
@@ -168,7 +168,7 @@ const MIN_RSA_BYTES = 256;
 /**
  * The keys of a set that may verify a signature. Others are ignored (RFC 7517, section 5).
  *
- * @throws IssuerFault when there is none; the known keys stay then
+ * @throws IssuerError when there is none; the known keys stay then
  */
 function usableKeys(document: unknown): JWK[] {
   const { keys } = (document ?? {}) as { keys?: unknown };
@@ -178,7 +178,7 @@ function usableKeys(document: unknown): JWK[] {
     return KEY_TYPES.includes(String(kty)) && use === 'sig' && isLarge;
   });
   if (found.length === 0) {
-    throw new IssuerFault('The answer holds no key that can be used.');
+    throw new IssuerError('The response contains no usable key.');
   }
   return found;
 }
@@ -191,20 +191,20 @@ function elapsedMs(since: number): number {
   return Math.abs(Date.now() - since);
 }
 
-/** A fault of the issuer; the message can be logged. */
-class IssuerFault extends Error {}
+/** The issuer cannot be used; the message can be logged. */
+class IssuerError extends Error {}
 
-/** Why a fetch failed. Messages of other errors can contain the URL, with a password in it, or a part of the answer. */
+/** Why a fetch failed. Messages of other errors can contain the URL, with a password in it, or a part of the response. */
 function reasonOf(error: Error): string {
-  if (error instanceof IssuerFault) {
+  if (error instanceof IssuerError) {
     return error.message;
   }
   if (error.name === 'TimeoutError') {
-    return 'There was no answer in time.';
+    return 'There was no response in time.';
   }
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
   return code === undefined
-    ? 'The request or its answer could not be understood.'
+    ? 'The request failed, or its response is not valid.'
     : `The request failed: ${code}.`;
 }
 
@@ -213,10 +213,10 @@ async function fetchDocument(url: string): Promise<unknown> {
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   const response = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } });
   if (response.status >= 300 && response.status < 400) {
-    throw new IssuerFault('The answer is a redirect, which is not followed.');
+    throw new IssuerError('The response is a redirect, which is not followed.');
   }
   if (!response.ok || response.body === null) {
-    throw new IssuerFault(`The answer was ${response.status}.`);
+    throw new IssuerError(`The response was ${response.status}.`);
   }
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -224,7 +224,7 @@ async function fetchDocument(url: string): Promise<unknown> {
     parts.push(part);
     bytes += part.length;
     if (bytes > MAX_BYTES) {
-      throw new IssuerFault(`The answer had more than ${MAX_BYTES} bytes.`);
+      throw new IssuerError(`The response had more than ${MAX_BYTES} bytes.`);
     }
   }
   return JSON.parse(Buffer.concat(parts).toString());

@@ -19,8 +19,8 @@ export interface AuthSettings {
 const readClubNames = (text: string) => readNames(text, (id) => (isUuid(id) ? id.toLowerCase() : undefined));
 const readRoleNames = (text: string) => readNames(text, findRole);
 
-/** Checks of variables whose form a JSON Schema cannot describe. */
-export const forms = {
+/** Checks of variables that a JSON Schema cannot describe. */
+export const patterns = {
   AUTH_AUDIENCE: (text: string) => text.split(',').every((item) => item !== '' && item.trim() === item),
   AUTH_CLUBS_CLAIM: isClaimName,
   AUTH_CLUBS_PATTERN: isClubsPattern,

@@ -1,4 +1,4 @@
-import { WrongAnswer } from './errors.js';
+import { WrongResult } from './errors.js';
 import { type Statement, sql } from './sql.js';
 
 /** The first step of every statement or transaction: it sets the settings that the policies read, and returns what it set. */
@@ -13,7 +13,7 @@ export interface Context<Accepted> {
   /**
    * Checks the row, and returns what the work needs of it.
    *
-   * @throws WrongAnswer when the row belongs to another context; otherwise the reason why it is not accepted
+   * @throws WrongResult when the row belongs to another context; otherwise the reason why it is not accepted
    */
   parse(row: Record<string, unknown>): Accepted;
 }
@@ -25,8 +25,8 @@ let requests = 0;
 export interface SentContext<Accepted> {
   /** A common table expression of one row. */
   row: Statement;
-  /** @throws WrongAnswer when the row answers another request; what `Context.parse` throws */
-  accept(row: Record<string, unknown> | undefined): Accepted;
+  /** @throws WrongResult when the row is of another request; what `Context.parse` throws */
+  parse(row: Record<string, unknown> | undefined): Accepted;
 }
 
 /**
@@ -42,9 +42,9 @@ export function numbered<Accepted>(context: Context<Accepted>, settings = sql``)
   select ${request}::text as request, ${settings}
     ${context.sql}
 )`,
-    accept: (row) => {
+    parse: (row) => {
       if (row?.request !== request) {
-        throw new WrongAnswer();
+        throw new WrongResult();
       }
       return context.parse(row);
     },

@@ -4,7 +4,7 @@ import type { Context } from './context.js';
 import { ConnectionLost, isStatementError, Unavailable } from './errors.js';
 import { type Lease, type LeaseKind, Pool, type PoolOptions } from './pool.js';
 import type { Query } from './sql.js';
-import { type Answer, runStatement } from './statement.js';
+import { runStatement, type StatementResult } from './statement.js';
 import { type Mode, runTransaction, type Transaction } from './transaction.js';
 
 export type DatabaseOptions = PoolOptions;
@@ -73,7 +73,7 @@ export class Database {
     operation: string;
     context: Context<Accepted>;
     query: Query<Row>;
-  }): Promise<Answer<Accepted, Row>> {
+  }): Promise<StatementResult<Accepted, Row>> {
     const { operation, context, query } = options;
     const lease = this.#readsShare && query.isBounded ? 'shared' : 'exclusive';
     return this.#run('read', lease, context.tenant, (connection) =>
@@ -82,7 +82,7 @@ export class Database {
   }
 
   /**
-   * Calls one function that writes, with one statement, which is a transaction of its own. It is called again after an error
+   * Calls one function that writes, with one statement, which is one transaction. It is called again after an error
    * that PostgreSQL itself returned and that passes (40001, 40P01, a plan that no longer fits), never after a loss.
    *
    * @param options.operation the name in the comment at the start of the statement
@@ -93,7 +93,7 @@ export class Database {
     operation: string;
     context: Context<Accepted>;
     query: Query<Row>;
-  }): Promise<Answer<Accepted, Row>> {
+  }): Promise<StatementResult<Accepted, Row>> {
     const { operation, context, query } = options;
     return this.#run('call', 'exclusive', context.tenant, (connection) =>
       runStatement(connection, 'call', operation, context, query),

@@ -24,11 +24,11 @@ export class ConnectionLost extends Unavailable {
 }
 
 /** A connection returned the result of another request. It is destroyed. */
-export class WrongAnswer extends Unavailable {
-  override name = 'WrongAnswer';
+export class WrongResult extends Unavailable {
+  override name = 'WrongResult';
 
   constructor() {
-    super('The connection to the database answered another question.');
+    super('The connection to the database returned the result of another request.');
   }
 }
 

@@ -34,7 +34,7 @@ const MAX_WAIT_MS = 5_000;
 const QUEUE_PER_TENANT = 5_000;
 /** The maximum queue of all tenants together; a tenant with no request in the queue may always add one. */
 const QUEUE_LENGTH = 10_000;
-/** A tenant shares the pool for this long after a request of another tenant. */
+/** The limits of a tenant are those beside other tenants for this long after a request of another. */
 const SHARING_WINDOW_MS = 1_000;
 /** How often the queue is served while no lease is released. */
 const RECHECK_MS = 100;
@@ -257,7 +257,7 @@ export class Pool {
     const hasFree = this.#idle.length > 0 || this.#mayOpen;
     return (
       (hasFree && (kind === 'exclusive' || this.#readsMayTakeFree)) ||
-      (kind === 'shared' && this.#open.some((one) => this.#isBelowLimit(one)))
+      (kind === 'shared' && this.#accepting.some((one) => this.#isBelowLimit(one)))
     );
   }
 
@@ -280,8 +280,8 @@ export class Pool {
 
   #forExclusive(tenant: string): Connection | undefined {
     const { size } = this.#options;
-    const shared = this.#isShared ? Math.ceil(size / 2) : size - 1;
-    const limit = tenant === NO_TENANT ? size : Math.max(1, shared);
+    const most = this.#hasOtherTenants ? Math.ceil(size / 2) : size - 1;
+    const limit = tenant === NO_TENANT ? size : Math.max(1, most);
     return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit ? this.#takeFree() : undefined;
   }
 
@@ -291,17 +291,17 @@ export class Pool {
       return undefined;
     }
     const own = [...this.#reading].filter(([, leases]) => countsFor(leases, tenant));
-    const limit = this.#isShared ? Math.max(1, this.#usualReading - 1) : this.#usualReading;
+    const limit = this.#hasOtherTenants ? Math.max(1, this.#usualReading - 1) : this.#usualReading;
     if (own.length >= limit) {
-      return own.filter(isOpen).find((one) => this.#isBelowLimit(one))?.[0];
+      return own.filter(acceptsReads).find((one) => this.#isBelowLimit(one))?.[0];
     }
-    const open = this.#open.find((one) => this.#isBelowLimit(one));
-    return open?.[0] ?? (this.#readsMayTakeFree ? this.#takeFree() : undefined);
+    const accepting = this.#accepting.find((one) => this.#isBelowLimit(one));
+    return accepting?.[0] ?? (this.#readsMayTakeFree ? this.#takeFree() : undefined);
   }
 
-  /** The connections of shared reads that are not slow. */
-  get #open(): [Connection, Set<Lease>][] {
-    return [...this.#reading].filter(isOpen);
+  /** The connections of shared reads that accept further ones. */
+  get #accepting(): [Connection, Set<Lease>][] {
+    return [...this.#reading].filter(acceptsReads);
   }
 
   #isBelowLimit([, leases]: [Connection, Set<Lease>]): boolean {
@@ -314,13 +314,13 @@ export class Pool {
   }
 
   get #readsMayTakeFree(): boolean {
-    return this.#open.length === 0
+    return this.#accepting.length === 0
       ? this.#reading.size < Math.max(1, this.#options.size - 1)
       : this.#reading.size < this.#usualReading && this.#queues.exclusive.size === 0;
   }
 
   /** Whether a tenant other than the last one sent a request lately. */
-  get #isShared(): boolean {
+  get #hasOtherTenants(): boolean {
     return performance.now() - this.#tenantChangedAt < SHARING_WINDOW_MS;
   }
 
@@ -382,7 +382,7 @@ function isSlow(leases: Set<Lease>): boolean {
 }
 
 /** Whether a connection of shared reads accepts further ones. */
-function isOpen([connection, leases]: [Connection, Set<Lease>]): boolean {
+function acceptsReads([connection, leases]: [Connection, Set<Lease>]): boolean {
   return !isSlow(leases) && !connection.isDestroyed && !connection.isExpired;
 }
 

@@ -81,9 +81,9 @@ export async function connectSocket(
     return socket;
   }
   socket.write(SSL_REQUEST);
-  const [answer] = (await once(socket, 'data')) as [Buffer];
+  const [reply] = (await once(socket, 'data')) as [Buffer];
   // Bytes after this one letter are unencrypted and must not be read as the TLS session (CVE-2021-23222).
-  if (answer.toString('latin1') !== ACCEPTED) {
+  if (reply.toString('latin1') !== ACCEPTED) {
     throw new Error('the server does not offer TLS');
   }
   const certificates = Object.entries(mode.files).flatMap(([name, path]) =>

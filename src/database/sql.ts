@@ -25,7 +25,7 @@ export function bounded<Row>(query: Query<Row>, isBounded = true): Query<Row> {
 
 /** Selects each row of a query as JSON: for `Transaction.json`. */
 export function asJson(query: Statement): Statement {
-  return sql`select row_to_json(answer)::text as json from (${query}) as answer`;
+  return sql`select row_to_json(result)::text as json from (${query}) as result`;
 }
 
 /** Creates a statement: sql`select title from app.tasks where id = ${id}`. */

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.js';
 import { type Context, numbered, type SentContext } from './context.js';
-import { Unavailable, WrongAnswer } from './errors.js';
+import { Unavailable, WrongResult } from './errors.js';
 import { Json } from './json.js';
 import { operation, type Query, type Statement, sql } from './sql.js';
 
@@ -8,7 +8,7 @@ import { operation, type Query, type Statement, sql } from './sql.js';
 export type StatementMode = 'read' | 'call';
 
 /** What the context accepted, and the rows of the query. */
-export interface Answer<Accepted, Row> {
+export interface StatementResult<Accepted, Row> {
   context: Accepted;
   rows: Json<Row>[];
 }
@@ -17,14 +17,14 @@ export interface Answer<Accepted, Row> {
  * The two columns of every statement, of type json and text; do not change them. When result types change, the driver repeats the
  * statement after those in flight, and results would reach the wrong reads. A column without valid JSON is undefined.
  */
-interface AnswerRow {
+interface ResultRow {
   tenant_context?: Record<string, unknown>;
-  answer?: string | null;
+  result?: string | null;
 }
 
 const READ_ONLY = sql`set_config('transaction_read_only', 'on', true) as read_only,`;
 const READ_WRITE = sql``;
-/** Separates the rows of an answer. JSON has no such character: in a text it is escaped, and white space has none. */
+/** Separates the rows of a result. JSON has no such character: in a text it is escaped, and white space has none. */
 const SEPARATOR = String.fromCharCode(30);
 
 /**
@@ -33,7 +33,7 @@ const SEPARATOR = String.fromCharCode(30);
  * tenants may be in flight on one connection.
  *
  * @param name the operation, for the comment at the start of the statement
- * @throws what `Context.parse` throws, postgres.PostgresError when the statement fails, WrongAnswer and ConnectionLost; for a call
+ * @throws what `Context.parse` throws, postgres.PostgresError when the statement fails, WrongResult and ConnectionLost; for a call
  *   Unavailable with an unknown outcome in place of the last two
  */
 export async function runStatement<Accepted, Row>(
@@ -42,22 +42,22 @@ export async function runStatement<Accepted, Row>(
   name: string,
   context: Context<Accepted>,
   query: Query<Row>,
-): Promise<Answer<Accepted, Row>> {
-  const { statement, accept } = compose(mode, name, context, query);
+): Promise<StatementResult<Accepted, Row>> {
+  const { statement, parse } = compose(mode, name, context, query);
   try {
-    const result = await connection.query<AnswerRow>(statement);
+    const results = await connection.query<ResultRow>(statement);
     // at(-1): if an error follows a row, the driver does not reset its row index, and the next result starts at a higher one.
-    const { tenant_context: row, answer }: AnswerRow = result.at(-1) ?? {};
-    const accepted = accept(row);
-    if (typeof answer !== 'string') {
-      throw new WrongAnswer();
+    const { tenant_context: row, result }: ResultRow = results.at(-1) ?? {};
+    const accepted = parse(row);
+    if (typeof result !== 'string') {
+      throw new WrongResult();
     }
     return {
       context: accepted,
-      rows: answer === '' ? [] : answer.split(SEPARATOR).map((text) => new Json<Row>(text)),
+      rows: result === '' ? [] : result.split(SEPARATOR).map((text) => new Json<Row>(text)),
     };
   } catch (error) {
-    if (error instanceof WrongAnswer) {
+    if (error instanceof WrongResult) {
       connection.destroy(error);
     }
     throw mode === 'call' && error instanceof Unavailable
@@ -74,15 +74,15 @@ export function compose<Accepted>(
   name: string,
   context: Context<Accepted>,
   query: Query<unknown>,
-): { statement: Statement; accept: SentContext<Accepted>['accept'] } {
-  const { row, accept } = numbered(context, mode === 'read' ? READ_ONLY : READ_WRITE);
+): { statement: Statement; parse: SentContext<Accepted>['parse'] } {
+  const { row, parse } = numbered(context, mode === 'read' ? READ_ONLY : READ_WRITE);
   // Deploys and the entry of every transaction lock app.members first, and PostgreSQL locks the tables of a statement before it
   // runs. The join gives the same lock order here, which avoids deadlocks. It reads no rows.
   const statement = sql`${operation(name)}
 ${row}
 select row_to_json(tenant_context) as tenant_context,
   case when tenant_context.accepted
-    then (select coalesce(string_agg(row_to_json(answer)::text, chr(30)), '') from (${query}) as answer) end as answer
+    then (select coalesce(string_agg(row_to_json(result)::text, chr(30)), '') from (${query}) as result) end as result
 from tenant_context left join app.members as locked_first on false`;
-  return { statement, accept };
+  return { statement, parse };
 }

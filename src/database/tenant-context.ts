@@ -1,6 +1,6 @@
 import type { Context } from './context.js';
 import type { Database } from './database.js';
-import { TenantNotFound, TestMemberNotFound, Unavailable, WrongAnswer } from './errors.js';
+import { TenantNotFound, TestMemberNotFound, Unavailable, WrongResult } from './errors.js';
 import type { Json } from './json.js';
 import { NO_TENANT } from './pool.js';
 import { type Query, sql } from './sql.js';
@@ -25,7 +25,7 @@ export interface Caller {
 export type TenantTransaction = Transaction<{ memberId: string }>;
 
 /** The rows of a read or a call, and the member that sent it. */
-export interface TenantAnswer<Row> {
+export interface TenantResult<Row> {
   rows: Json<Row>[];
   memberId: string;
 }
@@ -44,7 +44,7 @@ export function readInTenant<Row>(
   caller: Caller,
   operation: string,
   query: Query<Row>,
-): Promise<TenantAnswer<Row>> {
+): Promise<TenantResult<Row>> {
   return runInTenant('read', database, caller, operation, query);
 }
 
@@ -58,7 +58,7 @@ export function callInTenant<Row>(
   caller: Caller,
   operation: string,
   query: Query<Row>,
-): Promise<TenantAnswer<Row>> {
+): Promise<TenantResult<Row>> {
   return runInTenant('call', database, caller, operation, query);
 }
 
@@ -68,7 +68,7 @@ function runInTenant<Row>(
   caller: Caller,
   operation: string,
   query: Query<Row>,
-): Promise<TenantAnswer<Row>> {
+): Promise<TenantResult<Row>> {
   return asMember(database, caller, async (context) => {
     const { context: accepted, rows } = await database[mode]({ operation, context, query });
     return { rows, ...accepted };
@@ -156,7 +156,7 @@ function entryOf(caller: Caller) {
 
 function requireClub({ tenantId, testMemberId }: Caller, row: Record<string, unknown>): void {
   if (row.entered_tenant_id !== tenantId) {
-    throw new WrongAnswer();
+    throw new WrongResult();
   }
   if (row.club_exists !== true) {
     throw new TenantNotFound('The club cannot be entered.');
@@ -189,7 +189,7 @@ export function directoryContext(clubIds: string[]): Context<void> {
     sql: sql`entered, entered is not null as accepted from app.enter_directory(${named}::uuid[]) as entered`,
     parse: ({ entered }) => {
       if (entered !== named) {
-        throw new WrongAnswer();
+        throw new WrongResult();
       }
     },
   };

@@ -1,6 +1,6 @@
 import type { Connection, Result } from './connection.js';
 import { type Context, numbered } from './context.js';
-import { isStatementError, Unavailable, WrongAnswer } from './errors.js';
+import { isStatementError, Unavailable, WrongResult } from './errors.js';
 import { Json } from './json.js';
 import { operation, type Query, type Statement, sql } from './sql.js';
 
@@ -128,7 +128,7 @@ async function enter<Accepted>(
   ]);
   if (begun.status === 'rejected') {
     if (isStatementError(begun.reason)) {
-      // For example on a standby. The statement that was sent with BEGIN ran in a transaction of its own and changed nothing.
+      // For example on a standby. The statement that was sent with BEGIN ran outside of the transaction and changed nothing.
       connection.destroy(begun.reason);
       throw new Unavailable('The server did not begin a transaction.', 'no', { cause: begun.reason });
     }
@@ -139,9 +139,9 @@ async function enter<Accepted>(
     throw entered.reason;
   }
   try {
-    return sent.accept(entered.value[0]?.tenant_context);
+    return sent.parse(entered.value[0]?.tenant_context);
   } catch (error) {
-    if (error instanceof WrongAnswer) {
+    if (error instanceof WrongResult) {
       connection.destroy(error);
     }
     throw error;
@@ -186,8 +186,10 @@ function expectTag(
   committed: 'no' | 'unknown' = 'no',
 ): void {
   if (command !== tag) {
-    const cause = new Error(`${tag} was answered with ${command}`);
+    const cause = new Error(`${tag} returned ${command}`);
     connection.destroy(cause);
-    throw new Unavailable('The connection to the database answered out of turn.', committed, { cause });
+    throw new Unavailable('The connection to the database returned results out of order.', committed, {
+      cause,
+    });
   }
 }

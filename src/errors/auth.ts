@@ -53,7 +53,7 @@ export const invalidToken = defineError({
   detail: 'The token is not valid here. Get a new one from the identity provider.',
   meaning:
     'The token has expired, is not from the identity provider of this service, is for another audience, or was altered. ' +
-    'The answer does not say which, because that would help to forge tokens.',
+    'The response does not say which, because that would help to forge tokens.',
   fix:
     'Get a new token; most often the old one has expired. If a new token is rejected too, compare its `iss`, `aud` and ' +
     '`exp` with what the operator of the service expects; the log of the service has the reason under the `requestId`. ' +

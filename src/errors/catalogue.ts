@@ -2,12 +2,12 @@ import { STATUS_CODES } from 'node:http';
 import { REQUEST_ID } from '../examples.js';
 import * as auth from './auth.js';
 import * as conflict from './conflict.js';
-import * as fault from './fault.js';
 import { type ErrorType, Problem } from './problem.js';
 import * as request from './request.js';
+import * as server from './server.js';
 
 /** The errors that do not belong to a resource. */
-const common: readonly ErrorType[] = [request, auth, conflict, fault].flatMap((topic) =>
+const common: readonly ErrorType[] = [request, auth, conflict, server].flatMap((topic) =>
   Object.values<ErrorType>(topic),
 );
 

@@ -8,11 +8,11 @@ import {
 } from '../database/errors.js';
 import { tenantForbidden } from './auth.js';
 import type { Catalogue } from './catalogue.js';
-import { serviceUnavailable } from './fault.js';
 import { Problem } from './problem.js';
+import { serviceUnavailable } from './server.js';
 
 /**
- * SQLSTATEs of PostgreSQL for which the answer is a 503: they are temporary, or an operator can fix the cause. SQLSTATEs of
+ * SQLSTATEs of PostgreSQL for which the response is a 503: they are temporary, or an operator can fix the cause. SQLSTATEs of
  * two letters and three digits are the project's own; the errors of src/errors and of the resources name them.
  */
 const UNAVAILABLE = new Set([
@@ -35,7 +35,7 @@ const UNAVAILABLE = new Set([
 ]);
 
 /**
- * Classes of SQLSTATEs for which the answer is a 503: feature not supported (such as with a rule on a table), insufficient
+ * Classes of SQLSTATEs for which the response is a 503: feature not supported (such as with a rule on a table), insufficient
  * resources, program limit exceeded (such as no transaction ids left), object not in prerequisite state, operator
  * intervention (such as statement_timeout), system error, internal error (such as corrupted data).
  */

@@ -1,6 +1,6 @@
 import type { FastifySchemaValidationError } from 'fastify';
 import { didYouMean } from '../validation/closest.js';
-import { type Fault, Problem } from './problem.js';
+import { type FieldError, Problem } from './problem.js';
 import { invalidParameter, validationFailed } from './request.js';
 
 /** An error of the validator, with the schema and the value, which are missing in Fastify's type. */
@@ -9,22 +9,22 @@ type AjvError = FastifySchemaValidationError & {
   data?: unknown;
 };
 
-/** The maximum number of faults in an answer, so that it does not become larger than the body that it is about. */
-const MAX_FAULTS = 100;
+/** The maximum number of field errors in a response, which bounds its size for a large body. */
+const MAX_ERRORS = 100;
 
 /**
- * The problem for a failed validation: all faults up to `MAX_FAULTS`, each with its place.
+ * The problem for a failed validation: its field errors up to `MAX_ERRORS`.
  *
  * @param part the part of the message that was checked, as Fastify names it
  */
 export function problemFromValidation(errors: AjvError[], part: string): Problem {
-  const places = new Map<string, Fault>();
+  const places = new Map<string, FieldError>();
   for (const error of errors) {
-    if (places.size === MAX_FAULTS) {
+    if (places.size === MAX_ERRORS) {
       break;
     }
     const path = pathOf(error);
-    // Only the first fault of a place: when the type is wrong, an error of the format adds nothing.
+    // Only the first error of a field: when the type is wrong, an error of the format adds nothing.
     if (!places.has(path)) {
       places.set(path, { ...locate(path, part), ...describe(error, part) });
     }
@@ -34,7 +34,7 @@ export function problemFromValidation(errors: AjvError[], part: string): Problem
   });
 }
 
-/** The JSON Pointer (RFC 6901) to a fault. For a missing or unknown member it points to the member itself. */
+/** The JSON Pointer (RFC 6901) to an invalid field. For a missing or unknown member it points to the member itself. */
 function pathOf({ instancePath, params }: FastifySchemaValidationError): string {
   const member = params.missingProperty ?? params.additionalProperty;
   return member === undefined ? instancePath : `${instancePath}/${escapePointer(String(member))}`;
@@ -61,7 +61,7 @@ function describe(
       return {
         code: 'unknown',
         detail:
-          `There is no such ${part === 'body' ? 'field' : 'parameter'} here.` +
+          `Unknown ${part === 'body' ? 'field' : 'parameter'}.` +
           didYouMean(params.additionalProperty, Object.keys(parentSchema?.properties ?? {})),
       };
     case 'type':

@@ -1,7 +1,7 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 
-/** One fault of a message: where it is, a stable code, and what to do. */
-export type Fault = { code: string; detail: string } & (
+/** An invalid field, parameter or header: where it is, a stable code, and what to do. */
+export type FieldError = { code: string; detail: string } & (
   | { pointer: string }
   | { parameter: string }
   | { header: string }
@@ -10,7 +10,7 @@ export type Fault = { code: string; detail: string } & (
 /** The members of a problem in addition to the standard ones: those of its error type, `detail` and `errors`. */
 export type Members<Own extends TProperties> = { [Name in keyof Own]?: Static<Own[Name]> } & {
   detail?: string;
-  errors?: Fault[];
+  errors?: FieldError[];
 };
 
 /**

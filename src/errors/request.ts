@@ -5,15 +5,15 @@ import { defineError, type Members } from './problem.js';
 /** A place that may appear in `detail`. Any other text of the caller appears only in `errors`, as escaped JSON. */
 const PLAIN_PLACE = /^[\w./~[\]-]{1,64}$/;
 
-/** The sentence about faults: the place and detail of a single fault, or the given text for several. */
+/** The place and detail of a single field error; the given text for several. */
 function detailOf(several: string) {
   return ({ errors = [] }: Members<Record<never, never>>): string => {
-    const [fault, ...others] = errors;
-    if (fault === undefined || others.length > 0) {
+    const [error, ...others] = errors;
+    if (error === undefined || others.length > 0) {
       return several;
     }
-    const place = 'pointer' in fault ? fault.pointer : 'parameter' in fault ? fault.parameter : fault.header;
-    return PLAIN_PLACE.test(place) ? `\`${place}\`: ${fault.detail}` : fault.detail;
+    const place = 'pointer' in error ? error.pointer : 'parameter' in error ? error.parameter : error.header;
+    return PLAIN_PLACE.test(place) ? `\`${place}\`: ${error.detail}` : error.detail;
   };
 }
 
@@ -33,11 +33,11 @@ export const validationFailed = defineError({
   code: 'validation_failed',
   status: 400,
   title: 'Validation failed',
-  detail: detailOf('The body does not have the expected form. `errors` lists each fault.'),
+  detail: detailOf('The body does not have the expected form. `errors` lists each invalid field.'),
   meaning:
-    'The body is valid JSON, but does not fit the schema of this operation. `errors` lists every fault.',
+    'The body is valid JSON, but does not fit the schema of this operation. `errors` lists every field that does not.',
   fix:
-    'Correct each item of `errors`: `pointer` is a JSON Pointer (RFC 6901) to the place, `code` is the kind of the fault, ' +
+    'Correct each item of `errors`: `pointer` is a JSON Pointer (RFC 6901) to the place, `code` is the kind of the error, ' +
     'and `detail` says what is expected there. For a missing or unknown field, `pointer` is the path of that field. ' +
     'Field names are in camelCase, and values have their JSON type: `"5"` is not a number.',
   example: {
@@ -47,7 +47,7 @@ export const validationFailed = defineError({
         {
           pointer: '/descripton',
           code: 'unknown',
-          detail: 'There is no such field here. Did you mean `description`?',
+          detail: 'Unknown field. Did you mean `description`?',
         },
         {
           pointer: '/title',
@@ -63,7 +63,7 @@ export const invalidParameter = defineError({
   code: 'invalid_parameter',
   status: 400,
   title: 'Invalid parameter',
-  detail: detailOf('The path or the query string is not as expected. `errors` lists each fault.'),
+  detail: detailOf('The path or the query string is not as expected. `errors` lists each invalid parameter.'),
   meaning:
     'A parameter in the path or the query string is unknown, was sent twice, or has an invalid value; or the message is ' +
     'not valid HTTP.',

@@ -25,10 +25,10 @@ const byNodeCode: Record<string, Problem> = {
 };
 
 /**
- * Answers a message that Node.js cannot parse with a problem, and closes the connection, because the start of the next
+ * Responds to a message that Node.js cannot parse with a problem, and closes the connection, because the start of the next
  * request is unknown. It writes nothing that the client could read as the response to an earlier request.
  */
-export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrder) {
+export function handleClientErrors(logger: FastifyBaseLogger, order: RequestOrder) {
   return (error: ConnectionError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) {
       return;
@@ -43,7 +43,7 @@ export function answerClientErrors(logger: FastifyBaseLogger, order: RequestOrde
       { route: null, status, ip },
       { code, reason: error.code, committed: undefined },
     );
-    if (socket.writable && order.mayAnswerBroken(socket)) {
+    if (socket.writable && order.mayWriteError(socket)) {
       socket.write(messageOf(problem, requestId));
     }
     socket.destroySoon();

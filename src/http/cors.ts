@@ -7,7 +7,7 @@ const MAX_AGE_S = 600;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'X-Tenant-Id', 'If-Match', 'Idempotency-Key'];
 
-/** The URL of the OPTIONS route that @fastify/cors adds for every path. Preflights are answered before it, others rejected. */
+/** The URL of the OPTIONS route that @fastify/cors adds for every path. Preflights end before it, others are rejected. */
 export const PREFLIGHT_URL = '*';
 
 /**

@@ -3,7 +3,6 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
 import type { Catalogue } from '../errors/catalogue.js';
-import { internalError, serviceUnavailable } from '../errors/fault.js';
 import { problemFromDatabase } from '../errors/from-database.js';
 import { problemFromValidation } from '../errors/from-validation.js';
 import { type ErrorType, Problem } from '../errors/problem.js';
@@ -14,6 +13,7 @@ import {
   routeNotFound,
   unsupportedMediaType,
 } from '../errors/request.js';
+import { internalError, serviceUnavailable } from '../errors/server.js';
 import { addressOf, logRequest } from './log-line.js';
 import { headersWithoutHooks } from './response-headers.js';
 import { pathOf } from './target.js';
@@ -44,7 +44,7 @@ const BROKEN_PATH = 'FST_ERR_BAD_URL';
 /**
  * Sends every error as `application/problem+json`.
  *
- * The answer says what the caller can act on. What only an operator can act on is in the log, under the id of the request.
+ * The response has what the caller can act on. What only an operator can act on is in the log, under the id of the request.
  * Neither has messages of the database or values of a query.
  */
 export const errorHandler = plugin<{ catalogue: Catalogue }>(
@@ -85,8 +85,8 @@ function problemOf(error: FastifyError): Problem {
   return new Problem(code === INCOMPLETE_BODY ? malformedJson : (byStatus[statusCode] ?? internalError));
 }
 
-/** Answers a request that cannot be routed, such as one whose path cannot be decoded. */
-export function answerBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+/** Responds to a request that cannot be routed, such as one whose path cannot be decoded. */
+export function handleBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   // Fastify runs no hook for such a request.
   reply.headers(headersWithoutHooks(request.id));
   if (request.server.isDraining) {

@@ -2,7 +2,7 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the process is about to stop: it is not ready, but still answers requests. */
+    /** Whether the process is about to stop: it is not ready, but still serves requests. */
     isDraining: boolean;
     /** Starts draining: from now on every response closes its connection. */
     drain(): void;

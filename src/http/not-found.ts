@@ -10,7 +10,7 @@ interface Pattern {
   methods: Set<string>;
 }
 
-/** Answers paths that no route has with 404, and methods that a path does not have with 405 and the header Allow. */
+/** Rejects paths that no route has with 404, and methods that a path does not have with 405 and the header Allow. */
 export const notFound = plugin(
   async (app) => {
     const patterns = new Map<string, Pattern>();

@@ -21,8 +21,8 @@ export const queryString = plugin(
           .split('&')
           .filter((part) => !isEncoded(part));
         if (broken.length > 0) {
-          const fault = { code: 'invalid_format', detail: 'This must be UTF-8, percent-encoded.' };
-          const errors = broken.map((part) => ({ parameter: part.split('=', 1)[0] ?? part, ...fault }));
+          const error = { code: 'invalid_format', detail: 'This must be UTF-8, percent-encoded.' };
+          const errors = broken.map((part) => ({ parameter: part.split('=', 1)[0] ?? part, ...error }));
           throw new Problem(invalidParameter, { errors: errors.slice(0, 100) });
         }
       }),

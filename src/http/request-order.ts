@@ -6,8 +6,8 @@ const MAX_WAITING = 16;
 
 interface Connection {
   /** Resolves when every request so far has its response. */
-  answered: Promise<void>;
-  unanswered: number;
+  responded: Promise<void>;
+  pending: number;
   request: IncomingMessage;
   response: ServerResponse;
 }
@@ -23,18 +23,15 @@ export class RequestOrder {
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     const { socket } = request;
     const before = this.#connections.get(socket);
-    const unanswered = before?.unanswered ?? 0;
-    if (unanswered > MAX_WAITING) {
+    const pending = before?.pending ?? 0;
+    if (pending > MAX_WAITING) {
       socket.destroy();
       return;
     }
-    const connection: Connection = before ?? { answered: Promise.resolve(), unanswered, request, response };
-    this.#connections.set(
-      socket,
-      Object.assign(connection, { request, response, unanswered: unanswered + 1 }),
-    );
+    const connection: Connection = before ?? { responded: Promise.resolve(), pending, request, response };
+    this.#connections.set(socket, Object.assign(connection, { request, response, pending: pending + 1 }));
     const closed = new Promise<void>((resolve) => response.once('close', resolve)).then(() => {
-      connection.unanswered -= 1;
+      connection.pending -= 1;
     });
     // After a response with Connection: close no further request is handled (RFC 9112, 9.6).
     const handleWhileOpen = () => {
@@ -43,20 +40,20 @@ export class RequestOrder {
       }
       return closed;
     };
-    connection.answered = unanswered === 0 ? handleWhileOpen() : connection.answered.then(handleWhileOpen);
+    connection.responded = pending === 0 ? handleWhileOpen() : connection.responded.then(handleWhileOpen);
   }
 
   /**
    * Whether the error of an unreadable message may be written to the socket: every complete request before it has its
    * response, and no response to it has started.
    */
-  mayAnswerBroken(socket: Socket): boolean {
+  mayWriteError(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) {
       return true;
     }
-    const { request, response, unanswered } = connection;
+    const { request, response, pending } = connection;
     // If the last request is complete, the unreadable message follows it; otherwise it is the body of that request.
-    return request.complete ? unanswered === 0 : unanswered === 1 && !response.headersSent;
+    return request.complete ? pending === 0 : pending === 1 && !response.headersSent;
   }
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import plugin from 'fastify-plugin';
-import { type Fault, Problem } from '../errors/problem.js';
+import { type FieldError, Problem } from '../errors/problem.js';
 import { invalidParameter } from '../errors/request.js';
 import { countHeader } from './header-lines.js';
 import { syncHook } from './sync-hook.js';
 
-/** The faults of ambiguous messages. */
-const faults = new WeakMap<IncomingMessage, MessageFault>();
+/** Why messages are ambiguous. */
+const ambiguities = new WeakMap<IncomingMessage, Ambiguity>();
 
-interface MessageFault {
+interface Ambiguity {
   detail: string;
-  errors?: Fault[];
+  errors?: FieldError[];
 }
 
 /**
@@ -18,11 +18,11 @@ interface MessageFault {
  * ways, and a request with Upgrade, after which Node.js drops bytes (RFC 9110, 7.8).
  */
 export function closeAfterAmbiguous(request: IncomingMessage, response: ServerResponse): void {
-  const fault = faultOf(request);
-  if (fault !== undefined) {
-    faults.set(request, fault);
+  const ambiguity = ambiguityOf(request);
+  if (ambiguity !== undefined) {
+    ambiguities.set(request, ambiguity);
   }
-  if (fault !== undefined || request.headers.upgrade !== undefined) {
+  if (ambiguity !== undefined || request.headers.upgrade !== undefined) {
     response.setHeader('connection', 'close');
   }
 }
@@ -33,9 +33,9 @@ export const strictRequests = plugin(
     app.addHook(
       'onRequest',
       syncHook(({ raw }) => {
-        const fault = faults.get(raw);
-        if (fault !== undefined) {
-          throw new Problem(invalidParameter, fault);
+        const ambiguity = ambiguities.get(raw);
+        if (ambiguity !== undefined) {
+          throw new Problem(invalidParameter, ambiguity);
         }
       }),
     );
@@ -47,7 +47,7 @@ export const strictRequests = plugin(
 const TARGET = /^(\/|https?:\/\/)[^#]*$/i;
 
 /** The reason why a message can be parsed in two ways; undefined when it cannot. */
-function faultOf(message: IncomingMessage): MessageFault | undefined {
+function ambiguityOf(message: IncomingMessage): Ambiguity | undefined {
   // Messages of HTTP/2 and later have another format (RFC 9110, section 2.5).
   if (!['1.0', '1.1'].includes(message.httpVersion)) {
     return { detail: 'Send the request in HTTP/1.1.' };

@@ -141,7 +141,7 @@ export const problemSchema = ({ types }: Catalogue): Schema => ({
     },
     errors: {
       type: 'array',
-      description: 'Every fault of the request, with its place.',
+      description: 'Every invalid field, parameter or header of the request.',
       items: {
         type: 'object',
         required: ['code', 'detail'],
@@ -152,7 +152,7 @@ export const problemSchema = ({ types }: Catalogue): Schema => ({
             description: 'The name of a parameter in the path or the query string.',
           },
           header: { type: 'string', description: 'The name of a header.' },
-          code: { type: 'string', description: 'The kind of the fault.' },
+          code: { type: 'string', description: 'The kind of the error.' },
           detail: { type: 'string', description: 'What is expected there.' },
         },
       },

@@ -24,7 +24,7 @@ function ownOf(type: ErrorType, { url, policy, body, query }: Operation): Member
       return { requiredRole: ROLES[required], yourRole: ROLES[required - 1] };
     }
     case validationFailed:
-      return { errors: [faultOfBody(body)] };
+      return { errors: [errorOfBody(body)] };
     case invalidParameter:
       if (url.includes(':id')) {
         return { errors: [{ parameter: 'id', code: 'invalid_format', detail: 'This must be a UUID.' }] };
@@ -37,13 +37,13 @@ function ownOf(type: ErrorType, { url, policy, body, query }: Operation): Member
   }
 }
 
-/** A fault of the body: its first required field is missing or, if it has none, a field is unknown. */
-function faultOfBody({ required: [required] = [] }: ObjectSchema = {}) {
+/** An error of the body: its first required field is missing or, if it has none, a field is unknown. */
+function errorOfBody({ required: [required] = [] }: ObjectSchema = {}) {
   return required === undefined
     ? { pointer: '/comment', ...unknown('field') }
     : { pointer: `/${required}`, code: 'required', detail: 'This field is required.' };
 }
 
 function unknown(noun: string): { code: string; detail: string } {
-  return { code: 'unknown', detail: `There is no such ${noun} here.` };
+  return { code: 'unknown', detail: `Unknown ${noun}.` };
 }

@@ -1,9 +1,9 @@
 import type { Policy } from '../auth/authorize.js';
 import * as auth from '../errors/auth.js';
 import * as conflict from '../errors/conflict.js';
-import { serviceUnavailable } from '../errors/fault.js';
 import type { ErrorType } from '../errors/problem.js';
 import * as message from '../errors/request.js';
+import { serviceUnavailable } from '../errors/server.js';
 
 declare module 'fastify' {
   interface FastifySchema {

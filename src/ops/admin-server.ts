@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { Catalogue } from '../errors/catalogue.js';
-import { answerClientErrors } from '../http/client-errors.js';
+import { handleClientErrors } from '../http/client-errors.js';
 import { errorHandler } from '../http/error-handler.js';
 import { notFound } from '../http/not-found.js';
 import { RequestOrder } from '../http/request-order.js';
@@ -20,7 +20,7 @@ const MAX_CONNECTIONS = 50;
 
 /**
  * Serves `/metrics` for Prometheus, and `/livez` and `/readyz`, on another port: callers of the API need not reach the
- * metrics, and probes are answered while the public port is full. It has the time-outs of the public port.
+ * metrics, and probes succeed while the public port is full. It has the time-outs of the public port.
  *
  * @param app the service, from whose start to whose end it listens
  */
@@ -39,7 +39,7 @@ export async function startAdminServer(
       logger: app.log,
       order,
     }),
-    clientErrorHandler: answerClientErrors(app.log, order),
+    clientErrorHandler: handleClientErrors(app.log, order),
   });
   await admin.register(errorHandler, { catalogue: new Catalogue() });
   await admin.register(notFound);

@@ -9,8 +9,8 @@ import {
   UnsafeDatabase,
   WrongLogin,
 } from '../database/errors.js';
-import { serviceUnavailable } from '../errors/fault.js';
 import { Problem } from '../errors/problem.js';
+import { serviceUnavailable } from '../errors/server.js';
 import { NoQuery } from '../validation/schemas.js';
 import type { AuditCounts } from './isolation-audit.js';
 import { isDeployed } from './schema-version.js';
@@ -45,7 +45,7 @@ function notReady(detail: string, reason = detail): Problem {
   return new Problem(serviceUnavailable, { detail }, { reason });
 }
 
-/** The error of a probe whose query failed: without a usable database the process is not ready, which is no failed request. */
+/** The error of a probe whose query failed: without a usable database the process is not ready, but no request has failed. */
 function probeError(error: unknown): unknown {
   if (error instanceof WrongLogin) {
     return notReady('The login of DATABASE_URL lacks the privileges of the service.', reasonOf(error));
@@ -105,7 +105,7 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
       schema: {
         operationId: 'isAlive',
         tags: ['Operations'],
-        summary: 'Whether the process answers',
+        summary: 'Whether the process responds',
         description: 'Checks the process alone: a database that is down is no reason to restart it.',
         security: [],
         querystring: NoQuery,

@@ -17,13 +17,13 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests = new Counter({
     name: 'club_http_requests_total',
-    help: 'Requests that have ended, by method, route and status; 499 when the connection was closed before the answer.',
+    help: 'Requests that have ended, by method, route and status; 499 when the connection was closed before the response.',
     labelNames: ['method', 'route', 'status'],
     registers: [this.#registry],
   });
   readonly #durations = new Histogram({
     name: 'club_http_request_duration_seconds',
-    help: 'From the routing of a request to the end of its answer.',
+    help: 'From the routing of a request to the end of its response.',
     labelNames: ['method', 'route'],
     buckets: BUCKETS_S,
     registers: [this.#registry],
@@ -61,7 +61,7 @@ export class Metrics {
     );
     this.#total(
       'club_idempotency_expired_total',
-      'Answers that this process deleted because they were older than 24 hours.',
+      'Stored responses that this process deleted because they were older than 24 hours.',
       () => expiredResponses.deleted,
     );
     // The series exists before the first 429, so that a rate can be computed.

@@ -43,7 +43,7 @@ export interface KeyedResponse extends StoredResponse {
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Creates a resource in the transaction of the request and answers 201. With an Idempotency-Key it is created once: the
+     * Creates a resource in the transaction of the request and responds with 201. With an Idempotency-Key it is created once: the
      * same request gets the first response again. An error is not stored.
      *
      * @throws Problem idempotency_key_invalid, and what the work or a statement throws

@@ -140,7 +140,7 @@ export function sendPage<Row>(
   { order, limit, scope }: Page,
   rows: Json<Listed<Row>>[],
 ): Row[] {
-  const answered: Json<Row>[] = rows.slice(0, limit);
+  const page: Json<Row>[] = rows.slice(0, limit);
   const last = rows[limit - 1]?.parse();
   if (rows.length > limit && last !== undefined) {
     // A query string may contain further question marks (RFC 3986, 3.4).
@@ -150,7 +150,7 @@ export function sendPage<Row>(
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${pathOf(request.url)}?${parameters}>; rel="next"`);
   }
-  return sendRows(reply, order.field === undefined ? answered.map(withoutSortKey) : answered);
+  return sendRows(reply, order.field === undefined ? page.map(withoutSortKey) : page);
 }
 
 /** The row without its last member, the sort key. Inside a text, quotation marks would be escaped. */

@@ -10,7 +10,7 @@ import {
   callInTenant,
   readDirectory,
   readInTenant,
-  type TenantAnswer,
+  type TenantResult,
   type TenantTransaction,
   writeInTenant,
 } from '../database/tenant-context.js';
@@ -39,7 +39,7 @@ export const requestTransaction = plugin<{ database: Database }>(
   async (app, { database }) => {
     app.decorateRequest('memberId', null);
 
-    const rowsOf = <Row>(request: FastifyRequest, { rows, memberId }: TenantAnswer<Row>): Json<Row>[] => {
+    const rowsOf = <Row>(request: FastifyRequest, { rows, memberId }: TenantResult<Row>): Json<Row>[] => {
       request.memberId = memberId;
       return rows;
     };

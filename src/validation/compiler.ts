@@ -17,7 +17,7 @@ import { isUuid } from './uuid.js';
 const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema, place) => {
   const trimmed = text.trim();
   replace(place, trimmed);
-  checkText.errors = fault(
+  checkText.errors = errorOf(
     kind === 'line'
       ? 'This must be one line of text without control characters or lone surrogates.'
       : 'This must be text without lone surrogates; of control characters it may hold line feeds and tabs.',
@@ -29,7 +29,7 @@ const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema
 const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, place) => {
   const utc = toInstant(text);
   replace(place, utc ?? text);
-  checkInstant.errors = fault(
+  checkInstant.errors = errorOf(
     'This must be an RFC 3339 time with an offset, such as 2026-05-01T18:00:00Z, in the years 1970 to 2199, without leap seconds.' +
       (/T[\d:.]+ \d/.test(text) ? ' In a URL the + of an offset is written as %2B.' : ''),
   );
@@ -41,7 +41,7 @@ const checkRule: SchemaValidateFunction = (
   { holds, pointer, detail }: Rule,
   object: Record<string, unknown>,
 ) => {
-  checkRule.errors = fault(detail, pointer);
+  checkRule.errors = errorOf(detail, pointer);
   return holds(object);
 };
 
@@ -64,7 +64,7 @@ const checkSomeOf: SchemaValidateFunction = (known: string[], text: string, _sch
   const words = [...new Set(text.split(','))];
   replace(place, words);
   const unknown = words.find((word) => !known.includes(word));
-  checkSomeOf.errors = fault(
+  checkSomeOf.errors = errorOf(
     `This must be one or more of: ${known.join(', ')}, with commas between.${didYouMean(unknown, known)}`,
   );
   return unknown === undefined;
@@ -127,7 +127,7 @@ function replace(place: DataValidationCxt | undefined, value: unknown): void {
   }
 }
 
-function fault(message: string, instancePath?: string) {
+function errorOf(message: string, instancePath?: string) {
   return [{ keyword: 'x', params: {}, message, ...(instancePath === undefined ? {} : { instancePath }) }];
 }
 

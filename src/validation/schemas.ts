@@ -68,7 +68,7 @@ export const VersionInput = () =>
     description: 'The version that you read. When it is not the current one, nothing is changed.',
   });
 
-/** The schema or null: one schema with two types, so that a fault is reported once. */
+/** The schema or null: one schema with two types, so that an error is reported once. */
 export const Nullable = <Schema extends TString | ReturnType<typeof Type.Integer>>(schema: Schema) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
 

@@ -162,7 +162,7 @@ t.test('all faults of a body are reported at once: missing, unknown and wrong fi
       detail: 'This must be an integer.',
     },
   );
-  t.equal(body.detail, 'The body does not have the expected form. `errors` lists each fault.');
+  t.equal(body.detail, 'The body does not have the expected form. `errors` lists each invalid field.');
 });
 
 t.test('an error names all faults, up to the first hundred', async (t) => {
@@ -276,12 +276,12 @@ t.test('the error of an unknown field or parameter suggests one whose name is si
 
 t.test('the detail of a problem with one fault names its place, and is that of the fault', async (t) => {
   const partsOf = ({ body }: Response) => [body.errors, body.detail];
-  const field = 'There is no such field here. Did you mean `dueAt`?';
+  const field = 'Unknown field. Did you mean `dueAt`?';
   t.same(partsOf(await anna.post('/api/tasks', { title: 'Mow', due_at: null })), [
     [{ pointer: '/due_at', code: 'unknown', detail: field }],
     `\`/due_at\`: ${field}`,
   ]);
-  const parameter = 'There is no such parameter here. Did you mean `hasFreeSlots`?';
+  const parameter = 'Unknown parameter. Did you mean `hasFreeSlots`?';
   t.same(partsOf(await anna.get('/api/shifts?hasfreeslot=true')), [
     [{ parameter: 'hasfreeslot', code: 'unknown', detail: parameter }],
     `\`hasfreeslot\`: ${parameter}`,
@@ -319,7 +319,7 @@ t.test('an error repeats what the caller sent only when it is short and plain', 
   const names = ['a'.repeat(65), 'a b', 'a\u0000', 'a\nb', 'a`b', '<b>', '🎾', 'a'.repeat(100_000)];
   for (const name of names) {
     const { body } = await anna.post('/api/tasks', { title: 'Mow', [name]: 1 });
-    t.same([body.errors.length, body.detail], [1, 'There is no such field here.'], name.slice(0, 70));
+    t.same([body.errors.length, body.detail], [1, 'Unknown field.'], name.slice(0, 70));
   }
 });
 

@@ -337,16 +337,16 @@ t.test('the log says why keys could not be fetched, without the address or the r
     issuer.documents.set('/jwks', respond);
     return reasonFor(`${issuer.url}/jwks`);
   };
-  t.equal(await reasonAfter((response) => response.writeHead(500).end()), 'The answer was 500.');
+  t.equal(await reasonAfter((response) => response.writeHead(500).end()), 'The response was 500.');
   const elsewhere = `${issuer.url}/elsewhere`;
   for (const status of [301, 302, 307, 308]) {
     t.equal(
       await reasonAfter((response) => response.writeHead(status, { location: elsewhere }).end()),
-      'The answer is a redirect, which is not followed.',
+      'The response is a redirect, which is not followed.',
     );
   }
   t.equal(issuer.fetches.get('/elsewhere'), undefined);
-  const unclear = 'The request or its answer could not be understood.';
+  const unclear = 'The request failed, or its response is not valid.';
   t.equal(await reasonAfter((response) => response.writeHead(200).end('{"d": "a private key"')), unclear);
   t.equal(await reasonFor('http://anna:a-password@127.0.0.1:1/jwks'), unclear);
   await issuer.stop();

@@ -147,7 +147,7 @@ t.test('the log line of a refused token has the reason, which the caller does no
     ['it is not an access token', provider.sign({ typ: 'ID' })],
     ['its signature does not match the key that it names', altered],
     ['the issuer has no key that it could be signed with', provider.sign({}, { header: { kid: 'zoe' } })],
-    ['its header is not that of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
+    ['its header is not of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
     ['it is not a signed JWT', 'zoes'],
     ['the header Authorization does not contain one token after its scheme', 'zoe zoe'],
     ['it has no client_id', provider.sign(), ofClient],

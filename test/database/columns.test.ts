@@ -71,7 +71,7 @@ const KINDS: Record<string, string> = {
 async function columnsOf({ strings }: Statement): Promise<Map<string, Column>> {
   const text = strings
     .reduce((all, piece, place) => `${all}$${place}${piece}`)
-    .replace('row_to_json(answer)::text as json', 'answer.*');
+    .replace('row_to_json(result)::text as json', 'result.*');
   const { columns } = await sql.unsafe(text).describe();
   const described = new Map<string, Column>();
   for (const { name, type, table, number } of columns as unknown as Record<string, string>[]) {

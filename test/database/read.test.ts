@@ -416,7 +416,7 @@ t.test('an answer with another number, club or form is rejected and destroys the
       const before = proxy.log.length;
       alterRows(proxy, alter);
       const error = await readAs(database, TITLES, anna, lease).catch((reason) => reason);
-      t.match(error, { name: 'WrongAnswer', message: /another question/ }, name);
+      t.match(error, { name: 'WrongResult', message: /another question/ }, name);
       t.equal(proxy.log.slice(before).filter(isRead).length, 1, 'it is not sent again');
       t.equal(database.connections.lost, 1);
       proxy.judge = () => 'pass';
@@ -430,7 +430,7 @@ t.test('an answer without a row, or of the directory for other clubs, is rejecte
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');
-  await t.rejects(readAs(database, TITLES), { name: 'WrongAnswer', message: /another question/ });
+  await t.rejects(readAs(database, TITLES), { name: 'WrongResult', message: /another question/ });
   proxy.judge = () => 'pass';
   const clubs = sql`select id from app.my_clubs()`;
   t.equal((await readDirectory(database, [club], 'listMyClubs', clubs)).length, 1);

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { Connection } from '../../src/database/connection.js';
 import type { Context } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
-import { ConnectionLost, isStatementError, WrongAnswer } from '../../src/database/errors.js';
+import { ConnectionLost, isStatementError, WrongResult } from '../../src/database/errors.js';
 import { type Statement, sql, type Value } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
@@ -519,7 +519,7 @@ t.test('the work begins only when the tenant context is verified', async (t) => 
     throw error;
   };
   const cases: [name: string, of: Context<unknown>, isDestroyed: boolean][] = [
-    ['another context', context({ parse: refuse(new WrongAnswer()) }), true],
+    ['another context', context({ parse: refuse(new WrongResult()) }), true],
     ['no context', context({ sql: sql`1 as one where false` }), true],
     ['a context that fails', context({ sql: sql`1 / ${0}::int as one` }), false],
     ['a context that is refused', context({ parse: refuse(new Problem(tenantForbidden)) }), false],
@@ -528,7 +528,7 @@ t.test('the work begins only when the tenant context is verified', async (t) => 
     const connection = await connect(t);
     const run = transact(connection, (tx) => tx.query(insert('doubted')), of);
     const reason = await run.catch((error) => error);
-    t.equal(reason instanceof WrongAnswer, isDestroyed, name);
+    t.equal(reason instanceof WrongResult, isDestroyed, name);
     t.equal(connection.isDestroyed, isDestroyed, name);
     await connection.close();
   }

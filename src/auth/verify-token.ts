@@ -1,0 +1,154 @@
+import jwt from '@fastify/jwt';
+import type { FastifyInstance } from 'fastify';
+import { decodeProtectedHeader, type JWTHeaderParameters } from 'jose';
+import { invalidToken } from '../errors/auth.js';
+import { Problem } from '../errors/problem.js';
+import { throttle } from '../logger.js';
+import type { Claims } from './club-roles.js';
+import { ALGORITHMS, IssuerKeys } from './jwks.js';
+import type { AuthSettings } from './settings.js';
+
+/** The accepted difference between the clocks of two machines. */
+const LEEWAY_MS = 5_000;
+/** A verified token is cached for this long, at most until its `exp`; its signature is not checked again meanwhile. */
+const CACHE_MS = 60_000;
+const CACHED_TOKENS = 10_000;
+
+const INVALID_SIGNATURE = 'FAST_JWT_INVALID_SIGNATURE';
+
+/** Accepted values of the header `typ`: the usual one and that of RFC 9068. A token without `typ` is accepted too. */
+const TYPES = ['jwt', 'at+jwt'];
+
+/**
+ * Verifies signature, times, issuer and audience of tokens with @fastify/jwt. Everything that works around fast-jwt, on which
+ * that package is built, is in this file.
+ *
+ * @returns a function that returns the claims of a valid token, for a cached token the same object; it throws Problem
+ *   `invalid_token`, or `service_unavailable` when the keys cannot be fetched
+ */
+export async function tokenVerifier(
+  app: FastifyInstance,
+  { issuer, audiences, audienceClaim, jwksUrl }: AuthSettings,
+): Promise<(token: string) => Promise<Claims>> {
+  const variable = jwksUrl === undefined ? 'AUTH_ISSUER' : 'AUTH_JWKS_URL';
+  const logFailure = throttle<string>((failures, reason) =>
+    // Without the URL, whose path can be a secret.
+    app.log.warn(
+      { failures, reason },
+      `the keys of the identity provider could not be fetched: check ${variable}`,
+    ),
+  );
+  const keys = new IssuerKeys({ issuer, jwksUrl }, logFailure);
+  // The service starts without waiting for the identity provider.
+  app.addHook('onListen', async () => void keys.prefetch());
+
+  // The header is checked before a key is fetched.
+  const findKey = async ({ header }: { header: JWTHeaderParameters }): Promise<string> => {
+    if (!isAccessTokenHeader(header)) {
+      throw invalid('its header is not of an access token');
+    }
+    return keys.find(header);
+  };
+
+  await app.register(jwt, {
+    secret: { public: findKey } as never,
+    verify: {
+      algorithms: [...ALGORITHMS],
+      allowedIss: issuer,
+      // Checked in every token that has `aud`, even if AUTH_AUDIENCE_CLAIM is client_id.
+      allowedAud: audiences,
+      requiredClaims: ['iss', audienceClaim, 'exp', 'sub'],
+      clockTolerance: LEEWAY_MS,
+      cache: CACHED_TOKENS,
+      // fast-jwt adds clockTolerance to both times.
+      cacheTTL: CACHE_MS - LEEWAY_MS,
+      // Failures are not cached: a key that could not be fetched may be available at the next request.
+      errorCacheTTL: () => -LEEWAY_MS - 1,
+    },
+  });
+
+  /** Verifies the token by the key that it names, and by further keys where several share that id. */
+  async function verifySignature(token: string): Promise<unknown> {
+    try {
+      return await app.jwt.verify(token);
+    } catch (error) {
+      if (!isInvalidSignature(error)) {
+        throw error;
+      }
+      for (const key of await keys.others(decodeProtectedHeader(token) as JWTHeaderParameters)) {
+        try {
+          return await app.jwt.verify(token, { key, cache: false });
+        } catch (failure) {
+          if (!isInvalidSignature(failure)) {
+            throw failure;
+          }
+        }
+      }
+      throw error;
+    }
+  }
+
+  return async (token: string): Promise<Claims> => {
+    let claims: unknown;
+    try {
+      claims = await verifySignature(token);
+    } catch (error) {
+      const cause = (error as { originalError?: unknown }).originalError;
+      if (cause instanceof Problem) {
+        throw cause.status === 503 ? cause : invalid(cause.reason);
+      }
+      throw invalid(reasonOf(error as Error));
+    }
+    // fast-jwt caches an error of Node.js, such as that of an unusable key, and returns it as if it were the claims.
+    if (claims instanceof Error) {
+      throw invalid('it could not be verified');
+    }
+    return claims as Claims;
+  };
+}
+
+/** Whether the JOSE header fits an access token. Critical extensions (`crit`) are not supported (RFC 7515, 4.1.11). */
+function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): boolean {
+  return (
+    ALGORITHMS.some((known) => known === alg) &&
+    (kid === undefined || typeof kid === 'string') &&
+    (typ === undefined ||
+      (typeof typ === 'string' && TYPES.includes(typ.toLowerCase().replace(/^application\//, '')))) &&
+    crit === undefined
+  );
+}
+
+/** The 401 for an invalid token; the reason goes to the log only. */
+export function invalid(reason: string | undefined): Problem {
+  const challenge = 'Bearer error="invalid_token", error_description="The access token is not valid here"';
+  return new Problem(invalidToken, {}, { headers: { 'www-authenticate': challenge }, reason });
+}
+
+const isInvalidSignature = (error: unknown) => (error as { code?: string }).code === INVALID_SIGNATURE;
+
+/** Why a token is invalid, by the error code of fast-jwt. */
+const reasons: Record<string, string> = {
+  FAST_JWT_EXPIRED: 'it has expired',
+  FAST_JWT_INACTIVE: 'its nbf is in the future',
+  [INVALID_SIGNATURE]: 'its signature does not match the key that it names',
+};
+
+/** Why a claim that is compared with the configuration is invalid. */
+const claimReasons: Record<string, string> = {
+  iss: 'its iss is not exactly AUTH_ISSUER',
+  aud: 'its aud is none of AUTH_AUDIENCE',
+};
+
+/**
+ * The reason why a token is invalid, for the log only: in a response it would help to forge tokens. Claims are checked after
+ * the signature, so a reason about claims means a token of the issuer. The reason repeats no content of the token.
+ */
+function reasonOf({ code = '', message = '' }: { code?: string; message?: string }): string {
+  const claim = /CLAIM/.test(code) ? /\b(\w+) claim\b/.exec(message)?.[1] : undefined;
+  if (claim === undefined) {
+    return reasons[code] ?? 'it is not a signed JWT';
+  }
+  return code === 'FAST_JWT_MISSING_REQUIRED_CLAIM'
+    ? `it has no ${claim}`
+    : (claimReasons[claim] ?? `its ${claim} is invalid`);
+}
