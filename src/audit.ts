@@ -3,9 +3,6 @@
  * finding is critical, and 2 when the audit cannot run.
  */
 import { printAudit, runAudit } from './audit/run.js';
-import { ConfigurationError, readAuditUrl } from './config.js';
+import { readAuditUrl } from './config.js';
 
-await printAudit(
-  () => runAudit(readAuditUrl(), process.argv[2] || 'text'),
-  (error) => (error instanceof ConfigurationError ? error.message : error),
-);
+await printAudit(() => runAudit(readAuditUrl(), process.argv[2] || 'text'));

@@ -8,6 +8,7 @@ import { KindGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type AuthSettings, patterns, readAuthSettings } from './auth/settings.js';
 import type { DatabaseOptions } from './database/database.js';
+import { OperatorError } from './database/errors.js';
 import { parseDatabaseUrl } from './database/socket.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
@@ -17,7 +18,7 @@ export type DevelopmentConfig = Variables;
 export type { Variable };
 
 /** The configuration is invalid. The message has one line for each invalid variable. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends OperatorError {
   override name = 'ConfigurationError';
 
   constructor(readonly errors: string[]) {

@@ -1,8 +1,9 @@
 /**
  * The command `node dist/migrate.js`, which deploys to MIGRATION_DATABASE_URL.
  */
-import { ConfigurationError, readMigrationUrl } from './config.js';
-import { deploy, explainFailure } from './deploy/deploy.js';
+import { readMigrationUrl } from './config.js';
+import { explain } from './database/errors.js';
+import { deploy } from './deploy/deploy.js';
 
 try {
   const { migrations, applied, warnings } = await deploy(readMigrationUrl());
@@ -17,6 +18,6 @@ try {
     console.error(warning);
   }
 } catch (error) {
-  console.error(error instanceof ConfigurationError ? error.message : explainFailure(error));
+  console.error(explain(error));
   process.exitCode = 1;
 }

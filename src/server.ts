@@ -2,7 +2,8 @@
  * The service process: reads the configuration, starts the service, and stops on a signal.
  */
 import { readServerConfig } from './config.js';
-import { explain, type StopTimes, start } from './start.js';
+import { explain } from './database/errors.js';
+import { type StopTimes, start } from './start.js';
 
 const STOP_TIMES: StopTimes = { drainMs: 3_000, finishMs: 5_500 };
 /** The process ends at the latest this long after a signal, even if the database or the log does not respond. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify';
 import { buildApp } from './app.js';
-import { ConfigurationError, type ServerConfig } from './config.js';
+import type { ServerConfig } from './config.js';
 import { Database } from './database/database.js';
-import { reasonOf, UnsafeDatabase } from './database/errors.js';
+import { OperatorError, reasonOf, UnsafeDatabase } from './database/errors.js';
 import { sql } from './database/sql.js';
 import { readOwn } from './database/tenant-context.js';
 import { openLog } from './logger.js';
@@ -24,7 +24,7 @@ export interface StopTimes {
 }
 
 /** The service cannot listen at the configured address. The message says where and why. */
-export class CannotListen extends Error {
+export class CannotListen extends OperatorError {
   override name = 'CannotListen';
 
   constructor(cause: NodeJS.ErrnoException & { port?: number }) {
@@ -116,10 +116,4 @@ async function checkDatabase(database: Database, logger: FastifyBaseLogger): Pro
       );
     }
   }
-}
-
-/** Why the service cannot start: a sentence when the operator can fix it, the whole error otherwise. */
-export function explain(error: unknown): unknown {
-  const expected = [ConfigurationError, UnsafeDatabase, CannotListen].some((kind) => error instanceof kind);
-  return expected ? (error as Error).message : error;
 }

@@ -6,7 +6,6 @@
 import { printAudit, runAudit } from '../src/audit/run.js';
 import { readDevelopmentConfig } from '../src/config.js';
 import { openEmbedded } from './development-database.js';
-import { explain } from './explain.js';
 
 const format = process.argv[2] || 'text';
 
@@ -23,4 +22,4 @@ await printAudit(async () => {
   } finally {
     await database.stop();
   }
-}, explain);
+});

@@ -5,9 +5,9 @@
  */
 
 import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';
+import { explain } from '../src/database/errors.js';
 import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
 import { openEmbedded } from './development-database.js';
-import { explain } from './explain.js';
 
 const [name = '', slug = '', timeZone = ''] = process.argv.slice(2);
 

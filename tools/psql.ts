@@ -5,11 +5,11 @@
 import { spawn } from 'node:child_process';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
 import { Database } from '../src/database/database.js';
+import { explain, TenantNotFound } from '../src/database/errors.js';
 import { sql } from '../src/database/sql.js';
 import { readInTenant } from '../src/database/tenant-context.js';
 import { ROLES } from '../src/roles.js';
 import { openDatabase } from './development-database.js';
-import { explain } from './explain.js';
 import { demoCaller, demoClubs, demoRoles } from './people.js';
 
 const [slug = '', subject = '', word = ''] = process.argv.slice(2);
@@ -70,7 +70,11 @@ try {
   }
   process.exitCode = await runPsql(database.url, memberId);
 } catch (error) {
-  console.error(explain(error));
+  console.error(
+    error instanceof TenantNotFound
+      ? 'There is no such club in this database. make run loads the demo clubs.'
+      : explain(error),
+  );
   process.exitCode = 1;
 } finally {
   await stop();

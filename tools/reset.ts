@@ -1,7 +1,7 @@
 /** `make reset`: drops the embedded database, with all its clubs. The next `make run` makes a new one. */
 import { readDevelopmentConfig } from '../src/config.js';
+import { explain } from '../src/database/errors.js';
 import { dropEmbedded, startEmbedded } from './development-database.js';
-import { explain } from './explain.js';
 
 try {
   const { EMBEDDED_DATA_DIR } = readDevelopmentConfig();

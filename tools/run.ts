@@ -11,18 +11,18 @@ import {
   readDevelopmentConfig,
   readServerConfig,
 } from '../src/config.js';
+import { explain, OperatorError } from '../src/database/errors.js';
 import { CannotListen, start } from '../src/start.js';
 import { loadDemo } from './demo.js';
 import { openDatabase } from './development-database.js';
 import { demoDocs } from './docs/people.js';
-import { explain } from './explain.js';
 import { type Issuer, isServed, readIssuer, signToken, startIssuer } from './issuer.js';
 import { claimsOf, demoClubs, demoRoles, ownClaims } from './people.js';
 
 type Stop = () => Promise<void>;
 
 /** Another `make run` uses the directory. */
-class AlreadyRunning extends Error {}
+class AlreadyRunning extends OperatorError {}
 
 async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
   if (config.NODE_ENV !== 'development') {
@@ -127,6 +127,6 @@ process.on('SIGTERM', () => stopAll(0));
 try {
   await run(readDevelopmentConfig(), stops);
 } catch (error) {
-  console.error(error instanceof AlreadyRunning ? error.message : explain(error));
+  console.error(explain(error));
   await stopAll(1);
 }

@@ -76,7 +76,7 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   // Some tests crash the server; this process must continue.
   admin.on('error', () => {});
   await admin.connect().catch((error) => {
-    throw new ConnectionFailed(error);
+    throw new ConnectionFailed(error, 'TEST_DATABASE_URL');
   });
   const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ALL_ROLES]);
   const ownRoles = rows.length === 0;

@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { Parser, type Result } from 'tap-parser';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
-import { explain } from './explain.js';
+import { explain } from '../src/database/errors.js';
 import { root } from './root.js';
 import { openTestCluster } from './test-cluster.js';
 
@@ -153,7 +153,7 @@ async function openServer() {
   try {
     return await openTestCluster(readDevelopmentConfig());
   } catch (error) {
-    return refuse(explain(error, 'TEST_DATABASE_URL'));
+    return refuse(explain(error));
   }
 }
 

@@ -2,7 +2,8 @@
  * Reads the schema `audit` of a database in one read-only transaction, which works on a standby too.
  */
 import { readFileSync } from 'node:fs';
-import { ConnectionFailed, isDatabaseError, withClient } from '../deploy/client.js';
+import { OperatorError } from '../database/errors.js';
+import { isDatabaseError, withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { readRelease, sha256, sqlDirectory } from '../deploy/release.js';
 import * as statements from './statements.js';
@@ -23,7 +24,7 @@ export interface Report {
 }
 
 /** The audit cannot run; the message says why and what to do. */
-export class AuditImpossible extends Error {
+export class AuditImpossible extends OperatorError {
   override name = 'AuditImpossible';
 }
 
@@ -35,36 +36,40 @@ const NO_PRIVILEGE = '42501';
  * Reads the report.
  *
  * @param url the URL of the database, with a login that may read the schema audit
- * @throws AuditImpossible
+ * @throws AuditImpossible; ConnectionFailed
  */
 export async function readReport(url: string): Promise<Report> {
   const ours = { release: readRelease().fingerprint, snapshot: hashOfSnapshot() };
   try {
-    return await withClient(url, async (client) => {
-      const read = async <Row>(text: string): Promise<Row[]> => (await client.query(text)).rows as Row[];
-      await read('begin isolation level repeatable read, read only');
-      await read('set local search_path = pg_catalog');
-      // During a deploy the audit would report findings that are none.
-      const [lock] = await read<{ free: boolean }>(
-        `select pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
-      );
-      if (!lock?.free) {
-        throw new AuditImpossible('A deploy is running in this database. Run the audit after it.');
-      }
-      const [server] = (await read<statements.Server>(statements.server)) as [statements.Server];
-      const [deployed] = await read<statements.LastDeploy>(statements.deployed);
-      return {
-        server,
-        deployed,
-        ours,
-        findings: await read<statements.Finding>(statements.findings),
-        notes: await read<statements.Note>(statements.notes),
-        roles: await read<statements.Role>(statements.roles),
-        memberships: await read<statements.Membership>(statements.memberships),
-        access: await read<statements.Access>(statements.access),
-        policies: await read<statements.Policy>(statements.policies),
-      };
-    });
+    return await withClient(
+      url,
+      async (client) => {
+        const read = async <Row>(text: string): Promise<Row[]> => (await client.query(text)).rows as Row[];
+        await read('begin isolation level repeatable read, read only');
+        await read('set local search_path = pg_catalog');
+        // During a deploy the audit would report findings that are none.
+        const [lock] = await read<{ free: boolean }>(
+          `select pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
+        );
+        if (!lock?.free) {
+          throw new AuditImpossible('A deploy is running in this database. Run the audit after it.');
+        }
+        const [server] = (await read<statements.Server>(statements.server)) as [statements.Server];
+        const [deployed] = await read<statements.LastDeploy>(statements.deployed);
+        return {
+          server,
+          deployed,
+          ours,
+          findings: await read<statements.Finding>(statements.findings),
+          notes: await read<statements.Note>(statements.notes),
+          roles: await read<statements.Role>(statements.roles),
+          memberships: await read<statements.Membership>(statements.memberships),
+          access: await read<statements.Access>(statements.access),
+          policies: await read<statements.Policy>(statements.policies),
+        };
+      },
+      'AUDIT_DATABASE_URL',
+    );
   } catch (error) {
     throw impossible(error);
   }
@@ -75,9 +80,6 @@ function hashOfSnapshot(): string {
 }
 
 function impossible(error: unknown): unknown {
-  if (error instanceof ConnectionFailed) {
-    return new AuditImpossible(error.explain('AUDIT_DATABASE_URL'), { cause: error });
-  }
   if (!isDatabaseError(error)) {
     return error;
   }

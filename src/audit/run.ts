@@ -1,3 +1,4 @@
+import { OperatorError } from '../database/errors.js';
 import { toMarkdown } from './markdown.js';
 import { printable } from './printable.js';
 import { AuditImpossible, readReport } from './read.js';
@@ -32,16 +33,13 @@ export async function runAudit(url: string, format: string): Promise<AuditOutput
 }
 
 /** Prints an audit and sets the exit code of the process: 2 when the audit could not run. */
-export async function printAudit(
-  audit: () => Promise<AuditOutput>,
-  explain: (error: unknown) => unknown,
-): Promise<void> {
+export async function printAudit(audit: () => Promise<AuditOutput>): Promise<void> {
   try {
     const { out, exitCode } = await audit();
     process.stdout.write(out);
     process.exitCode = exitCode;
   } catch (error) {
-    console.error(error instanceof AuditImpossible ? printable(error.message) : explain(error));
+    console.error(error instanceof OperatorError ? printable(error.message) : error);
     process.exitCode = 2;
   }
 }

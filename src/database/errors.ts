@@ -1,5 +1,15 @@
 import postgres from 'postgres';
 
+/** An error that an operator can correct: its message is a sentence that says what happened and what to do. */
+export class OperatorError extends Error {
+  override name = 'OperatorError';
+}
+
+/** Why a command or a start failed: a sentence if an operator can correct it, otherwise the error, with its stack. */
+export function explain(error: unknown): unknown {
+  return error instanceof OperatorError ? error.message : error;
+}
+
 /** The database is down, restarting, overloaded or too slow. The request itself is not at fault. */
 export class Unavailable extends Error {
   override name = 'Unavailable';
@@ -46,7 +56,7 @@ export class TestMemberNotFound extends Error {
 }
 
 /** Row-level security does not hold for the login or the database, so the service does not use it. */
-export class UnsafeDatabase extends Error {
+export class UnsafeDatabase extends OperatorError {
   override name = 'UnsafeDatabase';
 }
 

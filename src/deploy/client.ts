@@ -1,20 +1,18 @@
 import pg from 'pg';
-import { reasonOf } from '../database/errors.js';
+import { OperatorError, reasonOf } from '../database/errors.js';
 
 /** Shorter than the connect timeout of the operating system. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The server could not be connected to, or the connection was lost; the cause says why. */
-export class ConnectionFailed extends Error {
+/** The server could not be connected to, or the connection was lost. */
+export class ConnectionFailed extends OperatorError {
   override name = 'ConnectionFailed';
 
-  constructor(cause: unknown) {
-    super('There is no connection to the database.', { cause });
-  }
-
-  /** One sentence for an operator. @param variable the variable with the URL of the database */
-  explain(variable: string): string {
-    return `The database of ${variable} cannot be used: ${reasonOf(this, variable).replace(/\.$/, '')}.`;
+  /** @param variable the variable with the URL of the database */
+  constructor(cause: unknown, variable: string) {
+    super(`The database of ${variable} cannot be used: ${reasonOf(cause, variable).replace(/\.$/, '')}.`, {
+      cause,
+    });
   }
 }
 
@@ -26,23 +24,25 @@ export function isDatabaseError(error: unknown): error is pg.DatabaseError {
 /**
  * Runs work on a separate connection: for deploys, audits and operators. The service itself uses only `src/database`.
  *
+ * @param variable the variable with the URL
  * @throws ConnectionFailed; what the work threw
  */
 export async function withClient<Result>(
   url: string,
   work: (client: pg.Client) => Promise<Result>,
+  variable = 'MIGRATION_DATABASE_URL',
 ): Promise<Result> {
   let loss: Error | undefined;
   const client = await connect(url, (error) => {
     loss = error;
   }).catch((error) => {
-    throw new ConnectionFailed(error);
+    throw new ConnectionFailed(error, variable);
   });
   try {
     return await work(client);
   } catch (error) {
     const isFatal = isDatabaseError(error) && error.severity === 'FATAL';
-    throw isFatal || loss !== undefined ? new ConnectionFailed(isFatal ? error : loss) : error;
+    throw isFatal || loss !== undefined ? new ConnectionFailed(isFatal ? error : loss, variable) : error;
   } finally {
     await client.end();
   }

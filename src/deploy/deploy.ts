@@ -6,7 +6,7 @@
  * committed before has no grants until then. The service never has the login of the deploy.
  */
 import type pg from 'pg';
-import { ConnectionFailed, isDatabaseError, withClient } from './client.js';
+import { isDatabaseError, withClient } from './client.js';
 import { DeployError, lockDeploys, whenLocksAreFree } from './locks.js';
 import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
 import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './release.js';
@@ -40,31 +40,42 @@ export interface DeployResult {
  *
  * @param url the URL of the database, with the migration login
  * @throws ConnectionFailed; DeployError when the roles are missing, the database is newer, a migration was edited after it
- *   ran or is out of order, or a lock could not be acquired
+ *   ran or is out of order, a lock could not be acquired, or a statement failed
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<DeployResult> {
-  return withClient(url, async (client) => {
-    // The search_path of the login must not matter: a name could resolve to an object that another role created.
-    await client.query('set search_path = pg_catalog, pg_temp');
-    await client.query('set statement_timeout = 0');
-    await requireRoles(client);
-    await requirePreparedDatabase(client);
-    await lockDeploys(client);
-    const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
-    for (const step of stepsOf(pending, applies)) {
-      const [file] = step.files;
-      const online = file && onlineStatements(file);
-      await whenLocksAreFree(client, () =>
-        online ? runOnline(client, release, file, online) : runStep(client, release, step),
-      );
-    }
-    await whenLocksAreFree(client, () => recordRelease(client, release));
-    return {
-      migrations: pending.map(({ name }) => name),
-      applied: applies,
-      warnings: await creatorsInPublic(client),
-    };
-  });
+  try {
+    return await withClient(url, (client) => deployWith(client, release));
+  } catch (error) {
+    throw isDatabaseError(error)
+      ? new DeployError(
+          `The deploy failed, and its last step was rolled back: ${error.message} (SQLSTATE ${error.code}).`,
+          { cause: error },
+        )
+      : error;
+  }
+}
+
+async function deployWith(client: pg.Client, release: Release): Promise<DeployResult> {
+  // The search_path of the login must not matter: a name could resolve to an object that another role created.
+  await client.query('set search_path = pg_catalog, pg_temp');
+  await client.query('set statement_timeout = 0');
+  await requireRoles(client);
+  await requirePreparedDatabase(client);
+  await lockDeploys(client);
+  const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
+  for (const step of stepsOf(pending, applies)) {
+    const [file] = step.files;
+    const online = file && onlineStatements(file);
+    await whenLocksAreFree(client, () =>
+      online ? runOnline(client, release, file, online) : runStep(client, release, step),
+    );
+  }
+  await whenLocksAreFree(client, () => recordRelease(client, release));
+  return {
+    migrations: pending.map(({ name }) => name),
+    applied: applies,
+    warnings: await creatorsInPublic(client),
+  };
 }
 
 /** A step of a deploy: one migration outside of a transaction, or one transaction. */
@@ -272,15 +283,4 @@ async function recordFacts(client: pg.Client, before: string | null): Promise<vo
   if (rows[0].exists) {
     await client.query('select audit.record_facts($1)', [before]);
   }
-}
-
-/** Explains why a deploy failed: a sentence when an operator can act on it, the error itself when it is a bug. */
-export function explainFailure(error: unknown): unknown {
-  if (error instanceof DeployError) {
-    return error.message;
-  }
-  if (isDatabaseError(error)) {
-    return `The deploy failed, and its last step was rolled back: ${error.message} (SQLSTATE ${error.code}).`;
-  }
-  return error instanceof ConnectionFailed ? error.explain('MIGRATION_DATABASE_URL') : error;
 }

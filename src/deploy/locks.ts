@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { OperatorError } from '../database/errors.js';
 
 /**
  * The key of the advisory lock of a deploy. It serializes deploys, and no audit runs while it is held. The number is
@@ -17,7 +18,7 @@ const GIVE_UP_AFTER_MS = 120_000;
 const RETRYABLE = ['55P03', '40P01'];
 
 /** The deploy must not continue; the message says what to do. */
-export class DeployError extends Error {
+export class DeployError extends OperatorError {
   override name = 'DeployError';
 }
 

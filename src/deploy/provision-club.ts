@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { OperatorError } from '../database/errors.js';
 import { withClient } from './client.js';
 
 export interface NewClub {
@@ -11,7 +12,7 @@ export interface NewClub {
 }
 
 /** The club could not be created; the message says what to change. */
-export class ClubRefused extends Error {
+export class ClubRefused extends OperatorError {
   override name = 'ClubRefused';
 }
 

@@ -7,8 +7,9 @@ import { text } from 'node:stream/consumers';
 import type { FastifyPluginAsync } from 'fastify';
 import t from 'tap';
 import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
-import { deploy, explainFailure } from '../../src/deploy/deploy.js';
-import { explain, start } from '../../src/start.js';
+import { explain } from '../../src/database/errors.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { start } from '../../src/start.js';
 import { Environment } from '../../src/variables.js';
 import { root } from '../../tools/root.js';
 import { configErrors, invalidVariables, production } from '../setup/config.js';
@@ -318,7 +319,7 @@ t.test('a start that fails in a route shows the error, and does not blame the ad
 t.test('a deploy that cannot connect, or is not allowed to, says so in one sentence', async (t) => {
   const wrong = testCluster().adminUrl.replace(/:[^:@]*@/, ':wrong@');
   t.match(
-    await deploy(wrong).catch(explainFailure),
+    await deploy(wrong).catch(explain),
     /^The database of MIGRATION_DATABASE_URL cannot be used: password authentication failed.* correct MIGRATION_DATABASE_URL, .*[^.]\.$/,
   );
   const url = 'postgres://club_migrator:x@127.0.0.1:1/club';

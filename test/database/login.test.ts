@@ -8,10 +8,10 @@ import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.js';
 import { environmentWith, readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
-import { ConnectionLost, reasonOf, UnsafeDatabase } from '../../src/database/errors.js';
+import { ConnectionLost, explain, reasonOf, UnsafeDatabase } from '../../src/database/errors.js';
 import { sql } from '../../src/database/sql.js';
 import { readOwn } from '../../src/database/tenant-context.js';
-import { deploy, explainFailure } from '../../src/deploy/deploy.js';
+import { deploy } from '../../src/deploy/deploy.js';
 import { isDeployed } from '../../src/ops/schema-version.js';
 import { urlOf } from '../../tools/database-url.js';
 import { createDatabase } from '../../tools/development-database.js';
@@ -240,7 +240,7 @@ t.test('a missing privilege and a missing right to connect have different remedi
 t.test('a deploy with the login of the service names both logins', async (t) => {
   for (const user of ['club_api', 'club_auditor']) {
     t.equal(
-      await deploy(server.url(name, user, server.password)).catch(explainFailure),
+      await deploy(server.url(name, user, server.password)).catch(explain),
       `The login ${user} may not deploy: MIGRATION_DATABASE_URL must log in as club_migrator.`,
     );
   }

@@ -1,6 +1,7 @@
 import t from 'tap';
+import { explain } from '../../src/database/errors.js';
 import { withClient } from '../../src/deploy/client.js';
-import { deploy, explainFailure } from '../../src/deploy/deploy.js';
+import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK, lockDeploys, whenLocksAreFree } from '../../src/deploy/locks.js';
 import { onlineStatements } from '../../src/deploy/migrations.js';
 import { readRelease, type SqlFile } from '../../src/deploy/release.js';
@@ -134,7 +135,10 @@ t.test('a chapter that fails changes nothing, and the error names it', async (t)
   const facts = await readFacts(db);
   const broken = { name: '70_broken', text: 'drop policy tasks_read on app.tasks; select 1 / 0', sha256: '' };
   const newer = { ...release, chapters: [...release.chapters, broken], fingerprint: 'newer' };
-  await t.rejects(deploy(db.migrationUrl, newer), { message: '70_broken: division by zero' });
+  await t.rejects(deploy(db.migrationUrl, newer), {
+    message:
+      /^The deploy failed, and its last step was rolled back: 70_broken: division by zero \(SQLSTATE 22012\)\.$/,
+  });
   t.same(await readFacts(db), facts);
   t.same(await db.queryAsAdmin('select fingerprint from deploy.releases'), [
     { fingerprint: release.fingerprint },
@@ -366,21 +370,21 @@ t.test(
         'ENOENT: .* a file or a socket that MIGRATION_DATABASE_URL names does not exist',
       ],
     ] as const) {
-      const explained = await deploy(url).catch(explainFailure);
+      const explained = await deploy(url).catch(explain);
       t.match(
         explained,
         new RegExp(`^The database of MIGRATION_DATABASE_URL cannot be used: ${reason}\\.$`, 'i'),
       );
     }
     const bug = new TypeError('a bug');
-    t.equal(explainFailure(bug), bug);
+    t.equal(explain(bug), bug);
 
     await db.queryAsAdmin('drop policy tasks_edit on app.tasks');
     await withClient(db.adminUrl, async (holder) => {
       await holder.query('begin; lock table app.members in row exclusive mode');
       let explained: unknown;
       const deploying = deploy(db.migrationUrl).catch((error) => {
-        explained = explainFailure(error);
+        explained = explain(error);
       });
       await until(
         () =>
