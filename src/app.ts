@@ -85,7 +85,7 @@ export async function buildApp({
     trustProxy: config.trustProxy ?? false,
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    // Requests on connections that open during a stop are served; by default Fastify rejects them with a 503 that is no problem.
+    // Requests on connections that open during a stop are served; Fastify's default is a 503 in another format.
     return503OnClosing: false,
     // A path parameter of any length reaches the validation, which says that it is not a UUID.
     routerOptions: { maxParamLength: 16_384 },

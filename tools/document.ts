@@ -93,7 +93,8 @@ export async function readDocument(): Promise<Document> {
   const database = new Database(config.database);
   const { app } = await buildApp({ config, database, logger: pino({ level: 'silent' }), auditTimes: null });
   await app.ready();
-  const document = structuredClone(app.swagger()) as unknown as Document;
+  // As clients get it: without the functions of rules.
+  const document = JSON.parse(JSON.stringify(app.swagger())) as Document;
   await app.close();
   await database.close();
   return document;

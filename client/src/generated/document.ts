@@ -235,7 +235,7 @@ export interface components {
              * @description The id of this request in the logs of the service.
              */
             requestId: string;
-            /** @description Every fault of the request, with its place. */
+            /** @description Every invalid field, parameter or header of the request. */
             errors?: {
                 /** @description A JSON Pointer (RFC 6901) into the body. */
                 pointer?: string;
@@ -243,7 +243,7 @@ export interface components {
                 parameter?: string;
                 /** @description The name of a header. */
                 header?: string;
-                /** @description The kind of the fault. */
+                /** @description The kind of the error. */
                 code: string;
                 /** @description What is expected there. */
                 detail: string;
@@ -664,7 +664,7 @@ export interface operations {
             query?: {
                 /** @description Tasks in one of these states. */
                 state?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
-                /** @description Tasks of this member; `me` for your own, `none` for tasks without an assignee. */
+                /** @description The id of a member for their tasks, `me` for your own, `none` for tasks without an assignee. */
                 assigneeId?: string;
                 /** @description Tasks that are due before this moment. */
                 dueBefore?: string;
