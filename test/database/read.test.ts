@@ -110,7 +110,7 @@ t.test('a read returns (json, text), for any selected columns', async (t) => {
       .slice(before)
       .filter(({ from, type, text }) => from === 'server' && type === 'T' && text.includes('tenant_context'));
     t.equal(described.length, 1);
-    const types = ['tenant_context', 'answer'].map((name) => {
+    const types = ['tenant_context', 'result'].map((name) => {
       const text = described[0]?.text ?? '';
       // After the name follow the table (4 bytes), its column (2 bytes) and the type.
       const at = text.indexOf(`${name}\0`) + name.length + 1 + 6;
@@ -119,7 +119,7 @@ t.test('a read returns (json, text), for any selected columns', async (t) => {
     t.equal(described[0]?.text.charCodeAt(1), 2, 'two columns');
     t.same(types, [
       ['tenant_context', 114],
-      ['answer', 25],
+      ['result', 25],
     ]);
   }
 });
@@ -416,7 +416,7 @@ t.test('an answer with another number, club or form is rejected and destroys the
       const before = proxy.log.length;
       alterRows(proxy, alter);
       const error = await readAs(database, TITLES, anna, lease).catch((reason) => reason);
-      t.match(error, { name: 'WrongResult', message: /another question/ }, name);
+      t.match(error, { name: 'WrongResult', message: /the result of another request/ }, name);
       t.equal(proxy.log.slice(before).filter(isRead).length, 1, 'it is not sent again');
       t.equal(database.connections.lost, 1);
       proxy.judge = () => 'pass';
@@ -430,12 +430,12 @@ t.test('an answer without a row, or of the directory for other clubs, is rejecte
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');
-  await t.rejects(readAs(database, TITLES), { name: 'WrongResult', message: /another question/ });
+  await t.rejects(readAs(database, TITLES), { name: 'WrongResult', message: /the result of another request/ });
   proxy.judge = () => 'pass';
   const clubs = sql`select id from app.my_clubs()`;
   t.equal((await readDirectory(database, [club], 'listMyClubs', clubs)).length, 1);
   alterRows(proxy, (text) => text.replace(`{${club}}`, `{${south}}`));
-  await t.rejects(readDirectory(database, [club], 'listMyClubs', clubs), { message: /another question/ });
+  await t.rejects(readDirectory(database, [club], 'listMyClubs', clubs), { message: /the result of another request/ });
   t.equal(database.connections.lost, 2);
 });
 
