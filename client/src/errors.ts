@@ -22,7 +22,7 @@ export class ProblemError extends Error {
   readonly status: number;
   /** The id of the request in the logs of the service. */
   readonly requestId: string;
-  /** Every fault of the request; empty for other errors. */
+  /** Every invalid field, parameter or header; empty for other errors. */
   readonly errors: NonNullable<Problem['errors']>;
   readonly request: string;
   readonly attempts: number;
@@ -34,7 +34,7 @@ export class ProblemError extends Error {
     readonly problem: Problem,
     { request, attempts, isDoubtful, retryAfterMs }: Circumstances,
   ) {
-    super(`${problem.code}: ${problem.detail}${faultsOf(problem)}`);
+    super(`${problem.code}: ${problem.detail}${fieldErrorsOf(problem)}`);
     this.code = problem.code;
     this.status = problem.status;
     this.requestId = problem.requestId;
@@ -46,16 +46,16 @@ export class ProblemError extends Error {
   }
 }
 
-/** How many faults a message names. */
-const NAMED_FAULTS = 3;
+/** How many field errors a message names. */
+const NAMED_ERRORS = 3;
 
-/** The first of several faults, for a message; a single one is in the detail. Places are JSON, so a message has one line. */
-function faultsOf({ errors = [] }: Problem): string {
+/** The first of several field errors, for a message; a single one is in the detail. Places are JSON, so a message has one line. */
+function fieldErrorsOf({ errors = [] }: Problem): string {
   if (errors.length < 2) {
     return '';
   }
   const named = errors
-    .slice(0, NAMED_FAULTS)
+    .slice(0, NAMED_ERRORS)
     .map(
       ({ pointer, parameter, header, detail }) =>
         `${JSON.stringify(pointer ?? parameter ?? header)}: ${detail}`,
