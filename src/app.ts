@@ -35,7 +35,7 @@ import { Metrics } from './ops/metrics.js';
 import { idempotency } from './resource/idempotency.js';
 import { jsonResponse } from './resource/json-response.js';
 import { rateLimit } from './resource/rate-limit.js';
-import { requestTransaction } from './resource/request-transaction.js';
+import { loggedCaller, requestTransaction } from './resource/request-transaction.js';
 import { registerResource } from './resource/resource.js';
 import * as resources from './resources.js';
 
@@ -104,9 +104,7 @@ export async function buildApp({
     metrics.observe(app);
     await startAdminServer(app, { ...config.metrics, metrics, health: healthOptions });
   }
-  await app.register(accessLog, {
-    callerOf: ({ tenant, memberId }) => ({ tenant: tenant?.id, member: memberId ?? undefined }),
-  });
+  await app.register(accessLog, { callerOf: loggedCaller });
   await app.register(responseHeaders);
   // Errors need CORS headers too, so this comes before everything that can fail. A preflight has no token and ends here.
   await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(documentedHeaders) });

@@ -14,6 +14,7 @@ import {
   type TenantTransaction,
   writeInTenant,
 } from '../database/tenant-context.js';
+import type { LoggedCaller } from '../http/log-line.js';
 import { isUuid } from '../validation/uuid.js';
 
 declare module 'fastify' {
@@ -73,6 +74,11 @@ export const requestTransaction = plugin<{ database: Database }>(
   },
   { name: 'request-transaction', dependencies: ['test-user'] },
 );
+
+/** Who sent a request, for the access log: as far as it is known. */
+export function loggedCaller({ tenant, memberId }: FastifyRequest): LoggedCaller {
+  return { tenant: tenant?.id, member: memberId ?? undefined };
+}
 
 function callerOf(request: FastifyRequest): Caller {
   const { id: tenantId, role } = tenantOf(request);

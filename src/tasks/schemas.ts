@@ -14,7 +14,6 @@ import {
   TimestampInput,
   VersionInput,
 } from '../validation/schemas.js';
-import { UUID_PATTERN } from '../validation/uuid.js';
 
 /** The five states, in the order of the workflow. The steps between them are rows of app.task_transitions. */
 export const TASK_STATES = ['Open', 'Assigned', 'InProgress', 'Review', 'Done'] as const;
@@ -145,12 +144,15 @@ export type UpdateTaskRequest = Static<typeof UpdateTaskRequest>;
 export const TASK_SORT = '-createdAt';
 export const TASK_SORTS = ['createdAt', 'updatedAt', 'dueAt', 'title'] as const;
 
+/** A filter by assignee: `me`, `none` or a UUID. */
+const ASSIGNEE = /^(me|none|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/;
+
 export const TaskListQuery = ListQuery(
   {
     state: Type.Optional(SomeOf(TASK_STATES, { description: 'Tasks in one of these states.' })),
     assigneeId: Type.Optional(
       Type.String({
-        pattern: `^(me|none|${UUID_PATTERN})$`,
+        pattern: ASSIGNEE.source,
         description:
           'The id of a member for their tasks, `me` for your own, `none` for tasks without an assignee.',
         examples: ['me'],
