@@ -42,7 +42,8 @@ export function enter({ tenantId, subject, role, displayName, email, issuedAt }:
   return {
     name: 'enter',
     text: `select club_exists as "clubExists", member_id as "memberId", member_is_current as "isCurrent"
-      from app.enter($1, $2, $3, $4, $5, $6)`,
+      from app.enter(
+        tenant_id => $1, user_id => $2, role => $3, display_name => $4, email => $5, issued_at => $6)`,
     values: [tenantId, subject, role, displayName, email, issuedAt],
   };
 }

@@ -56,9 +56,11 @@ return coalesce(nullif(current_setting('app.closed_club_id', true), ''), app.mis
 comment on function app.closed_club_id() is
   'The closed club that an operator removes in this transaction. Raises TN001 when it is not set.';
 
+-- Call it with named arguments: a further claim is then a further argument with a default, and no other call changes.
 create or replace function app.enter(
   tenant_id uuid, user_id text, role app.club_role,
-  display_name text, email text, issued_at timestamptz, test_member_id uuid default null
+  display_name text default null, email text default null, issued_at timestamptz default null,
+  test_member_id uuid default null
 ) returns table (entered_tenant_id uuid, club_exists boolean, member_id uuid, member_is_current boolean)
 -- STABLE: it reads the member and the club with the snapshot of the calling statement. A VOLATILE function takes a new
 -- snapshot and could return a member whose row the rest of that statement does not see yet.

@@ -151,7 +151,9 @@ function clubContext(caller: Caller): Context<void> {
 
 function entryOf(caller: Caller) {
   const { tenantId, subject, role, displayName, email, issuedAt, testMemberId } = caller;
-  return sql`from app.enter(${tenantId}, ${subject}, ${role}, ${displayName}, ${email}, ${issuedAt}, ${testMemberId}) as entry`;
+  return sql`from app.enter(
+      tenant_id => ${tenantId}, user_id => ${subject}, role => ${role},
+      display_name => ${displayName}, email => ${email}, issued_at => ${issuedAt}, test_member_id => ${testMemberId}) as entry`;
 }
 
 function requireClub({ tenantId, testMemberId }: Caller, row: Record<string, unknown>): void {
