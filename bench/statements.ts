@@ -1,8 +1,9 @@
 import type { Query, Statement } from '../src/database/sql.js';
 import { compose, type StatementMode } from '../src/database/statement.js';
-import { type Caller, memberContext } from '../src/database/tenant-context.js';
+import { memberContext } from '../src/database/tenant-context.js';
 import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
 import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
+import { callerWith } from '../tools/people.js';
 import { rowId } from './filling.js';
 import { plan } from './plan.js';
 
@@ -26,17 +27,7 @@ const expressions: Record<string, string> = {
   [TO]: `now() + interval '30 days'`,
 };
 
-const caller: Caller = {
-  tenantId: CLUB,
-  role: 'Member',
-  subject: SUBJECT,
-  displayName: null,
-  email: null,
-  issuedAt: null,
-  testMemberId: null,
-};
-
-const context = memberContext(caller, false);
+const context = memberContext(callerWith({ sub: SUBJECT }, CLUB, 'Member'), false);
 
 /** A read or a call of the service as a pgbench script: its one statement. */
 function scriptOf(mode: StatementMode, query: Query<unknown>): string {

@@ -1,4 +1,4 @@
-import { plainClubsClaim } from '../src/auth/club-roles.js';
+import { type Claims, plainClubsClaim } from '../src/auth/club-roles.js';
 import { type Identity, readIdentity } from '../src/auth/identity.js';
 import type { Caller } from '../src/database/tenant-context.js';
 import type { Role } from '../src/roles.js';
@@ -42,7 +42,7 @@ export const ownClaims = {
 };
 
 /** The claims of a token: name, e-mail address and the given roles by club id. */
-export function claimsOf(subject: string, roles: Record<string, Role>): Record<string, unknown> {
+export function claimsOf(subject: string, roles: Record<string, Role>): Claims {
   return {
     sub: subject,
     name: demoPeople[subject]?.name ?? subject,
@@ -59,11 +59,13 @@ export function demoRoles(subject: string): Record<string, Role> {
   );
 }
 
+/** The caller of a request in a club, from the claims of a valid token. */
+export function callerWith(claims: Claims, tenantId: string, role: Role): Caller {
+  const identity = readIdentity(claims, plainClubsClaim('clubs')) as Identity;
+  return { ...identity, tenantId, role, testMemberId: null };
+}
+
 /** A person as the caller of a request. */
 export function demoCaller(subject: string, tenantId: string, role: Role): Caller {
-  const { displayName, email, issuedAt } = readIdentity(
-    claimsOf(subject, { [tenantId]: role }),
-    plainClubsClaim('clubs'),
-  ) as Identity;
-  return { tenantId, role, subject, displayName, email, issuedAt, testMemberId: null };
+  return callerWith(claimsOf(subject, { [tenantId]: role }), tenantId, role);
 }

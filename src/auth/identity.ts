@@ -1,16 +1,10 @@
+import type { User } from '../database/tenant-context.js';
 import type { Role } from '../roles.js';
 import { cutText, isCleanText } from '../validation/text.js';
 import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
 
-/** The user of a verified token. */
-export interface Identity {
-  /** The token's `sub`: the user's id at the identity provider. */
-  subject: string;
-  /** From `name`, else `preferred_username`; null when neither is valid. */
-  displayName: string | null;
-  email: string | null;
-  /** The token's `iat` as an instant, at the latest the time of the first request with it; null when it is missing. */
-  issuedAt: string | null;
+/** The user of a verified token, and their roles. */
+export interface Identity extends User {
   /** The caller's role in each club that the token names. */
   roles: Map<string, Role>;
 }

@@ -7,16 +7,22 @@ import { type Query, sql } from './sql.js';
 import type { StatementMode } from './statement.js';
 import type { Transaction } from './transaction.js';
 
-/** The caller and the club of a request: the tenant context that a statement or a transaction sets. */
-export interface Caller {
-  tenantId: string;
-  role: string;
-  /** The token's `sub`. */
+/** The user of a request, from the claims of a verified token. Each claim is an argument of app.enter. */
+export interface User {
+  /** The token's `sub`: the user's id at the identity provider. */
   subject: string;
+  /** From `name`, else `preferred_username`; null when neither is valid. */
   displayName: string | null;
   email: string | null;
-  /** The token's `iat`, as RFC 3339. */
+  /** The token's `iat` (RFC 3339), at the latest the time of the first request with it; null when it is missing. */
   issuedAt: string | null;
+}
+
+/** The caller and the club of a request: the tenant context that a statement or a transaction sets. */
+export interface Caller extends User {
+  tenantId: string;
+  /** The caller's role in the club. */
+  role: string;
   /** The member to act as in test set-ups; null otherwise. */
   testMemberId: string | null;
 }

@@ -82,8 +82,7 @@ export function loggedCaller({ tenant, memberId }: FastifyRequest): LoggedCaller
 
 function callerOf(request: FastifyRequest): Caller {
   const { id: tenantId, role } = tenantOf(request);
-  const { subject, displayName, email, issuedAt } = request.identity;
-  return { tenantId, role, subject, displayName, email, issuedAt, testMemberId: request.testMemberId };
+  return { ...request.identity, tenantId, role, testMemberId: request.testMemberId };
 }
 
 function nameOf({ routeOptions }: FastifyRequest): string {

@@ -10,6 +10,7 @@ import {
   writeInTenant,
 } from '../../src/database/tenant-context.js';
 import type { Role } from '../../src/roles.js';
+import { callerWith } from '../../tools/people.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 
 /** A club, a database for transactions, and an Admin. */
@@ -31,15 +32,7 @@ export interface Work {
 
 /** A caller with a role in a club, as the plugins pass it to the database. */
 export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {
-  return {
-    tenantId,
-    role,
-    subject,
-    displayName: subject,
-    email: null,
-    issuedAt: null,
-    testMemberId: null,
-  };
+  return callerWith({ sub: subject, name: subject }, tenantId, role);
 }
 
 export async function makeWork(t: Test): Promise<Work> {
