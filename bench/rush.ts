@@ -7,12 +7,14 @@ import { runPgbench } from './pgbench.js';
 import { plan } from './plan.js';
 import { median, type Ratio, spreadOf } from './rounds.js';
 import type { Stage } from './stage.js';
+import { enterScript } from './statements.js';
 import { Wire } from './wire.js';
 
 const CALLERS = 1_000;
 const PLACES = 100;
 /** The club that has only members. */
-const CLUB = clubId(plan.clubs + 1);
+const CLUB_NUMBER = plan.clubs + 1;
+const CLUB = clubId(CLUB_NUMBER);
 
 /** Returns whether it signed up: pgbench stops at an error, and nine in ten of these signups fail. */
 const TRY_SIGN_UP = `
@@ -118,9 +120,10 @@ async function requireFull({ queryAsAdmin }: Stage, shift: string, by: string): 
 }
 
 const scriptOf = (shift: string): string => `\\set n :n + 1
+\\set club ${CLUB_NUMBER}
 \\set caller :client_id * ${CALLERS / 5} + :n
 begin isolation level read committed, read write;
-select * from app.enter('${CLUB}', ('caller-' || :caller), 'Member', null, null, null, null);
+${enterScript}
 select bench.try_sign_up('${shift}') as signed_up \\gset
 \\if :signed_up
 commit;

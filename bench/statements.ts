@@ -1,4 +1,4 @@
-import type { Query, Statement } from '../src/database/sql.js';
+import { type Query, type Statement, sql } from '../src/database/sql.js';
 import { compose, type StatementMode } from '../src/database/statement.js';
 import { memberContext } from '../src/database/tenant-context.js';
 import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
@@ -28,6 +28,9 @@ const expressions: Record<string, string> = {
 };
 
 const context = memberContext(callerWith({ sub: SUBJECT }, CLUB, 'Member'), false);
+
+/** Enters the club as a member, as the first statement of a transaction in a pgbench script. */
+export const enterScript = textOf(sql`select ${context.sql}`);
 
 /** A read or a call of the service as a pgbench script: its one statement. */
 function scriptOf(mode: StatementMode, query: Query<unknown>): string {

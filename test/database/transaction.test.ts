@@ -5,7 +5,7 @@ import type { Context } from '../../src/database/context.js';
 import { Database } from '../../src/database/database.js';
 import { ConnectionLost, isStatementError, WrongResult } from '../../src/database/errors.js';
 import { type Statement, sql, type Value } from '../../src/database/sql.js';
-import { writeInTenant } from '../../src/database/tenant-context.js';
+import { memberContext, writeInTenant } from '../../src/database/tenant-context.js';
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
 import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
@@ -44,8 +44,7 @@ async function connect(t: Test, url = db.url): Promise<Connection> {
 
 /** The tenant context of Anna. */
 const context = (change: Partial<Context<unknown>> = {}): Context<unknown> => ({
-  tenant: club,
-  sql: sql`entry.* from app.enter(${club}, 'anna', 'Admin', 'anna', null, null) as entry`,
+  ...memberContext(anna, false),
   parse: () => {},
   ...change,
 });

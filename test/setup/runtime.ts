@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Test } from 'tap';
 import type { Role } from '../../src/roles.js';
+import { literal } from './catalog-rows.js';
 import type { TestDatabase } from './database.js';
 
 /** Who a transaction enters as. */
@@ -8,6 +9,12 @@ export interface Caller {
   clubId: string;
   subject: string;
   role: Role;
+}
+
+/** The call of app.enter by a caller, as SQL for a from clause; `claims` are its further arguments, such as display_name. */
+export function enter({ clubId, subject, role }: Caller, claims: Record<string, string | null> = {}): string {
+  const named = Object.entries({ tenant_id: clubId, user_id: subject, role, ...claims });
+  return `app.enter(${named.map(([name, value]) => `${name} => ${literal(value)}`).join(', ')})`;
 }
 
 /** Raw SQL as the runtime role, with another driver than the service's. */
@@ -55,9 +62,9 @@ export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<Runti
   await client.connect();
   t.teardown(() => client.end());
 
-  const begin: RuntimeSession['begin'] = async ({ clubId, subject, role }) => {
+  const begin: RuntimeSession['begin'] = async (caller) => {
     await client.query('begin');
-    await client.query('select app.enter($1, $2, $3, null, null, null)', [clubId, subject, role]);
+    await client.query(`select ${enter(caller)}`);
   };
 
   // One transaction at a time: those of concurrent callers must not interleave on one session.

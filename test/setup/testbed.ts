@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Test } from 'tap';
 import { fillEmptyTables } from './catalog-rows.js';
 import { makeDatabase, type TestDatabase } from './database.js';
+import { enter } from './runtime.js';
 
 export interface Club {
   id: string;
@@ -50,11 +51,11 @@ export async function within<Result>(
   clubId: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const enter = () => api.query(`select * from app.enter($1, 'anna', 'Admin', 'Anna', null, null)`, [clubId]);
+  const [context = ''] = asAdmin(clubId);
   await api.query('begin');
-  await enter();
+  await api.query(context);
   await api.query(`select app.sync_member('Anna', null, null)`);
-  await enter();
+  await api.query(context);
   try {
     return await work();
   } finally {
@@ -85,8 +86,9 @@ export async function attempt(
   }
 }
 
+/** The statement that enters the club as its Admin. */
 export const asAdmin = (clubId: string) => [
-  `select * from app.enter('${clubId}', 'anna', 'Admin', 'Anna', null, null)`,
+  `select * from ${enter({ clubId, subject: 'anna', role: 'Admin' })}`,
 ];
 
 /** Tables of the service with their floor's column, from the catalog: a new table is tested automatically. */

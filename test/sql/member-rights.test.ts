@@ -1,6 +1,7 @@
 import t from 'tap';
+import type { Role } from '../../src/roles.js';
 import { makeDatabase } from '../setup/database.js';
-import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { type Caller, connectAsRuntime, enter } from '../setup/runtime.js';
 
 const db = await makeDatabase(t);
 const clubId = await db.makeClub('north');
@@ -51,26 +52,32 @@ t.test('a caller creates and updates their own member row only, with the role of
 t.test(
   'app.enter says whether a token changes the member, and app.sync_member writes no older token',
   async (t) => {
-    const token = {
+    interface Token {
+      subject: string;
+      role: Role;
+      name: string | null;
+      email: string | null;
+      at: string | null;
+    }
+    const token: Token = {
       subject: 'tom',
+      role: 'Member',
       name: 'Tom',
       email: 'tom@example.org',
-      role: 'Member',
       at: '2026-01-01T12:00:00Z',
     };
-    type Token = Record<keyof typeof token, string | null>;
     /** What a request with the token does, in a transaction that is rolled back unless it is the first. */
-    const enter = async ({ subject, name, email, role, at }: Token, isFirst = false) => {
+    const request = async ({ subject, name, email, role, at }: Token, isFirst = false) => {
       await sql.client.query('begin');
+      const claims = { display_name: name, email, issued_at: at };
       const entered = await sql.client.query(
-        'select club_exists, member_id, member_is_current from app.enter($1, $2, $3, $4, $5, $6)',
-        [clubId, subject, role, name, email, at],
+        `select club_exists, member_id, member_is_current from ${enter({ clubId, subject, role }, claims)}`,
       );
       const synced = await sql.client.query('select app.sync_member($1, $2, $3) as id', [name, email, at]);
       await sql.client.query(isFirst ? 'commit' : 'rollback');
       return { ...entered.rows[0], written: synced.rows[0]?.id };
     };
-    const { written: id, ...first } = await enter(token, true);
+    const { written: id, ...first } = await request(token, true);
     t.same(first, { club_exists: true, member_id: null, member_is_current: null });
     const [earlier, later] = ['2026-01-01T11:59:59Z', '2026-01-01T12:00:01Z'];
     for (const [changes, isCurrent, isWritten] of [
@@ -90,10 +97,10 @@ t.test(
         member_is_current: isCurrent,
         written: isWritten ? id : null,
       };
-      t.same(await enter({ ...token, ...changes }), expected, JSON.stringify(changes));
+      t.same(await request({ ...token, ...changes }), expected, JSON.stringify(changes));
     }
     // The member of Anna has no time of a token yet.
-    t.match(await enter({ ...token, subject: 'anna' }), {
+    t.match(await request({ ...token, subject: 'anna' }), {
       member_id: annaId,
       member_is_current: false,
       written: annaId,

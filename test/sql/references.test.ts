@@ -1,6 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
-import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
+import { connectAsRuntime, enter, liftTimeLimits } from '../setup/runtime.js';
 import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
@@ -99,10 +99,9 @@ t.test('a statement that enters a club sees its member, or enters without one', 
   const read = () =>
     reader.client.query(
       `with gate as materialized (select pg_advisory_xact_lock_shared(1)),
-         entry as materialized (select entered.* from gate, app.enter($1, $2, $3, null, null, null) as entered)
+         entry as materialized (select entered.* from gate, ${enter(caller)} as entered)
        select entry.member_id is not null as entered, (select count(*)::int from app.members where id = entry.member_id) as seen
        from entry`,
-      [caller.clubId, caller.subject, caller.role],
     );
   await holder.query('select pg_advisory_lock(1)');
   const early = read();

@@ -179,7 +179,7 @@ export const deploys: Scenario = {
   durationMs: 10_000,
   sql: `do $do$ begin
     execute replace(
-      pg_get_functiondef('app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid)'::regprocedure),
+      pg_get_functiondef('app.enter'::regproc),
       E'\\nbegin\\n', E'\\nbegin\\n  perform pg_sleep(0.01);\\n');
     end $do$`,
   nemesis: async (testbed, isOver) => {

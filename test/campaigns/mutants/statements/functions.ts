@@ -14,7 +14,7 @@ const signUp = (body: string) =>
 export const functions: Mutants = {
   definer_unintended: [
     make(`language sql security definer set search_path = '' return (select count(*) from app.tasks)`),
-    'alter function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) security definer',
+    'alter function app.enter security definer',
     'alter function app.tenant_id() security definer',
     'alter function app.sync_member(text, text, timestamptz) security definer',
     `create function public.all_members() returns setof app.members language sql security definer as 'table app.members'`,
@@ -41,7 +41,7 @@ export const functions: Mutants = {
   ],
   search_path_inherited: [
     'alter function app.guard_task() reset search_path',
-    'alter function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) set search_path = public',
+    'alter function app.enter set search_path = public',
     make(`language sql as 'select count(*) from app.tasks'`),
     `create procedure app."Pro c"(inout n int default 1) language plpgsql as $$ begin n := 2; end $$`,
   ],
