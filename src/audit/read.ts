@@ -3,6 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../database/errors.js';
+import { SQLSTATE } from '../database/sql-states.js';
 import { isDatabaseError, withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { readRelease, sha256, sqlDirectory } from '../deploy/release.js';
@@ -28,9 +29,13 @@ export class AuditImpossible extends OperatorError {
   override name = 'AuditImpossible';
 }
 
-/** The SQLSTATEs of a database with no audit or another one: a schema, relation, column or function is missing. */
-const UNKNOWN = ['3F000', '42P01', '42703', '42883'];
-const NO_PRIVILEGE = '42501';
+/** The SQLSTATEs of a database with no audit or another one. */
+const UNKNOWN: string[] = [
+  SQLSTATE.INVALID_SCHEMA_NAME,
+  SQLSTATE.UNDEFINED_TABLE,
+  SQLSTATE.UNDEFINED_COLUMN,
+  SQLSTATE.UNDEFINED_FUNCTION,
+];
 
 /**
  * Reads the report.
@@ -89,7 +94,7 @@ function impossible(error: unknown): unknown {
       'This database has no audit or an older one. Deploy first: node dist/migrate.js.',
     );
   }
-  if (code === NO_PRIVILEGE) {
+  if (code === SQLSTATE.INSUFFICIENT_PRIVILEGE) {
     return new AuditImpossible('This login may not read the schema audit. Use club_auditor.');
   }
   return new AuditImpossible(`The database refused the audit: ${message}.`, { cause: error });

@@ -4,6 +4,7 @@ import { ConnectionLost, isStatementError } from './errors.js';
 import { checkSession } from './session-setup.js';
 import { connectSocket, parseDatabaseUrl, type Server } from './socket.js';
 import type { Statement, Value } from './sql.js';
+import { SQLSTATE } from './sql-states.js';
 
 export interface ConnectionOptions {
   url: string;
@@ -29,7 +30,7 @@ const MAX_AGE_MS = 30 * 60_000;
 const MAX_STATEMENTS = 250;
 
 /** Warnings of an unexpected transaction state: BEGIN inside a transaction, COMMIT or ROLLBACK outside of one. */
-const TRANSACTION_WARNINGS = ['25001', '25P01'];
+const TRANSACTION_WARNINGS: string[] = [SQLSTATE.ACTIVE_SQL_TRANSACTION, SQLSTATE.NO_ACTIVE_SQL_TRANSACTION];
 /** The routine that warns that a COMMIT no longer waits for its synchronous standby. The message is translated, this is not. */
 const UNREPLICATED_COMMIT = 'SyncRepWaitForLSN';
 

@@ -4,6 +4,7 @@ import type { Context } from './context.js';
 import { ConnectionLost, isStatementError, Unavailable } from './errors.js';
 import { type Lease, type LeaseKind, Pool, type PoolOptions } from './pool.js';
 import type { Query } from './sql.js';
+import { SQLSTATE } from './sql-states.js';
 import { runStatement, type StatementResult } from './statement.js';
 import { type Mode, runTransaction, type Transaction } from './transaction.js';
 
@@ -24,16 +25,16 @@ const DEADLINE_MS: Record<Kind, number> = { read: 5_000, call: 8_000, transactio
 const SHARED_ATTEMPT_MS = 3_500;
 const RETRY_PAUSE_MS = 10;
 
-/** Serialization failure and deadlock: the transaction was rolled back, and a second attempt can succeed. */
-const TRANSIENT = ['40001', '40P01'];
+/** The transaction was rolled back, and a second attempt can succeed. */
+const TRANSIENT: string[] = [SQLSTATE.SERIALIZATION_FAILURE, SQLSTATE.DEADLOCK_DETECTED];
 /**
  * Errors after DDL changed the result columns of a prepared statement, or of a row in a PL/pgSQL function: the SQLSTATE
  * and the routine that raises it. A function does not recover within its session, so the connection is destroyed. This
  * happens at most once on each connection.
  */
 const STALE_PLANS: Record<string, string> = {
-  '0A000': 'RevalidateCachedQuery',
-  '42804': 'plpgsql_param_eval_recfield',
+  [SQLSTATE.FEATURE_NOT_SUPPORTED]: 'RevalidateCachedQuery',
+  [SQLSTATE.DATATYPE_MISMATCH]: 'plpgsql_param_eval_recfield',
 };
 
 /** The database: every statement is a read, a call or a part of a transaction. */

@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { SQLSTATE } from './sql-states.js';
 
 /** An error that an operator can correct: its message is a sentence that says what happened and what to do. */
 export class OperatorError extends Error {
@@ -79,7 +80,6 @@ export function isStatementError(error: unknown): error is postgres.PostgresErro
   return error instanceof postgres.PostgresError && error.severity === 'ERROR';
 }
 
-const NO_PRIVILEGE = '42501';
 /** The routine in which PostgreSQL checks that a login may connect to the database. */
 const CHECK_CONNECT = 'CheckMyDatabase';
 /** The login that each variable with a database URL should have. */
@@ -91,14 +91,16 @@ const LOGINS: Record<string, string> = {
 
 /** The remedy for an operator when the database cannot be used, by SQLSTATE or system error code. */
 const REMEDIES: Record<string, string> = {
-  '26000': 'A pooler in transaction mode needs DATABASE_PREPARE=off.',
-  '28P01':
+  [SQLSTATE.INVALID_SQL_STATEMENT_NAME]: 'A pooler in transaction mode needs DATABASE_PREPARE=off.',
+  [SQLSTATE.INVALID_PASSWORD]:
     'The server rejected the login or its password: correct DATABASE_URL, or run sql/roles.sql and set the password.',
-  '28000':
+  [SQLSTATE.INVALID_AUTHORIZATION_SPECIFICATION]:
     'The server rejected the login: check pg_hba.conf, or run sql/roles.sql, which creates the logins.',
-  '3D000': 'The server has no such database: correct DATABASE_URL, or create the database.',
-  '53300': 'The server has no connection left: raise max_connections, or lower DATABASE_POOL_SIZE.',
-  '57P03': 'The server is starting up or shutting down.',
+  [SQLSTATE.INVALID_CATALOG_NAME]:
+    'The server has no such database: correct DATABASE_URL, or create the database.',
+  [SQLSTATE.TOO_MANY_CONNECTIONS]:
+    'The server has no connection left: raise max_connections, or lower DATABASE_POOL_SIZE.',
+  [SQLSTATE.CANNOT_CONNECT_NOW]: 'The server is starting up or shutting down.',
   ECONNREFUSED:
     'No server listens at this address: start PostgreSQL, or correct host and port in DATABASE_URL.',
   ENOTFOUND: 'The host name of DATABASE_URL is unknown.',
@@ -126,7 +128,7 @@ function remedyFor(
   { code = '', routine }: { code?: string; routine?: string },
   variable: string,
 ): string | undefined {
-  if (code === NO_PRIVILEGE) {
+  if (code === SQLSTATE.INSUFFICIENT_PRIVILEGE) {
     return routine === CHECK_CONNECT
       ? 'The login may not connect to the database: run sql/roles.sql there.'
       : `The login lacks a privilege: ${variable} must log in as ${LOGINS[variable]}, and this release must be deployed.`;

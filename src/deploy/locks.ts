@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { OperatorError } from '../database/errors.js';
+import { SQLSTATE } from '../database/sql-states.js';
 
 /**
  * The key of the advisory lock of a deploy. It serializes deploys, and no audit runs while it is held. The number is
@@ -14,8 +15,8 @@ const LOCK_TIMEOUT_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 /** The limit for all attempts together. */
 const GIVE_UP_AFTER_MS = 120_000;
-/** The SQLSTATEs after which another attempt is made: lock_timeout and deadlock. */
-const RETRYABLE = ['55P03', '40P01'];
+/** The SQLSTATEs after which another attempt is made; the first is that of lock_timeout. */
+const RETRYABLE: string[] = [SQLSTATE.LOCK_NOT_AVAILABLE, SQLSTATE.DEADLOCK_DETECTED];
 
 /** The deploy must not continue; the message says what to do. */
 export class DeployError extends OperatorError {

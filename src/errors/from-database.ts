@@ -6,6 +6,7 @@ import {
   Unavailable,
   UnsafeDatabase,
 } from '../database/errors.js';
+import { SQLSTATE } from '../database/sql-states.js';
 import { tenantForbidden } from './auth.js';
 import type { Catalogue } from './catalogue.js';
 import { Problem } from './problem.js';
@@ -15,23 +16,23 @@ import { serviceUnavailable } from './server.js';
  * SQLSTATEs of PostgreSQL for which the response is a 503: they are temporary, or an operator can fix the cause. SQLSTATEs of
  * two letters and three digits are the project's own; the errors of src/errors and of the resources name them.
  */
-const UNAVAILABLE = new Set([
+const UNAVAILABLE = new Set<string>([
   // The database does not match this release: it is older, or was changed by hand.
-  '3F000', // no such schema
-  '42703', // no such column
-  '42883', // no such function
-  '42P01', // no such table
-  '42704', // no such type or other object
-  '42725', // several functions match
-  '42804', // a column has another type
-  '42809', // an object has another kind
-  '428C9', // a column is now a generated column
-  '42P10', // the unique index of ON CONFLICT is missing
+  SQLSTATE.INVALID_SCHEMA_NAME,
+  SQLSTATE.UNDEFINED_COLUMN,
+  SQLSTATE.UNDEFINED_FUNCTION,
+  SQLSTATE.UNDEFINED_TABLE,
+  SQLSTATE.UNDEFINED_OBJECT, // a type, for example
+  SQLSTATE.AMBIGUOUS_FUNCTION,
+  SQLSTATE.DATATYPE_MISMATCH,
+  SQLSTATE.WRONG_OBJECT_TYPE,
+  SQLSTATE.GENERATED_ALWAYS, // a column is now a generated column
+  SQLSTATE.INVALID_COLUMN_REFERENCE, // the unique index of ON CONFLICT is missing
   // Temporary, or a setting of the operator.
-  '25006', // read-only transaction: a standby, or a primary during a switchover
-  '26000', // prepared statement missing: a pooler in transaction mode needs DATABASE_PREPARE=off
-  '40001', // serialization failure, after the second attempt
-  '40P01', // deadlock, after the second attempt
+  SQLSTATE.READ_ONLY_SQL_TRANSACTION, // a standby, or a primary during a switchover
+  SQLSTATE.INVALID_SQL_STATEMENT_NAME, // a pooler in transaction mode needs DATABASE_PREPARE=off
+  SQLSTATE.SERIALIZATION_FAILURE, // after the second attempt
+  SQLSTATE.DEADLOCK_DETECTED, // after the second attempt
 ]);
 
 /**
@@ -41,8 +42,6 @@ const UNAVAILABLE = new Set([
  */
 const UNAVAILABLE_CLASSES = ['0A', '53', '54', '55', '57', '58', 'XX'];
 
-const FOREIGN_KEY_VIOLATION = '23503';
-const NO_PRIVILEGE = '42501';
 /**
  * The routine in which PostgreSQL rejects a row by a policy. The routes check rights before that, so this is a bug; a
  * missing privilege, which has the same SQLSTATE, is not.
@@ -90,11 +89,11 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
   if (!isStatementError(error)) {
     return undefined;
   }
-  if (error.code === NO_PRIVILEGE && error.routine !== BY_POLICY) {
+  if (error.code === SQLSTATE.INSUFFICIENT_PRIVILEGE && error.routine !== BY_POLICY) {
     return new Problem(serviceUnavailable);
   }
   const { code, constraint_name: constraint = '' } = error;
-  if (code === FOREIGN_KEY_VIOLATION && TO_CLUB.test(constraint)) {
+  if (code === SQLSTATE.FOREIGN_KEY_VIOLATION && TO_CLUB.test(constraint)) {
     return new Problem(tenantForbidden);
   }
   const type = catalogue.ofSqlState(code) ?? catalogue.ofConstraint(constraint);

@@ -1,12 +1,16 @@
 import type { Database } from '../database/database.js';
 import { isStatementError, Standby, WrongLogin } from '../database/errors.js';
 import { sql } from '../database/sql.js';
+import { SQLSTATE } from '../database/sql-states.js';
 import { OUTSIDE_OF_CLUBS, readOwn } from '../database/tenant-context.js';
 import { readRelease } from '../deploy/release.js';
 
-const UNDEFINED_TABLE = '42P01';
-const UNDEFINED_SCHEMA = '3F000';
-const NO_PRIVILEGE = '42501';
+/** The SQLSTATEs of a database that was never deployed, or of another login. */
+const NOT_READABLE: string[] = [
+  SQLSTATE.INVALID_SCHEMA_NAME,
+  SQLSTATE.UNDEFINED_TABLE,
+  SQLSTATE.INSUFFICIENT_PRIVILEGE,
+];
 
 /** The release of this code: read once, because it does not change while the process runs. */
 const { fingerprint } = readRelease();
@@ -31,7 +35,7 @@ export async function isDeployed(database: Database): Promise<boolean> {
     }
     return row?.deployed === true;
   } catch (error) {
-    if (!isStatementError(error) || ![UNDEFINED_TABLE, UNDEFINED_SCHEMA, NO_PRIVILEGE].includes(error.code)) {
+    if (!isStatementError(error) || !NOT_READABLE.includes(error.code)) {
       throw error;
     }
     await requireLogin(database);
