@@ -36,6 +36,14 @@ export function readRelease(): Release {
   return { migrations, chapters, audit, fingerprint };
 }
 
+let ownFingerprint: string | undefined;
+
+/** The fingerprint of this checkout or installation: its files are read when it is first needed, and once. */
+export function releaseFingerprint(): string {
+  ownFingerprint ??= readRelease().fingerprint;
+  return ownFingerprint;
+}
+
 function readFiles(folder: string): SqlFile[] {
   const directory = new URL(folder, sqlDirectory);
   return readdirSync(directory)

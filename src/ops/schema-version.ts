@@ -3,7 +3,7 @@ import { isStatementError, Standby, WrongLogin } from '../database/errors.js';
 import { sql } from '../database/sql.js';
 import { SQLSTATE } from '../database/sql-states.js';
 import { OUTSIDE_OF_CLUBS, readOwn } from '../database/tenant-context.js';
-import { readRelease } from '../deploy/release.js';
+import { releaseFingerprint } from '../deploy/release.js';
 
 /** The SQLSTATEs of a database that was never deployed, or of another login. */
 const NOT_READABLE: string[] = [
@@ -11,9 +11,6 @@ const NOT_READABLE: string[] = [
   SQLSTATE.UNDEFINED_TABLE,
   SQLSTATE.INSUFFICIENT_PRIVILEGE,
 ];
-
-/** The release of this code: read once, because it does not change while the process runs. */
-const { fingerprint } = readRelease();
 
 /**
  * Whether the database is at least as new as this code: the release was applied at some time, and later releases keep
@@ -27,7 +24,7 @@ export async function isDeployed(database: Database): Promise<boolean> {
     const [row] = await readOwn<{ deployed: boolean; isStandby: boolean }>(
       database,
       'isDeployed',
-      sql`select exists (select from deploy.releases where fingerprint = ${fingerprint}) as deployed,
+      sql`select exists (select from deploy.releases where fingerprint = ${releaseFingerprint()}) as deployed,
         pg_catalog.pg_is_in_recovery() as "isStandby"`,
     );
     if (row?.isStandby) {
