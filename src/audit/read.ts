@@ -3,10 +3,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../database/errors.js';
+import type { Query } from '../database/sql.js';
 import { SQLSTATE } from '../database/sql-states.js';
 import { isDatabaseError, withClient } from '../deploy/client.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
-import { readRelease, sha256, sqlDirectory } from '../deploy/release.js';
+import { releaseFingerprint, sha256, sqlDirectory } from '../deploy/release.js';
 import * as statements from './statements.js';
 
 /** The result of an audit. */
@@ -44,33 +45,32 @@ const UNKNOWN: string[] = [
  * @throws AuditImpossible; ConnectionFailed
  */
 export async function readReport(url: string): Promise<Report> {
-  const ours = { release: readRelease().fingerprint, snapshot: hashOfSnapshot() };
+  const ours = { release: releaseFingerprint(), snapshot: hashOfSnapshot() };
   try {
     return await withClient(
       url,
       async (client) => {
-        const read = async <Row>(text: string): Promise<Row[]> => (await client.query(text)).rows as Row[];
-        await read('begin isolation level repeatable read, read only');
-        await read('set local search_path = pg_catalog');
+        await client.query('begin isolation level repeatable read, read only');
+        await client.query('set local search_path = pg_catalog');
         // During a deploy the audit would report findings that are none.
-        const [lock] = await read<{ free: boolean }>(
-          `select pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as free`,
-        );
-        if (!lock?.free) {
+        const lock = await client.query('select pg_try_advisory_xact_lock_shared($1) as free', [DEPLOY_LOCK]);
+        if (!lock.rows[0].free) {
           throw new AuditImpossible('A deploy is running in this database. Run the audit after it.');
         }
-        const [server] = (await read<statements.Server>(statements.server)) as [statements.Server];
-        const [deployed] = await read<statements.LastDeploy>(statements.deployed);
+        const read = async <Row>({ strings }: Query<Row>): Promise<Row[]> =>
+          (await client.query(strings.join(''))).rows as Row[];
+        const [server] = (await read(statements.server)) as [statements.Server];
+        const [deployed] = await read(statements.deployed);
         return {
           server,
           deployed,
           ours,
-          findings: await read<statements.Finding>(statements.findings),
-          notes: await read<statements.Note>(statements.notes),
-          roles: await read<statements.Role>(statements.roles),
-          memberships: await read<statements.Membership>(statements.memberships),
-          access: await read<statements.Access>(statements.access),
-          policies: await read<statements.Policy>(statements.policies),
+          findings: await read(statements.findings),
+          notes: await read(statements.notes),
+          roles: await read(statements.roles),
+          memberships: await read(statements.memberships),
+          access: await read(statements.access),
+          policies: await read(statements.policies),
         };
       },
       'AUDIT_DATABASE_URL',

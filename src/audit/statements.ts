@@ -1,6 +1,7 @@
 /**
- * The queries of an audit and the types of their rows. Values are texts of the database.
+ * The queries of an audit and the types of their rows. They have no parameters. Values are texts of the database.
  */
+import { type Query, sql } from '../database/sql.js';
 
 /** The database and its server. */
 export interface Server {
@@ -15,7 +16,7 @@ export interface Server {
   fingerprint: string;
 }
 
-export const server = `
+export const server: Query<Server> = sql`
   select current_database()::text as database, session_user::text as login,
     current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
     pg_is_in_recovery() as standby,
@@ -27,7 +28,7 @@ export interface LastDeploy {
   at: string;
 }
 
-export const deployed = `
+export const deployed: Query<LastDeploy> = sql`
   select fingerprint as release, to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at
   from deploy.releases order by applied_at desc limit 1`;
 
@@ -46,7 +47,7 @@ export interface Finding {
 /** Every other severity counts as critical, also one that this code does not know. */
 export const isWarning = ({ severity }: Pick<Finding, 'severity'>) => severity === 'warning';
 
-export const findings = `
+export const findings: Query<Finding> = sql`
   select
     found.code, found.severity, found.object, found.title, found.detail, coalesce(checks.why, 'unknown') as why, found.fix
   from audit.findings as found
@@ -60,7 +61,7 @@ export interface Note {
   detail: string;
 }
 
-export const notes = 'select topic, object, detail from audit.notes order by topic, object, detail';
+export const notes: Query<Note> = sql`select topic, object, detail from audit.notes order by topic, object, detail`;
 
 /** A role of the service. */
 export interface Role {
@@ -70,7 +71,7 @@ export interface Role {
   why: string;
 }
 
-export const roles = `
+export const roles: Query<Role> = sql`
   select roles.role::text, roles.purpose, roles.can_login, intended.why
   from audit.roles as roles
   join audit.intended_roles as intended on intended.role = roles.role
@@ -84,7 +85,7 @@ export interface Membership {
   inherits: boolean;
 }
 
-export const memberships = `
+export const memberships: Query<Membership> = sql`
   with recursive edge as (
     select member::text, role::text, bool_or(may_become) as may_become, bool_or(inherits) as inherits
     from audit.memberships group by member, role
@@ -110,7 +111,7 @@ export interface Access {
   policies: string[];
 }
 
-export const access = `
+export const access: Query<Access> = sql`
   select relation, role::text, verb, columns::text[], policies::text[] from audit.access
   order by relation, array_position(array['select', 'insert', 'update', 'delete'], verb), role`;
 
@@ -126,7 +127,7 @@ export interface Policy {
   comment: string | null;
 }
 
-export const policies = `
+export const policies: Query<Policy> = sql`
   select relation, name::text, restrictive, command, roles::text[],
     using_expression as using, check_expression as check, comment
   from audit.policies order by relation, restrictive desc, name`;

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { isWarning } from '../audit/statements.js';
+import { type Finding, findings, isWarning } from '../audit/statements.js';
 import type { Context } from '../database/context.js';
 import type { Database } from '../database/database.js';
 import { Unavailable } from '../database/errors.js';
@@ -7,14 +7,6 @@ import { NO_TENANT } from '../database/pool.js';
 import { sql } from '../database/sql.js';
 import { DEPLOY_LOCK } from '../deploy/locks.js';
 import { startPeriodicJob } from './periodic-job.js';
-
-/** A finding of the audit of the database. The command `node dist/audit.js` shows more of it. */
-export interface Finding {
-  code: string;
-  severity: string;
-  object: string;
-  detail: string;
-}
 
 /** When the service audits its database by itself. */
 export interface AuditTimes {
@@ -57,11 +49,11 @@ export function auditIsolation(
     messages: { fails: 'the audit cannot be run', recovers: 'the audit can be run again' },
     // When it fails, the last result stays: a database that is down for a moment has not become unsafe.
     work: async (isClosed) => {
-      const findings = await readFindings(database);
+      const found = await readFindings(database);
       if (!isClosed()) {
-        logChanges(app.log, known, findings);
-        known = findings;
-        latest = { ...countOf(findings), at: new Date().toISOString() };
+        logChanges(app.log, known, found);
+        known = found;
+        latest = { ...countOf(found), at: new Date().toISOString() };
       }
     },
     pauseMs: times && (() => (latest === undefined ? times.retryMs : times.everyMs)),
@@ -69,26 +61,26 @@ export function auditIsolation(
   return { latest: () => latest, run };
 }
 
-function countOf(findings: Finding[]) {
-  const warnings = findings.filter(isWarning).length;
-  return { critical: findings.length - warnings, warnings };
+function countOf(found: Finding[]) {
+  const warnings = found.filter(isWarning).length;
+  return { critical: found.length - warnings, warnings };
 }
 
-/** Logs a finding when it appears and when it is gone, not every minute in between. */
+/** Logs a finding when it appears and when it is gone, not every minute in between. `node dist/audit.js` prints more of it. */
 function logChanges(log: FastifyBaseLogger, before: Finding[], after: Finding[]): void {
-  for (const { severity, ...finding } of without(after, before)) {
-    log[isWarning({ severity }) ? 'warn' : 'error'](finding, 'audit finding');
+  for (const { code, severity, object, detail } of without(after, before)) {
+    log[isWarning({ severity }) ? 'warn' : 'error']({ code, object, detail }, 'audit finding');
   }
-  for (const { severity, ...finding } of without(before, after)) {
-    log.info(finding, 'audit finding is gone');
+  for (const { code, object, detail } of without(before, after)) {
+    log.info({ code, object, detail }, 'audit finding is gone');
   }
 }
 
-function without(findings: Finding[], others: Finding[]): Finding[] {
+function without(found: Finding[], others: Finding[]): Finding[] {
   const keyOf = ({ code, severity, object, detail }: Finding) =>
     JSON.stringify([code, severity, object, detail]);
   const known = new Set(others.map(keyOf));
-  return findings.filter((finding) => !known.has(keyOf(finding)));
+  return found.filter((finding) => !known.has(keyOf(finding)));
 }
 
 /**
@@ -118,7 +110,7 @@ function readFindings(database: Database): Promise<Finding[]> {
     work: async (tx) => {
       // With this search_path names are printed in full, as the deploy recorded them.
       await tx.query(sql`select set_config('search_path', 'pg_catalog', true)`);
-      return tx.query<Finding>(sql`select code, severity, object, detail from audit.findings`);
+      return tx.query(findings);
     },
   });
 }
