@@ -3,6 +3,7 @@ import plugin from 'fastify-plugin';
 import type { Catalogue } from '../errors/catalogue.js';
 import type { Resource } from '../resource/resource.js';
 import { NoQuery } from '../validation/schemas.js';
+import { VERSION } from '../version.js';
 import { complete, type Document } from './document.js';
 import type { ObjectSchema, Operation } from './operation.js';
 
@@ -51,7 +52,7 @@ export const openapi = plugin<OpenApiOptions>(
         openapi: '3.1.0',
         info: {
           title: TITLE,
-          version: '0.3.0',
+          version: VERSION,
           description:
             'Clubs, their members, tasks and shifts. Each club is a tenant: send its id in `X-Tenant-Id`. Every error has a ' +
             '`code` for programs, a `detail` that says what to do, and a `type` that links to its page; ' +
