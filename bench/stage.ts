@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type pg from 'pg';
 import { withClient } from '../src/deploy/client.js';
+import { readLogins, readRolesFile } from '../src/deploy/roles.js';
 import { type Issuer, startIssuer } from '../test/setup/issuer.js';
 import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
 import { root } from '../tools/root.js';
@@ -108,8 +109,8 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
 async function deploy(server: EmbeddedPostgres, database: string): Promise<void> {
   await withClient(server.url('postgres'), (client) => client.query(`create database ${database}`));
   await withClient(server.url(database), async (client) => {
-    await client.query(await readFile(join(root, 'sql/roles.sql'), 'utf8'));
-    for (const login of ['club_api', 'club_migrator']) {
+    await client.query(readRolesFile());
+    for (const login of readLogins()) {
       await client.query(`alter role ${login} password ${client.escapeLiteral(server.password)}`);
     }
   });

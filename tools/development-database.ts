@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
 import { DeployError, deploy } from '../src/deploy/deploy.js';
-import { sqlDirectory } from '../src/deploy/release.js';
+import { readLogins, readRolesFile } from '../src/deploy/roles.js';
 import { type EmbeddedPostgres, startPostgres } from './postgres.js';
 
 const DATABASE = 'club';
@@ -103,9 +102,11 @@ export async function createDatabase(server: EmbeddedPostgres, name: string): Pr
     );
   }
   await withClient(server.url(name), async (client) => {
-    await client.query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'));
-    for (const login of ['club_api', 'club_migrator', 'club_auditor'] as const) {
-      await client.query(`alter role ${login} password ${client.escapeLiteral(server.password)}`);
+    await client.query(readRolesFile());
+    for (const login of readLogins()) {
+      await client.query(
+        `alter role ${client.escapeIdentifier(login)} password ${client.escapeLiteral(server.password)}`,
+      );
     }
   });
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, mkdtemp, readFile, statfs } from 'node:fs/promises';
+import { access, constants, mkdtemp, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { ConfigurationError, type DevelopmentConfig } from '../src/config.js';
 import { ConnectionFailed, withClient } from '../src/deploy/client.js';
-import { deploy, ROLES } from '../src/deploy/deploy.js';
-import { sqlDirectory } from '../src/deploy/release.js';
+import { deploy } from '../src/deploy/deploy.js';
+import { readRoles, readRolesFile } from '../src/deploy/roles.js';
 import { type Login, urlOf } from './database-url.js';
 import { startPostgres } from './postgres.js';
 
@@ -25,7 +25,6 @@ export interface TestCluster {
 
 /** More than the 160 databases of a run, of some 10 MB, and a gigabyte of log would take if none were dropped. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
-const ALL_ROLES = [...ROLES, 'club_migrator'];
 
 /**
  * Prepares the server for the tests: a temporary one of the embedded PostgreSQL or of the programs in TEST_POSTGRES_BIN,
@@ -78,13 +77,13 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
   await admin.connect().catch((error) => {
     throw new ConnectionFailed(error, 'TEST_DATABASE_URL');
   });
-  const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [ALL_ROLES]);
+  const roles = readRoles().map(({ name }) => name);
+  const { rows } = await admin.query('select from pg_roles where rolname = any ($1)', [roles]);
   const ownRoles = rows.length === 0;
 
   await admin.query(`create database ${template}`);
   if (ownRoles) {
-    const roles = await readFile(new URL('roles.sql', sqlDirectory), 'utf8');
-    await withClient(urlOf(adminUrl, template), (client) => client.query(roles));
+    await withClient(urlOf(adminUrl, template), (client) => client.query(readRolesFile()));
   } else {
     await admin.query(`grant create on database ${template} to club_owner`);
   }
@@ -100,7 +99,7 @@ async function prepare(adminUrl: string, bin: string | undefined, stop: () => Pr
     for (const { datname } of databases) {
       await admin.query(`drop database if exists ${datname} with (force)`);
     }
-    for (const role of ownRoles ? ALL_ROLES : [api.user, migrator.user]) {
+    for (const role of ownRoles ? roles : [api.user, migrator.user]) {
       await admin.query(`drop role ${role}`);
     }
     await admin.end();

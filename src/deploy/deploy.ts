@@ -9,22 +9,10 @@ import type pg from 'pg';
 import { isDatabaseError, withClient } from './client.js';
 import { DeployError, lockDeploys, whenLocksAreFree } from './locks.js';
 import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
-import { OWNER, type Release, readRelease, type SqlFile, sha256 } from './release.js';
+import { type Release, readRelease, type SqlFile, sha256 } from './release.js';
+import { MIGRATOR, OWNER, readRoles } from './roles.js';
 
 export { DeployError } from './locks.js';
-
-const MIGRATOR = 'club_migrator';
-const LOGINS = ['club_api', 'club_auditor'];
-/** The roles of sql/roles.sql, except the login of the deploy. */
-export const ROLES = [
-  ...LOGINS,
-  OWNER,
-  'club_signup',
-  'club_idempotency',
-  'club_expiry',
-  'club_directory',
-  'club_operator',
-];
 
 export interface DeployResult {
   /** The migrations that this deploy ran, by name. */
@@ -169,15 +157,17 @@ async function readFacts(client: pg.Client): Promise<string | null> {
   return JSON.stringify(facts.rows);
 }
 
-/** Checks that the roles exist and the login may use them. An administrator creates them, once. */
+/** Checks that the roles exist and the login may use those without a login. An administrator creates them, once. */
 async function requireRoles(client: pg.Client): Promise<void> {
+  const roles = readRoles().filter(({ name }) => name !== MIGRATOR);
   const { rows } = await client.query<{ role: string; exists: boolean }>(
-    `select role, exists (select from pg_roles where rolname = role) as exists from unnest($1::text[]) as role
+    `select role, exists (select from pg_roles where rolname = role) as exists
+     from unnest($1::text[], $2::boolean[]) as needed (role, can_login)
      where not exists (select from pg_roles where rolname = role)
-        or (role <> all ($2) and not pg_has_role(session_user, role, case
+        or (not can_login and not pg_has_role(session_user, role, case
           -- From PostgreSQL 16 on a membership can lack SET, as that of the administrator who created the roles does.
           when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end))`,
-    [ROLES, LOGINS],
+    [roles.map(({ name }) => name), roles.map(({ canLogin }) => canLogin)],
   );
   if (rows.length === 0) {
     return;

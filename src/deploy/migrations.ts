@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { type MigrationBuilder, runner } from 'node-pg-migrate';
 import type pg from 'pg';
 import { DeployError } from './locks.js';
-import { OWNER, type Release, type SqlFile, sqlDirectory } from './release.js';
+import { type Release, type SqlFile, sqlDirectory } from './release.js';
+import { OWNER } from './roles.js';
 
 /** A statement that runs outside of a transaction. */
 export interface OnlineStatement {

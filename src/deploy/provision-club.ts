@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { OperatorError } from '../database/errors.js';
 import { withClient } from './client.js';
+import { OWNER } from './roles.js';
 
 export interface NewClub {
   name: string;
@@ -36,7 +37,7 @@ export async function provisionClub(migrationUrl: string, club: NewClub): Promis
   const { name, slug, timeZone, id } = club;
   try {
     return await withClient(migrationUrl, async (client) => {
-      await client.query('set role club_owner');
+      await client.query(`set role ${OWNER}`);
       const { rows } =
         id === undefined
           ? await client.query('select app.provision_club($1, $2, $3) as id', [name, slug, timeZone])

@@ -5,9 +5,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** The directory `sql/`, beside package.json. */
 export const sqlDirectory = new URL('sql/', import.meta.resolve('#package.json'));
 
-/** The role that owns every object of the service; the deploy runs as this role. */
-export const OWNER = 'club_owner';
-
 export interface SqlFile {
   /** The file's name without its extension. */
   name: string;

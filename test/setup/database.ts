@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Test } from 'tap';
+import { OWNER, readLogins } from '../../src/deploy/roles.js';
 import { urlOf } from '../../tools/database-url.js';
 import type { TestCluster } from '../../tools/test-cluster.js';
 
@@ -40,8 +41,8 @@ export async function makeDatabase(t: Test, { empty = false } = {}): Promise<Tes
   await server.query(`create database ${name} template ${empty ? 'template0' : template} strategy file_copy`);
   // The per-database settings of roles.sql; a clone does not copy them.
   await server.query(`revoke connect, temporary on database ${name} from public`);
-  await server.query(`grant connect on database ${name} to club_api, club_migrator, club_auditor`);
-  await server.query(`grant create on database ${name} to club_owner`);
+  await server.query(`grant connect on database ${name} to ${readLogins().join(', ')}`);
+  await server.query(`grant create on database ${name} to ${OWNER}`);
   const admin = await connect(urlOf(adminUrl, name));
   let last: Promise<unknown> = Promise.resolve();
   t.teardown(async () => {

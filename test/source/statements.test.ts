@@ -27,8 +27,8 @@ const exceptions: { because: string; calls: string[] }[] = [
       'src/deploy/migrations.ts: sql(step)',
       'tools/migration-lint.ts: query(statement)',
       'tools/migration-lint.ts: query(statement)',
-      "tools/development-database.ts: query(await readFile(new URL('roles.sql', sqlDirectory), 'utf8'))",
-      'tools/test-cluster.ts: query(roles)',
+      'tools/development-database.ts: query(readRolesFile())',
+      'tools/test-cluster.ts: query(readRolesFile())',
     ],
   },
   {

@@ -25,6 +25,7 @@ export const grants: Mutants = {
   granted_to_stranger: [
     'create role reporting; grant select on app.tasks to reporting',
     'create role reporting; grant usage on schema app to reporting',
+    'create role club_reports; grant select on app.tasks to club_reports',
     'create role reporting; grant select (email) on app.members to reporting',
     'create role reporting; grant execute on function app.sign_up(uuid) to reporting',
     'grant select on app.members to pg_monitor',

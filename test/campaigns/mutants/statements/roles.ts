@@ -42,6 +42,7 @@ export const roles: Mutants = {
     'create role alice login; grant club_owner to alice',
     'create role alice login; create role team; grant club_migrator to team; grant team to alice',
     'create role alice login; grant club_signup to alice',
+    'create role club_reports login; grant club_api to club_reports',
     `create role second login in role club_api; alter role second set timezone = 'UTC'`,
   ],
   role_belongs_elsewhere: [
@@ -52,6 +53,7 @@ export const roles: Mutants = {
     'grant pg_monitor to club_api',
     'grant pg_signal_backend to club_auditor',
     'create role giant bypassrls; grant giant to club_api',
+    'create role club_reports; grant club_reports to club_api',
     'create role owner_of_things; grant owner_of_things to club_operator',
   ],
   role_hands_on: [
