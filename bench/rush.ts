@@ -74,12 +74,12 @@ export async function measureRush(
       };
 }
 
-/** Milliseconds per signup, from the first request to the last answer, including rejected signups. */
+/** Milliseconds per signup, from the first request to the last response, including rejected signups. */
 async function rushService(stage: Stage, port: number, heads: string[]): Promise<number> {
   const shift = await makeShift(stage);
   const wires = await Promise.all(heads.map(() => Wire.connect(port)));
   const started = performance.now();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     wires.map((wire, index) =>
       wire.ask(`POST /api/shifts/${shift}/signup HTTP/1.1\r\n${heads[index]}Content-Length: 0\r\n\r\n`),
     ),
@@ -88,8 +88,8 @@ async function rushService(stage: Stage, port: number, heads: string[]): Promise
   for (const wire of wires) {
     wire.close();
   }
-  const other = answers.find(({ status, body }) => status !== 201 && !body.includes('"shift_full"'));
-  const signedUp = answers.filter(({ status }) => status === 201).length;
+  const other = responses.find(({ status, body }) => status !== 201 && !body.includes('"shift_full"'));
+  const signedUp = responses.filter(({ status }) => status === 201).length;
   if (other !== undefined || signedUp !== PLACES) {
     faults.push(`signup-rush: ${signedUp} signed up for ${PLACES} places; ${other?.status} ${other?.body}`);
   }

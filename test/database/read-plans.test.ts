@@ -114,7 +114,7 @@ function queriesOf(parameters: Parameter[]): string[] {
     .map(({ name, schema }) => [name, String(schema.examples?.[0] ?? schema.enum?.[0])] as [string, string]);
   const who = query.find(({ name }) => name === 'assigneeId')?.name;
   const sorts = query.find(({ name }) => name === 'sort')?.schema.enum ?? [undefined];
-  const asked = subsetsOf(filters).flatMap((subset) =>
+  const queries = subsetsOf(filters).flatMap((subset) =>
     sorts.flatMap((sort) =>
       (subset.some(([name]) => name === who) ? ['me', 'none', ID] : [undefined]).map((person) => {
         const parameters = new URLSearchParams(subset);
@@ -129,7 +129,7 @@ function queriesOf(parameters: Parameter[]): string[] {
       }),
     ),
   );
-  return [...new Set(asked)];
+  return [...new Set(queries)];
 }
 
 interface Read {
@@ -149,10 +149,10 @@ async function everyRead(): Promise<Read[]> {
     const { operation, context, query } = options;
     const { statement } = compose('read', operation, context, query);
     reads.set(prepared(statement).text, { url, statement, isShared: query.isBounded === true });
-    const answer = await send(options);
+    const result = await send(options);
     // Each page has a next one, so that the statement with a cursor is recorded too.
-    page ??= answer.rows;
-    return { ...answer, rows: (url.includes('limit=') ? page : answer.rows) as typeof answer.rows };
+    page ??= result.rows;
+    return { ...result, rows: (url.includes('limit=') ? page : result.rows) as typeof result.rows };
   };
   for (const [path, { get }] of Object.entries(document.paths)) {
     page = undefined;
@@ -160,10 +160,10 @@ async function everyRead(): Promise<Read[]> {
       ? queriesOf(get.parameters ?? [])
       : []) {
       url = `${path.replace('{id}', ID)}${query}`;
-      // On a busy machine an answer can be late; the request is repeated, as Retry-After says.
+      // On a busy machine a response can be late; the request is repeated, as Retry-After says.
       const { status, headers, body } = await until(
         () => admin.get(url),
-        (answer) => answer.status !== 503,
+        ({ status }) => status !== 503,
       );
       const next = /^<([^>]+)>/.exec(String(headers.link ?? ''))?.[1];
       if (status !== 200 && status !== 404) {
