@@ -430,12 +430,17 @@ t.test('an answer without a row, or of the directory for other clubs, is rejecte
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');
-  await t.rejects(readAs(database, TITLES), { name: 'WrongResult', message: /the result of another request/ });
+  await t.rejects(readAs(database, TITLES), {
+    name: 'WrongResult',
+    message: /the result of another request/,
+  });
   proxy.judge = () => 'pass';
   const clubs = sql`select id from app.my_clubs()`;
   t.equal((await readDirectory(database, [club], 'listMyClubs', clubs)).length, 1);
   alterRows(proxy, (text) => text.replace(`{${club}}`, `{${south}}`));
-  await t.rejects(readDirectory(database, [club], 'listMyClubs', clubs), { message: /the result of another request/ });
+  await t.rejects(readDirectory(database, [club], 'listMyClubs', clubs), {
+    message: /the result of another request/,
+  });
   t.equal(database.connections.lost, 2);
 });
 
