@@ -12,6 +12,7 @@ create view audit.intended_roles (role, can_login, purpose, why) with (security_
   ('club_idempotency', false, 'capability', 'Owns the functions that store responses for idempotency keys: club_api has no privilege on that table.'),
   ('club_expiry', false, 'capability', 'Owns the function that deletes expired responses of all clubs: its floor compares only their age.'),
   ('club_directory', false, 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one.'),
+  ('club_registry', false, 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
   ('club_operator', false, 'capability', 'Owns the functions for operators, such as app.provision_club.');
 comment on view audit.intended_roles is 'The roles of the service. None has SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB or REPLICATION.';
 comment on column audit.intended_roles.role is 'The role.';
@@ -70,6 +71,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.keep_answer(text,smallint,text,text,text)', 'club_idempotency', 'Stores the response for a repeated request.'),
   ('app.delete_expired_answers()', 'club_expiry', 'Deletes stored responses of all clubs that are older than 24 hours.'),
   ('app.my_clubs()', 'club_directory', 'Reads the clubs of the token without a club in the context.'),
+  ('app.list_clubs()', 'club_registry', 'Reads the names of all clubs, which no request may do.'),
   ('app.provision_club(text,text,text,uuid)', 'club_operator', 'Creates a club, which no request may do.'),
   ('app.rename_club(uuid,text,text)', 'club_operator', 'Changes a club, which no request may do.'),
   ('app.close_club(uuid)', 'club_operator', 'Closes a club.'),
@@ -135,6 +137,8 @@ comment on column audit.intended_reference_tables.why is 'What it holds.';
 create view audit.intended_floors (relation, role, using_expression, check_expression, why) with (security_invoker) as values
   ('app.clubs', 'club_directory'::name, '(id = ANY (( SELECT app.club_ids() AS club_ids)::uuid[]))', 'false',
    'The directory reads the clubs of the token and writes nothing.'),
+  ('app.clubs', 'club_registry', 'true', 'false',
+   'The registry reads the names of all clubs and writes nothing.'),
   ('app.idempotency_keys', 'club_expiry', '(created_at < (now() - ''24:00:00''::interval))', 'false',
    'Expiry reads and deletes the stored responses of all clubs that are older than 24 hours, and writes none.');
 comment on view audit.intended_floors is 'The floors that do not compare the row''s tenant with the tenant of the transaction.';

@@ -107,7 +107,11 @@ where floor.check_expression is null and floor.meant_to_check is not null
 union all
 select 'policy_always_true', policy, 'its expression is true', drop_it
 from policy
-where exists (
+where not exists (
+  select from audit.intended_floors as intended
+  where (intended.relation, array[intended.role], intended.using_expression, intended.check_expression)
+    = (policy.relation, policy.roles, policy.using_expression, coalesce(policy.check_expression, 'false'))
+) and exists (
   select from unnest(array[using_expression, check_expression]) as expression
   where expression ~* '\mor true\M|\mtrue or\M|^true$|\mnot false\M'
     -- An expression without a column is the same for every row; without an accessor, for every caller.

@@ -2,8 +2,8 @@
 --
 -- The key of a club is its id, so its floor compares id; every other table compares tenant_id.
 -- A request reads only its own club. app.my_clubs lists the clubs of a token before the caller chooses one; its
--- role, club_directory, sees exactly these. An operator creates clubs with app.provision_club; HTTP has no such
--- operation.
+-- role, club_directory, sees exactly these. An operator creates clubs with app.provision_club and finds their ids with
+-- app.list_clubs; HTTP has no such operation.
 
 comment on schema app is 'The Club Management Service: tables under row-level security, and the functions of requests.';
 comment on type app.club_role is 'The roles of a caller in a club, in order: Viewer < Member < Manager < Admin.';
@@ -12,6 +12,7 @@ comment on column app.clubs.closed_at is 'When the club was closed. Its rows sta
 
 grant select on app.clubs to club_api;
 grant select on app.clubs to club_directory;
+grant select (id, name, slug, closed_at) on app.clubs to club_registry;
 grant select (id, closed_at), delete on app.clubs to club_operator;
 grant insert (id, name, slug, time_zone) on app.clubs to club_operator;
 grant update (name, slug, closed_at) on app.clubs to club_operator;
@@ -26,6 +27,10 @@ create policy clubs_directory_floor on app.clubs as restrictive for all to club_
   using (id = any ((select app.club_ids())::uuid[])) with check (false);
 comment on policy clubs_directory_floor on app.clubs is 'The directory reads the clubs of the caller''s token and writes nothing.';
 
+create policy clubs_registry_floor on app.clubs as restrictive for all to club_registry
+  using (true) with check (false);
+comment on policy clubs_registry_floor on app.clubs is 'The registry reads every club and writes none. Only operators may call its function.';
+
 create policy clubs_read on app.clubs for select to club_api
   using (closed_at is null and (select app.role()) >= 'Viewer');
 comment on policy clubs_read on app.clubs is 'Every role in the club reads it until it is closed.';
@@ -33,6 +38,10 @@ comment on policy clubs_read on app.clubs is 'Every role in the club reads it un
 create policy clubs_list on app.clubs for select to club_directory
   using (closed_at is null and id = any ((select app.club_ids())::uuid[]));
 comment on policy clubs_list on app.clubs is 'A caller lists the clubs of the token before choosing one.';
+
+create policy clubs_register on app.clubs for select to club_registry
+  using (true);
+comment on policy clubs_register on app.clubs is 'An operator lists the clubs, closed or not, to find the id of one.';
 
 create policy clubs_provision on app.clubs for insert to club_operator
   with check (id = (select app.tenant_id()));
@@ -62,6 +71,19 @@ as $$
 $$;
 comment on function app.my_clubs() is 'The existing clubs of the caller''s token, ordered by name.';
 grant execute on function app.my_clubs() to club_api;
+
+set local role club_registry;
+
+create or replace function app.list_clubs()
+returns table (id uuid, name text, slug text, closed_at timestamptz)
+language sql stable security definer set search_path = ''
+as $$
+  select club.id, club.name, club.slug, club.closed_at
+  from app.clubs as club
+  order by club.slug
+$$;
+comment on function app.list_clubs() is 'All clubs, closed or not, ordered by slug. For operators.';
+grant execute on function app.list_clubs() to club_owner;
 
 set local role club_operator;
 

@@ -3,7 +3,7 @@
 -- They are of an earlier release or were made by hand. Each "create or replace" of a chapter writes its catalog row
 -- in this transaction, so a row of another transaction is dropped.
 
-revoke create on schema app from club_signup, club_idempotency, club_expiry, club_directory, club_operator;
+revoke create on schema app from club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_operator;
 
 -- As the login of the deploy again, which may drop the objects of every role of the service.
 set local role none;

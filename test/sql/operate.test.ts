@@ -29,6 +29,33 @@ t.test('an operator can rename a club, and the members see the new name', async 
   });
 });
 
+t.test(
+  'an operator finds the id of every club, open or closed; the registry reads nothing else',
+  async (t) => {
+    const closed = await service.db.makeClub('closed');
+    await operator.query('select app.close_club($1)', [closed]);
+    const { rows } = await operator.query('select * from app.list_clubs()');
+    t.same(
+      rows,
+      await service.db.queryAsAdmin('select id, name, slug, closed_at from app.clubs order by slug'),
+    );
+    t.match(rows, [{ id: closed, slug: 'closed', closed_at: Date }, { id: north }, { id: south }]);
+
+    const registry = new pg.Client(service.db.migrationUrl);
+    await registry.connect();
+    t.teardown(() => registry.end());
+    await registry.query('set role club_registry');
+    for (const statement of [
+      'select time_zone from app.clubs',
+      `update app.clubs set name = 'x'`,
+      'delete from app.clubs',
+      'select id from app.members',
+    ]) {
+      await t.rejects(registry.query(statement), { code: '42501' }, statement);
+    }
+  },
+);
+
 t.test('a closed club is answered like a missing one, and a reopened club is unchanged', async (t) => {
   const { body: task } = await anna.post('/api/tasks', { title: 'Kept' });
   await operator.query('select app.close_club($1)', [north]);
@@ -242,6 +269,7 @@ t.test('the service cannot call the operators’ functions', async (t) => {
   await runtime.connect();
   t.teardown(() => runtime.end());
   for (const call of [
+    'app.list_clubs()',
     `app.provision_club('x', 'x')`,
     `app.rename_club('${south}', 'x', 'x')`,
     `app.close_club('${south}')`,

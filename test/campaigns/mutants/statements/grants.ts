@@ -77,6 +77,7 @@ export const grants: Mutants = {
     'grant execute on function app.erase_member(uuid, uuid) to club_api',
     'grant execute on function app.enter_as_operator(uuid) to club_api',
     'grant execute on function app.close_club(uuid) to club_signup',
+    'grant execute on function app.list_clubs() to club_api',
     'grant execute on function audit.record_facts(jsonb) to club_auditor',
   ],
   grant_tenant_column: [

@@ -9,6 +9,7 @@ export const policies: Mutants = {
   floor_missing: [
     'drop policy tasks_floor on app.tasks',
     'drop policy clubs_directory_floor on app.clubs',
+    'drop policy clubs_registry_floor on app.clubs',
     floor('members', `as permissive for all to public using ${same}`),
     floor('shifts', `as restrictive for select to public using ${same}`),
     floor('shifts', `as restrictive for all to club_signup using ${same} with check ${same}`),
@@ -28,6 +29,7 @@ export const policies: Mutants = {
     'alter policy members_floor on app.members using (tenant_id::text = (select app.tenant_id())::text)',
     'alter policy clubs_floor on app.clubs using (closed_at is null)',
     'alter policy clubs_directory_floor on app.clubs with check (true)',
+    'alter policy clubs_registry_floor on app.clubs with check (true)',
     `alter policy idempotency_keys_expiry_floor on app.idempotency_keys using (created_at < now() - interval '1 hour')`,
     'alter policy idempotency_keys_expiry_floor on app.idempotency_keys with check (true)',
     'alter policy clubs_directory_floor on app.clubs using (true)',
@@ -44,6 +46,10 @@ export const policies: Mutants = {
     'create policy open on app.tasks using (true)',
     'create policy open on app.tasks for insert to club_api with check (true)',
     'alter policy shifts_read on app.shifts using (true)',
+    // Only the registry may have policies that are always true, and only to read clubs.
+    'alter policy clubs_register on app.clubs to club_registry, club_api',
+    'create policy open on app.clubs for all to club_registry using (true) with check (true)',
+    'grant select (id) on app.shifts to club_registry; create policy open on app.shifts for select to club_registry using (true)',
     `alter policy shifts_edit on app.shifts using ((select app.role()) >= 'Manager' or true)`,
     ...[
       '1 = 1',
