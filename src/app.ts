@@ -11,6 +11,7 @@ import { testUser } from './auth/test-user.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
 import { Catalogue } from './errors/catalogue.js';
+import { testUserInvalid } from './errors/test-user.js';
 import { accessLog } from './http/access-log.js';
 import { body } from './http/body.js';
 import { handleClientErrors } from './http/client-errors.js';
@@ -70,7 +71,7 @@ export async function buildApp({
   auditTimes = AUDIT_TIMES,
   extraPlugin = null,
 }: AppOptions) {
-  const catalogue = new Catalogue(Object.values(resources));
+  const catalogue = new Catalogue(Object.values(resources), config.testUserHeader ? [testUserInvalid] : []);
   const order = new RequestOrder();
   const app = Fastify({
     ...fastifyOptions,

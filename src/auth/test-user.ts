@@ -1,6 +1,6 @@
 import plugin from 'fastify-plugin';
-import { testUserInvalid } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
+import { testUserInvalid } from '../errors/test-user.js';
 import { syncHook } from '../http/sync-hook.js';
 import { isUuid } from '../validation/uuid.js';
 

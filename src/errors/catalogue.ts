@@ -12,8 +12,8 @@ const common: readonly ErrorType[] = [request, auth, conflict, server].flatMap((
 );
 
 /**
- * All errors: the common ones and those of the resources. Responses, the OpenAPI document, the pages below /problems and
- * docs/errors.md use them.
+ * All errors: the common ones, those of the resources and those that a setting adds. Responses, the OpenAPI document, the
+ * pages below /problems and docs/errors.md use them.
  */
 export class Catalogue {
   /** Ordered by status, then by code. */
@@ -22,8 +22,11 @@ export class Catalogue {
   readonly #byConstraint: ReadonlyMap<string | undefined, ErrorType>;
 
   /** @throws Error when two errors have the same code, SQLSTATE or constraint */
-  constructor(resources: readonly { errors: readonly ErrorType[] }[] = []) {
-    this.types = [...common, ...resources.flatMap(({ errors }) => errors)].sort(
+  constructor(
+    resources: readonly { errors: readonly ErrorType[] }[] = [],
+    ofSettings: readonly ErrorType[] = [],
+  ) {
+    this.types = [...common, ...resources.flatMap(({ errors }) => errors), ...ofSettings].sort(
       (one, other) => one.status - other.status || (one.code < other.code ? -1 : 1),
     );
     indexed(this.types, 'code');

@@ -4,6 +4,7 @@ import * as conflict from '../errors/conflict.js';
 import type { ErrorType } from '../errors/problem.js';
 import * as message from '../errors/request.js';
 import { serviceUnavailable } from '../errors/server.js';
+import { testUserInvalid } from '../errors/test-user.js';
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -54,7 +55,7 @@ export function errorsOf(operation: Operation): ErrorType[] {
     ...only(policy !== undefined, [auth.unauthenticated, auth.invalidToken]),
     ...only(hasTenant, [auth.tenantHeaderMissing, auth.tenantHeaderInvalid, auth.tenantForbidden]),
     ...only(hasTenant && policy !== 'RequireViewer', [auth.insufficientRole]),
-    ...only(hasTestUser, [auth.testUserInvalid]),
+    ...only(hasTestUser, [testUserInvalid]),
     ...only(isRateLimited, [auth.rateLimited]),
     ...only(parsesBody, [message.malformedJson, message.payloadTooLarge, message.unsupportedMediaType]),
     ...only(body !== undefined, [message.validationFailed]),

@@ -4,6 +4,7 @@ import spectral from '@stoplight/spectral-core';
 import rulesets from '@stoplight/spectral-rulesets';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import { testUserInvalid } from '../../src/errors/test-user.js';
 import { root } from '../../tools/root.js';
 import { contract } from '../setup/endpoints.js';
 import { errorTypes } from '../setup/errors.js';
@@ -157,7 +158,7 @@ t.test('every parameter, body, status, header and code has a description and an 
           t.same(Object.keys(part.examples), codes, `${name} ${status}`);
         }
         for (const code of codes) {
-          const meaning = errorTypes.find((type) => type.code === code)?.meaning;
+          const meaning = [...errorTypes, testUserInvalid].find((type) => type.code === code)?.meaning;
           check(description.includes(`[\`${code}\`](/problems/${code}): ${meaning}`), name, status, code);
           check(part.examples[code]?.summary && part.examples[code].value.code === code, name, status, code);
         }

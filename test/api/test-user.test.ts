@@ -3,6 +3,7 @@ import { ConfigurationError, readServerConfig } from '../../src/config.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t, { testUserHeader: true });
+const plain = await startService(t);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const ben = await service.as('ben', 'Member', north).memberId();
@@ -76,8 +77,23 @@ t.test('the header is checked after the role and before the message', async (t) 
   t.equal(await code(anna.post('/api/tasks', {}, acting(ben))), 'validation_failed');
 });
 
+t.test(
+  'its error is in the document and has a page while the header is enabled, and only then',
+  async (t) => {
+    for (const [{ send }, isThere] of [
+      [service, true],
+      [plain, false],
+    ] as const) {
+      const { body: document } = await send('GET', '/openapi.json');
+      const { enum: codes } = document.components.schemas.Problem.properties.code;
+      t.equal(codes.includes('test_user_invalid'), isThere);
+      t.equal((await send('GET', '/problems/test_user_invalid')).status, isThere ? 200 : 404);
+      t.equal((await send('GET', '/problems')).text.includes('test_user_invalid'), isThere);
+    }
+  },
+);
+
 t.test('when disabled, the header is ignored, with any value', async (t) => {
-  const plain = await startService(t);
   const club = await plain.db.makeClub('north');
   const other = await plain.as('ben', 'Member', club).memberId();
   const anna = plain.as('anna', 'Manager', club);

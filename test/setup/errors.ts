@@ -1,7 +1,7 @@
 import { Catalogue } from '../../src/errors/catalogue.js';
 import * as resources from '../../src/resources.js';
 
-/** Every error that the service can return. */
+/** Every error that the service can return without TEST_USER_HEADER. */
 export const errorTypes = new Catalogue(Object.values(resources)).types;
 
 /** Words that would reveal the implementation to a caller. */
