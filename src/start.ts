@@ -7,6 +7,7 @@ import { OperatorError, reasonOf, UnsafeDatabase } from './database/errors.js';
 import { sql } from './database/sql.js';
 import { readOwn } from './database/tenant-context.js';
 import { openLog } from './logger.js';
+import { warnOfReason } from './ops/periodic-job.js';
 import { isDeployed } from './ops/schema-version.js';
 
 /**
@@ -62,7 +63,10 @@ export async function start(
       await database.close();
       throw error;
     }
-    logger.warn({ reason: reasonOf(error) }, 'The database cannot be used: not ready until it can.');
+    warnOfReason(logger, database, {
+      reason: reasonOf(error),
+      message: 'The database cannot be used: not ready until it can.',
+    });
   }
 
   try {

@@ -39,6 +39,7 @@ export function deleteExpiredResponses(
   let deleted = 0;
   let storedBytes = 0;
   const run = startPeriodicJob(app, {
+    database,
     messages: {
       fails: 'expired responses cannot be deleted',
       recovers: 'expired responses can be deleted again',

@@ -46,6 +46,7 @@ export function auditIsolation(
   let known: Finding[] = [];
   let latest: AuditCounts | undefined;
   const run = startPeriodicJob(app, {
+    database,
     messages: { fails: 'the audit cannot be run', recovers: 'the audit can be run again' },
     // When it fails, the last result stays: a database that is down for a moment has not become unsafe.
     work: async (isClosed) => {

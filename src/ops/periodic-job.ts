@@ -1,8 +1,11 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Database } from '../database/database.js';
 import { reasonOf } from '../database/errors.js';
 
 /** Work of the service beside its requests. */
 export interface PeriodicJob {
+  /** The database that the work uses. */
+  database: Database;
   /** What is logged when it begins to fail, such as "the audit cannot be run", and when it succeeds again. */
   messages: { fails: string; recovers: string };
   /** Does the work once. After a longer step it returns when the service is closed. */
@@ -11,14 +14,32 @@ export interface PeriodicJob {
   pauseMs: (() => number) | null;
 }
 
+/** The last reason that was logged for each database. */
+const lastReasons = new WeakMap<Database, string>();
+
+/**
+ * Logs why a database cannot be used, unless the line before had the same reason: the start of the service and its jobs
+ * often fail for one cause.
+ */
+export function warnOfReason(
+  log: FastifyBaseLogger,
+  database: Database,
+  { reason, message }: { reason: string; message: string },
+): void {
+  if (lastReasons.get(database) !== reason) {
+    lastReasons.set(database, reason);
+    log.warn({ reason }, message);
+  }
+}
+
 /**
  * Repeats a job from the start of the service until it is closed. The start does not wait for the first run.
  *
  * @returns a function that runs the job now, or waits for the run that has begun. It never fails: a failure is
- * logged, unless the run before failed for the same reason
+ * logged, unless the run before, the start or another job failed for the same reason
  */
 export function startPeriodicJob(app: FastifyInstance, job: PeriodicJob): () => Promise<void> {
-  const { messages, work, pauseMs } = job;
+  const { database, messages, work, pauseMs } = job;
   /** Why the last run failed; undefined when it succeeded. */
   let failure: string | undefined;
   let isClosed = false;
@@ -32,10 +53,11 @@ export function startPeriodicJob(app: FastifyInstance, job: PeriodicJob): () => 
         app.log.info(messages.recovers);
       }
       failure = undefined;
+      lastReasons.delete(database);
     } catch (error) {
       const reason = reasonOf(error);
       if (reason !== failure && !isClosed) {
-        app.log.warn({ reason }, messages.fails);
+        warnOfReason(app.log, database, { reason, message: messages.fails });
       }
       failure = reason;
     }
