@@ -56,6 +56,9 @@ body :focus-visible { outline: 2px solid var(--focus) !important; outline-offset
   .swagger-ui .wrapper { padding: 0 8px; }
   .swagger-ui .markdown p { line-height: 1.8; }
   .swagger-ui .info .title { font-size: 26px; }
+  .swagger-ui .opblock-tag { flex-wrap: wrap; }
+  .swagger-ui .opblock-tag a { flex: 1; }
+  .swagger-ui .opblock-tag small { order: 1; flex: 0 0 100%; padding: 4px 0 0; }
   .swagger-ui table.parameters thead { display: none; }
   .swagger-ui table.parameters tbody, .swagger-ui table.parameters tr, .swagger-ui table.parameters td { display: block; }
   .swagger-ui table.parameters td { padding: 4px 0; overflow-wrap: anywhere; }

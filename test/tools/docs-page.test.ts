@@ -206,6 +206,27 @@ t.test('a phone shows the page in dark and light mode', skip, async (t) => {
       true,
       'an id is shown completely',
     );
+    t.equal(
+      await page.evaluate(`(() => {
+        const select = ${element(CONTROL)};
+        const copy = select.cloneNode(true);
+        Object.assign(copy.style, { flex: 'none', width: 'max-content' });
+        select.after(copy);
+        const isWhole = copy.offsetWidth <= select.offsetWidth;
+        copy.remove();
+        return isWhole;
+      })()`),
+      true,
+      'so is every person with role and club',
+    );
+    t.same(
+      await page.evaluate(`[...document.querySelectorAll('.opblock-tag')].filter((group) => {
+        const [name, text] = ['a', 'small'].map((part) => group.querySelector(part).getBoundingClientRect());
+        return text.top < name.bottom || text.left > name.left;
+      }).map(({ innerText }) => innerText)`),
+      [],
+      'the description of a group is below its name',
+    );
     const isDark = await page.evaluate(`document.documentElement.classList.contains('dark-mode')`);
     t.equal(isDark, scheme === 'dark');
   }

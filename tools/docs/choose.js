@@ -15,7 +15,11 @@
     #demo-people span { white-space: nowrap; }
     #demo-people select { flex: 0 1 auto; min-width: 0; padding: 6px; font: inherit; color: inherit;
       background: #fff; border: 1px solid #8ab4e0; border-radius: 4px; }
-    @media (max-width: 640px) { #demo-people { padding: 8px; } }
+    @media (max-width: 640px) {
+      html { scroll-padding-top: 80px; }
+      #demo-people { padding: 8px; }
+      #demo-people label { flex-wrap: wrap; gap: 4px 8px; }
+    }
     .dark-mode #demo-people { color: #e4e6e6; background: #1b2a3a; border-color: #3d5a78; }
     .dark-mode #demo-people select { background: #14202c; border-color: #3d5a78; }
   `;
