@@ -16,6 +16,7 @@ import { accessLog } from './http/access-log.js';
 import { body } from './http/body.js';
 import { handleClientErrors } from './http/client-errors.js';
 import { cors } from './http/cors.js';
+import { earlyResponse } from './http/early-response.js';
 import { errorHandler, handleBrokenRequest } from './http/error-handler.js';
 import { gracefulShutdown } from './http/graceful-shutdown.js';
 import { notFound } from './http/not-found.js';
@@ -98,6 +99,7 @@ export async function buildApp({
   const healthOptions = { database, isDraining: () => app.isDraining, lastAudit: audit.latest };
 
   await app.register(gracefulShutdown);
+  await app.register(earlyResponse);
   await app.register(errorHandler, { catalogue });
   // Counts and logs every routed request, so they come before everything that can answer.
   if (config.metrics !== undefined) {

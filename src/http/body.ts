@@ -47,9 +47,9 @@ export const body = plugin(
       },
     );
 
-    // A body of another type is rejected at its first byte; a chunked body can be empty.
-    app.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) => {
-      if (!(await isEmpty(payload))) {
+    // A body of another type is rejected, but a chunked body can be empty.
+    app.addContentTypeParser('*', async ({ headers }: FastifyRequest, payload: IncomingMessage) => {
+      if (headers['content-length'] !== undefined || !(await isEmpty(payload))) {
         throw new Problem(unsupportedMediaType);
       }
     });

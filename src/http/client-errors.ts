@@ -33,6 +33,10 @@ export function handleClientErrors(logger: FastifyBaseLogger, order: RequestOrde
     if (error.code === 'ECONNRESET' || socket.destroyed) {
       return;
     }
+    if (order.isRestOfRequest(socket)) {
+      socket.destroySoon();
+      return;
+    }
     const problem = byNodeCode[error.code] ?? MALFORMED;
     const requestId = randomUUID();
     // The headers are unknown, so this is the address of the peer, which can be a proxy.

@@ -1,4 +1,3 @@
-import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
@@ -14,6 +13,7 @@ import {
   unsupportedMediaType,
 } from '../errors/request.js';
 import { internalError, serviceUnavailable } from '../errors/server.js';
+import { hasLongRest } from './early-response.js';
 import { addressOf, logRequest } from './log-line.js';
 import { headersWithoutHooks } from './response-headers.js';
 import { pathOf } from './target.js';
@@ -34,8 +34,6 @@ const byStatus: Record<number, ErrorType> = {
   413: payloadTooLarge,
   415: unsupportedMediaType,
 };
-/** A longer body is not read to its end before an error is sent. */
-const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 /** The body is shorter than its Content-Length; another 400 than `byStatus` has. */
 const INCOMPLETE_BODY = 'FST_ERR_CTP_INVALID_CONTENT_LENGTH';
 /** The path cannot be decoded. */
@@ -59,10 +57,7 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
-      const rest = restOfBody(request);
-      return rest === undefined
-        ? send(problem, request, reply)
-        : rest.then(() => send(problem, request, reply));
+      return send(problem, request, reply);
     });
 
     // http/not-found.ts throws before this handler is called.
@@ -89,7 +84,7 @@ function problemOf(error: FastifyError): Problem {
 export function handleBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   // Fastify runs no hook for such a request.
   reply.headers(headersWithoutHooks(request.id));
-  if (request.server.isDraining) {
+  if (request.server.isDraining || hasLongRest(request)) {
     reply.header('connection', 'close');
   }
   const problem =
@@ -101,19 +96,6 @@ export function handleBrokenRequest(error: FastifyError, request: FastifyRequest
   const { method, log } = request;
   logRequest(log, { method, route: null, status: problem.status, ip: addressOf(request) }, problem);
   send(problem, request, reply);
-}
-
-/**
- * Reads the rest of a body over the limit: a client that is still sending it when the connection closes may see a reset and
- * no response (RFC 9112, section 9.6).
- *
- * @returns undefined when there is none; otherwise a promise that also resolves when the client, or the time-out of the
- *   request, ends the connection
- */
-function restOfBody({ raw, headers, server }: FastifyRequest): Promise<void> | undefined {
-  const bytes = Number(headers['content-length']);
-  const isLong = bytes > Number(server.initialConfig.bodyLimit) && bytes <= MAX_DISCARDED_BYTES;
-  return isLong && !raw.complete ? finished(raw.resume()).catch(() => {}) : undefined;
 }
 
 function send(problem: Problem, request: FastifyRequest, reply: FastifyReply): FastifyReply {

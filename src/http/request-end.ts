@@ -5,8 +5,8 @@ import { syncHook } from './sync-hook.js';
 const CLOSED = 499;
 
 /**
- * Calls a function once for each complete request when it has ended. Fastify's hook onResponse is not called if the
- * connection was closed before.
+ * Calls a function once for each request when it has ended, unless the connection was closed before the request was complete
+ * or had a response. Fastify's hook onResponse is not called if the connection was closed before.
  *
  * @param ended gets the status of the response; 499 when the connection was closed before it was sent
  */
@@ -23,8 +23,14 @@ export function onRequestEnd(
         ended(request, reply, reply.statusCode);
       });
       reply.raw.once('close', () => {
-        if (!isSent && request.raw.complete) {
+        if (isSent) {
+          return;
+        }
+        if (request.raw.complete) {
           ended(request, reply, CLOSED);
+        } else if (reply.raw.headersSent) {
+          // An early response is sent before its request is complete.
+          ended(request, reply, reply.statusCode);
         }
       });
     }),

@@ -43,6 +43,12 @@ export class RequestOrder {
     connection.responded = pending === 0 ? handleWhileOpen() : connection.responded.then(handleWhileOpen);
   }
 
+  /** Whether an unreadable message is the rest of a request that has its response. */
+  isRestOfRequest(socket: Socket): boolean {
+    const { request, response } = this.#connections.get(socket) ?? {};
+    return request?.complete === false && response?.headersSent === true;
+  }
+
   /**
    * Whether the error of an unreadable message may be written to the socket: every complete request before it has its
    * response, and no response to it has started.

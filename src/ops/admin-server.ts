@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { Catalogue } from '../errors/catalogue.js';
 import { handleClientErrors } from '../http/client-errors.js';
+import { earlyResponse } from '../http/early-response.js';
 import { errorHandler } from '../http/error-handler.js';
 import { notFound } from '../http/not-found.js';
 import { RequestOrder } from '../http/request-order.js';
@@ -41,6 +42,7 @@ export async function startAdminServer(
     }),
     clientErrorHandler: handleClientErrors(app.log, order),
   });
+  await admin.register(earlyResponse);
   await admin.register(errorHandler, { catalogue: new Catalogue() });
   await admin.register(notFound);
   await admin.register(health, healthOptions);

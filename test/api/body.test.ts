@@ -1,14 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { endpoints, MISSING, pathOf, SHIFT } from '../setup/endpoints.js';
-import { type Method, sendLinesTo } from '../setup/send.js';
+import { type Method, sendBytesTo, sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
 const LIMIT_BYTES = 128 * 1024;
 const service = await startService(t);
 const sendLines = await sendLinesTo(service.app);
+const sendBytes = await sendBytesTo(service.app);
 const north = await service.db.makeClub('north');
 const admin = service.as('anna', 'Admin', north);
 const signedIn: [string, string][] = [
@@ -56,21 +59,73 @@ async function statusAfterSending(head: string[], body: string): Promise<string>
   return String(answer).slice('HTTP/1.1 '.length, 12);
 }
 
+/** Responses that do not depend on the body, with their requests. */
+const early = (
+  [
+    [413, 'POST /api/tasks', 'application/json', signedIn],
+    [415, 'POST /api/tasks', 'text/plain', signedIn],
+    [401, 'POST /api/tasks', 'application/json', []],
+    [404, 'POST /api/nothing', 'application/json', []],
+    [405, 'PATCH /api/tasks', 'application/json', []],
+    [200, 'GET /livez', 'application/json', []],
+  ] as const
+).map(([status, line, type, token]) => ({
+  status,
+  head: [
+    `${line} HTTP/1.1`,
+    'Host: a',
+    `Content-Type: ${type}`,
+    ...token.map(([name, value]) => `${name}: ${value}`),
+  ],
+}));
+
 t.test('the response to a large body reaches a client that sends all of it before it reads', async (t) => {
-  const lines = signedIn.map(([name, value]) => `${name}: ${value}`);
-  for (const [status, type, token] of [
-    ['413', 'application/json', lines],
-    ['415', 'text/plain', lines],
-    ['401', 'application/json', []],
-  ] as const) {
+  for (const { status, head } of early) {
     for (const connection of ['keep-alive', 'close']) {
-      const head = [
-        'POST /api/tasks HTTP/1.1',
-        'Host: a',
-        `Connection: ${connection}`,
-        `Content-Type: ${type}`,
-      ];
-      t.equal(await statusAfterSending([...head, ...token], padded(100 * LIMIT_BYTES)), status, connection);
+      const lines = [...head, `Connection: ${connection}`];
+      t.equal(await statusAfterSending(lines, padded(100 * LIMIT_BYTES)), String(status), connection);
+    }
+  }
+});
+
+t.test('a response does not wait for a body that it does not depend on', async (t) => {
+  for (const { status, head } of early) {
+    const { responses } = await sendBytes([...head, 'Content-Length: 2000000', '', ''].join('\r\n'), 1);
+    t.match(responses, [{ status, headers: { connection: 'close' } }], String(head[0]));
+  }
+});
+
+/** Sends a body without an end; returns the status, and how many bytes were sent when the service closed the connection. */
+async function sendEndlessly(head: string[], piece: string): Promise<{ status: string; sent: number }> {
+  const { port } = service.app.server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  socket.on('data', (part) => {
+    received += part;
+  });
+  socket.write([...head, '', ''].join('\r\n'));
+  const endless = Readable.from(
+    (function* () {
+      for (;;) {
+        yield piece;
+      }
+    })(),
+  );
+  await pipeline(endless, socket).catch(() => {});
+  return { status: received.slice('HTTP/1.1 '.length, 12), sent: socket.bytesWritten };
+}
+
+t.test('of a body that a response does not depend on, some 64 MiB are read', async (t) => {
+  const piece = ' '.repeat(1024 * 1024);
+  for (const { status, head } of early) {
+    for (const [framing, bytes] of [
+      ['Content-Length: 9000000000', piece],
+      ['Transfer-Encoding: chunked', `${piece.length.toString(16)}\r\n${piece}\r\n`],
+    ] as const) {
+      const response = await sendEndlessly([...head, framing], bytes);
+      t.equal(response.status, String(status), `${head[0]} with ${framing}`);
+      // The buffers of the sockets have further bytes.
+      t.ok(response.sent < 100 * piece.length, `${response.sent} bytes`);
     }
   }
 });

@@ -92,12 +92,11 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
   t.same(await service.db.queryAsAdmin('select from app.tasks'), []);
 });
 
-t.test('a slow body has one response: an early error, or a 408 if it is over the limit', async (t) => {
-  const stranger = 'Host: a';
-  const early = await sendAll(drip(post('Content-Length: 100000', stranger), ' '));
-  t.equal(statuses(early.responses), '401');
-  const tooLarge = await sendAll(drip(post('Content-Length: 1000000', stranger), ' '));
-  t.equal(statuses(tooLarge.responses), '408', 'the error of a body over the limit waits for its end');
+t.test('a slow body has one response: an error that does not depend on it, of any length', async (t) => {
+  for (const length of [100_000, 1_000_000]) {
+    const early = await sendAll(drip(post(`Content-Length: ${length}`, 'Host: a'), ' '));
+    t.equal(statuses(early.responses), '401', String(length));
+  }
 });
 
 t.test('a connection may be idle between two requests', async (t) => {

@@ -105,8 +105,26 @@ t.test('a refused request is logged with its id too, and with the club once that
   }
 });
 
+t.test('a response that does not wait for the body is one log line with its status', async (t) => {
+  const sendBytes = await sendBytesTo(app);
+  for (const [path, status] of [
+    ['/api/tasks', 401],
+    ['/api/nothing', 404],
+  ] as const) {
+    written.length = 0;
+    const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n`;
+    const { responses } = await sendBytes(head, 1);
+    t.match(responses, [{ status }]);
+    const lines = await until(
+      () => written.map((line) => JSON.parse(line) as Line),
+      ({ length }) => length > 0,
+    );
+    t.match(lines, [{ method: 'POST', status, reqId: responses[0]?.headers['x-request-id'] }]);
+    t.equal(lines.length, 1);
+  }
+});
+
 t.test('a request whose client closes the connection is one log line too, with 499', async (t) => {
-  await app.listen({ host: '127.0.0.1', port: 0 });
   const created = await service.as('anna', 'Admin', north).post('/api/tasks', { title: 'Mow' });
   written.length = 0;
   await sendAndHangUp(service.db, app, {
