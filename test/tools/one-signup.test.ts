@@ -7,12 +7,15 @@ import { root } from '../../tools/root.js';
 import { sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
+import { until } from '../setup/wait.js';
 
 const PAGE = 'docs/one-signup.md';
 const page = await readFile(join(root, PAGE), 'utf8');
 
 t.test('the page lists every file of src of which a signup runs a function, and no other', async (t) => {
-  const service = await startService(t);
+  const lines: string[] = [];
+  const log = { write: (line: string) => void lines.push(line) };
+  const service = await startService(t, {}, undefined, log);
   const sendLines = await sendLinesTo(service.app);
   const club = await service.db.makeClub('north');
   const mara = service.as('mara', 'Manager', club);
@@ -36,6 +39,11 @@ t.test('the page lists every file of src of which a signup runs a function, and 
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   await session.post('Profiler.takePreciseCoverage');
   const { status } = await send();
+  // The line of the log is written when the response has been sent, which the client may notice first.
+  await until(
+    () => lines.filter((line) => line.includes('"route":"/api/shifts/:id/signup"')).length,
+    (count) => count === 2,
+  );
   const { result } = await session.post('Profiler.takePreciseCoverage');
   t.equal(status, 201);
 
