@@ -4,18 +4,18 @@
 
 # Values given on the command line reach the commands as they are, through the environment.
 export NAME SLUG ZONE CLUB SUB ROLE FORMAT DURATION SEED CHECK RUNS QUICK ONLY PROFILE SCALE
-# WSL sets a variable NAME to the name of the machine, which is no name of a club.
+# WSL sets a variable NAME to the name of the machine, which is not the name of a club.
 ifeq ($(origin NAME),environment)
 unexport NAME
 endif
 
 ENV_FILE := $(if $(wildcard .env),--env-file=.env)
-# The commands are TypeScript, which tsx reads as it is; what runs in production, tests and benchmark are compiled.
+# The commands are TypeScript, which tsx runs directly; production, tests and benchmark run compiled code.
 NODE := node --import=tsx $(ENV_FILE)
 TEST := node --enable-source-maps $(ENV_FILE) dist/development/tools/test.js
 DEFECTS := $(sort $(wildcard test/defects/*/*.diff))
 OF_CHAOS := $(filter test/defects/chaos/%,$(DEFECTS))
-# Those of chaos take minutes: `make chaos` plants all of them, `make defects` two.
+# The defects of chaos take minutes: `make chaos` plants all of them, `make defects` two.
 SAMPLE := test/defects/chaos/key-forgotten.diff test/defects/chaos/reply-before-commit.diff
 PLANTED := $(filter-out $(OF_CHAOS),$(DEFECTS)) $(SAMPLE)
 PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
@@ -29,10 +29,10 @@ help: ## list the commands
 run: node_modules ## start everything: PostgreSQL, demo data, token issuer, the service
 	@$(DEVELOPMENT) tools/run.ts
 
-reset: node_modules ## drop the embedded database, with all its clubs; the next make run makes a new one
+reset: node_modules ## drop the embedded database, with all its clubs; the next make run creates a new one
 	@$(DEVELOPMENT) tools/reset.ts
 
-dev: node_modules ## the same, restarted at every change of the source
+dev: node_modules ## same as run, restarting on source changes
 	@$(DEVELOPMENT) --watch-path=src --watch-path=tools --watch-path=sql tools/run.ts
 
 test: build development ## run the tests of API, database, SQL and client against a real PostgreSQL; FILES=test/api/tasks.test.ts for some, TEST_POSTGRES_BIN or TEST_DATABASE_URL for another server
@@ -54,19 +54,19 @@ campaigns: build development ## the campaigns in short: chaos, attack, matrix, m
 defects: development ## plant defects in copies of the source, each of which a test must find; FILES='test/defects/tasks/*.diff' for some
 	@$(PLANT) $(or $(FILES),$(PLANTED))
 
-chaos: build development ## kill, crash, freeze and cut everything under load, then judge what clients saw; DURATION=600 SEED=7, CHECK=file for a kept history
+chaos: build development ## kill, crash, freeze and cut everything under load, then check what clients saw; DURATION=600 SEED=7, CHECK=file for a saved history
 	@rm -f .tap/chaos.txt
 	@status=0; \
 	$(if $(CHECK),,$(PLANT) $(OF_CHAOS) || status=1;) \
 	DURATION=$${DURATION:-180} $(TEST) test/campaigns/chaos/chaos.test.ts || status=1; \
 	cat .tap/chaos.txt && exit $$status
 
-load: build development ## find out how much the service bears, ask for ten times that, and let one club try to crowd out another
+load: build development ## measure the capacity of the service, send ten times as much, and flood it from one club beside a quiet one
 	@rm -f .tap/load.txt
 	@status=0; LOAD=whole $(TEST) test/campaigns/load/load.test.ts || status=1; \
 	cat .tap/load.txt && exit $$status
 
-attack: build development ## try to get in: tokens, other clubs, injection, random requests; RUNS=200000 for more of these, FILES=test/api/authenticate.test.ts for some
+attack: build development ## try to break in: tokens, other clubs, injection, random requests; RUNS=200000 for more of these, FILES=test/api/authenticate.test.ts for some
 	@rm -f .tap/attacks.txt
 	@status=0; \
 	ATTACK=whole $(TEST) $(or $(FILES),test/campaigns/attack/*.test.ts test/api/authenticate.test.ts) || status=1; \
@@ -77,7 +77,7 @@ attack: build development ## try to get in: tokens, other clubs, injection, rand
 deploys: build development ## deploy under load, with 400,000 tasks, two at once, killed, and against a lock
 	@DEPLOYS=whole $(TEST) test/sql/interruptions.test.ts test/campaigns/deploy/deploy.test.ts
 
-bench: build development bench/rivals/node_modules ## measure the service against its rivals and limits; QUICK=1 takes some minutes, ONLY=tasks-page,mix some of it
+bench: build development bench/rivals/node_modules ## compare the service with its rivals and limits; QUICK=1 takes some minutes, ONLY=tasks-page,mix a part
 	@node_modules/.bin/tsc --project bench/rivals
 	@node --enable-source-maps dist/development/bench/run.js
 
@@ -92,17 +92,17 @@ check: development ## check types, lint, format, the structure of the source, an
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
 
-verify: node_modules ## fail when something generated is stale, or a migration would block requests
+verify: node_modules ## fail if a generated file is stale, or a migration would block requests
 	@$(NODE) tools/snapshot.ts --verify
 	@$(NODE) tools/lint-migrations.ts
 
-snapshot: node_modules ## generate again: sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, the client's types
+snapshot: node_modules ## write the generated files: sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, the client's types
 	@$(NODE) tools/snapshot.ts
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL
 	@node --enable-source-maps $(ENV_FILE) dist/migrate.js
 
-audit: node_modules ## say whether the isolation holds, in AUDIT_DATABASE_URL or the database of make run; FORMAT=markdown
+audit: node_modules ## report whether the clubs are isolated, in AUDIT_DATABASE_URL or the database of make run; FORMAT=markdown
 	@$(DEVELOPMENT) tools/audit.ts "$$FORMAT"
 
 psql: node_modules ## a psql session as the runtime role inside a demo club; CLUB=north SUB=anna ROLE=Manager
@@ -115,7 +115,7 @@ token: node_modules ## print a token of the development issuer; SUB=anna CLUB=no
 	  --platform=node --format=esm --log-level=warning && mv $$file.$$$$ $$file
 	@NODE_ENV=$${NODE_ENV:-development} node $(ENV_FILE) dist/development/token.js "$$SUB" "$$CLUB" "$$ROLE"
 
-club: node_modules ## make a club and print its id; NAME="Chess Club" SLUG=chess ZONE=Europe/Berlin
+club: node_modules ## create a club and print its id; NAME="Chess Club" SLUG=chess ZONE=Europe/Berlin
 	@$(DEVELOPMENT) tools/club.ts "$$NAME" "$$SLUG" "$$ZONE"
 
 clean: ## remove what was built; keeps .data
