@@ -102,8 +102,8 @@ comment on column audit.intended_dynamic.function is 'Its signature.';
 comment on column audit.intended_dynamic.why is 'What it builds, and from what.';
 
 create view audit.intended_handlers (function, why) with (security_invoker) as values
-  ('app.claim_key(text,bytea)', 'Names the end of the wait for a request with the same key.'),
-  ('audit.collect_findings()', 'Reports a chapter that raises an error as a finding, so that the others are still read.');
+  ('app.claim_key(text,bytea)', 'Gives the end of the wait for a request with the same key its own constraint.'),
+  ('audit.collect_findings()', 'Reports a chapter that raises an error as a finding, and still reads the others.');
 comment on view audit.intended_handlers is 'The only functions that catch errors.';
 comment on column audit.intended_handlers.function is 'Its signature.';
 comment on column audit.intended_handlers.why is 'Why it does so.';
@@ -132,7 +132,7 @@ create view audit.intended_reference_tables (relation, why) with (security_invok
   ('deploy.facts', 'The facts after the last deploy, for audit.drift.');
 comment on view audit.intended_reference_tables is 'The tables without a tenant. They have no data of a club, and only the owner writes them.';
 comment on column audit.intended_reference_tables.relation is 'The table.';
-comment on column audit.intended_reference_tables.why is 'What it holds.';
+comment on column audit.intended_reference_tables.why is 'What it contains.';
 
 create view audit.intended_floors (relation, role, using_expression, check_expression, why) with (security_invoker) as values
   ('app.clubs', 'club_directory'::name, '(id = ANY (( SELECT app.club_ids() AS club_ids)::uuid[]))', 'false',
@@ -198,11 +198,11 @@ comment on column audit.intended_codes.meaning is 'The reason.';
 create view audit.intended_extensions (extension, why) with (security_invoker) as values
   ('plpgsql'::name, 'The language of the functions; part of PostgreSQL.'),
   ('pg_stat_statements', 'Counts statements, without their parameters.');
-comment on view audit.intended_extensions is 'The extensions that are no finding. The service needs none but plpgsql.';
+comment on view audit.intended_extensions is 'The extensions that are not findings. The service needs none but plpgsql.';
 comment on column audit.intended_extensions.extension is 'The extension.';
 comment on column audit.intended_extensions.why is 'What it does.';
 
--- A provider has roles of its own that read every row; a customer cannot revoke that.
+-- A provider has its own roles that read every row; a customer cannot revoke that.
 create view audit.provider_roles (role, provider) with (security_invoker) as values
   ('rdsadmin'::name, 'Amazon RDS'), ('rds_superuser', 'Amazon RDS'), ('rds_replication', 'Amazon RDS'),
   ('cloudsqladmin', 'Google Cloud SQL'), ('cloudsqlsuperuser', 'Google Cloud SQL'), ('cloudsqlagent', 'Google Cloud SQL'),
@@ -212,11 +212,11 @@ create view audit.provider_roles (role, provider) with (security_invoker) as val
   ('neon_superuser', 'Neon'), ('cloud_admin', 'Neon'),
   ('doadmin', 'DigitalOcean'), ('_doadmin_managed', 'DigitalOcean'),
   ('avnadmin', 'Aiven'), ('aiven_admin', 'Aiven');
-comment on view audit.provider_roles is 'Roles of providers of managed PostgreSQL. Their privileges are listed in audit.notes and are no finding.';
+comment on view audit.provider_roles is 'Roles of providers of managed PostgreSQL. Their privileges are listed in audit.notes and are not findings.';
 comment on column audit.provider_roles.role is 'The role.';
 comment on column audit.provider_roles.provider is 'The provider.';
 
--- Another application in the same database: roles with objects of their own, which cannot become a role of the service.
+-- Another application in the same database: roles with their own objects, which cannot become a role of the service.
 create view audit.other_applications (roleid) with (security_invoker) as
 select role.oid
 from pg_roles as role
@@ -227,7 +227,7 @@ where not role.rolsuper and not role.rolbypassrls and role.rolname !~ '^pg_'
     join pg_roles as ours on ours.rolname = intended.role
     where ours.oid = role.oid or pg_has_role(role.oid, ours.oid, 'member')
   );
-comment on view audit.other_applications is 'The roles that may own schemas of another application in this database. Objects that only they use are no finding.';
+comment on view audit.other_applications is 'The roles that may own schemas of another application in this database. Objects that only they use are not findings.';
 comment on column audit.other_applications.roleid is 'The role''s number in pg_authid.';
 
 create view audit.other_schemas (schemaid) with (security_invoker) as
@@ -256,5 +256,5 @@ create view audit.intended_versions (major, minimum, why) with (security_invoker
   (17, 170006, 'CVE-2025-8713: statistics can show rows that row-level security hides.');
 comment on view audit.intended_versions is 'The oldest minor version of each major release without a known vulnerability in row-level security.';
 comment on column audit.intended_versions.major is 'The major version.';
-comment on column audit.intended_versions.minimum is 'As server_version_num has it.';
+comment on column audit.intended_versions.minimum is 'As in server_version_num.';
 comment on column audit.intended_versions.why is 'The vulnerability of older versions.';

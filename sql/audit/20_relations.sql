@@ -35,7 +35,7 @@ left join pg_attribute as tenant
 where class.relkind in ('r', 'p', 'f', 'm', 'S')
   and (schema.ours or (class.relnamespace, class.relowner) not in (select schemaid, ownerid from audit.elsewhere()))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
-comment on view audit.tables is 'Tables and other relations with rows, in every schema that is not PostgreSQL''s or an extension''s, without those of other applications (audit.elsewhere).';
+comment on view audit.tables is 'Tables and other relations with rows, in every schema that is not PostgreSQL''s or an extension''s, excluding other applications (audit.elsewhere).';
 comment on column audit.tables.relid is 'Its number in pg_class.';
 comment on column audit.tables.relation is 'Its qualified name.';
 comment on column audit.tables.schema is 'Its schema.';
@@ -69,7 +69,7 @@ join audit.schemas as schema on schema.oid = class.relnamespace
 where class.relkind = 'v'
   and (schema.ours or (class.relnamespace, class.relowner) not in (select schemaid, ownerid from audit.elsewhere()))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
-comment on view audit.views is 'Views. A view without security_invoker reads as its owner, so the caller''s policies do not apply. Without those of other applications (audit.elsewhere).';
+comment on view audit.views is 'Views. A view without security_invoker reads as its owner, so the caller''s policies do not apply. Excludes other applications (audit.elsewhere).';
 comment on column audit.views.relid is 'Its number in pg_class.';
 comment on column audit.views.relation is 'Its qualified name.';
 comment on column audit.views.schema is 'Its schema.';
@@ -130,7 +130,7 @@ comment on column audit.foreign_keys.relation is 'The referencing table.';
 comment on column audit.foreign_keys.referenced is 'The referenced table.';
 comment on column audit.foreign_keys.columns is 'The referencing columns.';
 comment on column audit.foreign_keys.referenced_columns is 'The referenced columns.';
-comment on column audit.foreign_keys.keeps_tenant is 'Whether the key contains the tenant of both tables, so that both rows have the same tenant.';
+comment on column audit.foreign_keys.keeps_tenant is 'Whether the key contains the tenant of both tables, so both rows have the same tenant.';
 comment on column audit.foreign_keys.joins_tenants is 'Whether the referenced table has a tenant.';
 comment on column audit.foreign_keys.on_delete is 'The action when the referenced row is deleted.';
 comment on column audit.foreign_keys.on_update is 'The action when the referenced key is changed.';

@@ -21,7 +21,7 @@ join audit.schemas as schema on schema.oid = proc.pronamespace
 join pg_language as language on language.oid = proc.prolang
 where not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
   and (schema.ours or (proc.pronamespace, proc.proowner) not in (select schemaid, ownerid from audit.elsewhere()));
-comment on view audit.functions is 'Functions, procedures and aggregates that are neither PostgreSQL''s nor an extension''s, without those of other applications (audit.elsewhere).';
+comment on view audit.functions is 'Functions, procedures and aggregates that are neither PostgreSQL''s nor an extension''s, excluding other applications (audit.elsewhere).';
 comment on column audit.functions.funcid is 'Its number in pg_proc.';
 comment on column audit.functions.function is 'Its signature.';
 comment on column audit.functions.schema is 'Its schema.';
@@ -32,7 +32,7 @@ comment on column audit.functions.volatility is 'immutable, stable or volatile.'
 comment on column audit.functions.security_definer is 'Whether it is SECURITY DEFINER.';
 comment on column audit.functions.leakproof is 'Whether it is LEAKPROOF: the planner may run it on rows before the policies filter them.';
 comment on column audit.functions.is_function is 'Whether it is a function or a procedure, and not an aggregate or a window function.';
-comment on column audit.functions.parsed is 'Whether its names were resolved when it was created, so that the search path has no effect.';
+comment on column audit.functions.parsed is 'Whether its names were resolved when it was created, so the search path has no effect.';
 comment on column audit.functions.settings is 'Its SET clauses.';
 comment on column audit.functions.body is 'Its body.';
 comment on column audit.functions.comment is 'What it is for.';
@@ -48,7 +48,7 @@ left join pg_operator as operator on needs.refclassid = 'pg_operator'::regclass 
 join pg_proc as proc on proc.oid = coalesce(operator.oprcode, needs.refobjid)
 where needs.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass) and proc.oid >= 16384
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid));
-comment on view audit.calls is 'The functions that policies, defaults, constraints and indexes call, also by an operator. Those of other applications are among them, those of PostgreSQL and of extensions are not.';
+comment on view audit.calls is 'The functions that policies, defaults, constraints and indexes call, directly or by an operator: of the service and of other applications, not of PostgreSQL and of extensions.';
 comment on column audit.calls.classid is 'The catalog of the object that calls the function.';
 comment on column audit.calls.objid is 'The object''s number in that catalog.';
 comment on column audit.calls.function is 'The function.';

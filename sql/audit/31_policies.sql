@@ -1,7 +1,7 @@
 -- Checks: policies.
 --
 -- The floor of a table is a restrictive policy for all commands that allows only rows of the transaction's tenant.
--- It has exactly one spelling, so that a check can compare it as text.
+-- It has exactly one spelling, so a check can compare it as text.
 
 create view audit.policy_checks (code, severity, title, why) with (security_invoker) as values
   ('floor_missing', 'critical', 'A role has access to a table without a floor', 'Without a restrictive policy, one permissive policy that is too broad shows the rows of every club.'),
@@ -11,13 +11,13 @@ create view audit.policy_checks (code, severity, title, why) with (security_invo
   ('policy_form', 'warning', 'A policy is more than comparisons joined by AND', 'An OR, a negation or a function call may be true for every row in a way that no check detects.'),
   ('policy_without_context', 'warning', 'A policy calls no accessor', 'It gives every caller of the club the same rights.'),
   ('policy_reads_setting', 'critical', 'A policy reads a setting itself', 'current_setting returns null or an empty text when the context is missing; an accessor raises TN001.'),
-  ('policy_calls_function', 'critical', 'A policy calls a function that is no accessor', 'The function, and the role that it runs as, were not reviewed as part of the isolation.'),
+  ('policy_calls_function', 'critical', 'A policy calls a function that is not an accessor', 'The function, and the role that it runs as, were not reviewed as part of the isolation.'),
   ('policy_calls_immutable', 'critical', 'A policy calls an IMMUTABLE function', 'The planner computes it once and may use the result for the next club.'),
   ('policy_reads_table', 'warning', 'A policy reads another table', 'Its result depends on the policies of that table and on the roles that may write it.'),
   ('accessor_not_wrapped', 'warning', 'A policy calls an accessor for every row', 'Write (select app.tenant_id()), which is called once per statement: 0.2 s instead of 8 s for a million rows.'),
   ('policy_for_public', 'warning', 'A permissive policy is for PUBLIC', 'It also applies to every role that is created later.'),
-  ('policy_for_owner', 'critical', 'A policy names the owner or a superuser', 'The owner must see no row. Under FORCE it sees the rows that a policy allows it.'),
-  ('policy_for_stranger', 'critical', 'A policy names a role that is not in audit.intended_roles', 'It may give that role access to rows of clubs.'),
+  ('policy_for_owner', 'critical', 'A policy is for the owner or a superuser', 'The owner must see no row. Under FORCE it sees the rows that a policy allows it.'),
+  ('policy_for_stranger', 'critical', 'A policy is for a role that is not in audit.intended_roles', 'It may give that role access to rows of clubs.'),
   ('policy_without_comment', 'warning', 'A policy has no comment', 'A review needs to know its reason.'),
   ('policy_without_grant', 'warning', 'A policy is for a role without the privilege', 'It has no effect now, but a later grant would make it effective without a review.'),
   ('not_forgettable', 'warning', 'app.forget_club cannot delete from a table', 'It fails, so the rows of a closed club cannot be removed.'),

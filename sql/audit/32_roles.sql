@@ -5,7 +5,7 @@ create view audit.role_checks (code, severity, title, why) with (security_invoke
   ('role_superuser', 'critical', 'A role of the service is a superuser', 'Policies do not apply to it.'),
   ('role_bypasses_rls', 'critical', 'A role of the service has BYPASSRLS', 'Policies do not apply to it.'),
   ('role_creates_roles', 'critical', 'A role of the service has CREATEROLE', 'Before PostgreSQL 16 it may grant itself any role that is not a superuser.'),
-  ('role_creates_databases', 'warning', 'A role of the service has CREATEDB', 'It needs no database of its own, and this audit does not see a copy in another database.'),
+  ('role_creates_databases', 'warning', 'A role of the service has CREATEDB', 'It needs no other database, and this audit does not see a copy in another database.'),
   ('role_replicates', 'critical', 'A role of the service has REPLICATION', 'A replica receives the rows of every club.'),
   ('role_login', 'critical', 'LOGIN of a role is not as intended', 'A login as the owner or a capability role can do more than the functions of that role allow.'),
   ('role_reachable', 'critical', 'A role of the service is a member of another by mistake', 'As the owner it may change policies; as a capability role it can do more than the functions of that role allow.'),
@@ -161,7 +161,7 @@ select 'object_owner', function, 'it belongs to ' || functions.owner, format('al
 from audit.functions as functions
 join ours on ours.role = functions.owner and ours.purpose = 'capability'
 where functions.ours and not exists (select from audit.intended_definers as intended where intended.function = functions.function)
-  -- A function that no other role may execute is no finding.
+  -- A function that no other role may execute is not a finding.
   and (functions.funcid in (select tgfoid from pg_trigger)
     or functions.function in (select object from audit.privileges where kind = 'routine'))
 union all

@@ -164,7 +164,7 @@ cross join lateral pg_identify_object(object.catalog, object.oid, 0) as thing
 where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
   and (given.grantee = 0 or held_by.purpose is not null and given.grantee <> object.owner
     -- For every role: values of all rows, passwords, files and names that are looked up first. Other privileges of other
-    -- applications, such as that to list files or to begin a backup, are no finding.
+    -- applications, such as to list files or to begin a backup, are not findings.
     or given.grantee <> object.owner and held_by.provider is null and (
       object.namespace = 'pg_toast'::regnamespace or object.kind = 'schema' and given.privilege_type = 'CREATE'
       or object.name in ('pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject', 'pg_authid', 'pg_shadow',

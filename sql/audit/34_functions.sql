@@ -17,14 +17,14 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('function_owner', 'critical', 'A function of the service belongs to a role that is not the owner or a capability', 'That role may replace it.'),
   ('function_language', 'critical', 'A function is written in another language than SQL or PL/pgSQL', 'The checks of this audit cannot read it, and some languages are not bound by privileges.'),
   ('function_dynamic', 'warning', 'A function builds statements from text', 'A review cannot see which statements it runs. The intended ones are in audit.intended_dynamic.'),
-  ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, so that a failure looks like success. The intended ones are in audit.intended_handlers.'),
+  ('function_swallows', 'warning', 'A function catches errors', 'It can hide an error such as TN001 or a violated policy, which makes a failure look like success. The intended ones are in audit.intended_handlers.'),
   ('function_reaches_out', 'critical', 'A function does more than work on tables of the service', 'It reads files or other sessions, changes the schema, or changes a setting for the whole session.'),
-  ('context_setter', 'critical', 'A function calls set_config and is not intended to', 'It can set the context, so that its callers choose the club. The intended ones are in audit.intended_entrances.'),
-  ('function_in_catalog', 'critical', 'A function among those of PostgreSQL is not its own or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
+  ('context_setter', 'critical', 'A function calls set_config and is not intended to', 'It can set the context, and its callers could choose the club. The intended ones are in audit.intended_entrances.'),
+  ('function_in_catalog', 'critical', 'A function in pg_catalog is not of PostgreSQL or was changed', 'Names are looked up in pg_catalog first, so it can replace a built-in function everywhere.'),
   ('function_without_comment', 'warning', 'A function has no comment', 'A review needs to know its purpose.'),
   ('function_outside_schema', 'warning', 'A function is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
   ('sqlstate_unknown', 'warning', 'A function raises an unknown SQLSTATE', 'The service does not map it, so callers get 500 instead of a client error. See audit.intended_codes.'),
-  ('sqlstate_missing', 'warning', 'A function raises without a SQLSTATE of its own', 'The service cannot distinguish its reason from others.');
+  ('sqlstate_missing', 'warning', 'A function raises without its own SQLSTATE', 'The service cannot distinguish its reason from others.');
 comment on view audit.function_checks is 'The checks of functions.';
 comment on column audit.function_checks.code is 'Its name, for audit.findings.';
 comment on column audit.function_checks.severity is 'critical: one club may access another; warning: any other weakness.';
@@ -34,7 +34,7 @@ comment on column audit.function_checks.why is 'Why it matters.';
 create view audit.function_findings (code, object, detail, fix) with (security_invoker) as
 with written as (
   select functions.*,
-    -- Without comments, which may name constructs that the code does not use. A comment does not begin inside of a literal or
+    -- Without comments, which may contain constructs that the code does not use. A comment does not begin inside of a literal or
     -- a quoted name. Where dollar quotes, \' or nested comments make that hard to see, comments are read as code.
     case when body ~ '\$\w*\$|\\''|/\*.*/\*' then body
       else regexp_replace(body, '(''[^'']*''|"[^"]*")|--[^\n]*|/\*([^*]|\*+[^*/])*\**(\*/|$)', '\1', 'g') end as code,
@@ -159,7 +159,7 @@ select 'function_in_catalog', audit.signature(proc.oid),
       else '-- Restore the database from a backup: a built-in function was replaced.' end end
 from pg_proc as proc
 cross join lateral (
-  -- The functions that policies, keys and the functions of the service compare with, and those of the context and of ids.
+  -- The functions that policies, keys and the functions of the service compare with, and the functions of the context and of ids.
   select (proc.proname ~ '^(bt)?(uuid_|enum_|text_?|timestamptz_|int[48]|bool|bytea)(eq|ne|lt|le|gt|ge|cmp)$'
       or proc.proname in ('current_setting', 'set_config', 'gen_random_uuid', 'now'))
     and (proc.prolang <> 12 or proc.prosrc not in (

@@ -144,7 +144,7 @@ from audit.extensions where provider is not null
 union all
 select 'contains every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
 from pg_replication_slots;
-comment on view audit.notes is 'Facts to know that are no finding: roles outside the service that are beyond row-level security, may become such a role, own the database or may grant roles; extensions of a provider; replication slots.';
+comment on view audit.notes is 'Facts to know that are not findings: roles outside the service that are beyond row-level security, may become such a role, own the database or may grant roles; extensions of a provider; replication slots.';
 comment on column audit.notes.topic is 'The kind of note.';
 comment on column audit.notes.object is 'The role or object.';
 comment on column audit.notes.detail is 'What it may do or contains.';

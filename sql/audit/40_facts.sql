@@ -2,7 +2,7 @@
 --
 -- A deploy stores them in deploy.facts; audit.drift compares these with the catalogs. Sorted, they are
 -- sql/snapshot.txt, where a review sees what a change does to the database; audit.fingerprint() is its SHA-256.
--- Each fact has the SQL that makes it and the SQL that removes it, so that drift can be undone.
+-- Each fact has the SQL that makes it and the SQL that removes it, to undo drift.
 
 create view audit.role_facts (kind, object, fact, make, unmake) with (security_invoker) as
 select 'role', role.role::text,
@@ -63,7 +63,7 @@ select kind, relation,
     format('alter table %s %s row level security, %s row level security, owner to %s',
       relation, case when row_security then 'enable' else 'disable' end, case when row_security_forced then 'force' else 'no force' end, owner)
   end,
-  -- A comment, like that of a column: the table may be one of the deploy that was renamed.
+  -- A comment, as for a column: the table may be a renamed table of the last deploy.
   case when kind in ('table', 'partitioned table') then audit.manual(format('If its rows are not needed: drop table %s', relation))
     else format('drop %s %s', kind, relation) end
 from tables where ours

@@ -28,7 +28,7 @@ comment on function audit.fingerprint() is
 create view audit.seal with (security_invoker) as
 select encode(sha256(convert_to(coalesce(string_agg(format('%s %s: %s, %s, %s, %s', kind, object, fact, make, unmake, server_major), E'\n' order by kind collate "C", object collate "C"), ''), 'UTF8')), 'hex') as seal
 from deploy.facts where kind <> 'seal';
-comment on view audit.seal is 'The SHA-256 of deploy.facts. A deploy stores it there too, so that an edited row is found.';
+comment on view audit.seal is 'The SHA-256 of deploy.facts. A deploy stores it there too, to find an edited row.';
 comment on column audit.seal.seal is 'The hash.';
 
 create view audit.migrated_kinds (kind) with (security_invoker) as values
@@ -102,8 +102,8 @@ where meant.fact is distinct from found.fact and exists (
 comment on view audit.drift is 'The facts that differ from the last deploy.';
 comment on column audit.drift.kind is 'The kind of object.';
 comment on column audit.drift.object is 'The object.';
-comment on column audit.drift.meant is 'The fact after the last deploy; null when there was none.';
-comment on column audit.drift.found is 'The fact now; null when there is none.';
+comment on column audit.drift.meant is 'The fact after the last deploy; null if there was none.';
+comment on column audit.drift.found is 'The fact now; null if there is none.';
 comment on column audit.drift.fix is 'SQL that restores the fact of the last deploy.';
 
 create view audit.drift_findings (code, object, detail, fix) with (security_invoker) as

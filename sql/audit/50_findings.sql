@@ -10,11 +10,11 @@ union all select * from audit.trigger_checks
 union all select * from audit.constraint_checks
 union all select * from audit.server_checks
 union all select * from audit.drift_checks
--- Of no chapter: audit.collect_findings reports it.
+-- Not in a chapter: audit.collect_findings reports it.
 union all select 'audit_failed', 'critical', 'The checks of a view of findings cannot be run', 'What they would find is unknown. The findings of the other views are complete.';
 comment on view audit.checks is 'All checks, each with its reason.';
 comment on column audit.checks.code is 'Its name.';
-comment on column audit.checks.severity is 'critical: one club may access another, and /readyz answers 503; warning: any other weakness.';
+comment on column audit.checks.severity is 'critical: one club may access another, and /readyz returns 503; warning: any other weakness.';
 comment on column audit.checks.title is 'What it finds.';
 comment on column audit.checks.why is 'Why it matters.';
 
@@ -40,7 +40,7 @@ begin
         when 'drift' then return query select found.code, found.object, found.detail, found.fix from audit.drift_findings as found;
       end case;
     exception
-      -- The classes 40, 53, 55, 57 and 58 are of the moment and not of the catalogs: a lock, memory, a cancelled statement.
+      -- The classes 40, 53, 55, 57 and 58 are temporary conditions, not weaknesses: a lock, memory, a cancelled statement.
       -- XX000 is the error of an object that another session drops meanwhile, such as a temporary table.
       when transaction_rollback or insufficient_resources or object_not_in_prerequisite_state or operator_intervention or system_error or internal_error then
         raise;

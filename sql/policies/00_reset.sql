@@ -4,7 +4,7 @@
 -- policy or a grant that was added by hand is gone after the next deploy. The transaction begins as the login of
 -- the deploy.
 
--- A savepoint gives the catalog rows written here another transaction id than those of the chapters. By this id
+-- A savepoint gives the catalog rows written here another transaction id than the chapters. By this id
 -- the last chapter finds what no chapter created.
 savepoint reset;
 

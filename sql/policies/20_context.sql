@@ -125,7 +125,7 @@ return encode(
   'hex'
 )::uuid;
 comment on function app.new_id() is
-  'A new id: a UUID of version 7, so that new rows are next to each other in the index.';
+  'A new id: a UUID of version 7, which puts new rows next to each other in the index.';
 
 grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id()
 to club_api, club_signup, club_idempotency;

@@ -7,7 +7,7 @@
 
 comment on table app.members is 'People in a club: one row per club and subject of the identity provider.';
 comment on column app.members.external_user_id is 'The token''s sub. Never used to link rows; members.id is.';
-comment on column app.members.role is 'The role in the last token. For display only: a request uses the role of its own token.';
+comment on column app.members.role is 'The role in the last token. For display only: a request uses the role in its token.';
 comment on column app.members.token_issued_at is 'The iat of the token that last changed this row; an older token changes nothing.';
 
 alter table app.members alter column tenant_id set default app.tenant_id();
@@ -66,7 +66,7 @@ as $$
   returning member.id
 $$;
 comment on function app.sync_member(text, text, timestamptz) is
-  'Creates the caller''s own member row, or updates it unless the token is older than the one that last changed it. A claim that the token lacks (null) leaves the column as it is. A new member without a name is named by the local part of the e-mail address, else Member.';
+  'Creates the caller''s own member row, or updates it unless the token is older than the one that last changed it. A claim that the token lacks (null) leaves the column as it is. A new member without a name gets the local part of the e-mail address, else Member.';
 grant execute on function app.sync_member(text, text, timestamptz) to club_api;
 
 set local role club_operator;
@@ -78,7 +78,7 @@ declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
   -- Storing a response inserts a key first, which holds FOR KEY SHARE on this row: this waits for responses that are being
-  -- stored, then blocks new ones until the end. Any of them may name the member.
+  -- stored, then blocks new ones until the end. Any of them may contain the member.
   perform from app.clubs as club where club.id = club_id for update;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
@@ -93,7 +93,7 @@ begin
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, as those of a former member. Deletes the stored responses of the whole club, because any may name the member: a request that is sent again with its key after this runs again. Waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member.';
+  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, with a former member. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

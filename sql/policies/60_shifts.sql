@@ -182,7 +182,7 @@ begin
   return null;
 end
 $$;
-comment on function app.count_signups() is 'Maintains shifts.signup_count, also when signups are deleted with their shift.';
+comment on function app.count_signups() is 'Maintains shifts.signup_count, even if signups are deleted with their shift.';
 grant execute on function app.count_signups() to club_owner;
 
 set local role club_owner;

@@ -10,7 +10,7 @@
 
 comment on table app.idempotency_keys is 'Stored responses of requests with an Idempotency-Key, for 24 hours.';
 comment on column app.idempotency_keys.request is 'SHA-256 of the request. The same key for another request is an error.';
-comment on column app.idempotency_keys.body is 'The body of the response, as it was sent. Deleted when a member of the club is erased, because it may name the member.';
+comment on column app.idempotency_keys.body is 'The body of the response, as it was sent. Deleted when a member of the club is erased, because it may contain the member.';
 
 alter table app.idempotency_keys alter column tenant_id set default app.tenant_id();
 alter table app.idempotency_keys alter column member_id set default app.member_id();
@@ -52,11 +52,11 @@ comment on policy idempotency_keys_keep on app.idempotency_keys is 'A caller sto
 
 create policy idempotency_keys_clear on app.idempotency_keys for delete to club_idempotency
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller deletes a key of their own; app.claim_key does so when it has expired.';
+comment on policy idempotency_keys_clear on app.idempotency_keys is 'A caller deletes their own key; app.claim_key does so when it has expired.';
 
 create policy idempotency_keys_erase on app.idempotency_keys for delete to club_operator
   using (tenant_id = (select app.tenant_id()));
-comment on policy idempotency_keys_erase on app.idempotency_keys is 'An operator who erases a member deletes the stored responses of the club, because any may name the member. So does the removal of a closed club.';
+comment on policy idempotency_keys_erase on app.idempotency_keys is 'An operator who erases a member deletes the stored responses of the club, because any may contain the member. So does the removal of a closed club.';
 
 set local role club_idempotency;
 
@@ -147,7 +147,7 @@ create or replace function app.delete_expired_answers(out deleted integer, out k
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-  -- The policy selects the rows: those of all clubs that are older than 24 hours. By their places, because a join by key
+  -- The policy selects the rows that are older than 24 hours, of all clubs. By their places, because a join by key
   -- can read all of them.
   delete from app.idempotency_keys as old
   where old.ctid = any (array(

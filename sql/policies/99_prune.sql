@@ -1,6 +1,6 @@
 -- Prune: drops the functions and views in app and deploy that no chapter created.
 --
--- They are of an earlier release or were made by hand. Each "create or replace" of a chapter writes its catalog row
+-- An earlier release or an administrator created them. Each "create or replace" of a chapter writes its catalog row
 -- in this transaction, so a row of another transaction is dropped.
 
 revoke create on schema app from club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_operator;
