@@ -174,7 +174,7 @@ function deleteTask(token: string): Promise<Response> {
 /** Parts that are refused by a key or by the claims, which are cached: those tokens are sent twice. */
 const REPEATED = ['claims', 'payloads', 'headers', 'keys', 'signatures'];
 
-t.test('a bad token is a 401, for every reason, and also when it is sent again', async (t) => {
+t.test('a bad token is a 401, for every reason, even if it is sent again', async (t) => {
   await attack(t, 'tokens', 6_000, async (tally) => {
     for (const [part, tokens] of Object.entries(await badTokens(issuer, attacker.url))) {
       await refuse(tally, tokens, REPEATED.includes(part));

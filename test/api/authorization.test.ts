@@ -139,7 +139,7 @@ t.test('a club without a role and a missing club are the same 403', async (t) =>
   }
 });
 
-t.test('a row of another club is answered like a missing one, and nothing changes', async (t) => {
+t.test('a row of another club gets the response of a missing one, and nothing changes', async (t) => {
   // The caller is an Admin of both clubs: the club of the request hides the row.
   const headers = {
     authorization: bearer({ [north]: 'Admin', [south]: 'Admin' }, 'ada'),

@@ -75,7 +75,7 @@ t.test('a string is parsed as JSON only when configured', async (t) => {
   t.same(read(inherited, { json: true }), [{}, '1 of 1 entries name no known club']);
 });
 
-t.test('clubs and roles can be mapped from other names, and keep their own', async (t) => {
+t.test('clubs and roles can be mapped from other names, and keep their names', async (t) => {
   const clubNames = new Map([['rowing north', north]]);
   const roleNames = new Map<string, Role>([['board', 'Admin'], ['Admin', 'Viewer']]); // biome-ignore format: pairs
   const names = { clubNames, roleNames };

@@ -75,7 +75,7 @@ t.test('every setting is read, and the settings of a command override the enviro
   });
 });
 
-t.test('localhost is 127.0.0.1, also where the name resolves to ::1', async (t) => {
+t.test('localhost is 127.0.0.1, even if the name resolves to ::1', async (t) => {
   const { host } = readServerConfig({ ...production, HOST: 'localhost' }, {});
   t.equal(host, '127.0.0.1');
 });
@@ -177,7 +177,7 @@ t.test('an invalid value is refused with the name of its variable', async (t) =>
   t.same(invalidVariables({ AUTH_ISSUER: 'not-a-url', AUTH_JWKS_URL: 'https://keys.example.org/jwks' }), []);
 });
 
-t.test('all faults are reported at once', async (t) => {
+t.test('all errors are reported at once', async (t) => {
   const invalid = { PORT: 'x', LOG_LEVEL: 'x', AUTH_ISSUER: 'not-a-url', TEST_USER_HEADER: 'on' };
   const errors = configErrors(invalid);
   for (const error of errors) {
@@ -203,7 +203,7 @@ t.test(
   },
 );
 
-t.test('the metrics have a port of their own', async (t) => {
+t.test('the metrics have a separate port', async (t) => {
   const same = ['  METRICS_PORT must differ from PORT.'];
   t.same(configErrors({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);
   t.same(configErrors({ ...production, METRICS_PORT: '3000' }), same, 'also the default port');
@@ -266,7 +266,7 @@ async function run(program: string, env: Record<string, string> = {}) {
   return { code, out, err };
 }
 
-t.test('a process with a wrong configuration says why and exits with 1', async (t) => {
+t.test('a process with a wrong configuration gives the reason and exits with 1', async (t) => {
   for (const [program, cause] of Object.entries({
     'dist/server.js': 'DATABASE_URL must be set in production.\n  AUTH_ISSUER must be set in production.',
     'dist/migrate.js': 'MIGRATION_DATABASE_URL must be set in production.',
@@ -276,7 +276,7 @@ t.test('a process with a wrong configuration says why and exits with 1', async (
   }
 });
 
-t.test('a start that cannot listen says at which address; the process exits with 1', async (t) => {
+t.test('a start that cannot listen gives the address; the process exits with 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => taken.close());
@@ -316,7 +316,7 @@ t.test('a start that fails in a route shows the error, and does not blame the ad
   t.equal(explain(error), error, 'with its stack');
 });
 
-t.test('a deploy that cannot connect, or is not allowed to, says so in one sentence', async (t) => {
+t.test('a deploy that cannot connect, or is not allowed to, reports it in one sentence', async (t) => {
   const wrong = testCluster().adminUrl.replace(/:[^:@]*@/, ':wrong@');
   t.match(
     await deploy(wrong).catch(explain),

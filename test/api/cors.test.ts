@@ -39,7 +39,7 @@ function isReadable(t: Test, answer: Response, what: string): void {
   t.same(words(answer.headers.vary), VARY, what);
 }
 
-t.test('a page from CORS_ORIGINS may read every answer and its headers, also of errors', async (t) => {
+t.test('a page from CORS_ORIGINS may read every response and its headers, even of errors', async (t) => {
   const origin = { origin: PAGE };
   const made = await anna.post('/api/tasks', { title: 'Mow' }, origin);
   const answers: [number, Response][] = [

@@ -144,7 +144,7 @@ t.test('a decimal number is text, with no more digits than its column', async (t
   }
 });
 
-t.test('all faults of a body are reported at once: missing, unknown and wrong fields', async (t) => {
+t.test('all field errors of a body are reported at once: missing, unknown and wrong fields', async (t) => {
   for (const write of writes) {
     // No field is a list.
     const wrong = Object.fromEntries(Object.keys(write.fields).map((name) => [name, []]));
@@ -165,7 +165,7 @@ t.test('all faults of a body are reported at once: missing, unknown and wrong fi
   t.equal(body.detail, 'The body does not have the expected form. `errors` lists each invalid field.');
 });
 
-t.test('an error names all faults, up to the first hundred', async (t) => {
+t.test('an error lists all field errors, up to the first hundred', async (t) => {
   const unknown = (count: number) => Array.from({ length: count }, (_, index) => `f${index}`);
   for (const [sent, named] of [
     [1, 1],
@@ -274,7 +274,7 @@ t.test('the error of an unknown field or parameter suggests one whose name is si
   t.strictSame(suggestions(await anna.get('/api/clubs/current?title=1')), { title: undefined });
 });
 
-t.test('the detail of a problem with one fault names its place, and is that of the fault', async (t) => {
+t.test('the detail of a problem with one field error gives its place and its detail', async (t) => {
   const partsOf = ({ body }: Response) => [body.errors, body.detail];
   const field = 'Unknown field. Did you mean `dueAt`?';
   t.same(partsOf(await anna.post('/api/tasks', { title: 'Mow', due_at: null })), [

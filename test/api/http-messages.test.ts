@@ -138,7 +138,7 @@ const unusual: Record<string, [bytes: string, allowed: string[]]> = {
   'chunks without the last one': [post('Transfer-Encoding: chunked', `${BODY.length.toString(16)}\r\n${BODY}\r\n`), ['', '400']],
 }; // biome-ignore format: one a line
 
-t.test('an unusual request is answered or its connection closed, and creates nothing', async (t) => {
+t.test('an unusual request gets a response or its connection is closed, and creates nothing', async (t) => {
   const before = await countTasks();
   for (const [what, [bytes, allowed]] of Object.entries(unusual)) {
     const mayClose = allowed.includes('') ? 0 : 1;
@@ -284,7 +284,7 @@ t.test('an unknown Expect header is ignored', async (t) => {
   }
 });
 
-t.test('the error of a malformed message names the cause', async (t) => {
+t.test('the error of a malformed message gives the cause', async (t) => {
   for (const [line, detail] of [
     ['patch /api/tasks HTTP/1.1', /PATCH, not patch/],
     ['GET /api/members?q=Jörg HTTP/1.1', /Percent-encode/],

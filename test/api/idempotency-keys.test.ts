@@ -102,7 +102,7 @@ t.test('a key is free again after 24 hours', async (t) => {
   t.not(second.body.id, first.body.id);
 });
 
-t.test('the service deletes the expired answers of all clubs, and no other', async (t) => {
+t.test('the service deletes the expired responses of all clubs, and no other', async (t) => {
   const { expiredResponses } = service;
   const count = async () =>
     (await db.queryAsAdmin<{ count: number }>('select count(*)::int from app.idempotency_keys'))[0]
@@ -136,7 +136,7 @@ t.test('the service deletes the expired answers of all clubs, and no other', asy
   t.equal(await count(), 0, 'of every club');
 });
 
-t.test('what deletes expired answers reaches no other row, and changes none', async (t) => {
+t.test('what deletes expired responses reaches no other row, and changes none', async (t) => {
   await mara.post('/api/tasks', { title: 'Fresh' }, withKey('fresh'));
   await withClient(db.migrationUrl, async (session) => {
     await session.query('set role club_expiry');
@@ -150,7 +150,7 @@ t.test('what deletes expired answers reaches no other row, and changes none', as
   });
 });
 
-t.test('a stored answer is not replaced, not even by its caller with SQL', async (t) => {
+t.test('a stored response is not replaced, not even by its caller with SQL', async (t) => {
   const { inside, client } = await connectAsRuntime(t, db);
   const keep = (status: number) =>
     client.query(`select app.keep_answer('once', $1, '/', null, '{}')`, [status]);
@@ -167,7 +167,7 @@ t.test('a stored answer is not replaced, not even by its caller with SQL', async
 });
 
 t.test(
-  'erasing a member deletes the stored answers of the club, which may name them, and of no other club',
+  'erasing a member deletes the stored responses of the club, which may contain their data, and of no other club',
   async (t) => {
     const benId = await ben.memberId();
     const shift = await makeShift();
@@ -185,7 +185,7 @@ t.test(
   },
 );
 
-t.test('a repeated Idempotency-Key header is refused, also with the same key', async (t) => {
+t.test('a repeated Idempotency-Key header is refused, even with the same key', async (t) => {
   const sendLines = await sendLinesTo(service.app);
   const authorization = `Bearer ${service.token({ sub: 'mara', clubs: { [north]: 'Manager' } })}`;
   const before = await count('tasks');

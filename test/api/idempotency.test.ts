@@ -26,7 +26,7 @@ const count = async (table: string) =>
 const makeShift = async (difference = {}) =>
   `/api/shifts/${(await mara.post('/api/shifts', shiftRequest(difference))).body.id}`;
 
-t.test('a repeated request with the same key gets the first answer, and creates nothing', async (t) => {
+t.test('a repeated request with the same key gets the first response, and creates nothing', async (t) => {
   const shift = await makeShift();
   const requests = [
     { table: 'tasks', person: mara, path: '/api/tasks', body: { title: 'Mow “the” lawn\n' } },
@@ -51,7 +51,7 @@ t.test('a repeated request with the same key gets the first answer, and creates 
   }
 });
 
-t.test('a stored answer stays as it was, also after the created row is changed or deleted', async (t) => {
+t.test('a stored response stays unchanged, even after the created row is changed or deleted', async (t) => {
   const headers = withKey('gone since');
   const first = await mara.post('/api/tasks', { title: 'Rake' }, headers);
   await mara.patch(String(first.headers.location), { title: 'Rake twice' });
@@ -117,7 +117,7 @@ t.test('an error is not stored: the request can be sent again when its cause is 
   t.same(seen(await anna.post(`${shift}/signup`, undefined, headers)), seen(made));
 });
 
-t.test('of many concurrent requests with one key one is executed, and all get its answer', async (t) => {
+t.test('of many concurrent requests with one key one is executed, and all get its response', async (t) => {
   const headers = withKey(randomUUID());
   const before = await count('tasks');
   const answers = await Promise.all(

@@ -57,7 +57,7 @@ t.test('with AUTH_JWKS_URL the issuer is only compared, and never requested', as
   t.equal(provider.fetches.get(DISCOVERY), undefined);
 });
 
-t.test('the keys are fetched at the start, and the log says at once when they cannot be', async (t) => {
+t.test('the keys are fetched at the start, and a failure is logged at once', async (t) => {
   const issuer = await startIssuer(t);
   const lines: string[] = [];
   const log = { write: (line: string) => void lines.push(line) };
@@ -323,37 +323,40 @@ t.test('after the clock is set back, new keys are learned and withdrawn keys are
   t.equal(await offline.code(fresh(added.options)), ACCEPTED);
 });
 
-t.test('the log says why keys could not be fetched, without the address or the response', async (t) => {
-  const reasons: string[] = [];
-  const reasonFor = async (url: string) => {
-    const keys = new IssuerKeys({ issuer: 'urn:example:issuer', jwksUrl: url }, (reason) =>
-      reasons.push(reason),
-    );
-    await keys.find({ alg: 'ES256', kid: 'any' }).catch(() => {});
-    return reasons.pop();
-  };
-  const issuer = await startIssuer(t);
-  const reasonAfter = (respond: (response: ServerResponse) => void) => {
-    issuer.documents.set('/jwks', respond);
-    return reasonFor(`${issuer.url}/jwks`);
-  };
-  t.equal(await reasonAfter((response) => response.writeHead(500).end()), 'The response was 500.');
-  const elsewhere = `${issuer.url}/elsewhere`;
-  for (const status of [301, 302, 307, 308]) {
-    t.equal(
-      await reasonAfter((response) => response.writeHead(status, { location: elsewhere }).end()),
-      'The response is a redirect, which is not followed.',
-    );
-  }
-  t.equal(issuer.fetches.get('/elsewhere'), undefined);
-  const unclear = 'The request failed, or its response is not valid.';
-  t.equal(await reasonAfter((response) => response.writeHead(200).end('{"d": "a private key"')), unclear);
-  t.equal(await reasonFor('http://anna:a-password@127.0.0.1:1/jwks'), unclear);
-  await issuer.stop();
-  t.match(await reasonFor(`${issuer.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
-});
+t.test(
+  'the log gives the reason why keys could not be fetched, without the address or the response',
+  async (t) => {
+    const reasons: string[] = [];
+    const reasonFor = async (url: string) => {
+      const keys = new IssuerKeys({ issuer: 'urn:example:issuer', jwksUrl: url }, (reason) =>
+        reasons.push(reason),
+      );
+      await keys.find({ alg: 'ES256', kid: 'any' }).catch(() => {});
+      return reasons.pop();
+    };
+    const issuer = await startIssuer(t);
+    const reasonAfter = (respond: (response: ServerResponse) => void) => {
+      issuer.documents.set('/jwks', respond);
+      return reasonFor(`${issuer.url}/jwks`);
+    };
+    t.equal(await reasonAfter((response) => response.writeHead(500).end()), 'The response was 500.');
+    const elsewhere = `${issuer.url}/elsewhere`;
+    for (const status of [301, 302, 307, 308]) {
+      t.equal(
+        await reasonAfter((response) => response.writeHead(status, { location: elsewhere }).end()),
+        'The response is a redirect, which is not followed.',
+      );
+    }
+    t.equal(issuer.fetches.get('/elsewhere'), undefined);
+    const unclear = 'The request failed, or its response is not valid.';
+    t.equal(await reasonAfter((response) => response.writeHead(200).end('{"d": "a private key"')), unclear);
+    t.equal(await reasonFor('http://anna:a-password@127.0.0.1:1/jwks'), unclear);
+    await issuer.stop();
+    t.match(await reasonFor(`${issuer.url}/jwks?key=a-password`), /^The request failed: [A-Z_]+\.$/);
+  },
+);
 
-t.test('while keys cannot be fetched, few lines of the log say so', async (t) => {
+t.test('while keys cannot be fetched, few log lines report it', async (t) => {
   const issuer = await startIssuer(t);
   await issuer.stop();
   const lines: { level: number; failures: number; msg: string }[] = [];

@@ -131,7 +131,7 @@ function comparerOf({ fields }: List, field: string): (one: Row, other: Row) => 
   };
 }
 
-t.test('a list is in its order, also with equal keys, and the same for every page size', async (t) => {
+t.test('a list is in its order, even with equal keys, and the same for every page size', async (t) => {
   t.ok(lists.length >= 3);
   for (const list of lists) {
     for (const sort of list.sorts) {
@@ -228,7 +228,7 @@ t.test('limit is 1 to 500, by default 100', async (t) => {
 });
 
 t.test(
-  'a value that a parameter does not have, an empty one and a second one are a 400 that names it',
+  'a value that a parameter does not have, an empty one and a second one are a 400 for the parameter',
   async (t) => {
     for (const { path, parameters } of lists) {
       for (const { name, schema } of parameters) {

@@ -189,7 +189,7 @@ t.test('the examples of a shift have correct counts', async (t) => {
   t.same(exampleOf('listShifts')[0], row, 'the list shows the same shift');
 });
 
-t.test('the example of a header belongs to that of the body', async (t) => {
+t.test('the example of a header matches the example of the body', async (t) => {
   for (const { operationId, example, headers } of successes.filter(({ headers }) => headers.ETag)) {
     t.equal(headers.ETag.example, `"${example.version}"`, operationId);
   }
@@ -264,7 +264,7 @@ function isDocumented(
 }
 
 t.test(
-  'the error of a role that is too low names it and the needed role, as the document shows',
+  'the error of a role that is too low contains it and the required role, as the document shows',
   async (t) => {
     const ofHigherRoles = endpoints.filter(({ role }) => role !== 'Viewer');
     t.ok(ofHigherRoles.length >= 12);

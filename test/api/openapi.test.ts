@@ -34,7 +34,7 @@ t.test('the document is OpenAPI 3.1 and needs neither a token nor a club', async
   t.equal((await service.send('GET', '/openapi.json?x=1')).body.code, 'invalid_parameter');
 });
 
-t.test('the version of the document is that of the release', async (t) => {
+t.test('the version of the document is the version of the release', async (t) => {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   t.equal(document.info.version, version);
 });
@@ -57,7 +57,7 @@ t.test(
   },
 );
 
-t.test('the rules find planted faults', async (t) => {
+t.test('the rules find planted errors', async (t) => {
   const defects: Record<string, (broken: Part) => void> = {
     'info-contact': ({ info }) => delete info.contact,
     'operation-description': ({ paths }) => delete paths['/api/tasks'].get.description,
@@ -175,7 +175,7 @@ t.test('every parameter, body, status, header and code has a description and an 
   }
 });
 
-t.test('an additional property is allowed in a response, and is a fault in a body', async (t) => {
+t.test('an additional property is allowed in a response, and is an error in a body', async (t) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(document, 'document');
   const isValid = (place: unknown[], value: unknown) => {
     const pointer = place.map((part) => encodeURIComponent(String(part).replaceAll('/', '~1'))).join('/');

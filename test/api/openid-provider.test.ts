@@ -76,7 +76,7 @@ t.test('after a login the access token works: by discovery, for every role', asy
   t.match(await ask(zoe, 'GET', '/api/clubs/me'), { status: 200, body: [] });
 });
 
-t.test('an application gets a member of its own', async (t) => {
+t.test('an application gets its own member', async (t) => {
   const ask = await openService();
   const token = await provider.ownToken();
   t.match(decodeJwt(token), { sub: 'club-app' });
@@ -84,7 +84,7 @@ t.test('an application gets a member of its own', async (t) => {
 });
 
 t.test(
-  'an ID token is refused by its audience, also where nothing else differs from an access token',
+  'an ID token is refused by its audience, even if nothing else differs from an access token',
   async (t) => {
     const { id_token: idToken, access_token: accessToken } = await provider.logIn('anna');
     t.match(decodeJwt(idToken), { iss: provider.url, aud: 'club-app', sub: 'anna' });

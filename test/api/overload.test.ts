@@ -48,7 +48,7 @@ t.test(
   },
 );
 
-t.test('health is answered on the metrics port as well', async (t) => {
+t.test('health is served on the metrics port as well', async (t) => {
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
   t.match([ready.status, await ready.json()], [200, { status: 'ready' }]);
   t.match(await (await fetch(`http://127.0.0.1:${port}/livez`)).json(), { status: 'live' });

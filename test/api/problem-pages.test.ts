@@ -21,26 +21,23 @@ const words = (html: string) =>
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&');
 
-t.test(
-  'every code of the document has the page that its `type` names: meaning, fix and example',
-  async (t) => {
-    t.same([...document.components.schemas.Problem.properties.code.enum].sort(), [...codes].sort());
-    const wrong = errorTypes.filter(({ code, title, status, meaning, fix }) => {
-      const page = words(pages.get(`/problems/${code}`)?.text ?? '');
-      const said = [`${title} (${code})`, `status ${status}`, meaning, fix].map((text) =>
-        text.replaceAll('`', ''),
-      );
-      const example = JSON.parse(/^\{$.*^\}$/ms.exec(page)?.[0] ?? '{}');
-      return (
-        !said.every((text) => page.includes(text)) ||
-        example.type !== `/problems/${code}` ||
-        example.status !== status ||
-        example.code !== code
-      );
-    });
-    t.same(wrong, []);
-  },
-);
+t.test('every code of the document has a page at its `type`: meaning, fix and example', async (t) => {
+  t.same([...document.components.schemas.Problem.properties.code.enum].sort(), [...codes].sort());
+  const wrong = errorTypes.filter(({ code, title, status, meaning, fix }) => {
+    const page = words(pages.get(`/problems/${code}`)?.text ?? '');
+    const said = [`${title} (${code})`, `status ${status}`, meaning, fix].map((text) =>
+      text.replaceAll('`', ''),
+    );
+    const example = JSON.parse(/^\{$.*^\}$/ms.exec(page)?.[0] ?? '{}');
+    return (
+      !said.every((text) => page.includes(text)) ||
+      example.type !== `/problems/${code}` ||
+      example.status !== status ||
+      example.code !== code
+    );
+  });
+  t.same(wrong, []);
+});
 
 t.test('an error links to its page, which links to all others', async (t) => {
   const { body } = await service.send('GET', '/api/tasks');

@@ -127,7 +127,7 @@ t.test('an error is a problem with exactly these members', async (t) => {
   });
 });
 
-t.test('every answer has Cache-Control, Vary and a unique X-Request-Id', async (t) => {
+t.test('every response has Cache-Control, Vary and a unique X-Request-Id', async (t) => {
   await runAudit(service);
   const made = await anna.post('/api/tasks', { title: 'Mow' });
   const answers: [what: string, Response][] = [

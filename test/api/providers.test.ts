@@ -191,7 +191,7 @@ t.test(
   },
 );
 
-t.test('access tokens that name their audience need no setting for it', async (t) => {
+t.test('access tokens with an aud need no setting for it', async (t) => {
   const [setUp] = setUps as [SetUp];
   const { ask } = await openService({
     ...setUp,

@@ -114,7 +114,7 @@ for (const name of ['nginx', 'haproxy'] as const) {
         return send().catch(send);
       };
 
-      await t.test('a request is answered, and a forged X-Forwarded-For is ignored', async (t) => {
+      await t.test('a request gets its response, and a forged X-Forwarded-For is ignored', async (t) => {
         written.length = 0;
         const answer = await ask('/api/tasks', { 'x-forwarded-for': '203.0.113.7' });
         t.equal(answer.status, 200);

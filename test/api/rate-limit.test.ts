@@ -56,7 +56,7 @@ t.test('a caller has one limit per club, for all operations together', async (t)
   t.equal((await ask('/api/tasks', south)).status, 200);
 });
 
-t.test('a caller never uses another caller’s limit, also with similar subjects', async (t) => {
+t.test('a caller never uses another caller’s limit, even with similar subjects', async (t) => {
   const names = ['ben', 'Ben', 'ben ', ' ben', `${north} ben`, 'ben\u0301', 'constructor', '__proto__'];
   const found = new Set();
   for (const name of names) {

@@ -96,7 +96,7 @@ t.test('a path has the same methods in every spelling', async (t) => {
   t.match(await anna.put('/api/task%73', {}), { status: 405, headers: { allow: 'GET, HEAD, POST' } });
 });
 
-t.test('HEAD has the length and headers of GET, also for the documentation', async (t) => {
+t.test('HEAD has the length and headers of GET, even for the documentation', async (t) => {
   await runAudit(service);
   const lines = Object.entries(signedIn);
   const paths = endpoints.filter(({ method }) => method === 'GET').map(pathOf);
@@ -115,7 +115,7 @@ t.test('HEAD has the length and headers of GET, also for the documentation', asy
   }
 });
 
-t.test('GET / redirects to the reference in development, and says where it is in production', async (t) => {
+t.test('GET / redirects to the reference in development, and links to it in production', async (t) => {
   for (const method of ['GET', 'HEAD'] as const) {
     const answer = await service.send(method, '/');
     t.match(answer, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
@@ -145,7 +145,7 @@ t.test('a file that /docs does not have is a 404, with any form of path traversa
   }
 });
 
-t.test('an unknown query parameter, and one given twice, is a 400 that names it', async (t) => {
+t.test('an unknown query parameter, and one given twice, is a 400 for the parameter', async (t) => {
   const names = [
     'nonsense',
     '__proto__',
@@ -172,7 +172,7 @@ t.test('an unknown query parameter, and one given twice, is a 400 that names it'
   }
 });
 
-t.test('a query string that is not UTF-8 is a 400 that names the parameter, after the role', async (t) => {
+t.test('a query string that is not UTF-8 is a 400 for the parameter, after the role', async (t) => {
   const [member, viewer] = [service.as('ben', 'Member', north), service.as('vera', 'Viewer', north)];
   for (const part of ['%zz', '%', '%ff', '%ED%A0%80', 'a%2', '%C3%28']) {
     const { status, body } = await member.get(`/api/tasks?limit=5&q=${part}`);
@@ -183,7 +183,7 @@ t.test('a query string that is not UTF-8 is a 400 that names the parameter, afte
   t.equal((await member.get('/api/tasks?q=100%25+%C3%A4%F0%9F%8E%BE')).status, 200);
 });
 
-t.test('a path id that is not a UUID is a 400 that names it', async (t) => {
+t.test('a path id that is not a UUID is a 400 for the id', async (t) => {
   for (const endpoint of endpoints.filter(({ path }) => path.includes(':id'))) {
     for (const id of [
       '1',

@@ -25,7 +25,7 @@ function isGuarded(t: Test, { headers }: Response, what: string, csp = NO_PAGE):
   t.same([headers['x-powered-by'], headers.server], [undefined, undefined], what);
 }
 
-t.test('every answer has the security headers for browsers', async (t) => {
+t.test('every response has the security headers for browsers', async (t) => {
   const made = await anna.post('/api/tasks', { title: 'Mow' });
   const answers: [what: string, Response][] = [
     ['201', made],

@@ -47,7 +47,7 @@ t.test('PUT replaces every field, and a missing optional field becomes null', as
   t.same((await manager.get(path)).body, answer.body);
 });
 
-t.test('a change of any field, also to null, makes a new version', async (t) => {
+t.test('a change of any field, even to null, makes a new version', async (t) => {
   const { path } = await makeShift();
   let version = 1;
   for (const change of [
@@ -87,7 +87,7 @@ t.test('PUT never creates a shift', async (t) => {
   t.equal((await manager.get(`/api/shifts/${missing}`)).status, 404);
 });
 
-t.test('every answer with a shift has its version as ETag, and If-None-Match is ignored', async (t) => {
+t.test('every response with a shift has its version as ETag, and If-None-Match is ignored', async (t) => {
   const { path } = await makeShift();
   await manager.put(path, { ...full, title: 'Kitchen' });
   for (const answer of [

@@ -106,7 +106,7 @@ t.test('a shift ends at most 31 days after it starts, to the microsecond', async
   ]);
 });
 
-t.test('an invalid period is reported together with the other faults', async (t) => {
+t.test('an invalid period is reported together with the other field errors', async (t) => {
   const { startsAt } = shiftRequest();
   const request = shiftRequest({ startsAt, endsAt: startsAt, capacity: 0 });
   const { status, body } = await manager.post('/api/shifts', request);
@@ -123,7 +123,7 @@ t.test('a shift may start, and even end, in the past', async (t) => {
   }
 });
 
-t.test('a Viewer sees a shift in the list as it is, without its details', async (t) => {
+t.test('a Viewer sees a shift in the list unchanged, without its details', async (t) => {
   const shift = await makeShift();
   const { body } = await viewer.get('/api/shifts');
   t.strictSame(

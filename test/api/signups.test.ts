@@ -21,31 +21,34 @@ async function start({ path }: { path: string }, capacity: number) {
   await manager.put(path, shiftRequest({ ...started(), capacity }));
 }
 
-t.test('a signup can be read at its Location, by its member, as it was answered', async (t) => {
-  const admin = service.as('reader-admin', 'Admin', north);
-  const ben = service.as('reader', 'Member', north);
-  const made = await admin.post('/api/shifts', shiftRequest());
-  const path = `/api/shifts/${made.body.id}/signup`;
-  t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
-  const signedUp = await ben.post(path);
-  t.equal(signedUp.headers.location, path);
-  const read = await ben.get(path);
-  t.equal(read.status, 200);
-  t.equal(read.text, signedUp.text, 'the same text');
-  t.match(
-    await admin.get(path),
-    { status: 404, body: { code: 'signup_not_found' } },
-    'not visible to another member',
-  );
-  await ben.delete(path);
-  t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
-  const keyed = await ben.post(path, undefined, { 'idempotency-key': 'of the reader' });
-  t.equal((await ben.get(path)).text, keyed.text, 'also as app.sign_up_once writes it');
-  t.match(await ben.get(path.replace(made.body.id, missing)), {
-    status: 404,
-    body: { code: 'shift_not_found' },
-  });
-});
+t.test(
+  'a signup can be read at its Location, by its member, as in the response that created it',
+  async (t) => {
+    const admin = service.as('reader-admin', 'Admin', north);
+    const ben = service.as('reader', 'Member', north);
+    const made = await admin.post('/api/shifts', shiftRequest());
+    const path = `/api/shifts/${made.body.id}/signup`;
+    t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
+    const signedUp = await ben.post(path);
+    t.equal(signedUp.headers.location, path);
+    const read = await ben.get(path);
+    t.equal(read.status, 200);
+    t.equal(read.text, signedUp.text, 'the same text');
+    t.match(
+      await admin.get(path),
+      { status: 404, body: { code: 'signup_not_found' } },
+      'not visible to another member',
+    );
+    await ben.delete(path);
+    t.match(await ben.get(path), { status: 404, body: { code: 'signup_not_found' } });
+    const keyed = await ben.post(path, undefined, { 'idempotency-key': 'of the reader' });
+    t.equal((await ben.get(path)).text, keyed.text, 'also as app.sign_up_once writes it');
+    t.match(await ben.get(path.replace(made.body.id, missing)), {
+      status: 404,
+      body: { code: 'shift_not_found' },
+    });
+  },
+);
 
 t.test('signing up returns the signup and its Location', async (t) => {
   const { id, path, signup } = await makeShift();
@@ -119,7 +122,7 @@ t.test('a refused signup has the first reason of 404, past, signed up already, f
   t.equal((await anna.get(empty.path)).body.signupCount, 0);
 });
 
-t.test('a member is signed up at most once, also where there is room', async (t) => {
+t.test('a member is signed up at most once, even if there is room', async (t) => {
   const { path, signup } = await makeShift({ capacity: 5 });
   t.equal((await anna.post(signup)).status, 201);
   t.match(await anna.post(signup), { status: 409, body: { code: 'already_signed_up' } });
@@ -177,7 +180,7 @@ t.test('signing up and cancelling do not change version, ETag or updatedAt of th
   t.equal((await manager.put(path, shiftRequest(), { 'if-match': '"1"' })).status, 200);
 });
 
-t.test('memberId is the member’s id, also when a token’s subject looks like an id', async (t) => {
+t.test('memberId is the member’s id, even if a token’s subject looks like an id', async (t) => {
   const annasId = await anna.memberId();
   // The subject of this user is Anna's member id.
   const namesake = service.as(annasId, 'Member', north, { name: 'Namesake' });

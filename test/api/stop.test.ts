@@ -79,7 +79,7 @@ const untilStopping = (port: number) =>
   );
 
 t.test(
-  'a stop resets no connection: running requests finish, and keep-alive connections are closed with an answer',
+  'a stop resets no connection: running requests finish, and keep-alive connections are closed with a response',
   async (t) => {
     const [port, metricsPort] = [await freePort(), await freePort()];
     // As docs/operate.md starts it: npm and its shell forward the signal.
@@ -175,20 +175,23 @@ t.test('a signal during the start ends the process at once', async (t) => {
   t.same(await once(child, 'exit'), [0, null]);
 });
 
-t.test('a client that connected before the stop is answered, however late its request arrives', async (t) => {
-  const own = await startService(t);
-  await own.app.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = own.app.server.address() as AddressInfo;
-  const socket = connect(port, '127.0.0.1');
-  await once(own.app.server, 'connection');
-  const closed = own.app.close();
-  await sleep(50);
-  socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n');
-  const answer = Buffer.concat(await socket.toArray()).toString();
-  t.match(answer, /^HTTP\/1\.1 200 /);
-  t.match(answer, /connection: close/i);
-  await closed;
-});
+t.test(
+  'a client that connected before the stop gets a response, however late its request arrives',
+  async (t) => {
+    const own = await startService(t);
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = own.app.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    await once(own.app.server, 'connection');
+    const closed = own.app.close();
+    await sleep(50);
+    socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n');
+    const answer = Buffer.concat(await socket.toArray()).toString();
+    t.match(answer, /^HTTP\/1\.1 200 /);
+    t.match(answer, /connection: close/i);
+    await closed;
+  },
+);
 
 /** Makes more log lines than a pipe buffers. */
 async function askOften(t: Test, port: number): Promise<void> {
@@ -200,7 +203,7 @@ async function askOften(t: Test, port: number): Promise<void> {
   t.ok(answers.every(({ status }) => status === 401));
 }
 
-t.test('a full disk under the log stops neither answers nor the shutdown', async (t) => {
+t.test('a full disk under the log stops neither responses nor the shutdown', async (t) => {
   const [port, full] = [await freePort(), await open('/dev/full', 'w')];
   t.teardown(() => full.close());
   const child = await startProcess(t, port, await freePort(), PROGRAM, full.fd);
@@ -211,7 +214,7 @@ t.test('a full disk under the log stops neither answers nor the shutdown', async
   t.match(String(stderr), /The log cannot be written: ENOSPC/);
 });
 
-t.test('a log that is not read stops neither answers nor the shutdown', async (t) => {
+t.test('a log that is not read stops neither responses nor the shutdown', async (t) => {
   const port = await freePort();
   const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
   await askOften(t, port);

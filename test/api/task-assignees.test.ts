@@ -114,7 +114,7 @@ t.test('clearing the assignee is the step back to Open, from Assigned only', asy
   }
 });
 
-t.test('the error of clearing an assignee names the step to Open', async (t) => {
+t.test('the error of clearing an assignee gives the step to Open', async (t) => {
   const { path } = await taskIn('Review', manager, ids.assignee);
   const { body } = await people['another Member'].patch(path, { assigneeId: null });
   t.match(body, { currentState: 'Review', requestedState: 'Open', allowedTransitions: ['Done'] });

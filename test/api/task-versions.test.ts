@@ -166,7 +166,7 @@ t.test('of two callers who take the same task, exactly one gets it', async (t) =
   t.match(answers[1 - winner]?.body, { code: 'task_version_conflict', currentVersion: 2 });
 });
 
-t.test('an edit of a task that is deleted meanwhile is a 404', async (t) => {
+t.test('an edit of a task that is deleted during the edit is a 404', async (t) => {
   const { task, path } = await make();
   const { answers } = await race(task.id, 1, 'delete from app.tasks where id = $1', () => [
     member.patch(path, { title: 'Mine' }),
@@ -198,7 +198,7 @@ t.test('of many concurrent edits no two make the same version, and none is lost'
   t.match(after, { version: won.length + 1, title: won.at(-1).title });
 });
 
-t.test('a change of a row with the highest possible version is a 409 that says so', async (t) => {
+t.test('a change of a row with the highest possible version is a 409 with that reason', async (t) => {
   for (const [path, body, change, table, code] of [
     ['/api/tasks', { title: 'Old' }, { title: 'New' }, 'tasks', 'task_version_conflict'],
     ['/api/shifts', shiftRequest(), shiftRequest({ title: 'New' }), 'shifts', 'shift_version_conflict'],

@@ -42,7 +42,7 @@ t.test('only the assignee or a Manager takes a step back: 403 for another Member
   }
 });
 
-t.test('a step outside the workflow is refused for all, and the error names the allowed steps', async (t) => {
+t.test('a step outside the workflow is refused for all, and the error lists the allowed steps', async (t) => {
   for (const { from, to } of pairs('nobody')) {
     const { task, path } = await taskIn(from);
     for (const caller of CALLERS) {
@@ -57,7 +57,7 @@ t.test('a step outside the workflow is refused for all, and the error names the 
   }
 });
 
-t.test('the detail of a refused step names the allowed steps', async (t) => {
+t.test('the detail of a refused step lists the allowed steps', async (t) => {
   const task = (await manager.post('/api/tasks', { title: 'Mow' })).body;
   const path = `/api/tasks/${task.id}`;
   const detailOf = async (changes: object, person = manager) =>
@@ -107,7 +107,7 @@ t.test('setting the current state changes nothing, unless another member has tak
   }
 });
 
-t.test('taking a task that another member has is refused, also together with other edits', async (t) => {
+t.test('taking a task that another member has is refused, even together with other edits', async (t) => {
   const { task, path } = await taskIn('Assigned');
   for (const body of [{ title: 'Mine' }, { version: 1 }, { title: task.title }]) {
     const answer = await other.patch(path, { state: 'Assigned', ...body });
@@ -116,7 +116,7 @@ t.test('taking a task that another member has is refused, also together with oth
   t.strictSame((await manager.get(path)).body, task);
 });
 
-t.test('every answer has the states that this caller may set now', async (t) => {
+t.test('every response has the states that this caller may set now', async (t) => {
   for (const state of STATES) {
     const { path } = await taskIn(state);
     for (const caller of CALLERS) {

@@ -29,7 +29,7 @@ t.test('a task is changed with the version of the task that was read', async (t)
   t.match(await rejection(ben.tasks.get(task.id)), { code: 'task_not_found' });
 });
 
-t.test('a change of a shift keeps the fields that it does not name', async (t) => {
+t.test('a change of a shift keeps the fields that it does not contain', async (t) => {
   const shift = await mara.shifts.create(
     shiftRequest({ capacity: 1, description: 'Gloves', location: 'Hall' }),
   );

@@ -224,7 +224,7 @@ t.test('the package has no dependencies, and declares its requirements', async (
   t.equal(typeof entry.createClient, 'function', 'its exports point to the build');
 });
 
-t.test('a resource with a two-word name has one file, and make snapshot names a missing one', (t) => {
+t.test('a resource with a two-word name has one file, and make snapshot reports a missing one', (t) => {
   const document = (...names: string[]) => ({
     tags: names.map((name) => ({ name })),
     paths: {},

@@ -16,7 +16,7 @@ const clients = await openClients(service);
 const anna = await clients.as('anna', 'Manager', north);
 const project = await projectWithClient(t);
 
-t.test('the code of the client’s README prints what the README says', async (t) => {
+t.test('the code of the client’s README prints the output in the README', async (t) => {
   await anna.tasks.create({ title: 'Rake', dueAt: hoursFromNow(1) });
   const blocks = await codeBlocks('client/README.md', 'js');
   t.ok(blocks.length >= 7);
@@ -74,7 +74,7 @@ t.test(
 );
 
 t.test(
-  'the code of docs/api.md and of the client’s README is TypeScript, and what the package says of itself is true',
+  'the code of docs/api.md and of the client’s README is TypeScript, and the package describes itself correctly',
   async (t) => {
     const [quickstart = ''] = (await codeBlocks('docs/api.md', 'sh')).flatMap(
       (block) => /<<'END'\n(.*?)^END$/ms.exec(block)?.[1] ?? [],

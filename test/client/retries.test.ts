@@ -57,7 +57,7 @@ function answer(status: string, headers: string, body = ''): Verdict {
   return { bytes };
 }
 
-t.test('a creation happens once, also when its answers are lost', async (t) => {
+t.test('a creation happens once, even if its responses are lost', async (t) => {
   const busy = answer('503 Service Unavailable', 'retry-after: 2\r\n');
   for (const verdicts of [
     ['cut before', 'cut before'],
@@ -95,7 +95,7 @@ t.test('a replay returns the first response, so a new intent needs a new key', a
   t.same(await mara.shifts.mySignup(shift.id), second);
 });
 
-t.test('a deletion succeeds, also when its answer was lost', async (t) => {
+t.test('a deletion succeeds, even if its response was lost', async (t) => {
   const { client } = await behindProxy(t, ['cut before']);
   const task = await mara.tasks.create({ title: 'Gone' });
   t.equal(await client.tasks.delete(task), undefined);
@@ -115,7 +115,7 @@ t.test('a deletion succeeds, also when its answer was lost', async (t) => {
 });
 
 t.test(
-  'a change whose answer was lost is not repeated, and the error says that it may have happened',
+  'a change whose response was lost is not repeated, and the error says that it may have happened',
   async (t) => {
     const task = await mara.tasks.create({ title: 'Doubt' });
     const { client } = await behindProxy(t, ['cut before']);
@@ -186,7 +186,7 @@ t.test('without a limit of attempts withinMs is the limit, and a wait takes 10 s
   t.ok(Date.now() - before > 880_000 && Date.now() - before < 901_000, String(Date.now() - before));
 });
 
-t.test('a rate-limited call waits as long as the service says, or fails', async (t) => {
+t.test('a rate-limited call waits for Retry-After, or fails', async (t) => {
   const limited = await startService(t, { rateLimitPerMinute: 2 });
   const club = await limited.db.makeClub('limited');
   const open = await openClients(limited);
@@ -202,7 +202,7 @@ t.test('a rate-limited call waits as long as the service says, or fails', async 
   t.match(await rejection(hasty.members.me()), { code: 'rate_limited', attempts: 1 });
 });
 
-t.test('an answer that is not from the service is reported as such', async (t) => {
+t.test('a response that is not from the service is reported as such', async (t) => {
   const page = answer('502 Bad Gateway', 'content-type: text/html\r\n', '<h1>Bad gateway</h1>');
   const { client } = await behindProxy(t, [page, page, page]);
   t.match(await rejection(client.clubs.current()), {
@@ -230,24 +230,27 @@ t.test('an answer that is not from the service is reported as such', async (t) =
   });
 });
 
-t.test('a redirect is not followed, so no POST becomes a GET, and the error says where to', async (t) => {
-  const { client } = await behindProxy(t, [
-    answer('302 Found', `location: ${clients.baseUrl}/api/tasks?code=secret\r\n`),
-  ]);
-  const error = await rejection(client.tasks.create({ title: 'Moved' }));
-  t.match(error, { name: 'UnexpectedAnswerError', status: 302, attempts: 1 });
-  t.match(error.message, `POST /api/tasks was redirected to ${clients.baseUrl}/api/tasks. The client`);
-  t.notMatch(error.message, /secret/);
-  const browser = await clients.as('dora', 'Admin', north, {
-    // What a browser shows of a redirect, like this response, has the status 0 and no headers.
-    fetch: async () => Response.error(),
-  });
-  t.match(await rejection(browser.clubs.mine()), {
-    name: 'UnexpectedAnswerError',
-    status: 0,
-    message: /^GET \/api\/clubs\/me was redirected, for example to a login page\./,
-  });
-});
+t.test(
+  'a redirect is not followed, so no POST becomes a GET, and the error contains its target',
+  async (t) => {
+    const { client } = await behindProxy(t, [
+      answer('302 Found', `location: ${clients.baseUrl}/api/tasks?code=secret\r\n`),
+    ]);
+    const error = await rejection(client.tasks.create({ title: 'Moved' }));
+    t.match(error, { name: 'UnexpectedAnswerError', status: 302, attempts: 1 });
+    t.match(error.message, `POST /api/tasks was redirected to ${clients.baseUrl}/api/tasks. The client`);
+    t.notMatch(error.message, /secret/);
+    const browser = await clients.as('dora', 'Admin', north, {
+      // What a browser shows of a redirect, like this response, has the status 0 and no headers.
+      fetch: async () => Response.error(),
+    });
+    t.match(await rejection(browser.clubs.mine()), {
+      name: 'UnexpectedAnswerError',
+      status: 0,
+      message: /^GET \/api\/clubs\/me was redirected, for example to a login page\./,
+    });
+  },
+);
 
 t.test('the time for attempts begins with the first one, after the wait for the token', async (t) => {
   const token = service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });

@@ -168,7 +168,7 @@ t.test('a call that takes too long has an unknown outcome, after eight seconds',
   t.equal(database.connections.lost, 1);
 });
 
-t.test('an answer to another request or of another club is rejected, with an unknown outcome', async (t) => {
+t.test('a result of another request or club is rejected, with an unknown outcome', async (t) => {
   for (const alter of [
     (text: string) => text.replace(/"request":"(\d*)\d"/, (_, digits) => `"request":"${digits}x"`),
     (text: string) => text.replace(`"entered_tenant_id":"${club}"`, `"entered_tenant_id":"${UNKNOWN_CLUB}"`),

@@ -92,7 +92,7 @@ t.test('the loss of an idle connection is noticed', async (t) => {
 });
 
 t.test(
-  'destroying a connection fails its statements at once, also on a frozen network, and can be repeated',
+  'destroying a connection fails its statements at once, even on a frozen network, and can be repeated',
   async (t) => {
     const proxy = await startProxy(t, db.url);
     let destroyed = 0;
@@ -116,7 +116,7 @@ t.test(
   },
 );
 
-t.test('a backend whose connection is destroyed ends, also in the middle of a statement', async (t) => {
+t.test('a backend whose connection is destroyed ends, even in the middle of a statement', async (t) => {
   const connection = open(t);
   await connection.ready;
   const pid = await pidOf(connection);
@@ -374,7 +374,7 @@ t.test('parameters are stored unchanged, for every parameter type', async (t) =>
   }
 });
 
-t.test('rows are complete wherever the network splits an answer', async (t) => {
+t.test('rows are complete wherever the network splits a result', async (t) => {
   const connection = open(t);
   await connection.ready;
   const rows = await connection.query<{ number: number; text: string | null }>(sql`

@@ -132,7 +132,7 @@ t.test(
   },
 );
 
-t.test('a connection that is lost before COMMIT commits nothing, also if the work continues', async (t) => {
+t.test('a connection that is lost before COMMIT commits nothing, even if the work continues', async (t) => {
   const { proxy, database } = await makeRoute(t);
   const lingering = await write(database, 'lingering', async () => {
     proxy.cut();

@@ -67,7 +67,7 @@ t.test(
   },
 );
 
-t.test('a dangerous login is refused also when it sets a harmless role', async (t) => {
+t.test('a dangerous login is refused even if it sets a harmless role', async (t) => {
   const database = openDatabase(`${db.adminUrl}?role=club_api`);
   await t.rejects(isDeployed(database), { message: /is a superuser/ });
   await database.close();
@@ -169,7 +169,7 @@ t.test('the service exits with 1 and one sentence when its login is dangerous', 
 });
 
 t.test(
-  'a login without the privileges of the service is named, and the database is not called old',
+  'a login without the privileges of the service is reported, and the database is not called old',
   async (t) => {
     const url = server.url(name, 'club_auditor', server.password);
     const database = openDatabase(url);
@@ -203,7 +203,7 @@ async function probe(t: Test, url: string) {
   };
 }
 
-t.test('/readyz says that the login is wrong or not safe, and only the log names it', async (t) => {
+t.test('/readyz reports that the login is wrong or not safe, and only the log contains it', async (t) => {
   const logins: [user: string, url: string, detail: RegExp, reason: RegExp][] = [
     [
       'club_auditor',
@@ -242,7 +242,7 @@ t.test('a missing privilege and a missing right to connect have different remedi
   );
 });
 
-t.test('a deploy with the login of the service names both logins', async (t) => {
+t.test('a deploy with the login of the service reports both logins', async (t) => {
   for (const user of ['club_api', 'club_auditor']) {
     t.equal(
       await deploy(server.url(name, user, server.password)).catch(explain),
@@ -259,7 +259,7 @@ async function reasonFor(url: string): Promise<string> {
   return reason;
 }
 
-t.test('the reason why the database cannot be used says how to fix it', async (t) => {
+t.test('the reason why the database cannot be used includes how to fix it', async (t) => {
   const port = await freePort();
   const of = (url: string, change: (url: URL) => void) => {
     const changed = new URL(url);

@@ -313,7 +313,7 @@ t.test('a connection that cannot be opened, or is refused, frees its place in th
 
 // Waiting.
 
-t.test('a request waits for at most five seconds, and then holds no place in the queue', async (t) => {
+t.test('a request waits for at most five seconds, and then has no place in the queue', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const start = performance.now();
@@ -396,7 +396,7 @@ t.test('closing rejects waiting and new requests, and ends when every lease is r
   t.same(await until(backends, (pids) => pids.length === 0), []);
 });
 
-t.test('closing ends when every connection is closed, also one that closes slowly', async (t) => {
+t.test('closing ends when every connection is closed, even one that closes slowly', async (t) => {
   const pool = makePool(t, { size: 2 });
   const leases = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
   const closed: Lease[] = [];

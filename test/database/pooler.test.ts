@@ -13,7 +13,7 @@ const program = await findPgBouncer();
 const skip = program === undefined && 'PgBouncer is missing; install pgbouncer';
 
 t.test(
-  'behind PgBouncer in transaction mode, clubs that share connections get only their own answers and rows',
+  'behind PgBouncer in transaction mode, clubs that share connections get only their own results and rows',
   { skip },
   async (t) => {
     const service = await startService(t, {}, async (db) => ({

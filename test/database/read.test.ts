@@ -307,7 +307,7 @@ t.test(
 );
 
 t.test(
-  'two tokens of one second with different names are both answered, without an endless loop',
+  'two tokens of one second with different names both get a result, without an endless loop',
   async (t) => {
     const { proxy, database } = await openRoute(t, { size: 4 });
     const named = (displayName: string) => ({
@@ -327,7 +327,7 @@ t.test(
   },
 );
 
-t.test('the directory shows the named clubs, and leaves no context', async (t) => {
+t.test('the directory shows the given clubs, and leaves no context', async (t) => {
   const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
   t.teardown(() => one.close());
   const clubs = sql`select id from app.my_clubs()`;
@@ -402,7 +402,7 @@ const alterRows = (proxy: TestProxy, alter: (text: string) => string) => {
     from === 'server' && type === 'D' ? { bytes: message('D', alter(text)) } : 'pass';
 };
 
-t.test('an answer with another number, club or form is rejected and destroys the connection', async (t) => {
+t.test('a result with another number, club or form is rejected and destroys the connection', async (t) => {
   const forgeries: Record<string, (text: string) => string> = {
     'another number': (text) => text.replace(/"request":"(\d*)\d"/, (_, digits) => `"request":"${digits}x"`),
     'another club': (text) => text.replace(`"entered_tenant_id":"${club}"`, `"entered_tenant_id":"${south}"`),
@@ -426,7 +426,7 @@ t.test('an answer with another number, club or form is rejected and destroys the
   }
 });
 
-t.test('an answer without a row, or of the directory for other clubs, is rejected as well', async (t) => {
+t.test('a result without a row, or of the directory for other clubs, is rejected as well', async (t) => {
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');

@@ -43,7 +43,7 @@ t.test('join puts a separator between statements', (t) => {
   t.end();
 });
 
-t.test('joinValues makes each value a parameter of its own', (t) => {
+t.test('joinValues makes each value a separate parameter', (t) => {
   t.same(sent(sql`state in (${joinValues(['Open', 'Done'])})`), ['state in ($1, $2)', 'Open', 'Done']);
   t.same(sent(joinValues([null])), ['$1', null]);
   t.end();

@@ -53,7 +53,7 @@ const withQuery = (url: string, query: Record<string, string>, host?: string) =>
   return changed.href;
 };
 
-t.test('sslmode has one of its values; any other is a fault of the configuration', async (t) => {
+t.test('sslmode has one of its values; any other is a configuration error', async (t) => {
   for (const sslmode of ['disable', ...VERIFIED, 'no-verify']) {
     const { tls } = parseDatabaseUrl(`postgres://a:b@h/d?sslmode=${sslmode}`);
     t.equal(tls?.isVerified, sslmode === 'disable' ? undefined : sslmode !== 'no-verify', sslmode);
@@ -98,31 +98,34 @@ t.test('a server without TLS is refused by every sslmode but disable', async (t)
   }
 });
 
-t.test('a server with an invalid answer to SSLRequest is refused, and the answer is not used', async (t) => {
-  const answers: [answer: string, reason: RegExp][] = [
-    ['N', /does not offer TLS/],
-    ['E', /does not offer TLS/],
-    ['SR\0\0\0\x08\0\0\0\0', /does not offer TLS/],
-    ['S', /not ready in time/],
-  ];
-  for (const [answer, reason] of answers) {
-    let heard = Buffer.alloc(0);
-    const server = net.createServer((socket) => {
-      socket
-        .on('error', () => {})
-        .on('data', (chunk) => {
-          heard = Buffer.concat([heard, chunk]);
-          socket.write(answer);
-        });
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const url = `postgres://club_api:secret@127.0.0.1:${port}/club?sslmode=require`;
-    t.match(await reach(t, url), reason, JSON.stringify(answer));
-    t.notMatch(heard.toString('latin1'), /club_api|secret/, 'nothing was sent unencrypted');
-    server.close();
-  }
-});
+t.test(
+  'a server with an invalid response to SSLRequest is refused, and the response is not used',
+  async (t) => {
+    const answers: [answer: string, reason: RegExp][] = [
+      ['N', /does not offer TLS/],
+      ['E', /does not offer TLS/],
+      ['SR\0\0\0\x08\0\0\0\0', /does not offer TLS/],
+      ['S', /not ready in time/],
+    ];
+    for (const [answer, reason] of answers) {
+      let heard = Buffer.alloc(0);
+      const server = net.createServer((socket) => {
+        socket
+          .on('error', () => {})
+          .on('data', (chunk) => {
+            heard = Buffer.concat([heard, chunk]);
+            socket.write(answer);
+          });
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      const url = `postgres://club_api:secret@127.0.0.1:${port}/club?sslmode=require`;
+      t.match(await reach(t, url), reason, JSON.stringify(answer));
+      t.notMatch(heard.toString('latin1'), /club_api|secret/, 'nothing was sent unencrypted');
+      server.close();
+    }
+  },
+);
 
 t.test('with TLS', { skip: isMissing }, async (t) => {
   const account = await serverAccount();
@@ -217,7 +220,7 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
   const authority = { sslrootcert: file('authority.crt') };
   const stranger = { sslrootcert: file('stranger.crt') };
 
-  await t.test('disable uses no TLS, also when the server offers it', async (t) => {
+  await t.test('disable uses no TLS, even if the server offers it', async (t) => {
     t.equal(await reach(t, withQuery(url, { sslmode: 'disable', ...stranger })), 'plain');
     t.equal(await reach(t, url), 'plain');
   });
@@ -319,7 +322,7 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
     },
   );
 
-  await t.test('a missing file is named, and nothing is sent', async (t) => {
+  await t.test('a missing file is reported, and nothing is sent', async (t) => {
     const query = { sslmode: 'verify-full', sslrootcert: file('missing.crt') };
     t.match(
       await reach(t, withQuery(url, query, 'localhost')),

@@ -145,7 +145,7 @@ t.test(
   },
 );
 
-t.test('a new member is committed also when the work fails, and nothing else is', async (t) => {
+t.test('a new member is committed even if the work fails, and nothing else is', async (t) => {
   for (const subject of ['berta', 'carl']) {
     let memberId: string | undefined;
     const run = writeInTenant(database, callerOf(club, 'Manager', subject), 'write', async (tx) => {
@@ -341,7 +341,7 @@ t.test(
 );
 
 t.test(
-  'a BEGIN inside a transaction is a protocol violation: its answers are rejected, and the connection is destroyed',
+  'a BEGIN inside a transaction is a protocol violation: its results are rejected, and the connection is destroyed',
   async (t) => {
     const connection = await connect(t);
     await connection.query(sql`begin`);
@@ -431,7 +431,7 @@ const talkOf = (log: Message[]) =>
   });
 
 t.test(
-  'BEGIN and the tenant context are pipelined; each statement is sent after the previous answer',
+  'BEGIN and the tenant context are pipelined; each statement is sent after the previous result',
   async (t) => {
     const proxy = await startProxy(t, db.url);
     const connection = await connect(t, proxy.url);
@@ -451,7 +451,7 @@ t.test(
   },
 );
 
-t.test('without prepared statements each statement is sent after the previous answer', async (t) => {
+t.test('without prepared statements each statement is sent after the previous result', async (t) => {
   const proxy = await startProxy(t, db.url);
   const connection = new Connection({ url: proxy.url, prepare: false });
   t.teardown(() => connection.destroy(new Error('the test is over')));
@@ -464,7 +464,7 @@ t.test('without prepared statements each statement is sent after the previous an
   );
 });
 
-t.test('COMMIT is sent when every statement is answered, and never after a failed one', async (t) => {
+t.test('COMMIT is sent after the result of every statement, and never after a failed one', async (t) => {
   const proxy = await startProxy(t, db.url);
   const connection = await connect(t, proxy.url);
   await transact(connection, (tx) => tx.query(insert('sent')));

@@ -96,7 +96,7 @@ for (const size of SIZES) {
     const database = await openDatabase(t, size);
 
     await t.test(
-      'without reads, the writes of a club use all connections but one, and those of several all',
+      'without reads, the writes of a club use all connections but one, the writes of several clubs all',
       async (t) => {
         await beAlone(database);
         const alone = await hold(database, Array(size + 1).fill(north));

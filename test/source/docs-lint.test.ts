@@ -14,7 +14,7 @@ const lint = async (text: string) => {
   return lintDocs({ root, pages: ['docs/page.md'] });
 };
 
-t.test('links, commands and names that are right are no fault', async (t) => {
+t.test('correct links, commands and names are not reported', async (t) => {
   const right = [
     '# A page, with `code`',
     '[up](../Makefile), [here](#a-page-with-code), [out](https://example.org/none), [mail](mailto:a@example.org)',
@@ -26,7 +26,7 @@ t.test('links, commands and names that are right are no fault', async (t) => {
 });
 
 t.test(
-  'a link that leads nowhere, a command that does not exist and a misspelled name are faults',
+  'a link that leads nowhere, a command that does not exist and a misspelled name are reported',
   async (t) => {
     for (const [text, fault] of [
       ['[a](none.md)', 'the link none.md leads nowhere.'],

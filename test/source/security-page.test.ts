@@ -97,7 +97,7 @@ t.test('a row without a test, with a missing test, or with a missing cell is fou
   t.same(await unproved(`${head}\n|---|---|---|---|---|\n${row}\n`), [], 'the original row has no fault');
 });
 
-t.test('every suite of attacks is named by a threat', async (t) => {
+t.test('every suite of attacks is linked by a threat', async (t) => {
   const { files } = await list('test/campaigns/attack');
   const suites = files.filter((path) => path.endsWith('.test.ts'));
   const named = new Set(threatsIn(page).flatMap((cells) => [...(cells[4] ?? '').matchAll(/\(([^)]+)\)/g)].map(([, link]) => targetOf(link ?? '')))); // biome-ignore format: one thing

@@ -30,7 +30,7 @@ t.test('the audit gives the same findings to every reader and with every search_
   }
 });
 
-t.test('the audit also answers for objects with unusual names, and quotes them for SQL', async (t) => {
+t.test('the audit also works with unusual names of objects, and quotes them for SQL', async (t) => {
   const db = await makeDatabase(t);
   /** SQL that makes objects, and the names that the fixes must have. */
   const strange: [statement: string, ...names: string[]][] = [
@@ -81,7 +81,7 @@ t.test('the audit also answers for objects with unusual names, and quotes them f
 });
 
 t.test(
-  'a fix that is a comment has one line, also with a line break in the name of the object',
+  'a fix that is a comment has one line, even with a line break in the name of the object',
   async (t) => {
     const db = await makeDatabase(t);
     const name = '"a\ndrop schema app cascade;\r--"';
@@ -107,7 +107,7 @@ t.test(
 );
 
 t.test(
-  'the audit also answers for a partition key that calls a function, and for any name of a column',
+  'the audit also works with a partition key that calls a function, and with any name of a column',
   async (t) => {
     const db = await makeDatabase(t);
     await db.queryAsAdmin(`create function public.f(int) returns int language sql immutable return $1;

@@ -44,7 +44,7 @@ function isImpossible(t: Test, { code, out, err }: Ended, sentence: RegExp) {
   t.match(err, /^(The configuration is unusable:\n {2})?[^\n]+\.\n$/, 'one sentence');
 }
 
-t.test('a fresh deploy has no findings, also on a standby as club_auditor', async (t) => {
+t.test('a fresh deploy has no findings, even on a standby as club_auditor', async (t) => {
   const dataDir = await directory(t);
   const first = await start(t, dataDir);
   await createDatabase(first, 'club');
@@ -149,7 +149,7 @@ t.test('names and comments of a database are escaped for the terminal and for HT
   t.match(markdown.out, /^- ``[^\n]*`\|<img[^\n]*``: permissive/m);
 });
 
-t.test('an audit that cannot run says why in one sentence, and exits with 2', async (t) => {
+t.test('an audit that cannot run gives the reason in one sentence, and exits with 2', async (t) => {
   const db = await makeDatabase(t);
   const empty = await makeDatabase(t, { empty: true });
   const stranger = new URL(db.adminUrl);
@@ -175,15 +175,12 @@ t.test('an audit that cannot run says why in one sentence, and exits with 2', as
   isImpossible(t, await run(db.adminUrl), /^This database has no audit or an older one/);
 });
 
-t.test(
-  'the snapshot needs the PostgreSQL version that the report names; other versions get an error',
-  async (t) => {
-    const db = await makeDatabase(t);
-    const { server, ours } = await readReport(db.adminUrl);
-    t.equal(server.fingerprint === ours.snapshot, server.major === SNAPSHOT_MAJOR);
-    await db.queryAsAdmin('grant delete on app.members to club_api');
-    const out = (await runAudit(db.adminUrl, 'text')).out.replaceAll(/\s+/g, ' ');
-    t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
-    t.match(out, `That file is generated with PostgreSQL ${SNAPSHOT_MAJOR};`);
-  },
-);
+t.test('the snapshot needs the PostgreSQL version in the report; other versions get an error', async (t) => {
+  const db = await makeDatabase(t);
+  const { server, ours } = await readReport(db.adminUrl);
+  t.equal(server.fingerprint === ours.snapshot, server.major === SNAPSHOT_MAJOR);
+  await db.queryAsAdmin('grant delete on app.members to club_api');
+  const out = (await runAudit(db.adminUrl, 'text')).out.replaceAll(/\s+/g, ' ');
+  t.match(out, 'which is not the SHA-256 of sql/snapshot.txt');
+  t.match(out, `That file is generated with PostgreSQL ${SNAPSHOT_MAJOR};`);
+});

@@ -30,7 +30,7 @@ t.test('PostgreSQL does not compile the plan of the findings, which would take a
   }
 });
 
-t.test('the findings are those of every chapter', async (t) => {
+t.test('the findings are the findings of every chapter', async (t) => {
   const db = await makeDatabase(t);
   const chapters = await db.queryAsAdmin(CHAPTERS);
   for (const { relation } of chapters) {
@@ -76,25 +76,28 @@ t.test('a chapter that raises an error is a critical finding, and hides no other
   });
 });
 
-t.test('a timeout, a cancelled statement or a dropped object ends the audit and is no finding', async (t) => {
-  const db = await makeDatabase(t);
-  await withClient(db.adminUrl, async (client) => {
-    const fails = async (setting: string, call: string, code: string) => {
-      await client.query('begin');
-      await client.query(`drop view audit.policy_findings; create view audit.policy_findings as
+t.test(
+  'a timeout, a cancelled statement or a dropped object ends the audit and is not a finding',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await withClient(db.adminUrl, async (client) => {
+      const fails = async (setting: string, call: string, code: string) => {
+        await client.query('begin');
+        await client.query(`drop view audit.policy_findings; create view audit.policy_findings as
         select 'planted' as code, ${call}::text as object, 'x' as detail, 'y' as fix`);
-      await client.query(`set local ${setting}`);
-      await t.rejects(client.query('table audit.findings'), { code }, setting);
-      await client.query('rollback');
-    };
-    await fails(`statement_timeout = '50ms'`, 'pg_sleep(10)', '57014');
-    await db.queryAsAdmin('select pg_advisory_lock(1)');
-    await fails(`lock_timeout = '50ms'`, 'pg_advisory_xact_lock(1)', '55P03');
-    await db.queryAsAdmin(`create function public.gone() returns text language plpgsql as
+        await client.query(`set local ${setting}`);
+        await t.rejects(client.query('table audit.findings'), { code }, setting);
+        await client.query('rollback');
+      };
+      await fails(`statement_timeout = '50ms'`, 'pg_sleep(10)', '57014');
+      await db.queryAsAdmin('select pg_advisory_lock(1)');
+      await fails(`lock_timeout = '50ms'`, 'pg_advisory_xact_lock(1)', '55P03');
+      await db.queryAsAdmin(`create function public.gone() returns text language plpgsql as
       $$ begin raise 'cache lookup failed' using errcode = 'XX000'; end $$`);
-    await fails(`lock_timeout = '50ms'`, 'public.gone()', 'XX000');
-  });
-});
+      await fails(`lock_timeout = '50ms'`, 'public.gone()', 'XX000');
+    });
+  },
+);
 
 t.test(
   'a function of PostgreSQL that is LEAKPROOF by hand is a finding, and its SQL undoes it',
@@ -129,7 +132,7 @@ t.test(
   },
 );
 
-t.test('the audit asks what belongs to other applications as often with many of their objects', async (t) => {
+t.test('the audit queries the objects of other applications no more often when there are many', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
     await client.query(`begin; set local track_functions = 'all'; create role shop`);

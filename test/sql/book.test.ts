@@ -72,7 +72,7 @@ t.test('the prepared read of the book is the statement of GET /api/tasks', async
   t.equal(folded(printed), folded(text));
 });
 
-t.test('the fingerprint of a fresh deploy equals that of snapshot.txt', async (t) => {
+t.test('the fingerprint of a fresh deploy equals the SHA-256 of snapshot.txt', async (t) => {
   const meant = createHash('sha256').update(readPage('snapshot.txt')).digest('hex');
   t.equal(fingerprint === meant, major === SNAPSHOT_MAJOR);
   t.match(readPage('README.md'), `was made with, ${SNAPSHOT_MAJOR},`);
@@ -87,7 +87,7 @@ t.test('the comparison with the book notices differences', async (t) => {
   t.notOk(isAsPrinted(' a.\n', ' ab\n'));
 });
 
-t.test('every file, object, check and splinter lint that the book names exists', async (t) => {
+t.test('every file, object, check and splinter lint in the book exists', async (t) => {
   const pages = PAGES.map((page) => ({ url: new URL(page, sqlDirectory), text: readPage(page) }));
   const links = pages.flatMap(({ url, text }) =>
     [...text.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => new URL(link, url)),

@@ -130,7 +130,7 @@ t.test('the next deploy undoes manual changes of what the chapters define', asyn
   }
 });
 
-t.test('a chapter that fails changes nothing, and the error names it', async (t) => {
+t.test('a chapter that fails changes nothing, and the error contains its name', async (t) => {
   const db = await makeDatabase(t);
   const facts = await readFacts(db);
   const broken = { name: '70_broken', text: 'drop policy tasks_read on app.tasks; select 1 / 0', sha256: '' };
@@ -168,14 +168,17 @@ t.test('a deploy refuses an unknown migration history with one sentence, and cha
   ]);
 });
 
-t.test('a login that may not become the owner deploys nothing, and the error names the login', async (t) => {
-  const db = await makeDatabase(t, { empty: true });
-  await t.rejects(deploy(db.url), {
-    name: 'DeployError',
-    message: `The login ${testCluster().api.user} may not deploy: MIGRATION_DATABASE_URL must log in as club_migrator.`,
-  });
-  t.same(await db.queryAsAdmin(`select to_regnamespace('deploy') as made`), [{ made: null }]);
-});
+t.test(
+  'a login that may not become the owner deploys nothing, and the error contains the login',
+  async (t) => {
+    const db = await makeDatabase(t, { empty: true });
+    await t.rejects(deploy(db.url), {
+      name: 'DeployError',
+      message: `The login ${testCluster().api.user} may not deploy: MIGRATION_DATABASE_URL must log in as club_migrator.`,
+    });
+    t.same(await db.queryAsAdmin(`select to_regnamespace('deploy') as made`), [{ made: null }]);
+  },
+);
 
 t.test('every table, policy, trigger and function has a COMMENT with its purpose', async (t) => {
   const db = await makeDatabase(t);
@@ -202,7 +205,7 @@ t.test('every table, policy, trigger and function has a COMMENT with its purpose
 });
 
 t.test(
-  'every transactional migration starts with row_security off, so that no backfill silently skips rows',
+  'every transactional migration starts with row_security off, so no backfill silently skips rows',
   async (t) => {
     t.ok(release.migrations.length > 0);
     for (const { name, text } of release.migrations.filter((file) => onlineStatements(file) === undefined)) {
@@ -242,7 +245,7 @@ t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores
 });
 
 t.test(
-  'a session that holds the deploy lock is named, with its pid and role, and nothing is changed',
+  'a session that holds the deploy lock is reported, with its pid and role, and nothing is changed',
   async (t) => {
     const db = await makeDatabase(t);
     await withClient(db.adminUrl, async (holder) => {
@@ -358,7 +361,7 @@ t.test(
 );
 
 t.test(
-  'a deploy that cannot connect, or loses its connection, says so; a bug is shown as it is',
+  'a deploy that cannot connect, or loses its connection, reports it; a bug is shown in full',
   async (t) => {
     const db = await makeDatabase(t);
     const { host, pathname } = new URL(db.migrationUrl);

@@ -19,7 +19,7 @@ const byHand: Record<string, string> = {
     'alter table app.shift_signups drop constraint shift_signups_once',
 };
 
-t.test('a manual change stays a finding after further deploys, also with migrations', async (t) => {
+t.test('a manual change stays a finding after further deploys, even with migrations', async (t) => {
   const db = await makeDatabase(t);
   await db.queryAsAdmin(Object.values(byHand).join(';'));
   const expected = Object.keys(byHand).sort();

@@ -56,7 +56,7 @@ t.test(
   },
 );
 
-t.test('a closed club is answered like a missing one, and a reopened club is unchanged', async (t) => {
+t.test('a closed club gets the responses of a missing one, and a reopened club is unchanged', async (t) => {
   const { body: task } = await anna.post('/api/tasks', { title: 'Kept' });
   await operator.query('select app.close_club($1)', [north]);
   const closed = await anna.get(`/api/tasks/${task.id}`);
@@ -96,7 +96,7 @@ t.test(
 );
 
 t.test(
-  'an operator gets an error for an unknown club or member, also for another club’s member',
+  'an operator gets an error for an unknown club or member, even for another club’s member',
   async (t) => {
     const missing = '99999999-9999-4999-8999-999999999999';
     const annaId = await anna.memberId();
@@ -175,7 +175,7 @@ t.test('a closed club can be removed with all its rows, an open one cannot', asy
   await t.rejects(operator.query('select app.forget_club($1)', [gone]), { code: 'CL002' });
 });
 
-t.test('an answer that is stored during the erasure of a member is deleted too', async (t) => {
+t.test('a response that is stored during the erasure of a member is deleted too', async (t) => {
   const finn = { clubId: south, subject: 'finn', role: 'Manager' } as const;
   const runtime = await connectAsRuntime(t, service.db);
   const memberId = await runtime.join(finn);
@@ -251,7 +251,7 @@ t.test('closing, reopening and renaming a club wait for no insert; removal and e
   t.same(await service.db.queryAsAdmin('select from app.tasks where tenant_id = $1', [club]), []);
 });
 
-t.test('a request that meets the removal of its club is answered like one to a missing club', async (t) => {
+t.test('a request that meets the removal of its club gets the response of a missing club', async (t) => {
   const club = await service.db.makeClub('leaving');
   const ida = service.as('ida', 'Manager', club);
   t.equal((await ida.get('/api/clubs/current')).status, 200);

@@ -54,7 +54,7 @@ const newer: Release = {
 };
 
 t.test(
-  'a database is deployed for this code once its release was applied, also after newer ones',
+  'a database is deployed for this code once its release was applied, even after newer ones',
   async (t) => {
     const db = await makeDatabase(t, { empty: true });
     const database = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 1 });

@@ -130,7 +130,7 @@ t.test('every Member can take an Open task; only a Manager can assign another me
   }
 });
 
-t.test('a task that is Done keeps its assignee, also for an Admin', async (t) => {
+t.test('a task that is Done keeps its assignee, even for an Admin', async (t) => {
   const task = await taskIn('Done');
   for (const holder of [idOf(other), idOf(admin), null]) {
     t.equal((await sql.run(admin, SET, [task.id, 'Done', holder])).code, 'TK001');

@@ -15,7 +15,7 @@ const blocks = [...page.matchAll(/^```sh\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)
 );
 const END = '=== end of block';
 
-t.test('every block of shell on the page prints what the block behind it says', needsCurl, async (t) => {
+t.test('every block of shell on the page prints the block after it', needsCurl, async (t) => {
   const commands = await prepareCommands(t);
   await commands.serve(await demoDatabase(t));
   const lines = blocks.map((block) => `${block.lines}\necho '${END}'\n`).join('');

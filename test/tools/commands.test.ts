@@ -128,7 +128,7 @@ t.test('make run that is stopped while it loads the demo data loads all of it', 
   );
 });
 
-t.test('a second make run on the same port or directory says so and changes nothing', async (t) => {
+t.test('a second make run on the same port or directory reports it and changes nothing', async (t) => {
   const readIssuer = () => readFile(join(commands.directory, 'issuer.json'), 'utf8');
   const issuer = await readIssuer();
   isRefusal(t, await commands.run('run.js'), new RegExp(`^The port ${commands.port} is taken: .+ PORT`));
@@ -163,7 +163,7 @@ t.test('make token prints a token that works, and on stdout nothing else', async
   isRefusal(t, elsewhere, /^AUTH_ISSUER is set/);
 });
 
-t.test('make test names a missing file, and the variable of a server that it cannot use', async (t) => {
+t.test('make test reports a missing file, and the variable of a server that it cannot use', async (t) => {
   const missing = 'test/api/missing.test.ts';
   const helper = 'test/tools/fixtures/commands.ts';
   const address = (await addressOfPostgres()).replace('postgres@', 'postgres:wrong@');
@@ -264,7 +264,7 @@ t.test('a killed make run leaves no PostgreSQL running, and the next one serves 
   await t.rejects(get('/api/clubs/me', token, undefined, next), { cause: { code: 'ECONNREFUSED' } });
 });
 
-t.test('make audit and make psql deploy nothing, make run does, and make reset begins anew', async (t) => {
+t.test('make audit and make psql deploy nothing, make run does, and make reset starts again', async (t) => {
   const embedded = await startEmbedded(commands.directory);
   const query = (text: string) => withClient(embedded.url('club'), (client) => client.query(text));
   await query('create policy everything on app.tasks to club_api using (true)');

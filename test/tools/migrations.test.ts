@@ -31,7 +31,7 @@ const short = [
   'drop index concurrently app.tasks_by_title',
 ];
 
-t.test('a migration that would block requests is named, with its statement', async (t) => {
+t.test('a migration that would block requests is reported, with its statement', async (t) => {
   for (const text of blocking) {
     const db = await makeDatabase(t);
     const found = await findBlocking(db.adminUrl, [file(text)]);

@@ -66,7 +66,7 @@ t.test('every regular expression of the database that reads request data takes l
 });
 
 t.test(
-  'the regular expressions of the audit are fast in PostgreSQL, also those that are slow in other engines',
+  'the regular expressions of the audit are fast in PostgreSQL, even if they are slow in other engines',
   async (t) => {
     const { files } = await list('sql/audit');
     const chapters = files.filter((path) => path.endsWith('.sql'));

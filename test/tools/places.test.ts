@@ -5,7 +5,7 @@ import { startPostgres } from '../../tools/postgres.js';
 import { directory, isGone, query, start } from './fixtures/postgres.js';
 
 t.test(
-  'removing the data directory resets everything, also in a checkout that only root can read',
+  'removing the data directory resets everything, even in a checkout that only root can read',
   async (t) => {
     const closed = join(await directory(t), 'closed');
     await mkdir(closed);

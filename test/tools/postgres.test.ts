@@ -168,7 +168,7 @@ t.test('a failed start reports the server’s log and leaves nothing running', a
 });
 
 t.test(
-  'a temporary directory is removed when the server stops, also when only the caller can reach it',
+  'a temporary directory is removed when the server stops, even if only the caller can reach it',
   async (t) => {
     const parent = await directory(t);
     const server = await startPostgres({ dataDir: join(parent, 'data'), throwaway: true });

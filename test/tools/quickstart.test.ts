@@ -34,7 +34,7 @@ t.test('the lines run as they are printed, and complain of nothing', needsCurl, 
   t.same([code, err], [0, '']);
 });
 
-t.test('they show what the text beside them says', needsCurl, async (t) => {
+t.test('they show what the text next to them describes', needsCurl, async (t) => {
   const [clubs, signup, full, foreign, unseen, never] = answers;
   t.equal(answers.length, 8);
   t.match(clubs, [

@@ -73,7 +73,7 @@ t.test('each request is one log line, and no line contains the payload or a secr
   }),
 );
 
-t.test('no failure puts a secret into the log or an answer', async (t) => {
+t.test('no failure puts a secret into the log or a response', async (t) => {
   const club = await service.db.makeClub();
   await attack(t, 'secrets', 30, (tally) => attackSecrets(service, club, tally));
 });

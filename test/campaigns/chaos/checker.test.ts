@@ -30,7 +30,7 @@ t.test('an impossible history has its violation, and no other', async (t) => {
   );
 });
 
-t.test('the last line names every violation', async (t) => {
+t.test('the last line contains every violation', async (t) => {
   const kept = history([made(), did('read task', 500)], { tasks: [task(1, 'A|Open')] });
   t.equal(
     sumUp(kept, check(kept)),

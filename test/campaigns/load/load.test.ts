@@ -48,7 +48,7 @@ const sentences: string[] = [isApart ? 'service on a processor of its own' : 'al
 
 if (!isWhole) {
   t.test(
-    'a flood is answered or rejected, health answers, and afterwards the service is normal',
+    'a flood is served or rejected, health responds, and afterwards the service is normal',
     async (t) => {
       await generator.connect(ofAnyClub());
       const [{ offered, faults, unanswered }] = await Promise.all([
@@ -78,7 +78,7 @@ if (!isWhole) {
     [5, 0.5],
     [10, 0],
   ] as const) {
-    t.test(`at ${times} times the knee at least ${floor * 100} % of its capacity are answered`, async (t) => {
+    t.test(`at ${times} times the knee at least ${floor * 100} % of its capacity are served`, async (t) => {
       const connect = () => generator.connect(ofAnyClub());
       const outcome = await flood({ ...trial(SECONDS), url: adminUrl, knee, times, connect });
       const { offered, unsent, goodput, borne, refusedP99Ms, faults, unanswered, healthMs, normalMs } =
@@ -118,7 +118,7 @@ if (!isWhole) {
     t.ok(flooded <= 300, `${flooded} ms`);
   });
 
-  t.test('5,000 idle connections block others, while health on the metrics port answers', async (t) => {
+  t.test('5,000 idle connections block others, while health on the metrics port responds', async (t) => {
     generator.close();
     const silent = await connectSilently(url, 5_000);
     const late = await connectSilently(url, 1);

@@ -43,7 +43,7 @@ t.test('every table is seeded for every club, with texts that are unique to the 
   t.ok(ofClubs.length >= 6 && shared.length >= 2);
 });
 
-t.test('a table of any shape is seeded, or the error names it', async (t) => {
+t.test('a table of any shape is seeded, or the error contains its name', async (t) => {
   const odd = await makeDatabase(t);
   const session = await openSession(t, odd);
   await odd.queryAsAdmin(`

@@ -9,7 +9,7 @@ import { makeSite } from './site.js';
 const TABLES = process.env.TABLES ?? '^app[.]matrix_';
 const CONTEXTS = ['entered', 'nothing', 'a role without a club'];
 
-t.test(`a part of the matrix has no fault: ${TABLES}`, async (t) => {
+t.test(`a part of the matrix has no error: ${TABLES}`, async (t) => {
   const db = await makeDatabase(t);
   await db.queryAsAdmin(PROBE);
   const site = await makeSite(db, await openSession(t, db));
