@@ -1,7 +1,7 @@
 import type { Issuer } from '../test/setup/issuer.js';
-import { clubId, markOf } from './filling.js';
+import { clubId, markOf } from './data.js';
+import type { DatabaseName, Stage } from './environment.js';
 import { plan } from './plan.js';
-import type { DatabaseName, Stage } from './stage.js';
 
 /** A caller with a separate token, and the rows that they request. */
 export interface Caller {

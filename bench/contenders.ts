@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from '../tools/root.js';
 import { startFlags } from '../tools/start-flags.js';
-import type { DatabaseName, Stage } from './stage.js';
+import type { DatabaseName, Stage } from './environment.js';
 import { Wire } from './wire.js';
 
 /** An HTTP server in a separate process. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, headOf, type Signer } from './callers.js';
 import type { Contender } from './contenders.js';
-import { clubId } from './filling.js';
+import { clubId } from './data.js';
 import { Wire } from './wire.js';
 import { moveCursor, windowQuery } from './workloads.js';
 

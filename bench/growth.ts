@@ -1,10 +1,10 @@
+import { type Asked, contest, entrantOf, prepare, type Result } from './benchmarks.js';
 import { makeCallers, type Signer } from './callers.js';
 import { service, startContender } from './contenders.js';
-import { type Asked, contest, entrantOf, prepare, type Result } from './entrants.js';
+import type { DatabaseName, Stage } from './environment.js';
+import type { Slice } from './measurement.js';
 import { plan } from './plan.js';
 import { type Ratio, ratioOf, spreadOf } from './rounds.js';
-import type { Slice } from './slice.js';
-import type { DatabaseName, Stage } from './stage.js';
 
 const p99 = ({ p99Ms }: Slice): number => p99Ms;
 

@@ -1,8 +1,8 @@
-import { type Asked, entrantOf } from './entrants.js';
+import { type Asked, entrantOf } from './benchmarks.js';
+import type { Stage } from './environment.js';
 import { plan } from './plan.js';
 import { residentBytes } from './processors.js';
 import { median, type Ratio, spreadOf } from './rounds.js';
-import type { Stage } from './stage.js';
 
 const STEP_MS = 10_000;
 

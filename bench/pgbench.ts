@@ -5,9 +5,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabaseName, Stage } from './environment.js';
+import type { Slice } from './measurement.js';
 import { readUse } from './processors.js';
-import type { Slice } from './slice.js';
-import type { DatabaseName, Stage } from './stage.js';
 
 /** The number of sessions, the same as that of the service. */
 const CLIENTS = 5;

@@ -1,9 +1,9 @@
+import { entrantOf, prepare } from './benchmarks.js';
 import type { Caller, Signer } from './callers.js';
 import { type Program, rival, rivals, startContender } from './contenders.js';
-import { entrantOf, prepare } from './entrants.js';
+import type { Stage } from './environment.js';
+import { runQuietSlice } from './measurement.js';
 import { plan } from './plan.js';
-import { runQuietSlice } from './slice.js';
-import type { Stage } from './stage.js';
 
 /** Tries each rival in its variants with several pool sizes under reads and writes, and selects the best. */
 export async function chooseRivals(

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../tools/root.js';
+import { entrantOf, prepare } from './benchmarks.js';
 import type { Caller, Signer } from './callers.js';
 import { service, startContender } from './contenders.js';
-import { entrantOf, prepare } from './entrants.js';
-import type { Stage } from './stage.js';
+import type { Stage } from './environment.js';
 
 const DIRECTORY = join(root, '.tap/profile');
 /** The warm-up before the profile. */

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../tools/root.js';
-import type { Result } from './entrants.js';
+import type { Result } from './benchmarks.js';
+import { SETTINGS } from './environment.js';
+import { disturbances, type Slice } from './measurement.js';
 import { plan } from './plan.js';
 import { processorCount, processorName } from './processors.js';
 import { type Figures, figuresOf, lineOf, median, type Ratio } from './rounds.js';
-import { disturbances, type Slice } from './slice.js';
-import { SETTINGS } from './stage.js';
 
 /** The input of a report. */
 export interface Findings {

@@ -1,5 +1,5 @@
+import type { Slice } from './measurement.js';
 import { plan } from './plan.js';
-import type { Slice } from './slice.js';
 
 /** The number of warm-up requests, after which V8 has optimized the code. */
 const WARM_REQUESTS = 4_000;

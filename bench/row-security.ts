@@ -2,10 +2,11 @@
  * The cost of row-level security: a page of tasks with all policies, and the same page in a copy of the database without
  * row-level security, where the statements name the club. `make bench` does not run it; README.md has the command.
  */
+
+import { openStage, type Stage } from './environment.js';
+import type { Slice } from './measurement.js';
 import { findPgbench, runPgbench } from './pgbench.js';
 import { type Entrant, lineOf, ratioOf, runRounds } from './rounds.js';
-import type { Slice } from './slice.js';
-import { openStage, type Stage } from './stage.js';
 import { CLUB_EXPRESSION, serviceScripts } from './statements.js';
 
 /** Replaces a text that must be there. */

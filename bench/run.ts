@@ -5,10 +5,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../tools/root.js';
+import { type Asked, contest, entrantOf, faults, prepare } from './benchmarks.js';
 import { makeCallers, Signer } from './callers.js';
 import { chartOf } from './chart.js';
 import { type Contender, limits, service, startContender } from './contenders.js';
-import { type Asked, contest, entrantOf, faults, prepare } from './entrants.js';
+import { openStage, type Stage } from './environment.js';
 import { findDifferences } from './equivalence.js';
 import { measureGrowth, measureStart } from './growth.js';
 import { measureMemory } from './memory.js';
@@ -19,7 +20,6 @@ import { profileService } from './profile.js';
 import { type Findings, linesOf, reportOf } from './report.js';
 import { type Entrant, lineOf, type Ratio, ratioOf } from './rounds.js';
 import { measureRush } from './rush.js';
-import { openStage, type Stage } from './stage.js';
 import { serviceScripts } from './statements.js';
 
 const say = (line: string) => console.log(`# ${(performance.now() / 1000).toFixed(0)} s: ${line}`);

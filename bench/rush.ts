@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { faults } from './benchmarks.js';
 import type { Signer } from './callers.js';
 import type { Contender } from './contenders.js';
-import { faults } from './entrants.js';
-import { clubId } from './filling.js';
+import { clubId } from './data.js';
+import type { Stage } from './environment.js';
 import { runPgbench } from './pgbench.js';
 import { plan } from './plan.js';
 import { median, type Ratio, spreadOf } from './rounds.js';
-import type { Stage } from './stage.js';
 import { enterScript } from './statements.js';
 import { Wire } from './wire.js';
 

@@ -4,7 +4,7 @@ import { memberContext } from '../src/database/tenant-context.js';
 import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
 import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
 import { callerWith } from '../tools/people.js';
-import { rowId } from './filling.js';
+import { rowId } from './data.js';
 import { plan } from './plan.js';
 
 /** Placeholders for values in a pgbench script; no value of the service contains them. */

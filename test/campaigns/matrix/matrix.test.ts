@@ -7,8 +7,8 @@ import { contextsOf } from './contexts.js';
 import { explore, ROLES } from './exploration.js';
 import { replayPlans } from './plans.js';
 import { PROBE } from './probe.js';
+import { makeSite } from './seeded-database.js';
 import { openSession } from './session.js';
-import { makeSite } from './site.js';
 
 const db = await makeDatabase(t);
 // Created here and named nowhere below: a table that a chapter adds later is found in the same way.

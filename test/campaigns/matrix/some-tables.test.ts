@@ -2,8 +2,8 @@ import t from 'tap';
 import { makeDatabase } from '../../setup/database.js';
 import { explore } from './exploration.js';
 import { PROBE } from './probe.js';
+import { makeSite } from './seeded-database.js';
 import { openSession } from './session.js';
-import { makeSite } from './site.js';
 
 // The defects of test/defects/matrix are found here, each in the table that it is about.
 const TABLES = process.env.TABLES ?? '^app[.]matrix_';

@@ -9,7 +9,7 @@ import { readLogins, readRolesFile } from '../src/deploy/roles.js';
 import { type Issuer, startIssuer } from '../test/setup/issuer.js';
 import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
 import { root } from '../tools/root.js';
-import { fill, type Size } from './filling.js';
+import { fill, type Size } from './data.js';
 import { plan } from './plan.js';
 
 /** Settings that fit a server for such a database, with full durability. */

@@ -1,9 +1,9 @@
 import type { Caller, Signer } from './callers.js';
 import type { Contender } from './contenders.js';
 import { readCursors } from './cursors.js';
+import type { Stage } from './environment.js';
+import { runQuietSlice, runSlice, type Slice } from './measurement.js';
 import { type Entrant, runRounds } from './rounds.js';
-import { runQuietSlice, runSlice, type Slice } from './slice.js';
-import type { Stage } from './stage.js';
 import { makeWorkloads, type Workload } from './workloads.js';
 
 /** A contender with its workloads. */
