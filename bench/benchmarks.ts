@@ -1,13 +1,13 @@
 import type { Caller, Signer } from './callers.js';
 import type { Contender } from './contenders.js';
 import { readCursors } from './cursors.js';
-import type { Stage } from './environment.js';
-import { runQuietSlice, runSlice, type Slice } from './measurement.js';
-import { type Entrant, runRounds } from './rounds.js';
+import type { Environment } from './environment.js';
+import { type Measurement, measureUndisturbed, measureWorkload } from './measurement.js';
+import { type Benchmark, runRounds } from './rounds.js';
 import { makeWorkloads, type Workload } from './workloads.js';
 
 /** A contender with its workloads. */
-export interface Asked {
+export interface PreparedContender {
   contender: Contender;
   cursors: Map<string, string>;
   workloads: Workload[];
@@ -16,43 +16,49 @@ export interface Asked {
 /** The measurements of a workload, by round. */
 export interface Result {
   workload: string;
-  rounds: Map<string, Slice[]>;
+  rounds: Map<string, Measurement[]>;
 }
 
-/** More requests than any contender answers in a millisecond: rows for these are created before. */
+/** More requests than any contender serves in a millisecond: rows for these are created before. */
 const MOST_PER_MS = 6;
 
-/** Descriptions of wrong answers; must stay empty. */
-export const faults: string[] = [];
+/** Descriptions of wrong responses; must stay empty. */
+export const wrongResponses: string[] = [];
 
 /** Prepares the workloads of a contender. */
-export async function prepare(contender: Contender, callers: Caller[], signer: Signer): Promise<Asked> {
+export async function prepare(
+  contender: Contender,
+  callers: Caller[],
+  signer: Signer,
+): Promise<PreparedContender> {
   const cursors = await readCursors(contender, callers);
   return { contender, cursors, workloads: makeWorkloads(callers, cursors, signer) };
 }
 
 /** A contender with one of its workloads. */
-export function entrantOf(
-  { contender, workloads }: Pick<Asked, 'contender' | 'workloads'>,
+export function benchmarkOf(
+  { contender, workloads }: Pick<PreparedContender, 'contender' | 'workloads'>,
   workloadName: string,
-  { postmaster }: Stage,
+  { postmaster }: Environment,
   name = contender.name,
-): Entrant {
+): Benchmark {
   const workload = workloads.find((each) => each.name === workloadName) as Workload;
   return {
     name,
     run: async (durationMs) => {
       workload.prepare?.(durationMs * MOST_PER_MS);
-      const slice = await runSlice({ ...contender, postmaster }, workload, durationMs);
-      if (slice.errors > 0) {
-        faults.push(`${name}, ${workloadName}: ${slice.errors} of ${slice.requests}: ${slice.firstError}`);
+      const measurement = await measureWorkload({ ...contender, postmaster }, workload, durationMs);
+      if (measurement.errors > 0) {
+        wrongResponses.push(
+          `${name}, ${workloadName}: ${measurement.errors} of ${measurement.requests}: ${measurement.firstError}`,
+        );
       }
-      return slice;
+      return measurement;
     },
   };
 }
 
-/** Measures entrants under a workload and reports the result of each. */
-export async function contest(workload: string, entrants: Entrant[]): Promise<Result> {
-  return { workload, rounds: await runRounds(entrants, runQuietSlice) };
+/** Measures benchmarks under a workload and reports the result of each. */
+export async function measureBenchmarks(workload: string, benchmarks: Benchmark[]): Promise<Result> {
+  return { workload, rounds: await runRounds(benchmarks, measureUndisturbed) };
 }

@@ -1,6 +1,6 @@
 import type { Issuer } from '../test/setup/issuer.js';
 import { clubId, markOf } from './data.js';
-import type { DatabaseName, Stage } from './environment.js';
+import type { DatabaseName, Environment } from './environment.js';
 import { plan } from './plan.js';
 
 /** A caller with a separate token, and the rows that they request. */
@@ -24,7 +24,7 @@ export class Signer {
     this.#issuer = issuer;
   }
 
-  /** Signs a token of a Member of the club; the given claims replace those of a valid token. */
+  /** Signs a token of a Member of the club; the given claims replace the defaults. */
   token(subject: string, club: string, claims: Record<string, unknown> = {}): string {
     return this.#issuer.sign({
       sub: subject,
@@ -48,7 +48,7 @@ export function headOf(token: string, club: string): string {
 
 /** Creates the callers of a database, spread over its clubs, each with tasks, deep positions and an upcoming shift. */
 export async function makeCallers(
-  { queryAsAdmin }: Pick<Stage, 'queryAsAdmin'>,
+  { queryAsAdmin }: Pick<Environment, 'queryAsAdmin'>,
   signer: Signer,
   database: DatabaseName,
 ): Promise<Caller[]> {

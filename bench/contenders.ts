@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { root } from '../tools/root.js';
 import { startFlags } from '../tools/start-flags.js';
-import type { DatabaseName, Stage } from './environment.js';
+import type { DatabaseName, Environment } from './environment.js';
 import { Wire } from './wire.js';
 
 /** An HTTP server in a separate process. */
@@ -63,12 +63,12 @@ export function rival(name: string, pool: number, variant: Record<string, string
 }
 
 /**
- * Starts a program on a free port and waits until it answers. It ends at the latest with the stage. Its stdout is discarded,
- * its stderr is shown. All programs get the V8 memory flags of `npm start`, so that these make no difference.
+ * Starts a program on a free port and waits until it responds. It ends at the latest with the environment. Its stdout
+ is discarded, * its stderr is shown. All programs get the V8 memory flags of `npm start`.
  */
 export async function startContender(
   { name, file, settings, pool = '-', flags = [] }: Program,
-  stage: Stage,
+  environment: Environment,
   database: DatabaseName = 'many',
 ): Promise<Contender> {
   const port = await freePort();
@@ -79,15 +79,15 @@ export async function startContender(
     env: {
       PATH: process.env.PATH,
       PORT: String(port),
-      DATABASE_URL: stage.apiUrl(database),
-      AUTH_ISSUER: stage.issuer.url,
+      DATABASE_URL: environment.apiUrl(database),
+      AUTH_ISSUER: environment.issuer.url,
       ...settings,
     },
     stdio: ['ignore', nowhere, 'inherit'],
   });
   closeSync(nowhere);
   const stop = (signal?: NodeJS.Signals) => end(child, signal);
-  stage.teardowns.push(stop);
+  environment.teardowns.push(stop);
   await untilReady(port, child, file === service.file ? '/readyz' : '/api/tasks');
   return { name, port, pid: child.pid as number, pool, readyMs: performance.now() - started, stop };
 }
@@ -98,9 +98,11 @@ async function untilReady(port: number, child: ChildProcess, path: string): Prom
       throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`);
     }
     const wire = await Wire.connect(port).catch(() => undefined);
-    const answer = await wire?.ask(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`).catch(() => undefined);
+    const response = await wire
+      ?.request(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)
+      .catch(() => undefined);
     wire?.close();
-    if (answer !== undefined && (path !== '/readyz' || answer.status === 200)) {
+    if (response !== undefined && (path !== '/readyz' || response.status === 200)) {
       return;
     }
     await sleep(10);

@@ -11,11 +11,11 @@ export async function readCursors(
   const wire = await Wire.connect(port);
   for (const { clubId, head } of callers) {
     if (!cursors.has(clubId)) {
-      const answer = await wire.ask(`GET /api/tasks?limit=20 HTTP/1.1\r\n${head}\r\n`);
-      const cursor = /\r\nlink: <[^>]*[?&]cursor=([^&>]+)/i.exec(answer.head)?.[1];
+      const response = await wire.request(`GET /api/tasks?limit=20 HTTP/1.1\r\n${head}\r\n`);
+      const cursor = /\r\nlink: <[^>]*[?&]cursor=([^&>]+)/i.exec(response.head)?.[1];
       if (cursor === undefined) {
         throw new Error(
-          `${name} does not link to the next page: ${answer.status} ${answer.body.slice(0, 200)}`,
+          `${name} does not link to the next page: ${response.status} ${response.body.slice(0, 200)}`,
         );
       }
       cursors.set(clubId, cursor);

@@ -8,11 +8,11 @@ export interface Size {
   shifts: number;
 }
 
-/** The id of a club by its number. Its last digits are in every title, so an answer shows the club of its rows. */
+/** The id of a club by its number. Its last digits are in every title, so a response shows the club of its rows. */
 export const clubId = (number: number): string => `00000000-0000-4000-8000-${markOf(number)}`;
 export const markOf = (number: number): string => String(number).padStart(12, '0');
 
-/** The id of a row by its number and that of its club, as SQL: in ascending order, as UUIDs of version 7 are. */
+/** The id of a row by its number and its club's, as SQL: in ascending order, as UUIDs of version 7 are. */
 export const rowId = (kind: 'task' | 'shift', number: string, club: string): string =>
   `(lpad(to_hex(${number}::integer), 8, '0') || '-0000-7000-800${kind === 'task' ? 0 : 1}-' || lpad(${club}::text, 12, '0'))::uuid`;
 
@@ -37,13 +37,13 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
    select people.tenant_id, ${rowId('task', 'number', 'club')},
      'Task ' || number || ' of ' || right(people.tenant_id::text, 12),
      'Described as people do, in a sentence or two that say what is wanted, by when and why; number ' || number || '.',
-     draw.state, case when draw.state <> 'Open' then people.ids[1 + number % cardinality(people.ids)] end,
+     chosen.state, case when chosen.state <> 'Open' then people.ids[1 + number % cardinality(people.ids)] end,
      case when number % 2 = 0 then made.at + interval '30 days' end, people.ids[1 + number % cardinality(people.ids)],
-     case when draw.state = 'Done' then made.at + interval '20 days' end, made.at, made.at, 1
+     case when chosen.state = 'Done' then made.at + interval '20 days' end, made.at, made.at, 1
    from generate_series(1, ${tasks / clubs}) as number,
      generate_series(1, ${clubs}) as club
      join people on people.tenant_id = ('00000000-0000-4000-8000-' || lpad(club::text, 12, '0'))::uuid,
-     lateral (select (array['Open', 'Open', 'Assigned', 'InProgress', 'Review', 'Done', 'Done'])[1 + number % 7] as state) as draw,
+     lateral (select (array['Open', 'Open', 'Assigned', 'InProgress', 'Review', 'Done', 'Done'])[1 + number % 7] as state) as chosen,
      lateral (select now() - interval '730 days' * (1 - number::float8 / ${tasks / clubs}) - club * interval '1 millisecond' as at) as made`,
   // From a hundred days before to a hundred days after now.
   `insert into app.shifts (tenant_id, id, title, location, description, starts_at, ends_at, capacity, signup_count, created_by_id)
@@ -65,8 +65,8 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
   'set session_replication_role = origin',
 ];
 
-/** Fills a deployed database as an administrator, and vacuums it as autovacuum would later. */
-export async function fill(adminUrl: string, size: Size): Promise<void> {
+/** Loads the rows into a deployed database as an administrator, and vacuums it as autovacuum would later. */
+export async function loadData(adminUrl: string, size: Size): Promise<void> {
   await withClient(adminUrl, async (client) => {
     // Indexes are created after the rows, which is several times faster.
     const { rows: indexes } = await client.query<{ name: string; definition: string }>(

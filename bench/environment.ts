@@ -9,7 +9,7 @@ import { readLogins, readRolesFile } from '../src/deploy/roles.js';
 import { type Issuer, startIssuer } from '../test/setup/issuer.js';
 import { type EmbeddedPostgres, startPostgres } from '../tools/postgres.js';
 import { root } from '../tools/root.js';
-import { fill, type Size } from './data.js';
+import { loadData, type Size } from './data.js';
 import { plan } from './plan.js';
 
 /** Settings that fit a server for such a database, with full durability. */
@@ -37,7 +37,7 @@ const sizes: Record<DatabaseName, Size> = {
 export type DatabaseName = 'many' | 'one' | 'few';
 
 /** The environment of the contenders. */
-export interface Stage {
+export interface Environment {
   server: EmbeddedPostgres;
   /** The process id of the postmaster. */
   postmaster: number;
@@ -50,15 +50,15 @@ export interface Stage {
     sql: string,
     values?: unknown[],
   ): Promise<Row[]>;
-  /** Ends what was started on the stage; `startContender` adds its own. */
+  /** Ends what was started; `startContender` adds the processes. */
   teardowns: (() => Promise<void>)[];
-  /** Calls all teardowns, the last first, also after one that failed. */
+  /** Calls all teardowns, the last first, even if one fails. */
   close(): Promise<void>;
 }
 
 /** Starts PostgreSQL and the issuer, and loads the databases. */
-export async function openStage(say: (line: string) => void): Promise<Stage> {
-  const teardowns: Stage['teardowns'] = [];
+export async function startEnvironment(say: (line: string) => void): Promise<Environment> {
+  const teardowns: Environment['teardowns'] = [];
   const close = async (): Promise<void> => {
     try {
       await teardowns.pop()?.();
@@ -73,13 +73,13 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
     const server = await startPostgres({ dataDir, throwaway: true, settings: SETTINGS });
     teardowns.push(() => server.stop());
     const issuer = await startIssuer({ teardown: (stop) => teardowns.push(async () => stop()) });
-    const queryAsAdmin: Stage['queryAsAdmin'] = (database, sql, values = []) =>
+    const queryAsAdmin: Environment['queryAsAdmin'] = (database, sql, values = []) =>
       withClient(server.url(database), async (client) => (await client.query(sql, values)).rows);
     const started = Date.now();
     for (const name of Object.keys(sizes)) {
       await deploy(server, name);
     }
-    await Promise.all(Object.entries(sizes).map(([name, size]) => fill(server.url(name), size)));
+    await Promise.all(Object.entries(sizes).map(([name, size]) => loadData(server.url(name), size)));
     say(`databases loaded in ${((Date.now() - started) / 1000).toFixed(0)} s`);
     const [{ directory, version } = { directory: '', version: '' }] = await queryAsAdmin<{
       directory: string;

@@ -1,30 +1,36 @@
-import { type Asked, contest, entrantOf, prepare, type Result } from './benchmarks.js';
+import {
+  benchmarkOf,
+  measureBenchmarks,
+  type PreparedContender,
+  prepare,
+  type Result,
+} from './benchmarks.js';
 import { makeCallers, type Signer } from './callers.js';
 import { service, startContender } from './contenders.js';
-import type { DatabaseName, Stage } from './environment.js';
-import type { Slice } from './measurement.js';
+import type { DatabaseName, Environment } from './environment.js';
+import type { Measurement } from './measurement.js';
 import { plan } from './plan.js';
 import { type Ratio, ratioOf, spreadOf } from './rounds.js';
 
-const p99 = ({ p99Ms }: Slice): number => p99Ms;
+const p99 = ({ p99Ms }: Measurement): number => p99Ms;
 
 /** The effect of more data or callers: p99 divided by the target for p99. */
 export async function measureGrowth(
-  stage: Stage,
+  environment: Environment,
   signer: Signer,
-  many: Asked,
+  many: PreparedContender,
 ): Promise<{ result: Result; ratios: Ratio[] }> {
-  const start = async (database: DatabaseName): Promise<Asked> => {
-    const callers = await makeCallers(stage, signer, database);
-    return prepare(await startContender(service, stage, database), callers, signer);
+  const start = async (database: DatabaseName): Promise<PreparedContender> => {
+    const callers = await makeCallers(environment, signer, database);
+    return prepare(await startContender(service, environment, database), callers, signer);
   };
   const one = await start('one');
   const few = await start('few');
-  const result = await contest('growth', [
-    entrantOf(many, 'tasks-page', stage, 'page 1, 1,000 clubs'),
-    entrantOf(one, 'tasks-page', stage, 'page 1, one club'),
-    entrantOf(few, 'tasks-page', stage, 'page 1, a hundredth'),
-    entrantOf(one, 'tasks-deep', stage, 'deep page, one club'),
+  const result = await measureBenchmarks('growth', [
+    benchmarkOf(many, 'tasks-page', environment, 'page 1, 1,000 clubs'),
+    benchmarkOf(one, 'tasks-page', environment, 'page 1, one club'),
+    benchmarkOf(few, 'tasks-page', environment, 'page 1, a hundredth'),
+    benchmarkOf(one, 'tasks-deep', environment, 'deep page, one club'),
   ]);
   const ratio = (over: string, under: string, workload: string, against: string) =>
     ratioOf(result.rounds, [over, under], [workload, against], p99);
@@ -39,10 +45,10 @@ export async function measureGrowth(
 }
 
 /** The time from the start of the process until it is ready, on an existing database, divided by the target of two seconds. */
-export async function measureStart(stage: Stage): Promise<Ratio> {
+export async function measureStart(environment: Environment): Promise<Ratio> {
   const shares: number[] = [];
   for (let round = 0; round < plan.rounds; round += 1) {
-    const contender = await startContender(service, stage);
+    const contender = await startContender(service, environment);
     shares.push(contender.readyMs / 2_000);
     await contender.stop('SIGKILL');
   }

@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import { plan } from './plan.js';
 import { readUse } from './processors.js';
 import { Wire } from './wire.js';
-import type { Ask, Workload } from './workloads.js';
+import type { Exchange, Workload } from './workloads.js';
 
-/** The measurements of a slice of a workload. */
-export interface Slice {
+/** The figures of a workload that ran for a time. */
+export interface Measurement {
   perSecond: number;
   /** Microseconds of the processors per request: of the contender's process, and of all of PostgreSQL. */
   nodeUs: number;
@@ -16,7 +16,7 @@ export interface Slice {
   p99Ms: number;
   requests: number;
   errors: number;
-  /** The first fault. */
+  /** The first error. */
   firstError: string | undefined;
   /** The share of the processors that other processes used or the host took away (steal time). */
   foreignShare: number;
@@ -28,8 +28,12 @@ export interface Target {
   postmaster: number;
 }
 
-/** Sends requests on all connections for the given time, the next on each connection after its answer. */
-export async function runSlice(target: Target, workload: Workload, durationMs: number): Promise<Slice> {
+/** Sends requests on all connections for the given time, the next on each connection after its response. */
+export async function measureWorkload(
+  target: Target,
+  workload: Workload,
+  durationMs: number,
+): Promise<Measurement> {
   const wires = await Promise.all(Array.from({ length: plan.connections }, () => Wire.connect(target.port)));
   const times: number[] = [];
   let errors = 0;
@@ -43,17 +47,19 @@ export async function runSlice(target: Target, workload: Workload, durationMs: n
         errors += 1;
         firstError ??= reason;
       };
-      const send = (ask: Ask): void => {
+      const send = (exchange: Exchange): void => {
         const sent = performance.now();
         wire.send(
-          ask.request,
-          (answer) => {
+          exchange.request,
+          (response) => {
             times.push(performance.now() - sent);
-            if (answer.status !== ask.status || !ask.isRight(answer)) {
-              fail(`${ask.request.split('\r\n', 1)[0]}: ${answer.status} ${answer.body.slice(0, 200)}`);
+            if (response.status !== exchange.status || !exchange.isRight(response)) {
+              fail(
+                `${exchange.request.split('\r\n', 1)[0]}: ${response.status} ${response.body.slice(0, 200)}`,
+              );
             }
-            if (ask.next !== undefined) {
-              send(ask.next);
+            if (exchange.next !== undefined) {
+              send(exchange.next);
             } else {
               next();
             }
@@ -65,11 +71,11 @@ export async function runSlice(target: Target, workload: Workload, durationMs: n
         );
       };
       const next = (): void => {
-        const ask = performance.now() < until ? workload.next() : undefined;
-        if (ask === undefined) {
+        const exchange = performance.now() < until ? workload.next() : undefined;
+        if (exchange === undefined) {
           resolve();
         } else {
-          send(ask);
+          send(exchange);
         }
       };
       next();
@@ -101,8 +107,8 @@ export async function runSlice(target: Target, workload: Workload, durationMs: n
   };
 }
 
-/** Measures a slice until other processes do not disturb it; after some attempts it returns the least disturbed one. */
-export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
+/** Measures again until other processes do not disturb it; after some attempts it returns the least disturbed measurement. */
+export async function measureUndisturbed(run: () => Promise<Measurement>): Promise<Measurement> {
   let best = await run();
   const isDisturbed = () => best.foreignShare > plan.disturbedShare && performance.now() < plan.repeatsEndMs;
   for (let repeat = 0; repeat < plan.repeats && isDisturbed(); repeat += 1) {
@@ -110,13 +116,13 @@ export async function runQuietSlice(run: () => Promise<Slice>): Promise<Slice> {
     disturbances.repeated += 1;
     best = again.foreignShare < best.foreignShare ? again : best;
   }
-  disturbances.slices += 1;
+  disturbances.measurements += 1;
   disturbances.kept += best.foreignShare > plan.disturbedShare ? 1 : 0;
   return best;
 }
 
 /** The load of other processes on the machine. */
-export const disturbances = { slices: 0, repeated: 0, kept: 0 };
+export const disturbances = { measurements: 0, repeated: 0, kept: 0 };
 
 function quantile(sorted: number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

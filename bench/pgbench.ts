@@ -5,11 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DatabaseName, Stage } from './environment.js';
-import type { Slice } from './measurement.js';
+import type { DatabaseName, Environment } from './environment.js';
+import type { Measurement } from './measurement.js';
 import { readUse } from './processors.js';
 
-/** The number of sessions, the same as that of the service. */
+/** The number of sessions, the same as of the service. */
 const CLIENTS = 5;
 
 /** The pgbench of the newest installed PostgreSQL, or in PATH; undefined when there is none. */
@@ -37,9 +37,9 @@ export interface Order {
 /** Runs a script as the runtime role with prepared statements; throws when a statement fails. */
 export async function runPgbench(
   pgbench: string,
-  { server, postmaster }: Pick<Stage, 'server' | 'postmaster'>,
+  { server, postmaster }: Pick<Environment, 'server' | 'postmaster'>,
   { script, requests, database = 'many', length }: Order,
-): Promise<Slice> {
+): Promise<Measurement> {
   const directory = await mkdtemp(join(tmpdir(), 'club-pgbench-'));
   const file = join(directory, 'script.sql');
   await writeFile(file, script);
@@ -61,7 +61,7 @@ export async function runPgbench(
     output += chunk;
   });
   const [code] = await once(child, 'close');
-  // The sessions end just after pgbench. Only then their processor time is counted with that of the postmaster.
+  // The sessions end just after pgbench. Only then their processor time is part of the postmaster's.
   await sleep(200);
   const after = readUse(process.pid, postmaster);
   await rm(directory, { recursive: true });

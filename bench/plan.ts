@@ -10,13 +10,13 @@ export const plan = {
   isWhole: !isQuick && scale === 1 && only.length === 0,
   /** Counted rounds: each measures every contender once. */
   rounds: isQuick ? 5 : 7,
-  sliceMs: isQuick ? 900 : 2_500,
+  measurementMs: isQuick ? 900 : 2_500,
   warmUpMs: isQuick ? 500 : 2_000,
   connections: 32,
-  /** A slice in which other processes had more than this share of the processors is measured again, up to this many times. */
+  /** A measurement in which other processes had more than this share of the processors is repeated, up to this many times. */
   disturbedShare: 0.1,
   repeats: isQuick ? 1 : 3,
-  /** After this time no slice is measured again, so that the run ends on a busy machine too. */
+  /** After this time nothing is measured again, so the run ends on a busy machine too. */
   repeatsEndMs: isQuick ? 270_000 : 5_400_000,
   /** The pool sizes that each rival is tried with. */
   pools: isQuick ? [4, 6, 10] : [4, 5, 6, 8, 10],
@@ -34,4 +34,4 @@ export const plan = {
 };
 
 /** Whether this run measures a part. */
-export const isAsked = (part: string): boolean => only.length === 0 || only.includes(part);
+export const isSelected = (part: string): boolean => only.length === 0 || only.includes(part);

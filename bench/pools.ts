@@ -1,13 +1,13 @@
-import { entrantOf, prepare } from './benchmarks.js';
+import { benchmarkOf, prepare } from './benchmarks.js';
 import type { Caller, Signer } from './callers.js';
 import { type Program, rival, rivals, startContender } from './contenders.js';
-import type { Stage } from './environment.js';
-import { runQuietSlice } from './measurement.js';
+import type { Environment } from './environment.js';
+import { measureUndisturbed } from './measurement.js';
 import { plan } from './plan.js';
 
 /** Tries each rival in its variants with several pool sizes under reads and writes, and selects the best. */
 export async function chooseRivals(
-  stage: Stage,
+  environment: Environment,
   callers: Caller[],
   signer: Signer,
   say: (line: string) => void,
@@ -18,10 +18,14 @@ export async function chooseRivals(
     for (const variant of variants) {
       for (const pool of plan.pools) {
         const program = rival(name, pool, variant);
-        const contender = await startContender(program, stage);
-        const entrant = entrantOf(await prepare(contender, callers.slice(0, 50), signer), 'mix', stage);
-        await entrant.run(plan.warmUpMs);
-        const { perSecond } = await runQuietSlice(() => entrant.run(plan.sliceMs));
+        const contender = await startContender(program, environment);
+        const benchmark = benchmarkOf(
+          await prepare(contender, callers.slice(0, 50), signer),
+          'mix',
+          environment,
+        );
+        await benchmark.run(plan.warmUpMs);
+        const { perSecond } = await measureUndisturbed(() => benchmark.run(plan.measurementMs));
         await contender.stop();
         tried.push({ program, perSecond });
       }

@@ -18,7 +18,7 @@ export interface Use {
 /**
  * Reads the processor time of the contender, of all PostgreSQL processes and of this process.
  *
- * @param contender the id of its process; that of this process for children that have ended
+ * @param contender the id of its process; of this process for children that have ended
  */
 export function readUse(contender: number, postmaster: number): Use {
   const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
@@ -44,7 +44,7 @@ function familyOf(postmaster: number): number[] {
   return [postmaster, ...children.trim().split(' ').filter(Boolean).map(Number)];
 }
 
-/** User and system time of a process; on request with that of its ended children. */
+/** User and system time of a process; on request with its ended children. */
 function ticksOf(pid: number, withChildren: boolean): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../tools/root.js';
-import { entrantOf, prepare } from './benchmarks.js';
+import { benchmarkOf, prepare } from './benchmarks.js';
 import type { Caller, Signer } from './callers.js';
 import { service, startContender } from './contenders.js';
-import type { Stage } from './environment.js';
+import type { Environment } from './environment.js';
 
 const DIRECTORY = join(root, '.tap/profile');
 /** The warm-up before the profile. */
@@ -21,22 +21,26 @@ interface Profile {
 }
 
 /** Profiles the service under tasks-page with Node.js: the functions with the most self time. */
-export async function profileService(stage: Stage, callers: Caller[], signer: Signer): Promise<string[]> {
+export async function profileService(
+  environment: Environment,
+  callers: Caller[],
+  signer: Signer,
+): Promise<string[]> {
   await mkdir(DIRECTORY, { recursive: true });
   const before = new Set(await readdir(DIRECTORY));
   const contender = await startContender(
     { ...service, flags: ['--cpu-prof', `--cpu-prof-dir=${DIRECTORY}`] },
-    stage,
+    environment,
   );
-  const entrant = entrantOf(await prepare(contender, callers, signer), 'tasks-page', stage);
-  for (let asked = 0, time = 0; time < WARM_UPS && asked < WARM_REQUESTS; time += 1) {
-    asked += (await entrant.run(WARM_UP_MS)).requests;
+  const benchmark = benchmarkOf(await prepare(contender, callers, signer), 'tasks-page', environment);
+  for (let requests = 0, time = 0; time < WARM_UPS && requests < WARM_REQUESTS; time += 1) {
+    requests += (await benchmark.run(WARM_UP_MS)).requests;
   }
-  const slice = await entrant.run(WATCHED_MS);
+  const measurement = await benchmark.run(WATCHED_MS);
   await contender.stop();
   const file = (await readdir(DIRECTORY)).find((name) => !before.has(name)) as string;
   const profile = JSON.parse(await readFile(join(DIRECTORY, file), 'utf8')) as Profile;
-  const total = `${slice.nodeUs.toFixed(0)} µs of Node and ${slice.postgresUs.toFixed(0)} µs of PostgreSQL a request`;
+  const total = `${measurement.nodeUs.toFixed(0)} µs of Node and ${measurement.postgresUs.toFixed(0)} µs of PostgreSQL a request`;
   return [`${total}; whole profile: .tap/profile/${file}`, ...topOf(profile)];
 }
 

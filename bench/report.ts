@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root } from '../tools/root.js';
 import type { Result } from './benchmarks.js';
 import { SETTINGS } from './environment.js';
-import { disturbances, type Slice } from './measurement.js';
+import { disturbances, type Measurement } from './measurement.js';
 import { plan } from './plan.js';
 import { processorCount, processorName } from './processors.js';
 import { type Figures, figuresOf, lineOf, median, type Ratio } from './rounds.js';
@@ -31,8 +31,8 @@ A ratio is the service's requests per second over the other's, in the same round
 lowest and the highest. Above 1 the service is faster. The lines of growth, start, memory and the rush divide times by
 times, or bytes by bytes: below 1 is better.
 
-The absolute figures are medians of the rounds: those of the service before the slash, those of the other after it. In the
-lines of growth both are of the service, for the two cases that the line names, in that order. There are no percentiles of
+The absolute figures are medians of the rounds: of the service before the slash, of the other after it. In the
+lines of growth both are of the service, for the two cases in the line, in that order. There are no percentiles of
 pgbench, because it has fewer requests in flight.
 
 | Workload | Against | Ratio | Lowest–highest | requests/s | p50 ms | p95 ms | p99 ms |
@@ -61,14 +61,14 @@ function conditions({ postgresVersion, pgbench, minutes }: Findings): string[] {
     dependencies: Record<string, string>;
   };
   const versions = ['express', 'pg', '@nestjs/core', 'typeorm', 'fastify', 'postgres'];
-  const { repeated, slices, kept } = disturbances;
+  const { repeated, measurements, kept } = disturbances;
   return [
     `- ${new Date().toISOString().slice(0, 10)}; the last commit to src or sql is ${serviceCommit()}.`,
     `- ${processorName()}, ${processorCount()} processors; Node.js ${process.version}; PostgreSQL ${postgresVersion}.`,
     `- ${versions.map((name) => `${name} ${dependencies[name]}`).join(', ')}; pgbench: ${pgbench ?? 'not installed, so what it would show is missing'}.`,
     `- ${plan.tasks} tasks and ${plan.shifts} shifts in ${plan.clubs} clubs, and as many in one; ${plan.callers} distinct tokens.`,
-    `- ${plan.rounds} rounds of ${plan.sliceMs / 1000} s for each contender and workload, over ${plan.connections} connections; ${minutes.toFixed(0)} minutes${plan.isQuick ? ', a quick run' : ''}.`,
-    `- Slices in which others had more than ${plan.disturbedShare * 100} % of the processors: ${repeated} measured again, ${kept} of ${slices} kept for want of better ones.`,
+    `- ${plan.rounds} rounds of ${plan.measurementMs / 1000} s for each contender and workload, over ${plan.connections} connections; ${minutes.toFixed(0)} minutes${plan.isQuick ? ', a quick run' : ''}.`,
+    `- Measurements in which others had more than ${plan.disturbedShare * 100} % of the processors: ${repeated} measured again, ${kept} of ${measurements} kept because none was better.`,
     `- PostgreSQL with ${listOf(SETTINGS)}.`,
     '- The service, the rivals and pgbench use one login, with the settings of sql/roles.sql.',
   ];
@@ -107,8 +107,8 @@ function rowOf({ workload, against, median: middle, min, max, figures }: Ratio):
 }
 
 function costsOf({ workload, rounds }: Result): string[] {
-  return [...rounds].map(([name, slices]) => {
-    const middle = (figure: (slice: Slice) => number) => whole(median(slices.map(figure)));
+  return [...rounds].map(([name, measurements]) => {
+    const middle = (figure: (measurement: Measurement) => number) => whole(median(measurements.map(figure)));
     return `| ${[
       workload,
       name,
@@ -122,8 +122,8 @@ function costsOf({ workload, rounds }: Result): string[] {
 
 /** A short result for the output during the run. */
 export function linesOf({ workload, rounds }: Result): string[] {
-  return [...rounds].map(([name, slices]) => {
-    const { perSecond, p50Ms, p95Ms, p99Ms } = figuresOf(slices);
+  return [...rounds].map(([name, measurements]) => {
+    const { perSecond, p50Ms, p95Ms, p99Ms } = figuresOf(measurements);
     const times = [p50Ms, p95Ms, p99Ms].map(one).join(' / ');
     return `${workload} ${name}: ${whole(perSecond)} requests/s, p50 / p95 / p99 ${times} ms`;
   });

@@ -1,24 +1,24 @@
-import type { Slice } from './measurement.js';
+import type { Measurement } from './measurement.js';
 import { plan } from './plan.js';
 
 /** The number of warm-up requests, after which V8 has optimized the code. */
 const WARM_REQUESTS = 4_000;
 const WARM_UPS = 6;
 
-/** A participant whose slices are compared: a contender with a workload, or a limit. */
-export interface Entrant {
+/** What is compared: a contender with a workload, or a limit. */
+export interface Benchmark {
   name: string;
-  /** Runs for the given time and returns the measurements. */
-  run(durationMs: number): Promise<Slice>;
+  /** Runs for the given time and returns the figures. */
+  run(durationMs: number): Promise<Measurement>;
 }
 
-/** The slices of all rounds, by the entrant's name. */
-export type Rounds = Map<string, Slice[]>;
+/** The measurements of all rounds, by the benchmark's name. */
+export type Rounds = Map<string, Measurement[]>;
 
 /** Absolute figures of one side of a ratio: medians of its rounds. */
-export type Figures = Pick<Slice, 'perSecond' | 'p50Ms' | 'p95Ms' | 'p99Ms'>;
+export type Figures = Pick<Measurement, 'perSecond' | 'p50Ms' | 'p95Ms' | 'p99Ms'>;
 
-/** A ratio over the rounds: each round has one, because its slices were measured one after another. */
+/** A ratio over the rounds: each round has one, because its measurements were taken one after another. */
 export interface Ratio {
   workload: string;
   against: string;
@@ -29,44 +29,46 @@ export interface Ratio {
   figures?: [Figures, Figures];
 }
 
-/** Warms up all entrants, then measures all of them in each round, in alternating order. */
+/** Warms up all benchmarks, then measures all of them in each round, in alternating order. */
 export async function runRounds(
-  entrants: Entrant[],
-  measure: (run: () => Promise<Slice>) => Promise<Slice>,
+  benchmarks: Benchmark[],
+  measure: (run: () => Promise<Measurement>) => Promise<Measurement>,
 ): Promise<Rounds> {
-  const rounds: Rounds = new Map(entrants.map(({ name }) => [name, []]));
-  for (const entrant of entrants) {
-    // Also by number of requests: on a busy machine a second is too short for V8 to optimize.
-    let asked = 0;
-    for (let time = 0; time < WARM_UPS && (time === 0 || asked < WARM_REQUESTS); time += 1) {
-      asked += (await entrant.run(plan.warmUpMs)).requests;
+  const rounds: Rounds = new Map(benchmarks.map(({ name }) => [name, []]));
+  for (const benchmark of benchmarks) {
+    // By number of requests too: on a busy machine a second is too short for V8 to optimize.
+    let requests = 0;
+    for (let time = 0; time < WARM_UPS && (time === 0 || requests < WARM_REQUESTS); time += 1) {
+      requests += (await benchmark.run(plan.warmUpMs)).requests;
     }
   }
   for (let round = 0; round < plan.rounds; round += 1) {
-    const order = round % 2 === 0 ? entrants : [...entrants].reverse();
-    for (const entrant of order) {
-      rounds.get(entrant.name)?.push(await measure(() => entrant.run(plan.sliceMs)));
+    const order = round % 2 === 0 ? benchmarks : [...benchmarks].reverse();
+    for (const benchmark of order) {
+      rounds.get(benchmark.name)?.push(await measure(() => benchmark.run(plan.measurementMs)));
     }
   }
   return rounds;
 }
 
-/** The ratio of one entrant's figure to another's, paired by round. */
+/** The ratio of one benchmark's figure to another's, paired by round. */
 export function ratioOf(
   rounds: Rounds,
   [one, other]: [string, string],
   [workload, against]: [string, string],
-  figure: (slice: Slice) => number,
+  figure: (measurement: Measurement) => number,
 ): Ratio {
-  const slices = rounds.get(one) ?? [];
+  const measurements = rounds.get(one) ?? [];
   const others = rounds.get(other) ?? [];
-  const all = slices.map((slice, round) => figure(slice) / figure(others[round] as Slice));
-  return { workload, against, ...spreadOf(all), figures: [figuresOf(slices), figuresOf(others)] };
+  const all = measurements.map(
+    (measurement, round) => figure(measurement) / figure(others[round] as Measurement),
+  );
+  return { workload, against, ...spreadOf(all), figures: [figuresOf(measurements), figuresOf(others)] };
 }
 
-/** The medians of some slices. */
-export function figuresOf(slices: Slice[]): Figures {
-  const middle = (name: keyof Figures) => median(slices.map((slice) => slice[name]));
+/** The medians of some measurements. */
+export function figuresOf(measurements: Measurement[]): Figures {
+  const middle = (name: keyof Figures) => median(measurements.map((measurement) => measurement[name]));
   return {
     perSecond: middle('perSecond'),
     p50Ms: middle('p50Ms'),

@@ -1,12 +1,12 @@
 /**
  * The cost of row-level security: a page of tasks with all policies, and the same page in a copy of the database without
- * row-level security, where the statements name the club. `make bench` does not run it; README.md has the command.
+ * row-level security, where the statements contain the club. `make bench` does not run it; README.md has the command.
  */
 
-import { openStage, type Stage } from './environment.js';
-import type { Slice } from './measurement.js';
+import { type Environment, startEnvironment } from './environment.js';
+import type { Measurement } from './measurement.js';
 import { findPgbench, runPgbench } from './pgbench.js';
-import { type Entrant, lineOf, ratioOf, runRounds } from './rounds.js';
+import { type Benchmark, lineOf, ratioOf, runRounds } from './rounds.js';
 import { CLUB_EXPRESSION, serviceScripts } from './statements.js';
 
 /** Replaces a text that must be there. */
@@ -18,35 +18,35 @@ function replace(text: string, from: string, to: string): string {
 }
 
 /** Copies the database of many clubs, and removes row-level security from the copy. */
-async function makeCopy(stage: Stage): Promise<void> {
-  await stage.queryAsAdmin('one', 'create database copy template many strategy file_copy');
-  const tables = await stage.queryAsAdmin<{ name: string }>(
+async function makeCopy(environment: Environment): Promise<void> {
+  await environment.queryAsAdmin('one', 'create database copy template many strategy file_copy');
+  const tables = await environment.queryAsAdmin<{ name: string }>(
     'copy',
     'select oid::regclass::text as name from pg_class where relrowsecurity',
   );
   for (const { name } of tables) {
-    await stage.queryAsAdmin('copy', `alter table ${name} disable row level security`);
+    await environment.queryAsAdmin('copy', `alter table ${name} disable row level security`);
   }
-  const [enter] = await stage.queryAsAdmin<{ text: string }>(
+  const [enter] = await environment.queryAsAdmin<{ text: string }>(
     'copy',
     `select pg_get_functiondef(oid) as text from pg_proc where oid::regproc::text = 'app.enter'`,
   );
   const condition = 'where member.external_user_id = user_id';
-  await stage.queryAsAdmin(
+  await environment.queryAsAdmin(
     'copy',
     replace(enter?.text ?? '', condition, `${condition} and member.tenant_id = tenant_id`),
   );
-  await stage.queryAsAdmin('copy', 'vacuum analyze');
-  await stage.queryAsAdmin('copy', 'checkpoint');
+  await environment.queryAsAdmin('copy', 'vacuum analyze');
+  await environment.queryAsAdmin('copy', 'checkpoint');
 }
 
 const pgbench = findPgbench();
 if (pgbench === undefined) {
   throw new Error('pgbench is not installed.');
 }
-const stage = await openStage(console.log);
+const environment = await startEnvironment(console.log);
 try {
-  await makeCopy(stage);
+  await makeCopy(environment);
   const {
     'tasks-page': { pgbench: page },
   } = serviceScripts();
@@ -55,10 +55,10 @@ try {
     'from app.tasks as task order by',
     `from app.tasks as task where task.tenant_id = ${CLUB_EXPRESSION} order by`,
   );
-  const entrant = (name: string, database: 'many' | 'copy', script: string): Entrant => ({
+  const benchmark = (name: string, database: 'many' | 'copy', script: string): Benchmark => ({
     name,
     run: (durationMs) =>
-      runPgbench(pgbench, stage, {
+      runPgbench(pgbench, environment, {
         script,
         requests: 1,
         database,
@@ -66,19 +66,19 @@ try {
       }),
   });
   const rounds = await runRounds(
-    [entrant('policies', 'many', page), entrant('conditions', 'copy', named)],
+    [benchmark('policies', 'many', page), benchmark('conditions', 'copy', named)],
     (run) => run(),
   );
-  const figures: [string, (slice: Slice) => number][] = [
+  const figures: [string, (measurement: Measurement) => number][] = [
     ['pages-per-second', ({ perSecond }) => perSecond],
     ['processor-time', ({ postgresUs }) => postgresUs],
   ];
   for (const [against, figure] of figures) {
     const each = (name: string) =>
-      (rounds.get(name) ?? []).map((slice) => figure(slice).toFixed(0)).join(' ');
+      (rounds.get(name) ?? []).map((measurement) => figure(measurement).toFixed(0)).join(' ');
     console.log(`${against}: with policies ${each('policies')}; without ${each('conditions')}`);
     console.log(lineOf(ratioOf(rounds, ['policies', 'conditions'], ['row-security', against], figure)));
   }
 } finally {
-  await stage.close();
+  await environment.close();
 }

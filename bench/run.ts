@@ -1,24 +1,30 @@
 /**
- * `make bench`: starts PostgreSQL, the service, its rivals and the limits, checks that all give the same answers, measures
- * them alternately in one run, and writes a report. It fails when an answer was wrong.
+ * `make bench`: starts PostgreSQL, the service, its rivals and the limits, checks that all give the same responses, measures
+ * them alternately in one run, and writes a report. It fails if a response was wrong.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../tools/root.js';
-import { type Asked, contest, entrantOf, faults, prepare } from './benchmarks.js';
+import {
+  benchmarkOf,
+  measureBenchmarks,
+  type PreparedContender,
+  prepare,
+  wrongResponses,
+} from './benchmarks.js';
 import { makeCallers, Signer } from './callers.js';
 import { chartOf } from './chart.js';
 import { type Contender, limits, service, startContender } from './contenders.js';
-import { openStage, type Stage } from './environment.js';
+import { type Environment, startEnvironment } from './environment.js';
 import { findDifferences } from './equivalence.js';
 import { measureGrowth, measureStart } from './growth.js';
 import { measureMemory } from './memory.js';
 import { findPgbench, runPgbench } from './pgbench.js';
-import { isAsked, plan } from './plan.js';
+import { isSelected, plan } from './plan.js';
 import { chooseRivals } from './pools.js';
 import { profileService } from './profile.js';
 import { type Findings, linesOf, reportOf } from './report.js';
-import { type Entrant, lineOf, type Ratio, ratioOf } from './rounds.js';
+import { type Benchmark, lineOf, type Ratio, ratioOf } from './rounds.js';
 import { measureRush } from './rush.js';
 import { serviceScripts } from './statements.js';
 
@@ -30,11 +36,11 @@ const WORKLOADS = [
 ];
 
 /** pgbench with the service's own statements of a workload, if it is installed. */
-async function pgbenchEntrants(
-  stage: Stage,
+async function pgbenchBenchmarks(
+  environment: Environment,
   pgbench: string | undefined,
   workload: string,
-): Promise<Entrant[]> {
+): Promise<Benchmark[]> {
   if (pgbench === undefined) {
     return [];
   }
@@ -44,44 +50,44 @@ async function pgbenchEntrants(
     name,
     run: (durationMs) => {
       const length = { seconds: Math.max(1, Math.round(durationMs / 1000)) };
-      return runPgbench(pgbench, stage, { script, requests, length });
+      return runPgbench(pgbench, environment, { script, requests, length });
     },
   }));
 }
 
-async function bench(stage: Stage): Promise<Findings | undefined> {
-  const signer = new Signer(stage.issuer);
-  const callers = await makeCallers(stage, signer, 'many');
+async function bench(environment: Environment): Promise<Findings | undefined> {
+  const signer = new Signer(environment.issuer);
+  const callers = await makeCallers(environment, signer, 'many');
   if (plan.profile) {
-    console.log((await profileService(stage, callers, signer)).join('\n'));
+    console.log((await profileService(environment, callers, signer)).join('\n'));
     return undefined;
   }
-  const programs = await chooseRivals(stage, callers, signer, say);
+  const programs = await chooseRivals(environment, callers, signer, say);
   const running: Contender[] = [];
-  const asked: Asked[] = [];
+  const prepared: PreparedContender[] = [];
   for (const program of [service, ...programs]) {
-    const contender = await startContender(program, stage);
+    const contender = await startContender(program, environment);
     running.push(contender);
-    asked.push(await prepare(contender, callers, signer));
+    prepared.push(await prepare(contender, callers, signer));
   }
-  const differences = await findDifferences(asked, callers, signer);
+  const differences = await findDifferences(prepared, callers, signer);
   if (differences.length > 0) {
-    throw new Error(`The contenders give different answers:\n${differences.join('\n')}`);
+    throw new Error(`The contenders give different responses:\n${differences.join('\n')}`);
   }
-  say('all contenders answer alike');
+  say('all contenders give the same responses');
 
   const pgbench = findPgbench();
   say(pgbench ?? 'pgbench is not installed: without it there is no ratio to PostgreSQL alone');
-  const [ours] = asked as [Asked];
-  const httpLimits: Entrant[] = [];
-  for (const program of isAsked('tasks-page') ? limits : []) {
-    const contender = await startContender(program, stage);
+  const [ours] = prepared as [PreparedContender];
+  const httpLimits: Benchmark[] = [];
+  for (const program of isSelected('tasks-page') ? limits : []) {
+    const contender = await startContender(program, environment);
     running.push(contender);
-    httpLimits.push(entrantOf({ contender, workloads: ours.workloads }, 'tasks-page', stage));
+    httpLimits.push(benchmarkOf({ contender, workloads: ours.workloads }, 'tasks-page', environment));
   }
 
   const findings: Findings = {
-    postgresVersion: stage.postgresVersion,
+    postgresVersion: environment.postgresVersion,
     pgbench,
     contenders: running,
     results: [],
@@ -89,43 +95,45 @@ async function bench(stage: Stage): Promise<Findings | undefined> {
     minutes: 0,
   };
   const { results, ratios } = findings;
-  for (const workload of WORKLOADS.filter(isAsked)) {
-    const entrants = [
-      ...asked.map((each) => entrantOf(each, workload, stage)),
+  for (const workload of WORKLOADS.filter(isSelected)) {
+    const benchmarks = [
+      ...prepared.map((each) => benchmarkOf(each, workload, environment)),
       ...(workload === 'tasks-page' ? httpLimits : []),
-      ...(plan.isQuick && workload !== 'tasks-page' ? [] : await pgbenchEntrants(stage, pgbench, workload)),
+      ...(plan.isQuick && workload !== 'tasks-page'
+        ? []
+        : await pgbenchBenchmarks(environment, pgbench, workload)),
     ];
-    const result = await contest(workload, entrants);
+    const result = await measureBenchmarks(workload, benchmarks);
     results.push(result);
-    for (const { name } of entrants.slice(1)) {
+    for (const { name } of benchmarks.slice(1)) {
       ratios.push(ratioOf(result.rounds, ['service', name], [workload, name], ({ perSecond }) => perSecond));
     }
     linesOf(result).forEach(say);
   }
   const add = (ratio: Ratio | undefined) => ratio && ratios.push(ratio);
-  if (isAsked('growth')) {
-    const growth = await measureGrowth(stage, signer, ours);
+  if (isSelected('growth')) {
+    const growth = await measureGrowth(environment, signer, ours);
     results.push(growth.result);
     ratios.push(...growth.ratios);
     linesOf(growth.result).forEach(say);
-    add(await measureStart(stage));
+    add(await measureStart(environment));
   }
-  if (isAsked('memory') && plan.memoryMs > 0) {
-    add(await measureMemory(stage, ours));
+  if (isSelected('memory') && plan.memoryMs > 0) {
+    add(await measureMemory(environment, ours));
   }
-  if (isAsked('signup-rush')) {
-    add(await measureRush(stage, ours.contender, signer, pgbench));
+  if (isSelected('signup-rush')) {
+    add(await measureRush(environment, ours.contender, signer, pgbench));
   }
   findings.minutes = performance.now() / 60_000;
   return findings;
 }
 
-const stage = await openStage(say);
+const environment = await startEnvironment(say);
 let findings: Findings | undefined;
 try {
-  findings = await bench(stage);
+  findings = await bench(environment);
 } finally {
-  await stage.close();
+  await environment.close();
 }
 if (findings !== undefined) {
   // Only a complete run may replace the stored report.
@@ -136,7 +144,9 @@ if (findings !== undefined) {
   console.log(`\n${reportOf(findings)}`);
   console.log(findings.ratios.map(lineOf).join('\n'));
 }
-if (faults.length > 0) {
-  console.error(`Some answers were wrong, so the figures are invalid:\n${faults.slice(0, 20).join('\n')}`);
+if (wrongResponses.length > 0) {
+  console.error(
+    `Some responses were wrong, so the figures are invalid:\n${wrongResponses.slice(0, 20).join('\n')}`,
+  );
   process.exitCode = 1;
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { faults } from './benchmarks.js';
+import { wrongResponses } from './benchmarks.js';
 import type { Signer } from './callers.js';
 import type { Contender } from './contenders.js';
 import { clubId } from './data.js';
-import type { Stage } from './environment.js';
+import type { Environment } from './environment.js';
 import { runPgbench } from './pgbench.js';
 import { plan } from './plan.js';
 import { median, type Ratio, spreadOf } from './rounds.js';
@@ -31,27 +31,27 @@ const TRY_SIGN_UP = `
 
 /**
  * A thousand members sign up for a hundred places at the same time; exactly a hundred get one. The result is the time of a
- * signup divided by that of pgbench calling the same function, one transaction per call, rolled back when it is refused.
+ * signup divided by the time of pgbench calling the same function, one transaction per call, rolled back when it is refused.
  */
 export async function measureRush(
-  stage: Stage,
+  environment: Environment,
   { port }: Contender,
   signer: Signer,
   pgbench: string | undefined,
 ): Promise<Ratio | undefined> {
-  await stage.queryAsAdmin('many', TRY_SIGN_UP);
+  await environment.queryAsAdmin('many', TRY_SIGN_UP);
   const heads = Array.from({ length: CALLERS }, (_, index) => signer.head(`caller-${index + 1}`, CLUB));
   const rounds: { ours: number; theirs: number }[] = [];
   for (let round = 0; round < plan.rounds + 1; round += 1) {
-    const ours = await rushService(stage, port, heads);
+    const ours = await rushService(environment, port, heads);
     if (pgbench !== undefined) {
-      const shift = await makeShift(stage);
-      const { perSecond } = await runPgbench(pgbench, stage, {
+      const shift = await makeShift(environment);
+      const { perSecond } = await runPgbench(pgbench, environment, {
         script: scriptOf(shift),
         requests: 1,
         length: { runs: CALLERS / 5 },
       });
-      await requireFull(stage, shift, 'pgbench');
+      await requireFull(environment, shift, 'pgbench');
       // The first round is the warm-up of both.
       if (round > 0) {
         rounds.push({ ours, theirs: 1_000 / perSecond });
@@ -75,13 +75,13 @@ export async function measureRush(
 }
 
 /** Milliseconds per signup, from the first request to the last response, including rejected signups. */
-async function rushService(stage: Stage, port: number, heads: string[]): Promise<number> {
-  const shift = await makeShift(stage);
+async function rushService(environment: Environment, port: number, heads: string[]): Promise<number> {
+  const shift = await makeShift(environment);
   const wires = await Promise.all(heads.map(() => Wire.connect(port)));
   const started = performance.now();
   const responses = await Promise.all(
     wires.map((wire, index) =>
-      wire.ask(`POST /api/shifts/${shift}/signup HTTP/1.1\r\n${heads[index]}Content-Length: 0\r\n\r\n`),
+      wire.request(`POST /api/shifts/${shift}/signup HTTP/1.1\r\n${heads[index]}Content-Length: 0\r\n\r\n`),
     ),
   );
   const elapsed = performance.now() - started;
@@ -91,13 +91,15 @@ async function rushService(stage: Stage, port: number, heads: string[]): Promise
   const other = responses.find(({ status, body }) => status !== 201 && !body.includes('"shift_full"'));
   const signedUp = responses.filter(({ status }) => status === 201).length;
   if (other !== undefined || signedUp !== PLACES) {
-    faults.push(`signup-rush: ${signedUp} signed up for ${PLACES} places; ${other?.status} ${other?.body}`);
+    wrongResponses.push(
+      `signup-rush: ${signedUp} signed up for ${PLACES} places; ${other?.status} ${other?.body}`,
+    );
   }
-  await requireFull(stage, shift, 'the service');
+  await requireFull(environment, shift, 'the service');
   return elapsed / CALLERS;
 }
 
-async function makeShift({ queryAsAdmin }: Stage): Promise<string> {
+async function makeShift({ queryAsAdmin }: Environment): Promise<string> {
   const id = randomUUID();
   await queryAsAdmin(
     'many',
@@ -108,14 +110,14 @@ async function makeShift({ queryAsAdmin }: Stage): Promise<string> {
   return id;
 }
 
-async function requireFull({ queryAsAdmin }: Stage, shift: string, by: string): Promise<void> {
+async function requireFull({ queryAsAdmin }: Environment, shift: string, by: string): Promise<void> {
   const [row] = await queryAsAdmin<{ count: number }>(
     'many',
     'select count(*)::integer from app.shift_signups where tenant_id = $1 and shift_id = $2',
     [CLUB, shift],
   );
   if (row?.count !== PLACES) {
-    faults.push(`signup-rush: by ${by}, the database holds ${row?.count} signups for ${PLACES} places`);
+    wrongResponses.push(`signup-rush: by ${by}, the database has ${row?.count} signups for ${PLACES} places`);
   }
 }
 

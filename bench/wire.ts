@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import net from 'node:net';
 
-/** A raw answer, decoded as Latin-1, which is cheapest. */
-export interface Answer {
+/** A raw response, decoded as Latin-1, which is cheapest. */
+export interface WireResponse {
   status: number;
   head: string;
   body: string;
@@ -12,13 +12,13 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * A keep-alive connection of HTTP/1.1 that sends a request after the answer to the one before. It supports only the format
- * of the contenders' answers, so that the load generator uses little of the processors that it shares with them.
+ * A keep-alive connection of HTTP/1.1 that sends a request after the response to the one before. It supports only the format
+ * of the contenders' responses, to use little of the processors that the load generator shares with them.
  */
 export class Wire {
   readonly #socket: net.Socket;
   #unread: Buffer = NOTHING;
-  #onAnswer: ((answer: Answer) => void) | undefined;
+  #onResponse: ((response: WireResponse) => void) | undefined;
   #onFailure: ((error: Error) => void) | undefined;
   #failure: Error | undefined;
 
@@ -37,19 +37,23 @@ export class Wire {
     return new Wire(socket);
   }
 
-  /** Sends a complete request; the callbacks get its answer. */
-  send(request: string, onAnswer: (answer: Answer) => void, onFailure: (error: Error) => void): void {
+  /** Sends a complete request; the callbacks get its response. */
+  send(
+    request: string,
+    onResponse: (response: WireResponse) => void,
+    onFailure: (error: Error) => void,
+  ): void {
     if (this.#failure !== undefined) {
       onFailure(this.#failure);
       return;
     }
-    this.#onAnswer = onAnswer;
+    this.#onResponse = onResponse;
     this.#onFailure = onFailure;
     this.#socket.write(request, 'latin1');
   }
 
   /** The same as a promise, for requests that are not measured. */
-  ask(request: string): Promise<Answer> {
+  request(request: string): Promise<WireResponse> {
     return new Promise((resolve, reject) => this.send(request, resolve, reject));
   }
 
@@ -74,7 +78,7 @@ export class Wire {
     const head = this.#unread.toString('latin1', 0, end);
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
     if (/\r\ntransfer-encoding:/i.test(head)) {
-      this.#fail(new Error('the answer is chunked, which the load generator does not support'));
+      this.#fail(new Error('the response is chunked, which the load generator does not support'));
       return;
     }
     const whole = end + HEAD_END.length + length;
@@ -84,6 +88,6 @@ export class Wire {
     const body = this.#unread.toString('latin1', end + HEAD_END.length, whole);
     this.#unread = this.#unread.length === whole ? NOTHING : this.#unread.subarray(whole);
     this.#onFailure = undefined;
-    this.#onAnswer?.({ status: Number(head.slice(9, 12)), head, body });
+    this.#onResponse?.({ status: Number(head.slice(9, 12)), head, body });
   }
 }

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller, Signer } from './callers.js';
-import type { Answer } from './wire.js';
+import type { WireResponse } from './wire.js';
 
-/** A request, the check of its answer, and the request that always follows on the same connection. */
-export interface Ask {
+/** A request, the check of its response, and the request that always follows on the same connection. */
+export interface Exchange {
   request: string;
   status: number;
-  isRight: (answer: Answer) => boolean;
-  next?: Ask;
+  isRight: (response: WireResponse) => boolean;
+  next?: Exchange;
 }
 
 /** A kind of load: the same request, each time as another caller. */
 export interface Workload {
   name: string;
-  next(): Ask;
+  next(): Exchange;
   /** Creates the rows that this number of requests needs. */
   prepare?(count: number): void;
 }
@@ -21,8 +21,8 @@ export interface Workload {
 const always = () => true;
 const get = (path: string, { head }: Pick<Caller, 'head'>) => `GET ${path} HTTP/1.1\r\n${head}\r\n`;
 
-/** Checks that a list has rows and that every title contains the mark of the club; titles only in a sample of answers. */
-function isPageOf(mark: string): (answer: Answer) => boolean {
+/** Checks that a list has rows and that every title contains the mark of the club; titles only in a sample of responses. */
+function isPageOf(mark: string): (response: WireResponse) => boolean {
   return ({ body }) => {
     checked += 1;
     const first = body.indexOf(` of ${mark}`);
@@ -37,28 +37,28 @@ function isPageOf(mark: string): (answer: Answer) => boolean {
 }
 let checked = 0;
 
-const isOf = (caller: Caller) => (answer: Answer) =>
-  answer.body.includes(caller.clubId) && answer.body.includes(caller.mark);
+const isOf = (caller: Caller) => (response: WireResponse) =>
+  response.body.includes(caller.clubId) && response.body.includes(caller.mark);
 
-const taskPage = (caller: Caller): Ask => ({
+const taskPage = (caller: Caller): Exchange => ({
   request: get('/api/tasks?limit=20', caller),
   status: 200,
   isRight: isPageOf(caller.mark),
 });
 
-const taskOne = (caller: Caller, turn: number): Ask => ({
+const taskOne = (caller: Caller, turn: number): Exchange => ({
   request: get(`/api/tasks/${caller.taskIds[turn % caller.taskIds.length]}`, caller),
   status: 200,
   isRight: isOf(caller),
 });
 
-const shiftsWindow = (caller: Caller, query: string): Ask => ({
+const shiftsWindow = (caller: Caller, query: string): Exchange => ({
   request: get(`/api/shifts?${query}`, caller),
   status: 200,
   isRight: isPageOf(caller.mark),
 });
 
-function taskPatch(caller: Caller, turn: number): Ask {
+function taskPatch(caller: Caller, turn: number): Exchange {
   const id = caller.taskIds[turn % caller.taskIds.length] as string;
   titles += 1;
   const title = `"title":"Title ${titles} of ${caller.mark}"`;
@@ -68,11 +68,11 @@ function taskPatch(caller: Caller, turn: number): Ask {
       `PATCH /api/tasks/${id} HTTP/1.1\r\n${caller.head}` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     status: 200,
-    isRight: (answer) => {
+    isRight: (response) => {
       const before = versions.get(id) ?? 1;
-      const version = Number(/"version":(\d+)/.exec(answer.body)?.[1]);
+      const version = Number(/"version":(\d+)/.exec(response.body)?.[1]);
       versions.set(id, version);
-      return version > before && answer.body.includes(title) && isOf(caller)(answer);
+      return version > before && response.body.includes(title) && isOf(caller)(response);
     },
   };
 }
@@ -82,7 +82,7 @@ let titles = 0;
 const versions = new Map<string, number>();
 
 /** @param headers further header lines */
-const signupCancel = (caller: Caller, headers = ''): Ask => ({
+const signupCancel = (caller: Caller, headers = ''): Exchange => ({
   request: `POST /api/shifts/${caller.shiftId}/signup HTTP/1.1\r\n${caller.head}${headers}Content-Length: 0\r\n\r\n`,
   status: 201,
   isRight: ({ body }) => body.includes(caller.shiftId),
@@ -113,7 +113,7 @@ export function moveCursor(cursor: string, { key, id }: { key: string; id: strin
 export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, signer: Signer): Workload[] {
   const window = windowQuery();
   let turns = 0;
-  const each = (make: (caller: Caller, turn: number) => Ask) => () => {
+  const each = (make: (caller: Caller, turn: number) => Exchange) => () => {
     turns += 1;
     return make(callers[turns % callers.length] as Caller, Math.floor(turns / callers.length));
   };
@@ -148,7 +148,7 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
   let mixes = 0;
   const deepCallers = callers.filter((caller) => cursors.has(caller.clubId) && caller.positions.length > 0);
   let deeps = 0;
-  const visitors: Ask[] = [];
+  const visitors: Exchange[] = [];
   return [
     { name: 'tasks-page', next: page },
     {
@@ -170,12 +170,12 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
       name: 'mix',
       next: () => {
         mixes += 1;
-        return (mixed[mixes % mixed.length] as () => Ask)();
+        return (mixed[mixes % mixed.length] as () => Exchange)();
       },
     },
     {
       name: 'first-visit',
-      next: () => visitors.pop() as Ask,
+      next: () => visitors.pop() as Exchange,
       prepare: (count) => {
         while (visitors.length < count) {
           visited += 1;

@@ -1,5 +1,5 @@
 /**
- * The lower limit of the cost of HTTP: Fastify that answers a page of tasks from memory, serialized by schema. With
+ * The lower limit of the cost of HTTP: Fastify that serves a page of tasks from memory, serialized by schema. With
  * TOKENS=on it first verifies the token, as the service does. It has no database and no isolation.
  */
 import jwt from '@fastify/jwt';

@@ -1,6 +1,6 @@
 /**
  * Fastify with postgres.js, the best version that we know without a custom database layer: plain `sql.begin`, each
- * statement awaited, prepared statements, answers serialized by schema, times as text. Unlike the service it sends each
+ * statement awaited, prepared statements, responses serialized by schema, times as text. Unlike the service it sends each
  * statement separately, and has no log, no rate limit and no metrics.
  */
 import Fastify, { type FastifyRequest } from 'fastify';

@@ -8,7 +8,7 @@ import * as statements from './statements.js';
 class MemberOutdated extends Error {}
 
 /** Runs a query inside a transaction. */
-export type Ask = <Row>(statement: statements.Statement) => Promise<Row[]>;
+export type RunQuery = <Row>(statement: statements.Statement) => Promise<Row[]>;
 
 /** Runs work through TypeORM, in one transaction with the tenant context of the caller's club. */
 @Injectable()
@@ -25,7 +25,7 @@ export class Club implements OnModuleInit {
     await this.#source.initialize();
   }
 
-  async inside<Result>(caller: Caller, work: (ask: Ask) => Promise<Result>): Promise<Result> {
+  async inside<Result>(caller: Caller, work: (query: RunQuery) => Promise<Result>): Promise<Result> {
     try {
       return await this.#attempt(caller, work, true);
     } catch (error) {
@@ -33,31 +33,31 @@ export class Club implements OnModuleInit {
         throw error;
       }
     }
-    await this.#transaction(async (ask) => {
-      await ask(statements.enter(caller));
-      await ask(statements.syncMember(caller));
+    await this.#transaction(async (query) => {
+      await query(statements.enter(caller));
+      await query(statements.syncMember(caller));
     });
     return this.#attempt(caller, work, false);
   }
 
   #attempt<Result>(
     caller: Caller,
-    work: (ask: Ask) => Promise<Result>,
+    work: (query: RunQuery) => Promise<Result>,
     mustBeCurrent: boolean,
   ): Promise<Result> {
-    return this.#transaction(async (ask) => {
-      const [entry] = await ask<statements.Entered>(statements.enter(caller));
+    return this.#transaction(async (query) => {
+      const [entry] = await query<statements.Entered>(statements.enter(caller));
       if (!entry?.clubExists) {
         throw new Refusal(403, 'tenant_forbidden');
       }
       if (entry.memberId === null || (mustBeCurrent && !entry.isCurrent)) {
         throw new MemberOutdated();
       }
-      return work(ask);
+      return work(query);
     });
   }
 
-  async #transaction<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
+  async #transaction<Result>(work: (query: RunQuery) => Promise<Result>): Promise<Result> {
     const runner: QueryRunner = this.#source.createQueryRunner();
     try {
       const client: PoolClient = await runner.connect();

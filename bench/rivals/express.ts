@@ -50,8 +50,8 @@ async function inClub<Row extends pg.QueryResultRow, Result = Row[]>(
     await begun;
     entry = (await entered).rows[0];
     if (entry?.clubExists && entry.memberId !== null && (isSynced || entry.isCurrent)) {
-      const answered = await (early ?? client.query<Row>(first));
-      const result = await then(answered.rows, client);
+      const firstResult = await (early ?? client.query<Row>(first));
+      const result = await then(firstResult.rows, client);
       await client.query('commit');
       client.release();
       return result;

@@ -1,6 +1,6 @@
 /**
  * NestJS on Fastify with TypeORM, the best version that we know: the faster of its two platforms, a guard that reads the
- * caller, answers serialized by schema, and a query runner with one transaction per request that sets the club and finds the
+ * caller, responses serialized by schema, and a query runner with one transaction per request that sets the club and finds the
  * member. SQL goes through the connection of the query runner as named prepared statements, because building queries and
  * hydrating entities would cost more. Times are text. Unlike the service it has no log, no rate limit and no metrics.
  */
@@ -84,8 +84,8 @@ class Tasks {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     const page = readPage(query);
-    const rows = await this.club.inside(caller, (ask) =>
-      ask<{ id: string; createdAt: string }>(statements.tasksPage(page)),
+    const rows = await this.club.inside(caller, (query) =>
+      query<{ id: string; createdAt: string }>(statements.tasksPage(page)),
     );
     const link = nextLink(
       request.url,
@@ -106,7 +106,7 @@ class Tasks {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     const statement = statements.task(readId(id));
-    const [task] = await this.club.inside(caller, (ask) => ask<statements.TaskRow>(statement));
+    const [task] = await this.club.inside(caller, (query) => query<statements.TaskRow>(statement));
     if (task === undefined) {
       throw new Refusal(404, 'task_not_found');
     }
@@ -124,15 +124,15 @@ class Tasks {
   ): Promise<unknown> {
     const statement = statements.task(readId(id));
     const patch = readPatch(body);
-    const task = await this.club.inside(caller, async (ask) => {
-      const [read] = await ask<statements.TaskRow>(statement);
+    const task = await this.club.inside(caller, async (query) => {
+      const [read] = await query<statements.TaskRow>(statement);
       if (read === undefined) {
         throw new Refusal(404, 'task_not_found');
       }
       if (patch.version !== undefined && patch.version !== read.version) {
         throw new Refusal(409, 'task_version_conflict', { currentVersion: read.version });
       }
-      const [updated] = await ask<statements.TaskRow>(statements.updateTask(read, patch));
+      const [updated] = await query<statements.TaskRow>(statements.updateTask(read, patch));
       if (updated === undefined) {
         throw new Refusal(409, 'task_version_conflict');
       }
@@ -152,7 +152,7 @@ class Shifts {
   @RouteSchema({ response: { 200: schemas.shiftList } })
   async list(@From() caller: Caller, @Query() query: Values): Promise<unknown> {
     const window = readWindow(query);
-    const rows = await this.club.inside(caller, (ask) => ask(statements.shiftsWindow(window)));
+    const rows = await this.club.inside(caller, (query) => query(statements.shiftsWindow(window)));
     return rows.slice(0, window.limit);
   }
 
@@ -166,14 +166,14 @@ class Shifts {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     if (key !== undefined) {
-      const { location, body } = await this.club.inside(caller, async (ask) =>
-        signUpOnce(await ask<StoredResponse>(claim(key, request.url)), ask, key, readId(id)),
+      const { location, body } = await this.club.inside(caller, async (query) =>
+        signUpOnce(await query<StoredResponse>(claim(key, request.url)), query, key, readId(id)),
       );
       reply.header('location', location).type('application/json');
       return body;
     }
     const statement = statements.signUp(readId(id));
-    const [signup] = await this.club.inside(caller, (ask) => ask(statement));
+    const [signup] = await this.club.inside(caller, (query) => query(statement));
     reply.header('location', `/api/shifts/${id}/signup`);
     return signup;
   }
@@ -182,7 +182,7 @@ class Shifts {
   @HttpCode(204)
   async cancel(@From() caller: Caller, @Param('id') id: string): Promise<void> {
     const statement = statements.cancelSignUp(readId(id));
-    await this.club.inside(caller, (ask) => ask(statement));
+    await this.club.inside(caller, (query) => query(statement));
   }
 }
 

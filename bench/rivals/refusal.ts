@@ -1,4 +1,4 @@
-/** An error that is answered as `application/problem+json`. */
+/** An error that is sent as `application/problem+json`. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -22,7 +22,7 @@ const SQLSTATES: Record<string, [number, string]> = {
   SH005: [404, 'signup_not_found'],
 };
 
-/** The answer to an error: a thrown Refusal, one by its SQLSTATE, or else a 500. */
+/** The response to an error: a thrown Refusal, one by its SQLSTATE, or else a 500. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) {
     return error;
