@@ -1,6 +1,6 @@
 /**
  * `make audit [FORMAT=markdown]`: audits the database of AUDIT_DATABASE_URL or DATABASE_URL, or else the embedded one as
- * club_auditor. The exit code is 1 when a finding is critical and 2 when the audit cannot run; that of make is 2 in both
+ * club_auditor. The exit code is 1 when a finding is critical and 2 when the audit cannot run; the exit code of make is 2 in both
  * cases.
  */
 import { printAudit, runAudit } from '../src/audit/run.js';

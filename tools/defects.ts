@@ -61,7 +61,7 @@ async function readDefect(file: string): Promise<Defect> {
 }
 
 async function apply(file: string, directory: string, ...options: string[]): Promise<void> {
-  // A copy is no repository: in that of the project the paths of a diff would be relative to its top.
+  // A copy is not a repository: inside the project's, the paths of a diff would be relative to its top.
   const env = environmentWith({ GIT_CEILING_DIRECTORIES: dirname(directory) });
   await run('git', ['apply', '-C1', ...options, join(root, file)], { cwd: directory, env });
 }

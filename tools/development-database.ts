@@ -48,7 +48,7 @@ export async function openDatabase(
 /**
  * Starts the embedded database, or uses the one that another command has started. A new one is always deployed.
  *
- * @throws DeployError, which names the command to start over
+ * @throws DeployError, which contains the command to start over
  */
 export async function openEmbedded(
   { EMBEDDED_DATA_DIR }: DevelopmentConfig,

@@ -21,7 +21,7 @@ export interface DocsSources {
 }
 
 /**
- * The faults of the pages, a line each: links that lead to no file or heading, commands of make and npm that do not
+ * The errors of the pages, a line each: links that lead to no file or heading, commands of make and npm that do not
  * exist, and misspelled names of products. Code blocks are checked for commands only.
  */
 export async function lintDocs({ root, pages }: DocsSources): Promise<string[]> {

@@ -79,7 +79,7 @@ function fill(path: string, { parameters = [] }: Operation, variables: Map<strin
   return path.replace('{id}', `{{${name}}}`);
 }
 
-/** The variable that holds the id of a row, by the path of the row or of its list: `taskId`. */
+/** The variable with the id of a row, by the path of the row or of its list: `taskId`. */
 export function variableOf(path: string): string {
   const noun = path.split('/')[2]?.replace(/s$/, '') ?? '';
   return `${noun.replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase())}Id`;

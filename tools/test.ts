@@ -13,7 +13,7 @@ import { explain } from '../src/database/errors.js';
 import { root } from './root.js';
 import { openTestCluster } from './test-cluster.js';
 
-const answers = join(root, '.tap/answers.txt');
+const responses = join(root, '.tap/answers.txt');
 /** A TAP comment that is printed: a total, such as `matrix: 4925 cells`. */
 const SUM = /^# (\w[\w ]*: (?:faults )?\d.*)/;
 
@@ -138,7 +138,7 @@ function printFailure(of: string, { ok, skip, todo, name, diag }: Result): void 
 
 /** The documented responses that no test has produced, so nothing has checked them. */
 async function unproduced(): Promise<string[]> {
-  const lines = new Set((await readFile(answers, 'utf8')).split('\n'));
+  const lines = new Set((await readFile(responses, 'utf8')).split('\n'));
   return [...lines].filter((line) => line.startsWith('= ') && !lines.has(`+ ${line.slice(2)}`));
 }
 
@@ -171,13 +171,13 @@ if (unknown !== undefined) {
 }
 const files = given.length > 0 ? given : all.filter((file) => SHARING.test(file));
 const server = files.every((file) => SOURCE.test(file)) ? undefined : await openServer();
-await mkdir(dirname(answers), { recursive: true });
-await rm(answers, { force: true });
+await mkdir(dirname(responses), { recursive: true });
+await rm(responses, { force: true });
 try {
   const environment = environmentWith({
     ...(server && { TEST_CLUSTER: JSON.stringify(server.cluster) }),
     NODE_ENV: 'test',
-    TEST_ANSWERS: answers,
+    TEST_ANSWERS: responses,
   });
   await runFiles(files, environment);
 } finally {
@@ -186,8 +186,8 @@ try {
 if (given.length === 0) {
   const missing = await unproduced();
   counts.failed += missing.length;
-  for (const answer of missing) {
-    console.log(`documented, but no test produces it: ${answer.slice(2)}`);
+  for (const response of missing) {
+    console.log(`documented, but no test produces it: ${response.slice(2)}`);
   }
 }
 for (const reason of counts.skipped) {

@@ -2,7 +2,7 @@
  * `make token SUB=anna [CLUB=north] [ROLE=Manager]`: prints a token of the development issuer.
  *
  * CLUB is the slug of a demo club or the id of any club, or several separated by commas. Without CLUB the token has the
- * roles of the demo person; that of another person then has no club, which stderr says.
+ * roles of the demo person; the token of another person then has no club, which stderr reports.
  */
 
 import { ConfigurationError, readDevelopmentConfig } from '../src/config.js';

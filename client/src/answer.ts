@@ -20,7 +20,7 @@ export function isDoubtful({ status }: Answer): boolean {
   return status >= 500;
 }
 
-/** Whether the service, and not a proxy before it, says that there is no such object. */
+/** Whether the service, and not a proxy before it, reports that the object does not exist. */
 export function isNotFound({ status, text }: Answer): boolean {
   return status === 404 && isProblemBody(parse(text));
 }

@@ -5,7 +5,7 @@ import type { Answered, CallOptions } from './types.js';
 export interface Health {
   /** Whether the process answers. */
   live(options?: CallOptions): Promise<Answered<'isAlive'>>;
-  /** Whether the service is ready; rejects with `service_unavailable`, whose message says why not. */
+  /** Whether the service is ready; rejects with `service_unavailable`, whose message gives the reason. */
   ready(options?: CallOptions): Promise<Answered<'isReady'>>;
 }
 

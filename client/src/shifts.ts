@@ -22,7 +22,7 @@ export interface Shifts {
   get(id: string, options?: CallOptions): Promise<ShiftDetailDto>;
   create(shift: CreateShiftRequest, options?: CreateOptions): Promise<ShiftDetailDto>;
   /**
-   * Changes the given fields and keeps all others, also those that are undefined; null clears a field. It needs the
+   * Changes the given fields and keeps all others, even if they are undefined; null clears a field. It needs the
    * complete shift, not a row of a list.
    */
   update(shift: ShiftDetailDto, changes: ShiftChanges, options?: CallOptions): Promise<ShiftDetailDto>;

@@ -23,14 +23,14 @@ export function keepToken(token: Token): TokenKeeper {
   }
   let held: Promise<string> | undefined;
   let known: string | undefined;
-  const ask = async () => {
+  const request = async () => {
     known = checked(await token());
     return known;
   };
   return {
     get: async (signal) => {
       signal?.throwIfAborted();
-      held ??= ask().catch((error) => {
+      held ??= request().catch((error) => {
         held = undefined;
         throw error;
       });

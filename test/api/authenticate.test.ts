@@ -62,8 +62,8 @@ function holdsPartOf(text: string, token: string): boolean {
 }
 
 /** Counts a response that must be a 401 with one of these codes, without any part of the token in it or in the log. */
-function check(tally: Tally, fault: string, token: string, answer: Response, codes: string[]): void {
-  const { status, headers, body, text } = answer;
+function check(tally: Tally, fault: string, token: string, response: Response, codes: string[]): void {
+  const { status, headers, body, text } = response;
   tally.tried += 1;
   const isRefused =
     status === 401 &&
@@ -109,8 +109,8 @@ t.test('a valid token is accepted, for every key algorithm and spelling of the s
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR  ']) {
     for (const by of ALGORITHMS) {
       const lines: [string, string][] = [['authorization', `${scheme} ${issuer.sign({}, { by })}`]];
-      const answer = await sendLines('GET', '/api/clubs/current', lines);
-      t.equal(answer.body.code, ACCEPTED, `${scheme} ${by}`);
+      const response = await sendLines('GET', '/api/clubs/current', lines);
+      t.equal(response.body.code, ACCEPTED, `${scheme} ${by}`);
     }
   }
 });
@@ -278,9 +278,9 @@ t.test('the cache never confuses two valid tokens', async (t) => {
   const roles = ['Viewer', 'Member', 'Manager'];
   const tokens = roles.map((role) => issuer.sign({ clubs: { [club]: role } }));
   for (let round = 0; round < 3; round += 1) {
-    const answers = await Promise.all(tokens.map(deleteTask));
+    const responses = await Promise.all(tokens.map(deleteTask));
     t.same(
-      answers.map(({ body }) => body.yourRole),
+      responses.map(({ body }) => body.yourRole),
       roles,
     );
   }

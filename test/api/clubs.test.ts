@@ -14,16 +14,16 @@ t.test(
       sub: 'anna',
       clubs: { [south]: 'Viewer', [north.toUpperCase()]: 'Admin', [MISSING]: 'Admin' },
     });
-    const answer = await service.send('GET', '/api/clubs/me', {
+    const response = await service.send('GET', '/api/clubs/me', {
       headers: { authorization: `Bearer ${token}` },
     });
-    t.equal(answer.status, 200);
-    t.match(answer.body, [
+    t.equal(response.status, 200);
+    t.match(response.body, [
       { id: north, name: 'Club north', slug: 'north', timeZone: 'Europe/Berlin', role: 'Admin' },
       { id: south, slug: 'south', role: 'Viewer' },
     ]);
-    t.equal(answer.body.length, 2);
-    t.same(Object.keys(answer.body[0]).sort(), ['createdAt', 'id', 'name', 'role', 'slug', 'timeZone']);
+    t.equal(response.body.length, 2);
+    t.same(Object.keys(response.body[0]).sort(), ['createdAt', 'id', 'name', 'role', 'slug', 'timeZone']);
   },
 );
 
@@ -39,16 +39,16 @@ t.test('clubs are sorted by name, in natural language order', async (t) => {
 
 t.test('GET /api/clubs/me ignores a tenant header and makes no member', async (t) => {
   const token = service.token({ sub: 'passer-by', clubs: { [north]: 'Viewer' } });
-  const answer = await service.send('GET', '/api/clubs/me', {
+  const response = await service.send('GET', '/api/clubs/me', {
     headers: { authorization: `Bearer ${token}`, 'x-tenant-id': 'nonsense' },
   });
-  t.equal(answer.status, 200);
+  t.equal(response.status, 200);
   t.same(await service.db.queryAsAdmin(`select from app.members where external_user_id = 'passer-by'`), []);
 });
 
 t.test('GET /api/clubs/current returns the club of the tenant header, with the caller’s role', async (t) => {
   for (const role of ['Viewer', 'Admin'] as const) {
-    const answer = await service.as('emil', role, south).get('/api/clubs/current');
-    t.match(answer, { status: 200, body: { id: south, slug: 'south', role } });
+    const response = await service.as('emil', role, south).get('/api/clubs/current');
+    t.match(response, { status: 200, body: { id: south, slug: 'south', role } });
   }
 });

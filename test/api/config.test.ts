@@ -283,7 +283,7 @@ t.test('a start that cannot listen gives the address; the process exits with 1',
   const { port } = taken.address() as AddressInfo;
   const environment = {
     ...production,
-    // No database listens there; a service starts all the same.
+    // No database listens there; a service starts anyway.
     DATABASE_URL: 'postgres://club_api@127.0.0.1:9/club',
     LOG_LEVEL: 'silent',
   };

@@ -32,17 +32,17 @@ const corsHeaders = ({ headers }: Response) =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));
 const VARY = ['authorization', 'origin', 'x-tenant-id'];
 
-function isReadable(t: Test, answer: Response, what: string): void {
-  t.equal(answer.headers['access-control-allow-origin'], PAGE, what);
-  t.same(words(answer.headers['access-control-expose-headers']), words(Object.keys(responseHeaders)), what);
-  t.equal(answer.headers['access-control-allow-credentials'], undefined, what);
-  t.same(words(answer.headers.vary), VARY, what);
+function isReadable(t: Test, response: Response, what: string): void {
+  t.equal(response.headers['access-control-allow-origin'], PAGE, what);
+  t.same(words(response.headers['access-control-expose-headers']), words(Object.keys(responseHeaders)), what);
+  t.equal(response.headers['access-control-allow-credentials'], undefined, what);
+  t.same(words(response.headers.vary), VARY, what);
 }
 
 t.test('a page from CORS_ORIGINS may read every response and its headers, even of errors', async (t) => {
   const origin = { origin: PAGE };
   const made = await anna.post('/api/tasks', { title: 'Mow' }, origin);
-  const answers: [number, Response][] = [
+  const responses: [number, Response][] = [
     [201, made],
     [200, await anna.get(`/api/tasks/${made.body.id}`, origin)],
     [400, await anna.post('/api/tasks', '{', origin)],
@@ -56,26 +56,26 @@ t.test('a page from CORS_ORIGINS may read every response and its headers, even o
     [200, await service.send('GET', '/openapi.json', { headers: origin })],
     [200, await service.send('GET', '/readyz', { headers: origin })],
   ];
-  for (const [status, answer] of answers) {
-    t.equal(answer.status, status);
-    isReadable(t, answer, `${status} ${answer.body?.code}`);
+  for (const [status, response] of responses) {
+    t.equal(response.status, status);
+    isReadable(t, response, `${status} ${response.body?.code}`);
   }
 });
 
 t.test('a preflight from such a page is a 204 without a token, for every path', async (t) => {
   const documented = Object.keys(requestHeaders).filter((name) => name !== 'X-Test-UserId');
   for (const path of [...endpoints.map(pathOf), '/livez', '/openapi.json', '/api/nothing', '/']) {
-    const answer = await service.send('OPTIONS', path, preflight(PAGE));
-    t.match([answer.status, answer.text], [204, ''], path);
-    isReadable(t, answer, path);
-    t.same(words(answer.headers['access-control-allow-methods']), words('GET,HEAD,POST,PUT,PATCH,DELETE'));
+    const response = await service.send('OPTIONS', path, preflight(PAGE));
+    t.match([response.status, response.text], [204, ''], path);
+    isReadable(t, response, path);
+    t.same(words(response.headers['access-control-allow-methods']), words('GET,HEAD,POST,PUT,PATCH,DELETE'));
     t.same(
-      words(answer.headers['access-control-allow-headers']),
+      words(response.headers['access-control-allow-headers']),
       words(['Authorization', 'Content-Type', ...documented]),
       'what the document asks for',
     );
-    t.equal(answer.headers['access-control-max-age'], '600');
-    t.match(answer.headers, { 'x-request-id': /^[0-9a-f-]{36}$/, 'cache-control': 'private, no-cache' });
+    t.equal(response.headers['access-control-max-age'], '600');
+    t.match(response.headers, { 'x-request-id': /^[0-9a-f-]{36}$/, 'cache-control': 'private, no-cache' });
   }
 });
 
@@ -91,8 +91,8 @@ t.test('another origin, and one that is nearly in the list, gets no CORS header'
     if (JSON.stringify(seen) !== '[[200,401,405],"GET, HEAD, POST",[]]') {
       found.set(origin, seen);
     }
-    for (const answer of all) {
-      t.same(words(answer.headers.vary), VARY, origin);
+    for (const response of all) {
+      t.same(words(response.headers.vary), VARY, origin);
     }
   }
   t.same(Object.fromEntries(found), {});
@@ -104,10 +104,12 @@ t.test('an OPTIONS that is not a preflight is a 405', async (t) => {
   const found = new Set<string>();
   for (const { path } of endpoints) {
     const url = path.replace(':id', MISSING);
-    const answer = await service.send('OPTIONS', url, { headers: { origin: PAGE }, body: 'nonsense' });
-    found.add(`${answer.status} ${answer.body.code} ${String(answer.headers.allow).includes('OPTIONS')}`);
-    t.same(answer.headers.allow, (await closed.send('OPTIONS', url)).headers.allow, path);
-    isReadable(t, answer, path);
+    const response = await service.send('OPTIONS', url, { headers: { origin: PAGE }, body: 'nonsense' });
+    found.add(
+      `${response.status} ${response.body.code} ${String(response.headers.allow).includes('OPTIONS')}`,
+    );
+    t.same(response.headers.allow, (await closed.send('OPTIONS', url)).headers.allow, path);
+    isReadable(t, response, path);
   }
   t.same([...found], ['405 method_not_allowed false']);
   for (const path of ['/api/nothing', '/nothing', '/api/tasks/']) {
@@ -128,7 +130,7 @@ t.test('without CORS_ORIGINS there is no CORS header, and a preflight is a 405 a
 
 t.test('a page may read the 503 of an unreachable database', async (t) => {
   await service.database.close();
-  const answer = await service.as('cleo', 'Member', north).get('/api/tasks', { origin: PAGE });
-  t.match(answer, { status: 503, body: { code: 'service_unavailable' } });
-  isReadable(t, answer, '503');
+  const response = await service.as('cleo', 'Member', north).get('/api/tasks', { origin: PAGE });
+  t.match(response, { status: 503, body: { code: 'service_unavailable' } });
+  isReadable(t, response, '503');
 });

@@ -107,7 +107,7 @@ t.test(
   },
 );
 
-/** Unusual or incomplete requests: answered with one of these statuses, or closed without an answer. */
+/** Unusual or incomplete requests: answered with one of these statuses, or closed without a response. */
 const unusual: Record<string, [bytes: string, allowed: string[]]> = {
   'two Authorization headers': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n${otto}\r\n\r\n`, ['401']],
   'the same Authorization twice': [`GET /api/tasks HTTP/1.1\r\n${asAnna}\r\n${anna}\r\n\r\n`, ['401']],

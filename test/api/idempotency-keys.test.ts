@@ -14,7 +14,7 @@ const mara = service.as('mara', 'Manager', north);
 const ben = service.as('ben', 'Member', north);
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
-/** An answer without the parts that differ for each request. */
+/** A response without the parts that differ for each request. */
 const seen = ({ status, text, headers }: Response) => ({
   status,
   text,

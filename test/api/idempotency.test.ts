@@ -14,7 +14,7 @@ const anna = service.as('anna', 'Member', north);
 const ben = service.as('ben', 'Member', north);
 
 const withKey = (key: string) => ({ 'idempotency-key': key });
-/** An answer without the parts that differ for each request. */
+/** A response without the parts that differ for each request. */
 const seen = ({ status, text, headers }: Response) => ({
   status,
   text,
@@ -81,8 +81,8 @@ t.test('a key that is reused with another request is refused, and creates nothin
     ['/api/shifts', shiftRequest()],
     [`${await makeShift()}/signup`, undefined],
   ] as const) {
-    const answer = await mara.post(path, body, headers);
-    t.match(answer, { status: 422, body: { code: 'idempotency_key_reused' } }, path);
+    const response = await mara.post(path, body, headers);
+    t.match(response, { status: 422, body: { code: 'idempotency_key_reused' } }, path);
   }
   t.same([await count('tasks'), await count('shifts')], [tasks, shifts + 1]);
 });
@@ -90,16 +90,16 @@ t.test('a key that is reused with another request is refused, and creates nothin
 t.test('a key belongs to one member in one club', async (t) => {
   const headers = withKey('the same words');
   const body = { title: 'Paint' };
-  const answers = [
+  const responses = [
     await mara.post('/api/tasks', body, headers),
     await service.as('nora', 'Manager', north).post('/api/tasks', body, headers),
     await service.as('mara', 'Manager', south).post('/api/tasks', body, headers),
   ];
   t.same(
-    answers.map(({ status, headers }) => [status, headers['idempotent-replayed']]),
+    responses.map(({ status, headers }) => [status, headers['idempotent-replayed']]),
     Array(3).fill([201, undefined]),
   );
-  t.equal(new Set(answers.map((answer) => answer.body.id)).size, 3);
+  t.equal(new Set(responses.map((response) => response.body.id)).size, 3);
 });
 
 t.test('an error is not stored: the request can be sent again when its cause is gone', async (t) => {
@@ -120,14 +120,14 @@ t.test('an error is not stored: the request can be sent again when its cause is 
 t.test('of many concurrent requests with one key one is executed, and all get its response', async (t) => {
   const headers = withKey(randomUUID());
   const before = await count('tasks');
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () =>
       sendUnderLoad(() => mara.post('/api/tasks', { title: 'Once' }, headers)),
     ),
   );
-  t.same(tally(answers), { 201: 20 });
-  t.equal(new Set(answers.map(({ text }) => text)).size, 1);
-  t.equal(answers.filter((answer) => answer.headers['idempotent-replayed'] === undefined).length, 1);
+  t.same(tally(responses), { 201: 20 });
+  t.equal(new Set(responses.map(({ text }) => text)).size, 1);
+  t.equal(responses.filter((response) => response.headers['idempotent-replayed'] === undefined).length, 1);
   t.equal(await count('tasks'), before + 1);
 });
 
@@ -146,9 +146,9 @@ t.test('a request whose key is still in progress gets an error when its wait tim
         [north, memberId, path],
       );
     }
-    const answers = await Promise.all(requests.map(([path, body]) => mara.post(path, body, withKey(path))));
-    for (const answer of answers) {
-      t.match(answer, { status: 409, body: { code: 'idempotency_in_progress' } });
+    const responses = await Promise.all(requests.map(([path, body]) => mara.post(path, body, withKey(path))));
+    for (const response of responses) {
+      t.match(response, { status: 409, body: { code: 'idempotency_in_progress' } });
     }
     await other.query('rollback');
   });

@@ -239,7 +239,7 @@ t.test(
       return { status, id: sent.id, detail: sent.detail, line };
     };
     const { id } = await send('POST', '/api/shifts', shiftRequest());
-    proxy.judge = ({ from, type, text }) =>
+    proxy.onMessage = ({ from, type, text }) =>
       from === 'server' && type === 'D' && text.includes('"accepted":true') ? 'cut before' : 'pass';
     const lost = await send('POST', `/api/shifts/${id}/signup`);
     t.match(lost, { status: 503, line: { code: 'service_unavailable', committed: 'unknown' } });
@@ -247,7 +247,7 @@ t.test(
       lost.detail,
       /^The connection .* unknown whether the change was made\. .* look first whether it was made\.$/,
     );
-    proxy.judge = () => 'pass';
+    proxy.onMessage = () => 'pass';
     const again = await send('POST', `/api/shifts/${id}/signup`);
     t.match(again, { status: 409, line: { code: 'already_signed_up', member: anna } }, 'it was made');
     t.equal(again.line.committed, undefined);

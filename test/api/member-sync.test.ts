@@ -10,11 +10,11 @@ const NOW_S = Math.floor(Date.now() / 1000) - 600;
 async function arrive(sub: string, claims: Record<string, unknown>, { age = 0, role = 'Member' } = {}) {
   const authorization = `Bearer ${service.token({ iat: NOW_S + age, sub, clubs: { [north]: role }, ...claims })}`;
   const headers = { authorization, 'x-tenant-id': north };
-  const answer = await sendUnderLoad(() => service.send('GET', '/api/members/me', { headers }));
-  if (answer.status !== 200) {
-    throw new Error(`${sub}: ${answer.text}`);
+  const response = await sendUnderLoad(() => service.send('GET', '/api/members/me', { headers }));
+  if (response.status !== 200) {
+    throw new Error(`${sub}: ${response.text}`);
   }
-  return answer.body;
+  return response.body;
 }
 
 let newcomers = 0;

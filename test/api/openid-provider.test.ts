@@ -55,32 +55,32 @@ const believed = { status: 200 };
 const refused = { status: 401, body: { code: 'invalid_token' } };
 
 t.test('after a login the access token works: by discovery, for every role', async (t) => {
-  const ask = await openService();
+  const send = await openService();
   const { access_token: anna } = await provider.logIn('anna');
   t.match(decodeProtectedHeader(anna), { alg: 'ES256', typ: 'at+jwt', kid: 'first' });
   t.match(decodeJwt(anna), { iss: provider.url, aud: RESOURCE, sub: 'anna', clubs: { [north]: 'Manager' } });
 
-  t.match(await ask(anna, 'GET', '/api/clubs/me'), { status: 200, body: [{ id: north, role: 'Manager' }] });
-  t.match(await ask(anna, 'POST', '/api/tasks', { title: 'Mow' }), { status: 201, body: { title: 'Mow' } });
-  const me = await ask(anna, 'GET', '/api/members/me');
+  t.match(await send(anna, 'GET', '/api/clubs/me'), { status: 200, body: [{ id: north, role: 'Manager' }] });
+  t.match(await send(anna, 'POST', '/api/tasks', { title: 'Mow' }), { status: 201, body: { title: 'Mow' } });
+  const me = await send(anna, 'GET', '/api/members/me');
   t.match(me, { status: 200, body: { externalUserId: 'anna', displayName: 'anna of the provider' } });
 
   const { access_token: ben } = await provider.logIn('ben');
-  t.match(await ask(ben, 'GET', '/api/shifts'), believed);
-  t.match(await ask(ben, 'POST', '/api/tasks', { title: 'Mow' }), {
+  t.match(await send(ben, 'GET', '/api/shifts'), believed);
+  t.match(await send(ben, 'POST', '/api/tasks', { title: 'Mow' }), {
     status: 403,
     body: { code: 'insufficient_role' },
   });
   const { access_token: zoe } = await provider.logIn('zoe');
-  t.match(await ask(zoe, 'GET', '/api/shifts'), { status: 403, body: { code: 'tenant_forbidden' } });
-  t.match(await ask(zoe, 'GET', '/api/clubs/me'), { status: 200, body: [] });
+  t.match(await send(zoe, 'GET', '/api/shifts'), { status: 403, body: { code: 'tenant_forbidden' } });
+  t.match(await send(zoe, 'GET', '/api/clubs/me'), { status: 200, body: [] });
 });
 
 t.test('an application gets its own member', async (t) => {
-  const ask = await openService();
+  const send = await openService();
   const token = await provider.ownToken();
   t.match(decodeJwt(token), { sub: 'club-app' });
-  t.match(await ask(token, 'GET', '/api/members/me'), { status: 200, body: { externalUserId: 'club-app' } });
+  t.match(await send(token, 'GET', '/api/members/me'), { status: 200, body: { externalUserId: 'club-app' } });
 });
 
 t.test(
@@ -88,21 +88,21 @@ t.test(
   async (t) => {
     const { id_token: idToken, access_token: accessToken } = await provider.logIn('anna');
     t.match(decodeJwt(idToken), { iss: provider.url, aud: 'club-app', sub: 'anna' });
-    const ask = await openService();
-    t.match(await ask(idToken, 'GET', '/api/clubs/me'), refused);
-    t.match(await ask(accessToken, 'GET', '/api/clubs/me'), believed);
+    const send = await openService();
+    t.match(await send(idToken, 'GET', '/api/clubs/me'), refused);
+    t.match(await send(accessToken, 'GET', '/api/clubs/me'), believed);
   },
 );
 
 t.test('a token for another API of the same provider is refused', async (t) => {
   const { access_token: anna } = await provider.logIn('anna');
-  const ask = await openService('https://another.example.org/api');
-  t.match(await ask(anna, 'GET', '/api/clubs/me'), refused);
+  const send = await openService('https://another.example.org/api');
+  t.match(await send(anna, 'GET', '/api/clubs/me'), refused);
 });
 
 t.test('a new key is accepted at once, and an old key until it is withdrawn', async (t) => {
-  const ask = await openService();
-  const status = async (token: string) => (await ask(token, 'GET', '/api/shifts')).status;
+  const send = await openService();
+  const status = async (token: string) => (await send(token, 'GET', '/api/shifts')).status;
   const realNow = Date.now;
   let laterMs = 0;
   t.intercept(Date, 'now', { value: () => realNow() + laterMs });

@@ -38,9 +38,9 @@ t.test(
         quiet = neighbour.get('/api/tasks');
       });
     // On a slow machine the flood can take longer than a request waits for the database.
-    const answers = await until(flood, (sent) => sent.some(({ status }) => status === 200));
+    const responses = await until(flood, (sent) => sent.some(({ status }) => status === 200));
     t.equal((await quiet)?.status, 200, 'a request of another club is queued and served');
-    const { 200: answered = 0, '503 service_unavailable': refused = 0, ...else_ } = tally(answers);
+    const { 200: answered = 0, '503 service_unavailable': refused = 0, ...else_ } = tally(responses);
     t.same(else_, {});
     t.ok(answered > 0 && refused > 0, `${answered} answered, ${refused} refused`);
     t.equal((await flooder.get('/api/tasks')).status, 200, 'served again after the flood');

@@ -25,12 +25,12 @@ t.test('every code of the document has a page at its `type`: meaning, fix and ex
   t.same([...document.components.schemas.Problem.properties.code.enum].sort(), [...codes].sort());
   const wrong = errorTypes.filter(({ code, title, status, meaning, fix }) => {
     const page = words(pages.get(`/problems/${code}`)?.text ?? '');
-    const said = [`${title} (${code})`, `status ${status}`, meaning, fix].map((text) =>
+    const parts = [`${title} (${code})`, `status ${status}`, meaning, fix].map((text) =>
       text.replaceAll('`', ''),
     );
     const example = JSON.parse(/^\{$.*^\}$/ms.exec(page)?.[0] ?? '{}');
     return (
-      !said.every((text) => page.includes(text)) ||
+      !parts.every((text) => page.includes(text)) ||
       example.type !== `/problems/${code}` ||
       example.status !== status ||
       example.code !== code
@@ -50,9 +50,9 @@ t.test('an error links to its page, which links to all others', async (t) => {
 t.test('a page needs no token, club or database, is not rate-limited, and may be cached', async (t) => {
   const away = await startService(t, { rateLimitPerMinute: 1 });
   await away.database.close();
-  const answers = [...pages.values(), await away.send('GET', '/problems/service_unavailable')];
+  const responses = [...pages.values(), await away.send('GET', '/problems/service_unavailable')];
   const found = new Set(
-    answers.map(({ status, headers }) =>
+    responses.map(({ status, headers }) =>
       [status, headers['content-type'], headers['cache-control'], headers['ratelimit-limit']].join(' | '),
     ),
   );

@@ -21,9 +21,9 @@ const asAnna = (method: Method, path: string, body?: unknown, headers = {}) =>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Asserts that an error is a problem with the standard members and these, and no others. */
-function isProblem(t: Test, answer: Response, result: string, members: Record<string, unknown> = {}): void {
-  const { status, headers } = answer;
-  const { type, title, detail, instance, requestId, ...others } = answer.body;
+function isProblem(t: Test, response: Response, result: string, members: Record<string, unknown> = {}): void {
+  const { status, headers } = response;
+  const { type, title, detail, instance, requestId, ...others } = response.body;
   const [expected, code] = result.split(' ');
   t.equal(status, Number(expected), result);
   t.strictSame(others, { status, code, ...members }, result);
@@ -36,10 +36,10 @@ function isProblem(t: Test, answer: Response, result: string, members: Record<st
   t.match(instance, /^\/api\/[\w/-]+$/, result);
   t.match(requestId, UUID, result);
   t.equal(headers['x-request-id'], requestId, result);
-  t.notMatch(answer.text, IMPLEMENTATION, result);
+  t.notMatch(response.text, IMPLEMENTATION, result);
 }
 
-/** Asserts the headers that every answer has. */
+/** Asserts the headers that every response has. */
 function carriesHeaders(t: Test, { headers }: Response, what: string): void {
   const words = (value: unknown) => String(value).toLowerCase().split(/, */).sort().join();
   t.match(headers['x-request-id'], UUID, what);
@@ -79,9 +79,9 @@ t.test('an error is a problem with exactly these members', async (t) => {
       [{ pointer: '/dueAt' }, { pointer: '/title' }],
     ],
   ];
-  for (const [answer, result, places] of invalid) {
-    const { errors, ...body } = answer.body;
-    isProblem(t, { ...answer, body }, result);
+  for (const [response, result, places] of invalid) {
+    const { errors, ...body } = response.body;
+    isProblem(t, { ...response, body }, result);
     const found = (errors as Record<string, string>[]).map(({ code, detail, ...place }) => {
       t.match([code, detail], [/^[a-z_]+$/, /\w/], result);
       return place;
@@ -130,7 +130,7 @@ t.test('an error is a problem with exactly these members', async (t) => {
 t.test('every response has Cache-Control, Vary and a unique X-Request-Id', async (t) => {
   await runAudit(service);
   const made = await anna.post('/api/tasks', { title: 'Mow' });
-  const answers: [what: string, Response][] = [
+  const responses: [what: string, Response][] = [
     ['201', made],
     ['204', await anna.delete(`/api/tasks/${made.body.id}`)],
     ['no tenant', await service.send('GET', '/api/clubs/me', { headers: signedIn })],
@@ -149,13 +149,13 @@ t.test('every response has Cache-Control, Vary and a unique X-Request-Id', async
     ...['/livez', '/readyz', '/openapi.json', '/docs'],
   ]) {
     for (const method of ['GET', 'HEAD'] as const) {
-      answers.push([`${method} ${path}`, await asAnna(method, path)]);
+      responses.push([`${method} ${path}`, await asAnna(method, path)]);
     }
   }
-  for (const [what, answer] of answers) {
-    carriesHeaders(t, answer, what);
+  for (const [what, response] of responses) {
+    carriesHeaders(t, response, what);
   }
-  t.equal(new Set(answers.map(([, { headers }]) => headers['x-request-id'])).size, answers.length);
+  t.equal(new Set(responses.map(([, { headers }]) => headers['x-request-id'])).size, responses.length);
 });
 
 t.test('an unreachable database is a 503 with Retry-After', async (t) => {
@@ -163,29 +163,29 @@ t.test('an unreachable database is a 503 with Retry-After', async (t) => {
   const offline = await startOfflineService(t, { issuer: provider.url });
   const headers = { authorization: `Bearer ${provider.sign({ clubs: { [north]: 'Admin' } })}` };
   const away = await sendLinesTo(offline.app);
-  const answer = await away('GET', '/api/tasks', Object.entries({ ...headers, 'x-tenant-id': north }));
-  isProblem(t, answer, '503 service_unavailable');
-  carriesHeaders(t, answer, '503');
-  t.match(answer.headers['retry-after'], /^[1-9]\d*$/);
+  const response = await away('GET', '/api/tasks', Object.entries({ ...headers, 'x-tenant-id': north }));
+  isProblem(t, response, '503 service_unavailable');
+  carriesHeaders(t, response, '503');
+  t.match(response.headers['retry-after'], /^[1-9]\d*$/);
 });
 
 t.test('an internal error is a 500 that shows nothing of the database or the code', async (t) => {
   t.equal((await anna.post('/api/tasks', { title: 'Mow' })).status, 201);
-  // A fault in the database that the service does not expect.
+  // A database error that the service does not expect.
   await service.db.queryAsAdmin(
     `create function public.surprise() returns uuid language plpgsql as $$ begin raise exception 'a secret of the database'; end $$`,
   );
   await service.db.queryAsAdmin('alter policy tasks_read on app.tasks using (public.surprise() is not null)');
   for (const method of ['GET', 'POST']) {
     const lines = Object.entries({ ...signedIn, 'content-type': 'application/json' });
-    const answer = await sendLines(
+    const response = await sendLines(
       method,
       '/api/tasks',
       lines,
       method === 'POST' ? '{"title":"Mow"}' : undefined,
     );
-    isProblem(t, answer, '500 internal_error');
-    carriesHeaders(t, answer, '500');
+    isProblem(t, response, '500 internal_error');
+    carriesHeaders(t, response, '500');
   }
   await service.db.queryAsAdmin(
     "alter policy tasks_read on app.tasks using ((select app.role()) >= 'Member')",

@@ -45,7 +45,7 @@ async function openService({ settings, token, provider: name }: SetUp) {
   return {
     written,
     /** Sends the token of the page, issued now, with the given claims changed. */
-    ask: async (claims: Record<string, unknown>, path: string, club?: string, body?: object) => {
+    sendClaims: async (claims: Record<string, unknown>, path: string, club?: string, body?: object) => {
       const headers = {
         authorization: `Bearer ${signed(token, claims)}`,
         ...(club === undefined ? {} : { 'x-tenant-id': club }),
@@ -96,7 +96,7 @@ t.test('the scripts of the page produce the claims of its tokens', async (t) => 
     new Function('exports', program as string)(exports);
     await exports.onExecutePostLogin?.({ user: { ...person, app_metadata: { clubs } } }, api);
     const attributes = { ...person, 'custom:clubs': JSON.stringify(clubs) };
-    // biome-ignore lint/suspicious/noExplicitAny: the form of the answer is what is looked at
+    // biome-ignore lint/suspicious/noExplicitAny: the form of the response is what is looked at
     const event: any = await exports.handler?.({ request: { userAttributes: attributes } });
     const claims =
       event?.response.claimsAndScopeOverrideDetails.accessTokenGeneration.claimsToAddOrOverride ?? written;
@@ -108,26 +108,26 @@ t.test('the scripts of the page produce the claims of its tokens', async (t) => 
 for (const setUp of setUps) {
   const { provider: name, settings, gives, token } = setUp;
   t.test(`${name}, ${settings.AUTH_CLUBS_CLAIM ?? 'clubs'}`, async (t) => {
-    const { ask, written } = await openService(setUp);
+    const { sendClaims, written } = await openService(setUp);
 
     // Allowed: what the page says, and no more.
-    const mine = await ask({}, '/api/clubs/me');
+    const mine = await sendClaims({}, '/api/clubs/me');
     t.same(
       Object.fromEntries(mine.body.map(({ id, role }: { id: string; role: string }) => [id, role])),
       gives.roles,
     );
-    const me = await ask({}, '/api/members/me', NORTH);
+    const me = await sendClaims({}, '/api/members/me', NORTH);
     t.match(me, {
       status: 200,
       body: { displayName: gives.displayName, email: gives.email, role: 'Manager' },
     });
     t.equal(me.body.externalUserId, token.payload.sub);
-    t.equal((await ask({}, '/api/tasks', NORTH, { title: 'Mow' })).status, 201);
-    t.match(await ask({}, '/api/tasks', SOUTH, { title: 'Mow' }), {
+    t.equal((await sendClaims({}, '/api/tasks', NORTH, { title: 'Mow' })).status, 201);
+    t.match(await sendClaims({}, '/api/tasks', SOUTH, { title: 'Mow' }), {
       status: 403,
       body: { code: 'insufficient_role' },
     });
-    t.match(await ask({}, '/api/tasks', west), { status: 403, body: { code: 'tenant_forbidden' } });
+    t.match(await sendClaims({}, '/api/tasks', west), { status: 403, body: { code: 'tenant_forbidden' } });
     t.same(written, [], 'nothing in it is invalid');
 
     // Refused: another token of the same provider.
@@ -147,7 +147,11 @@ for (const setUp of setUps) {
         : {}),
     };
     for (const [what, claims] of Object.entries(others)) {
-      t.match(await ask(claims, '/api/clubs/me'), { status: 401, body: { code: 'invalid_token' } }, what);
+      t.match(
+        await sendClaims(claims, '/api/clubs/me'),
+        { status: 401, body: { code: 'invalid_token' } },
+        what,
+      );
     }
 
     // Invalid: no role, and one log line with the reason, however often the token is sent.
@@ -162,8 +166,11 @@ for (const setUp of setUps) {
     ]) {
       written.length = 0;
       const unfit = { [top]: value, jti: JSON.stringify(value) };
-      t.match(await ask(unfit, '/api/tasks', NORTH), { status: 403, body: { code: 'tenant_forbidden' } });
-      t.same(await ask(unfit, '/api/clubs/me'), { status: 200, body: [] });
+      t.match(await sendClaims(unfit, '/api/tasks', NORTH), {
+        status: 403,
+        body: { code: 'tenant_forbidden' },
+      });
+      t.same(await sendClaims(unfit, '/api/clubs/me'), { status: 200, body: [] });
       const lines = written.map((line) => JSON.parse(line));
       t.match(
         lines,
@@ -182,21 +189,21 @@ t.test(
     for (const setUp of setUps) {
       const { AUTH_ISSUER, AUTH_AUDIENCE, AUTH_AUDIENCE_CLAIM = '' } = setUp.settings;
       const holdsDefault = typeof setUp.token.payload.clubs === 'object';
-      const { ask } = await openService({
+      const { sendClaims } = await openService({
         ...setUp,
         settings: { AUTH_ISSUER, AUTH_AUDIENCE, AUTH_AUDIENCE_CLAIM } as never,
       });
-      t.equal((await ask({}, '/api/tasks', NORTH)).status, holdsDefault ? 200 : 403, setUp.provider);
+      t.equal((await sendClaims({}, '/api/tasks', NORTH)).status, holdsDefault ? 200 : 403, setUp.provider);
     }
   },
 );
 
 t.test('access tokens with an aud need no setting for it', async (t) => {
   const [setUp] = setUps as [SetUp];
-  const { ask } = await openService({
+  const { sendClaims } = await openService({
     ...setUp,
     settings: { AUTH_ISSUER: setUp.settings.AUTH_ISSUER as string },
   });
   t.equal(setUp.settings.AUTH_AUDIENCE, AUDIENCE, 'the default');
-  t.equal((await ask({ clubs: { [NORTH]: 'Member' } }, '/api/tasks', NORTH)).status, 200);
+  t.equal((await sendClaims({ clubs: { [NORTH]: 'Member' } }, '/api/tasks', NORTH)).status, 200);
 });

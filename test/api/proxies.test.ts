@@ -72,7 +72,7 @@ async function startProxy(t: Test, name: keyof typeof proxies): Promise<number> 
       /(client_body_timeout|client_header_timeout|send_timeout|timeout client|timeout http-request) \d+s/g,
       '$1 1s',
     )
-    // A flood must exceed the limits also on a slow machine.
+    // A flood must exceed the limits even on a slow machine.
     .replace('rate=100r/s', 'rate=10r/s')
     .replace('gt 1000', 'gt 400');
   const file = join(directory, `${name}.conf`);
@@ -105,7 +105,7 @@ for (const name of ['nginx', 'haproxy'] as const) {
     { skip: !isInstalled(proxies[name].program) && `${name} is missing; install ${name}` },
     async (t) => {
       const port = await startProxy(t, name);
-      const ask = (path: string, headers: Record<string, string> = {}) => {
+      const get = (path: string, headers: Record<string, string> = {}) => {
         const send = () =>
           fetch(`http://127.0.0.1:${port}${path}`, {
             headers: { authorization: `Bearer ${token}`, 'x-tenant-id': club, ...headers },
@@ -116,8 +116,8 @@ for (const name of ['nginx', 'haproxy'] as const) {
 
       await t.test('a request gets its response, and a forged X-Forwarded-For is ignored', async (t) => {
         written.length = 0;
-        const answer = await ask('/api/tasks', { 'x-forwarded-for': '203.0.113.7' });
-        t.equal(answer.status, 200);
+        const response = await get('/api/tasks', { 'x-forwarded-for': '203.0.113.7' });
+        t.equal(response.status, 200);
         await until(
           () => written.join(''),
           (text) => text.includes('"route":"/api/tasks"'),
@@ -134,9 +134,9 @@ for (const name of ['nginx', 'haproxy'] as const) {
             clubs: { [club]: 'Manager' },
             groups: 'x'.repeat(bytes * 0.75),
           });
-        const { status } = await ask('/api/tasks', { authorization: `Bearer ${await long(9_000)}` });
+        const { status } = await get('/api/tasks', { authorization: `Bearer ${await long(9_000)}` });
         t.equal(status, 200);
-        const refused = await ask('/api/tasks', { authorization: `Bearer ${await long(17_000)}` });
+        const refused = await get('/api/tasks', { authorization: `Bearer ${await long(17_000)}` });
         t.ok([400, 431].includes(refused.status), String(refused.status));
       });
 
@@ -149,12 +149,12 @@ for (const name of ['nginx', 'haproxy'] as const) {
           socket.write(
             `POST /api/tasks HTTP/1.1\r\n${HEAD}content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"title`,
           );
-          const answers: Buffer[] = [];
-          socket.on('data', (chunk) => answers.push(chunk));
+          const responses: Buffer[] = [];
+          socket.on('data', (chunk) => responses.push(chunk));
           await new Promise((resolve) => socket.once('close', resolve));
-          t.match(Buffer.concat(answers).toString(), /^(HTTP\/1\.[01] 408 |$)/);
+          t.match(Buffer.concat(responses).toString(), /^(HTTP\/1\.[01] 408 |$)/);
           t.notMatch(written.join(''), '"method":"POST"');
-          t.equal((await ask('/livez')).status, 200);
+          t.equal((await get('/livez')).status, 200);
         },
       );
 
@@ -164,7 +164,7 @@ for (const name of ['nginx', 'haproxy'] as const) {
         socket.on('error', () => {});
         socket.pause();
         socket.write(`GET /docs/swagger-ui-bundle.js HTTP/1.1\r\n${HEAD}\r\n`);
-        // The proxy takes the whole answer, or cuts it off: the service is finished in both cases.
+        // The proxy takes the whole response, or cuts it off: the service is finished in both cases.
         const done = await until(
           () => written.join(''),
           (text) => text.includes('swagger-ui-bundle.js'),
@@ -183,9 +183,9 @@ for (const name of ['nginx', 'haproxy'] as const) {
           await Promise.all(
             Array.from({ length: 40 }, async () => {
               for (let count = 0; count < FLOOD / 40; count += 1) {
-                const answer = await ask('/livez').catch(() => undefined);
-                await answer?.body?.cancel();
-                const status = answer?.status ?? 0;
+                const response = await get('/livez').catch(() => undefined);
+                await response?.body?.cancel();
+                const status = response?.status ?? 0;
                 statuses.set(status, (statuses.get(status) ?? 0) + 1);
               }
             }),

@@ -43,26 +43,26 @@ t.test('every operation counts, and over the limit it is a 429 with Retry-After'
 });
 
 t.test('a caller has one limit per club, for all operations together', async (t) => {
-  const ask = await inBoth('anna');
-  t.equal(left(await ask('/api/tasks', north)), '2');
-  t.equal(left(await ask('/api/shifts?limit=5', north)), '1');
-  t.equal(left(await ask('/api/members/me', north.toUpperCase())), '0');
-  t.equal((await ask('/api/clubs/current', north)).status, 429);
-  t.equal(left(await ask('/api/tasks', south)), '2');
-  t.equal(left(await ask('/api/clubs/me', north)), '2');
-  t.equal(left(await ask('/api/clubs/me')), '1', 'this endpoint ignores the club');
-  t.equal(left(await ask('/api/clubs/me', south)), '0');
-  t.equal((await ask('/api/clubs/me', 'no club')).status, 429);
-  t.equal((await ask('/api/tasks', south)).status, 200);
+  const get = await inBoth('anna');
+  t.equal(left(await get('/api/tasks', north)), '2');
+  t.equal(left(await get('/api/shifts?limit=5', north)), '1');
+  t.equal(left(await get('/api/members/me', north.toUpperCase())), '0');
+  t.equal((await get('/api/clubs/current', north)).status, 429);
+  t.equal(left(await get('/api/tasks', south)), '2');
+  t.equal(left(await get('/api/clubs/me', north)), '2');
+  t.equal(left(await get('/api/clubs/me')), '1', 'this endpoint ignores the club');
+  t.equal(left(await get('/api/clubs/me', south)), '0');
+  t.equal((await get('/api/clubs/me', 'no club')).status, 429);
+  t.equal((await get('/api/tasks', south)).status, 200);
 });
 
 t.test('a caller never uses another caller’s limit, even with similar subjects', async (t) => {
   const names = ['ben', 'Ben', 'ben ', ' ben', `${north} ben`, 'ben\u0301', 'constructor', '__proto__'];
   const found = new Set();
   for (const name of names) {
-    const ask = await inBoth(name);
-    found.add(left(await ask('/api/tasks', north)));
-    found.add(left(await ask('/api/clubs/me')));
+    const get = await inBoth(name);
+    found.add(left(await get('/api/tasks', north)));
+    found.add(left(await get('/api/clubs/me')));
   }
   t.same([...found], ['2']);
 });
@@ -77,7 +77,7 @@ t.test('HEAD counts like GET', async (t) => {
 });
 
 t.test('a request that is refused for its token, club or role counts for no caller', async (t) => {
-  const ask = await inBoth('cleo', 'Viewer');
+  const get = await inBoth('cleo', 'Viewer');
   const token = thrice.token({ sub: 'cleo', clubs: { [north]: 'Viewer' } });
   const forged = `Bearer ${token.slice(0, -4)}AAAA`;
   const codes = new Map<string, unknown>();
@@ -85,10 +85,10 @@ t.test('a request that is refused for its token, club or role counts for no call
     for (const answer of [
       await thrice.send('GET', '/api/shifts', { headers: { authorization: forged, 'x-tenant-id': north } }),
       await thrice.send('GET', '/api/shifts', { headers: { 'x-tenant-id': north } }),
-      await ask('/api/shifts'),
-      await ask('/api/shifts', 'no club'),
-      await ask('/api/shifts', MISSING),
-      await ask('/api/tasks', north),
+      await get('/api/shifts'),
+      await get('/api/shifts', 'no club'),
+      await get('/api/shifts', MISSING),
+      await get('/api/tasks', north),
     ]) {
       codes.set(answer.body.code, answer.headers['ratelimit-limit']);
     }
@@ -101,7 +101,7 @@ t.test('a request that is refused for its token, club or role counts for no call
     tenant_forbidden: undefined,
     insufficient_role: undefined,
   });
-  t.equal(left(await ask('/api/shifts', north)), '2');
+  t.equal(left(await get('/api/shifts', north)), '2');
 });
 
 t.test(
@@ -133,10 +133,10 @@ t.test('health probes and the document are not counted', async (t) => {
 });
 
 t.test('after a minute a caller has the full limit again', async (t) => {
-  const ask = await inBoth('emil');
+  const get = await inBoth('emil');
   const statuses: number[] = [];
   for (let round = 0; round < 4; round += 1) {
-    statuses.push((await ask('/api/tasks', north)).status);
+    statuses.push((await get('/api/tasks', north)).status);
   }
   t.same(statuses, [200, 200, 200, 429]);
   const now = Date.now;
@@ -144,7 +144,7 @@ t.test('after a minute a caller has the full limit again', async (t) => {
     Date.now = now;
   });
   Date.now = () => now() + 61_000;
-  t.equal(left(await ask('/api/tasks', north)), '2');
+  t.equal(left(await get('/api/tasks', north)), '2');
 });
 
 t.test('0 means no limit, and the document mentions none', async (t) => {

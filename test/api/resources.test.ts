@@ -22,7 +22,7 @@ const creations = makers.map(({ path }) => ({
 }));
 const schemas = document.components.schemas as Record<string, Schema>;
 
-// Every answer of a test is validated against these schemas (setup/contract.ts), including the formats.
+// Every response of a test is validated against these schemas (setup/contract.ts), including the formats.
 t.test(
   'every property of a DTO is always present and in camelCase; ids are UUIDs and times date-times',
   async (t) => {

@@ -70,10 +70,10 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
     const found = new Set();
     // Node answers CONNECT by itself.
     for (const method of METHODS.filter((name) => name !== 'CONNECT' && !allowed.has(name))) {
-      const answer = await sendLines(method, url.replace(':id', MISSING), []);
-      const allow = String(answer.headers.allow).split(/, */).sort().join();
-      const code = method === 'HEAD' ? 'method_not_allowed' : answer.body?.code;
-      found.add(`${answer.status} ${code} ${allow}`);
+      const response = await sendLines(method, url.replace(':id', MISSING), []);
+      const allow = String(response.headers.allow).split(/, */).sort().join();
+      const code = method === 'HEAD' ? 'method_not_allowed' : response.body?.code;
+      found.add(`${response.status} ${code} ${allow}`);
     }
     t.same([...found], [`405 method_not_allowed ${[...allowed].sort().join()}`], url);
   }
@@ -117,9 +117,9 @@ t.test('HEAD has the length and headers of GET, even for the documentation', asy
 
 t.test('GET / redirects to the reference in development, and links to it in production', async (t) => {
   for (const method of ['GET', 'HEAD'] as const) {
-    const answer = await service.send(method, '/');
-    t.match(answer, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
-    t.equal(answer.text, method === 'GET' ? 'Club Management Service. The reference is at /docs.\n' : '');
+    const response = await service.send(method, '/');
+    t.match(response, { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+    t.equal(response.text, method === 'GET' ? 'Club Management Service. The reference is at /docs.\n' : '');
   }
   const development = await startService(t, { isDevelopment: true });
   t.match(await development.send('GET', '/'), { status: 302, headers: { location: '/docs' } });

@@ -27,7 +27,7 @@ function isGuarded(t: Test, { headers }: Response, what: string, csp = NO_PAGE):
 
 t.test('every response has the security headers for browsers', async (t) => {
   const made = await anna.post('/api/tasks', { title: 'Mow' });
-  const answers: [what: string, Response][] = [
+  const responses: [what: string, Response][] = [
     ['201', made],
     ['200', await anna.get('/api/tasks')],
     ['204', await anna.delete(`/api/tasks/${made.body.id}`)],
@@ -50,18 +50,18 @@ t.test('every response has the security headers for browsers', async (t) => {
       }),
     ],
   ];
-  for (const [what, answer] of answers) {
-    t.equal(answer.status, Number(what.slice(0, 3)), what);
-    isGuarded(t, answer, what);
+  for (const [what, response] of responses) {
+    t.equal(response.status, Number(what.slice(0, 3)), what);
+    isGuarded(t, response, what);
   }
 });
 
 t.test('the pages of /docs may load their own files only, and have no inline script', async (t) => {
   for (const path of ['/docs', '/docs/', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
-    const answer = await service.send('GET', path);
-    t.equal(answer.status, 200, path);
-    const csp = String(answer.headers['content-security-policy']);
-    isGuarded(t, answer, path, csp);
+    const response = await service.send('GET', path);
+    t.equal(response.status, 200, path);
+    const csp = String(response.headers['content-security-policy']);
+    isGuarded(t, response, path, csp);
     const directives = new Map(csp.split(/; */).map((part) => part.split(/ (.*)/, 2) as [string, string]));
     const own = ['script-src', 'connect-src'].map((name) => directives.get(name));
     t.same(own, ["'self'", "'self'"], path);

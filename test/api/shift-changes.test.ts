@@ -38,13 +38,13 @@ t.test('PUT replaces every field, and a missing optional field becomes null', as
     endsAt: '2032-06-01T19:00:00.000002Z',
     capacity: 7,
   };
-  const answer = await manager.put(path, request);
-  t.equal(answer.status, 200);
-  t.equal(answer.headers.etag, '"2"');
+  const response = await manager.put(path, request);
+  t.equal(response.status, 200);
+  t.equal(response.headers.etag, '"2"');
   const changed = { ...request, location: null, description: null, freeSlots: 7, version: 2 };
-  t.same(answer.body, { ...shift, ...changed, updatedAt: answer.body.updatedAt });
-  t.ok(answer.body.updatedAt > shift.updatedAt);
-  t.same((await manager.get(path)).body, answer.body);
+  t.same(response.body, { ...shift, ...changed, updatedAt: response.body.updatedAt });
+  t.ok(response.body.updatedAt > shift.updatedAt);
+  t.same((await manager.get(path)).body, response.body);
 });
 
 t.test('a change of any field, even to null, makes a new version', async (t) => {
@@ -60,8 +60,8 @@ t.test('a change of any field, even to null, makes a new version', async (t) => 
   ]) {
     await manager.put(path, full);
     version = (await manager.get(path)).body.version;
-    const answer = await manager.put(path, { ...full, ...change });
-    t.match(answer, { status: 200, body: { ...change, version: version + 1 } }, JSON.stringify(change));
+    const response = await manager.put(path, { ...full, ...change });
+    t.match(response, { status: 200, body: { ...change, version: version + 1 } }, JSON.stringify(change));
   }
 });
 
@@ -72,17 +72,17 @@ t.test('a PUT with equal values, in any notation, keeps the version', async (t) 
     { ...full, version: 1 },
     { ...full, title: ' Bar ', startsAt: '2031-06-01T20:00:00.1234569+02:00' },
   ]) {
-    const answer = await manager.put(path, request);
-    t.equal(answer.status, 200);
-    t.equal(answer.headers.etag, '"1"');
-    t.same(answer.body, shift);
+    const response = await manager.put(path, request);
+    t.equal(response.status, 200);
+    t.equal(response.headers.etag, '"1"');
+    t.same(response.body, shift);
   }
 });
 
 t.test('PUT never creates a shift', async (t) => {
   for (const headers of [{}, { 'if-match': '*' }, { 'if-match': '"1"' }]) {
-    const answer = await manager.put(`/api/shifts/${missing}`, { ...full, version: 1 }, headers);
-    t.match(answer, { status: 404, body: { code: 'shift_not_found' } });
+    const response = await manager.put(`/api/shifts/${missing}`, { ...full, version: 1 }, headers);
+    t.match(response, { status: 404, body: { code: 'shift_not_found' } });
   }
   t.equal((await manager.get(`/api/shifts/${missing}`)).status, 404);
 });
@@ -90,13 +90,13 @@ t.test('PUT never creates a shift', async (t) => {
 t.test('every response with a shift has its version as ETag, and If-None-Match is ignored', async (t) => {
   const { path } = await makeShift();
   await manager.put(path, { ...full, title: 'Kitchen' });
-  for (const answer of [
+  for (const response of [
     await manager.get(path),
     await manager.get(path, { 'if-none-match': '"2"' }),
     await manager.put(path, { ...full, title: 'Kitchen' }),
   ]) {
-    t.match(answer, { status: 200, body: { version: 2 } });
-    t.equal(answer.headers.etag, '"2"');
+    t.match(response, { status: 200, body: { version: 2 } });
+    t.equal(response.headers.etag, '"2"');
   }
 });
 
@@ -104,7 +104,7 @@ t.test('a version in the body must be the current one', async (t) => {
   const { path } = await makeShift();
   t.equal((await manager.put(path, { ...full, title: 'Two', version: 1 })).status, 200);
   for (const version of [1, 3]) {
-    // The check applies also when nothing would change.
+    // The check applies even if nothing would change.
     for (const title of ['Two', 'Three']) {
       const refused = await manager.put(path, { ...full, title, version });
       t.match(refused, { status: 409, body: { code: 'shift_version_conflict', currentVersion: 2 } });
@@ -135,16 +135,16 @@ for (const [ifMatch, matches] of matching) {
     const { path } = await makeShift();
     const second = (await manager.put(path, { ...full, title: 'Two' })).body;
     const headers = { 'if-match': ifMatch };
-    const answers = [
+    const responses = [
       // Changes nothing, so the version is still 2 for the second request.
       await manager.put(path, { ...full, title: 'Two' }, headers),
       await admin.delete(path, headers),
     ];
     if (matches) {
-      t.match(answers, [{ status: 200, body: second }, { status: 204 }]);
+      t.match(responses, [{ status: 200, body: second }, { status: 204 }]);
       t.equal((await admin.get(path)).status, 404);
     } else {
-      t.match(answers, Array(2).fill({ status: 412, body: { code: 'precondition_failed' } }));
+      t.match(responses, Array(2).fill({ status: 412, body: { code: 'precondition_failed' } }));
       t.same((await admin.get(path)).body, second);
     }
   });
@@ -156,7 +156,7 @@ t.test('a PUT is checked in this order: body, 404, If-Match, version, signups', 
   const wrong = { ...full, capacity: 2, version: 9 };
   const stale = { 'if-match': '"9"' };
   const nowhere = `/api/shifts/${missing}`;
-  for (const [answer, status, code] of [
+  for (const [response, status, code] of [
     [await manager.put(nowhere, { ...wrong, capacity: 0 }, stale), 400, 'validation_failed'],
     [await manager.put(nowhere, wrong, stale), 404, 'shift_not_found'],
     [await manager.put(path, wrong, stale), 412, 'precondition_failed'],
@@ -164,7 +164,7 @@ t.test('a PUT is checked in this order: body, 404, If-Match, version, signups', 
     [await manager.put(path, { ...wrong, version: 1 }), 409, 'capacity_below_signups'],
     [await admin.delete(nowhere, stale), 404, 'shift_not_found'],
   ] as const) {
-    t.match(answer, { status, body: { code } });
+    t.match(response, { status, body: { code } });
   }
 });
 
@@ -176,9 +176,9 @@ t.test('the capacity can be lowered to the number of signups and no further', as
     t.match(refused, { status: 409, body: { code: 'capacity_below_signups', signupCount: 3 } });
     t.match((await manager.get(path)).body, { title: 'Bar', capacity: 4, version: 1 });
   }
-  const answer = await manager.put(path, { ...full, capacity: 3 });
-  t.match(answer, { status: 200, body: { capacity: 3, signupCount: 3, freeSlots: 0, version: 2 } });
-  t.equal(answer.body.signups.length, 3);
+  const response = await manager.put(path, { ...full, capacity: 3 });
+  t.match(response, { status: 200, body: { capacity: 3, signupCount: 3, freeSlots: 0, version: 2 } });
+  t.equal(response.body.signups.length, 3);
 });
 
 t.test('of many concurrent changes of one version exactly one succeeds', async (t) => {
@@ -187,15 +187,15 @@ t.test('of many concurrent changes of one version exactly one succeeds', async (
     ['412 precondition_failed', {}, { 'if-match': '"1"' }],
   ] as const) {
     const { path } = await makeShift();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         sendUnderLoad(() =>
           manager.put(path, { ...full, title: `Writer ${index}`, ...body }, { ...headers }),
         ),
       ),
     );
-    t.same(tally(answers), { 200: 1, [refusal]: 19 });
-    const [won] = answers.filter(({ status }) => status === 200);
+    t.same(tally(responses), { 200: 1, [refusal]: 19 });
+    const [won] = responses.filter(({ status }) => status === 200);
     t.same((await manager.get(path)).body, won?.body);
   }
 });

@@ -28,12 +28,12 @@ t.test('a Manager creates a shift and gets it back complete', async (t) => {
     location: 'Club house',
     description: 'Bring\n\ta friend.',
   };
-  const answer = await manager.post('/api/shifts', request);
-  t.equal(answer.status, 201);
-  t.equal(answer.headers.location, `/api/shifts/${answer.body.id}`);
-  t.equal(answer.headers.etag, '"1"');
-  t.same(Object.keys(answer.body).sort(), detailKeys.split(' ').sort());
-  const { id, createdAt, updatedAt, endsAt, ...rest } = answer.body;
+  const response = await manager.post('/api/shifts', request);
+  t.equal(response.status, 201);
+  t.equal(response.headers.location, `/api/shifts/${response.body.id}`);
+  t.equal(response.headers.etag, '"1"');
+  t.same(Object.keys(response.body).sort(), detailKeys.split(' ').sort());
+  const { id, createdAt, updatedAt, endsAt, ...rest } = response.body;
   t.same(rest, {
     title: 'Summer party',
     startsAt: '2031-06-01T18:00:00.123456Z',
@@ -52,8 +52,8 @@ t.test('a Manager creates a shift and gets it back complete', async (t) => {
   for (const time of [endsAt, createdAt, updatedAt]) {
     t.match(time, utc);
   }
-  t.same((await manager.get(answer.headers.location as string)).body, answer.body);
-  t.same((await manager.get(`/api/shifts/${id.toUpperCase()}`)).body, answer.body);
+  t.same((await manager.get(response.headers.location as string)).body, response.body);
+  t.same((await manager.get(`/api/shifts/${id.toUpperCase()}`)).body, response.body);
 });
 
 /** Sends each period for a new and for an existing shift: a valid one is accepted, another one refused at its end. */
@@ -116,10 +116,10 @@ t.test('an invalid period is reported together with the other field errors', asy
 
 t.test('a shift may start, and even end, in the past', async (t) => {
   for (const times of [started(), { startsAt: hoursFromNow(-9), endsAt: hoursFromNow(-8) }]) {
-    const answer = await manager.post('/api/shifts', shiftRequest(times));
-    t.equal(answer.status, 201);
-    t.equal(Date.parse(answer.body.startsAt), Date.parse(times.startsAt));
-    t.equal(Date.parse(answer.body.endsAt), Date.parse(times.endsAt));
+    const response = await manager.post('/api/shifts', shiftRequest(times));
+    t.equal(response.status, 201);
+    t.equal(Date.parse(response.body.startsAt), Date.parse(times.startsAt));
+    t.equal(Date.parse(response.body.endsAt), Date.parse(times.endsAt));
   }
 });
 
@@ -139,10 +139,10 @@ t.test('signups are shown to everybody in the club, in the order of signing up',
   for (const member of [bert, admin, anna]) {
     made.push((await member.post(`${path}/signup`)).body);
   }
-  const answer = await viewer.get(path);
-  t.same(answer.body.signups, made);
+  const response = await viewer.get(path);
+  t.same(response.body.signups, made);
   t.same(
-    answer.body.signups.map((signup: { memberName: string }) => signup.memberName),
+    response.body.signups.map((signup: { memberName: string }) => signup.memberName),
     ['bert', 'ada', 'anna'],
   );
 });
@@ -172,9 +172,9 @@ t.test('an Admin deletes a shift with its signups; a second deletion is a 404', 
     await anna.post(`/api/shifts/${shift}/signup`);
     await bert.post(`/api/shifts/${shift}/signup`);
   }
-  const answer = await admin.delete(`/api/shifts/${id}`);
-  t.equal(answer.status, 204);
-  t.equal(answer.text, '');
+  const response = await admin.delete(`/api/shifts/${id}`);
+  t.equal(response.status, 204);
+  t.equal(response.text, '');
   for (const again of [await admin.delete(`/api/shifts/${id}`), await admin.get(`/api/shifts/${id}`)]) {
     t.match(again, { status: 404, body: { code: 'shift_not_found' } });
   }

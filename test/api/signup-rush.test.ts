@@ -30,7 +30,7 @@ async function makeShift(capacity: number) {
   return { id: id as string, path, signup: `${path}/signup` };
 }
 
-/** The count and the list in the answer, the counter, and the stored rows. */
+/** The count and the list in the response, the counter, and the stored rows. */
 async function allCountsOf(id: string): Promise<number[]> {
   const { signupCount, signups } = (await manager.get(`/api/shifts/${id}`)).body;
   return [signupCount, signups.length, ...(await countsOf(service.db, id))];
@@ -131,8 +131,8 @@ t.test('a shift that is deleted during signups leaves no signup, and later reque
   const cancelled = crowd.slice(0, 20).map((caller) => caller.delete(signup));
   t.equal((await deleted).status, 204);
   const counts = tally(await Promise.all([...early, ...late, ...cancelled]));
-  for (const said of Object.keys(counts)) {
-    t.ok(['201', '204', '404 shift_not_found', '404 signup_not_found'].includes(said), said);
+  for (const outcome of Object.keys(counts)) {
+    t.ok(['201', '204', '404 shift_not_found', '404 signup_not_found'].includes(outcome), outcome);
   }
   t.match(await manager.post(signup), { status: 404, body: { code: 'shift_not_found' } });
   t.same(await service.db.queryAsAdmin('select from app.shift_signups where shift_id = $1', [id]), []);

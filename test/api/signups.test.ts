@@ -52,14 +52,14 @@ t.test(
 
 t.test('signing up returns the signup and its Location', async (t) => {
   const { id, path, signup } = await makeShift();
-  const answer = await anna.post(signup);
-  t.equal(answer.status, 201);
-  t.equal(answer.headers.location, signup);
-  t.same(Object.keys(answer.body).sort(), ['createdAt', 'id', 'memberId', 'memberName', 'shiftId']);
-  t.match(answer.body, { shiftId: id, memberId: await anna.memberId(), memberName: 'anna' });
-  t.match(answer.body.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/);
-  t.ok(Math.abs(Date.parse(answer.body.createdAt) - Date.now()) < 60_000);
-  t.match((await anna.get(path)).body, { isSignedUp: true, signupCount: 1, signups: [answer.body] });
+  const response = await anna.post(signup);
+  t.equal(response.status, 201);
+  t.equal(response.headers.location, signup);
+  t.same(Object.keys(response.body).sort(), ['createdAt', 'id', 'memberId', 'memberName', 'shiftId']);
+  t.match(response.body, { shiftId: id, memberId: await anna.memberId(), memberName: 'anna' });
+  t.match(response.body.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/);
+  t.ok(Math.abs(Date.parse(response.body.createdAt) - Date.now()) < 60_000);
+  t.match((await anna.get(path)).body, { isSignedUp: true, signupCount: 1, signups: [response.body] });
 
   const other = await makeShift();
   const shouted = await anna.post(`/api/shifts/${other.id.toUpperCase()}/signup`);
@@ -89,13 +89,13 @@ t.test('signing up takes no body or an empty object, with or without a type, and
   const authorization = `Bearer ${service.token({ sub: 'anna', clubs: { [north]: 'Member' } })}`;
   for (const [title, status, payload, headers] of bodies) {
     const { path, signup } = await makeShift();
-    const answer = await service.app.inject({
+    const response = await service.app.inject({
       method: 'POST',
       url: signup,
       headers: { authorization, 'x-tenant-id': north, ...headers },
       ...(payload === undefined ? {} : { payload }),
     });
-    t.equal(answer.statusCode, status, title);
+    t.equal(response.statusCode, status, title);
     t.equal((await anna.get(path)).body.signupCount, status === 201 ? 1 : 0, title);
   }
 });
@@ -104,8 +104,8 @@ t.test('a refused signup has the first reason of 404, past, signed up already, f
   const shift = await makeShift({ capacity: 1 });
   const foreign = await makeShift({}, service.as('sam', 'Manager', south));
   for (const id of [missing, foreign.id]) {
-    const answer = await anna.post(`/api/shifts/${id}/signup`);
-    t.match(answer, { status: 404, body: { code: 'shift_not_found' } });
+    const response = await anna.post(`/api/shifts/${id}/signup`);
+    t.match(response, { status: 404, body: { code: 'shift_not_found' } });
   }
   t.equal((await anna.post(shift.signup)).status, 201);
   t.match(await bert.post(shift.signup), { status: 409, body: { code: 'shift_full' } });
@@ -133,9 +133,9 @@ t.test('cancelling frees the caller’s place, and no other', async (t) => {
   const { path, signup } = await makeShift({ capacity: 2 });
   const first = await anna.post(signup);
   await bert.post(signup);
-  const answer = await anna.delete(signup);
-  t.equal(answer.status, 204);
-  t.equal(answer.text, '');
+  const response = await anna.delete(signup);
+  t.equal(response.status, 204);
+  t.equal(response.text, '');
   t.match((await anna.get(path)).body, {
     isSignedUp: false,
     signupCount: 1,
@@ -154,8 +154,8 @@ t.test('a refused cancellation has the first reason of 404, past, not signed up'
   const shift = await makeShift();
   const foreign = await makeShift({}, service.as('sam', 'Manager', south));
   for (const id of [missing, foreign.id]) {
-    const answer = await anna.delete(`/api/shifts/${id}/signup`);
-    t.match(answer, { status: 404, body: { code: 'shift_not_found' } });
+    const response = await anna.delete(`/api/shifts/${id}/signup`);
+    t.match(response, { status: 404, body: { code: 'shift_not_found' } });
   }
   await anna.post(shift.signup);
   t.match(await bert.delete(shift.signup), { status: 404, body: { code: 'signup_not_found' } });
@@ -185,9 +185,9 @@ t.test('memberId is the member’s id, even if a token’s subject looks like an
   // The subject of this user is Anna's member id.
   const namesake = service.as(annasId, 'Member', north, { name: 'Namesake' });
   const { path, signup } = await makeShift({ capacity: 5 });
-  const answer = await namesake.post(signup);
-  t.match(answer, { status: 201, body: { memberId: await namesake.memberId(), memberName: 'Namesake' } });
-  t.not(answer.body.memberId, annasId);
+  const response = await namesake.post(signup);
+  t.match(response, { status: 201, body: { memberId: await namesake.memberId(), memberName: 'Namesake' } });
+  t.not(response.body.memberId, annasId);
   t.equal((await anna.get(path)).body.isSignedUp, false);
   t.match(await anna.delete(signup), { status: 404, body: { code: 'signup_not_found' } });
 
@@ -206,7 +206,7 @@ t.test('memberId is the member’s id, even if a token’s subject looks like an
 t.test('the same user is a different member in another club', async (t) => {
   const there = service.as('anna', 'Member', south);
   const foreign = await makeShift({}, service.as('sam', 'Manager', south));
-  const answer = await there.post(foreign.signup);
-  t.match(answer, { status: 201, body: { memberId: await there.memberId() } });
-  t.not(answer.body.memberId, await anna.memberId());
+  const response = await there.post(foreign.signup);
+  t.match(response, { status: 201, body: { memberId: await there.memberId() } });
+  t.not(response.body.memberId, await anna.memberId());
 });

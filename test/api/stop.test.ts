@@ -29,7 +29,7 @@ function run(
   databaseUrl: string,
 ): ChildProcess {
   const child = spawn(file, args, {
-    // A process group of its own, so that a failed test leaves no process behind.
+    // Its own process group, so that a failed test leaves no process behind.
     detached: true,
     env: {
       PATH: process.env.PATH,
@@ -88,14 +88,14 @@ t.test(
     const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
     let answered = 0;
 
-    // Each uses one keep-alive connection and stops at the answer with `Connection: close`.
+    // Each uses one keep-alive connection and stops at the response with `Connection: close`.
     const clients = Array.from({ length: 20 }, async () => {
       const connection = openConnection(originOf(port));
       for (;;) {
-        const answer = await connection.send('GET', '/api/tasks', { headers });
-        t.equal(answer.status, 200);
+        const response = await connection.send('GET', '/api/tasks', { headers });
+        t.equal(response.status, 200);
         answered += 1;
-        if (answer.headers.connection === 'close') {
+        if (response.headers.connection === 'close') {
           connection.close();
           return;
         }
@@ -186,28 +186,28 @@ t.test(
     const closed = own.app.close();
     await sleep(50);
     socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n');
-    const answer = Buffer.concat(await socket.toArray()).toString();
-    t.match(answer, /^HTTP\/1\.1 200 /);
-    t.match(answer, /connection: close/i);
+    const response = Buffer.concat(await socket.toArray()).toString();
+    t.match(response, /^HTTP\/1\.1 200 /);
+    t.match(response, /connection: close/i);
     await closed;
   },
 );
 
 /** Makes more log lines than a pipe buffers. */
-async function askOften(t: Test, port: number): Promise<void> {
+async function sendMany(t: Test, port: number): Promise<void> {
   const clients = Array.from({ length: 10 }, () => openConnection(originOf(port)));
   t.teardown(() => clients.map(({ close }) => close()));
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     clients.flatMap(({ send }) => Array.from({ length: 100 }, () => send('GET', '/api/tasks'))),
   );
-  t.ok(answers.every(({ status }) => status === 401));
+  t.ok(responses.every(({ status }) => status === 401));
 }
 
 t.test('a full disk under the log stops neither responses nor the shutdown', async (t) => {
   const [port, full] = [await freePort(), await open('/dev/full', 'w')];
   t.teardown(() => full.close());
   const child = await startProcess(t, port, await freePort(), PROGRAM, full.fd);
-  await askOften(t, port);
+  await sendMany(t, port);
   child.kill('SIGTERM');
   const [[code], stderr] = await Promise.all([once(child, 'exit'), child.stderr?.toArray()]);
   t.equal(code, 0);
@@ -217,7 +217,7 @@ t.test('a full disk under the log stops neither responses nor the shutdown', asy
 t.test('a log that is not read stops neither responses nor the shutdown', async (t) => {
   const port = await freePort();
   const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
-  await askOften(t, port);
+  await sendMany(t, port);
   const stopped = Date.now();
   child.kill('SIGTERM');
   const [, signal] = await once(child, 'exit');

@@ -28,22 +28,22 @@ const unchanged = new Map<State, Awaited<ReturnType<typeof taskIn>>>();
 /** The result of an edit: the new state and assignee, `same` for no change, or the code of its error. */
 const outcome = async (state: State, caller: CallerName, patch: Record<string, unknown>): Promise<string> => {
   const { task, path } = unchanged.get(state) ?? (await taskIn(state, manager, ids.assignee));
-  const answer: Response = await people[caller].patch(path, patch);
+  const response: Response = await people[caller].patch(path, patch);
   const after = (await manager.get(path)).body;
   const nameOf = (id: string | null) =>
     Object.entries(ids).find(([, known]) => known === id)?.[0] ?? 'nobody';
   const stays = JSON.stringify(after) === JSON.stringify(task);
   stays ? unchanged.set(state, { task, path }) : unchanged.delete(state);
-  if (answer.status === 200) {
+  if (response.status === 200) {
     return stays ? 'same' : `${after.state} ${nameOf(after.assigneeId)}`;
   }
-  if (answer.status === 422 && answer.body.code === 'invalid_task_transition') {
-    const { currentState, requestedState, allowedTransitions } = answer.body;
+  if (response.status === 422 && response.body.code === 'invalid_task_transition') {
+    const { currentState, requestedState, allowedTransitions } = response.body;
     if (currentState !== state || !STATES.includes(requestedState) || !Array.isArray(allowedTransitions)) {
       return '422, but without the states';
     }
   }
-  return stays ? `${answer.status} ${answer.body.code}` : `${answer.status}, but the task is another`;
+  return stays ? `${response.status} ${response.body.code}` : `${response.status}, but the task is another`;
 };
 
 const INVALID = '422 invalid_task_transition';
@@ -172,15 +172,15 @@ t.test(
 
 t.test('a member of another club and an unknown id are refused with the same error', async (t) => {
   const { task, path } = await taskIn('Open', manager, ids.assignee);
-  const ask = async (assigneeId: string) => [
+  const assignTo = async (assigneeId: string) => [
     await manager.post('/api/tasks', { title: 'Lost', assigneeId }),
     await manager.patch(path, { assigneeId }),
   ];
-  const [foreign, unknown] = [await ask(ids.stranger), await ask(ids.missing)];
-  for (const [index, answer] of foreign.entries()) {
-    t.match(answer, { status: 422, body: { code: 'assignee_not_member' } });
+  const [foreign, unknown] = [await assignTo(ids.stranger), await assignTo(ids.missing)];
+  for (const [index, response] of foreign.entries()) {
+    t.match(response, { status: 422, body: { code: 'assignee_not_member' } });
     t.strictSame(
-      comparablePart(answer, ids.stranger),
+      comparablePart(response, ids.stranger),
       comparablePart(unknown[index] as Response, ids.missing),
     );
   }

@@ -17,24 +17,24 @@ const rival = { clubId: club, subject: 'rival', role: 'Admin' } as const;
 await session.join(rival);
 
 const make = async (fields: Record<string, unknown> = {}) => {
-  const answer = await manager.post('/api/tasks', { title: 'Mow the lawn', ...fields });
-  return { task: answer.body, path: `/api/tasks/${answer.body.id}` };
+  const response = await manager.post('/api/tasks', { title: 'Mow the lawn', ...fields });
+  return { task: response.body, path: `/api/tasks/${response.body.id}` };
 };
 
-/** Sends the requests while a lock holds the task, so that each reads it before any can write it. */
+/** Sends the requests while the task is locked, so that each reads it before any can write it. */
 const race = async (id: string, sent: number, act: string | null, send: () => Promise<Response>[]) => {
   await session.begin(rival);
   await session.client.query('select from app.tasks where id = $1 for update', [id]);
-  const answers = Promise.all(send());
+  const responses = Promise.all(send());
   const blocked = await untilWaitingForLocks(service.db, sent);
   if (act !== null) {
     await session.client.query(act, [id]);
   }
   await session.client.query('commit');
-  return { blocked, answers: await answers };
+  return { blocked, responses: await responses };
 };
 
-const statuses = (answers: Response[]) => answers.map(({ status }) => status).sort();
+const statuses = (responses: Response[]) => responses.map(({ status }) => status).sort();
 
 t.test('every change makes a new version and ETag; reading makes none', async (t) => {
   const { task, path } = await make();
@@ -88,10 +88,10 @@ t.test('an edit that changes nothing leaves the task as it was', async (t) => {
     { state, assigneeId },
     { title, description, dueAt, state, assigneeId, version: 1 },
   ]) {
-    const answer = await member.patch(path, change, { 'if-match': '"1"' });
-    t.equal(answer.status, 200, JSON.stringify(change));
-    t.equal(answer.headers.etag, '"1"');
-    t.strictSame(answer.body, before, JSON.stringify(change));
+    const response = await member.patch(path, change, { 'if-match': '"1"' });
+    t.equal(response.status, 200, JSON.stringify(change));
+    t.equal(response.headers.etag, '"1"');
+    t.strictSame(response.body, before, JSON.stringify(change));
   }
   t.strictSame((await member.get(path)).body, before);
 });
@@ -101,9 +101,9 @@ t.test('an outdated version is refused, and the error has the current one', asyn
   t.equal((await member.patch(path, { title: 'Rake', version: 1 })).body.version, 2);
   const before = (await member.get(path)).body;
   for (const body of [{ title: 'Late', version: 1 }, { title: 'Early', version: 3 }, { version: 1 }]) {
-    const answer = await member.patch(path, body);
-    t.equal(answer.status, 409, JSON.stringify(body));
-    t.match(answer.body, { code: 'task_version_conflict', currentVersion: 2 });
+    const response = await member.patch(path, body);
+    t.equal(response.status, 409, JSON.stringify(body));
+    t.match(response.body, { code: 'task_version_conflict', currentVersion: 2 });
   }
   t.strictSame((await member.get(path)).body, before);
   t.equal((await member.patch(path, { title: 'Sow', version: 2 })).status, 200);
@@ -115,19 +115,19 @@ t.test('If-Match is enforced: one tag, one of several, or any', async (t) => {
   let version = 1;
   for (const tags of ['"9", "%"', '*', '"%"', 'W/"%"']) {
     const ifMatch = tags.replace('%', String(version));
-    const answer = await member.patch(path, { title: `Because of ${ifMatch}` }, { 'if-match': ifMatch });
-    t.equal(answer.status, 200, ifMatch);
+    const response = await member.patch(path, { title: `Because of ${ifMatch}` }, { 'if-match': ifMatch });
+    t.equal(response.status, 200, ifMatch);
     version += 1;
   }
   t.equal(version, 5);
   for (const ifMatch of ['"4"', '"40"', 'W/"4"', '"1", "2"', '"6"']) {
-    for (const answer of [
+    for (const response of [
       await member.patch(path, { title: 'Never' }, { 'if-match': ifMatch }),
       await member.patch(path, {}, { 'if-match': ifMatch }),
       await admin.delete(path, { 'if-match': ifMatch }),
     ]) {
-      t.equal(answer.status, 412, ifMatch);
-      t.equal(answer.body.code, 'precondition_failed');
+      t.equal(response.status, 412, ifMatch);
+      t.equal(response.body.code, 'precondition_failed');
     }
   }
   const bare = await member.patch(path, { title: 'Never' }, { 'if-match': '5' });
@@ -139,14 +139,14 @@ t.test('If-Match is enforced: one tag, one of several, or any', async (t) => {
 t.test('of two concurrent edits of one version exactly one succeeds, and nothing is retried', async (t) => {
   for (const named of [{}, { version: 1 }]) {
     const { task, path } = await make();
-    const { blocked, answers } = await race(task.id, 2, null, () => [
+    const { blocked, responses } = await race(task.id, 2, null, () => [
       member.patch(path, { title: 'Mine', ...named }),
       holder.patch(path, { title: 'Also mine', ...named }),
     ]);
     t.equal(blocked, 2, 'both have read the task');
-    t.strictSame(statuses(answers), [200, 409]);
-    const winner = answers.find(({ status }) => status === 200);
-    const loser = answers.find(({ status }) => status === 409);
+    t.strictSame(statuses(responses), [200, 409]);
+    const winner = responses.find(({ status }) => status === 200);
+    const loser = responses.find(({ status }) => status === 409);
     t.match(loser?.body, { code: 'task_version_conflict', currentVersion: 2 });
     t.strictSame((await member.get(path)).body.title, winner?.body.title);
     t.equal((await member.get(path)).body.version, 2);
@@ -155,40 +155,40 @@ t.test('of two concurrent edits of one version exactly one succeeds, and nothing
 
 t.test('of two callers who take the same task, exactly one gets it', async (t) => {
   const { task, path } = await make();
-  const { blocked, answers } = await race(task.id, 2, null, () => [
+  const { blocked, responses } = await race(task.id, 2, null, () => [
     member.patch(path, { state: 'Assigned' }),
     holder.patch(path, { state: 'Assigned' }),
   ]);
   t.equal(blocked, 2);
-  t.strictSame(statuses(answers), [200, 409]);
-  const winner = answers.findIndex(({ status }) => status === 200);
+  t.strictSame(statuses(responses), [200, 409]);
+  const winner = responses.findIndex(({ status }) => status === 200);
   t.equal((await member.get(path)).body.assigneeName, ['max', 'hans'][winner]);
-  t.match(answers[1 - winner]?.body, { code: 'task_version_conflict', currentVersion: 2 });
+  t.match(responses[1 - winner]?.body, { code: 'task_version_conflict', currentVersion: 2 });
 });
 
 t.test('an edit of a task that is deleted during the edit is a 404', async (t) => {
   const { task, path } = await make();
-  const { answers } = await race(task.id, 1, 'delete from app.tasks where id = $1', () => [
+  const { responses } = await race(task.id, 1, 'delete from app.tasks where id = $1', () => [
     member.patch(path, { title: 'Mine' }),
   ]);
-  t.match(answers, [{ status: 404, body: { code: 'task_not_found' } }]);
+  t.match(responses, [{ status: 404, body: { code: 'task_not_found' } }]);
 });
 
 t.test('of two concurrent deletions one succeeds and the other is a 404', async (t) => {
   const { task, path } = await make();
-  const { blocked, answers } = await race(task.id, 2, null, () => [admin.delete(path), admin.delete(path)]);
+  const { blocked, responses } = await race(task.id, 2, null, () => [admin.delete(path), admin.delete(path)]);
   t.equal(blocked, 2);
-  t.strictSame(statuses(answers), [204, 404]);
+  t.strictSame(statuses(responses), [204, 404]);
 });
 
 t.test('of many concurrent edits no two make the same version, and none is lost', async (t) => {
   const { path } = await make();
   const titles = Array.from({ length: 30 }, (_, index) => `Edit ${index}`);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     titles.map((title) => sendUnderLoad(() => member.patch(path, { title }))),
   );
-  t.strictSame(new Set([...statuses(answers), 409]), new Set([200, 409]));
-  const won = answers.filter(({ status }) => status === 200).map(({ body }) => body);
+  t.strictSame(new Set([...statuses(responses), 409]), new Set([200, 409]));
+  const won = responses.filter(({ status }) => status === 200).map(({ body }) => body);
   won.sort((one, other) => one.version - other.version);
   t.strictSame(
     won.map(({ version }) => version),

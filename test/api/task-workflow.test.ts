@@ -35,9 +35,9 @@ t.test('each step can be taken by the callers who have the right to it', async (
 t.test('only the assignee or a Manager takes a step back: 403 for another Member', async (t) => {
   for (const { from, to } of pairs('holder')) {
     const { task, path } = await taskIn(from);
-    const answer = await other.patch(path, { state: to });
-    t.equal(answer.status, 403, `${from} to ${to}`);
-    t.equal(answer.body.code, 'task_transition_forbidden');
+    const response = await other.patch(path, { state: to });
+    t.equal(response.status, 403, `${from} to ${to}`);
+    t.equal(response.body.code, 'task_transition_forbidden');
     t.strictSame((await manager.get(path)).body, task);
   }
 });
@@ -110,8 +110,8 @@ t.test('setting the current state changes nothing, unless another member has tak
 t.test('taking a task that another member has is refused, even together with other edits', async (t) => {
   const { task, path } = await taskIn('Assigned');
   for (const body of [{ title: 'Mine' }, { version: 1 }, { title: task.title }]) {
-    const answer = await other.patch(path, { state: 'Assigned', ...body });
-    t.match(answer, { status: 409, body: { code: 'task_already_assigned' } });
+    const response = await other.patch(path, { state: 'Assigned', ...body });
+    t.match(response, { status: 409, body: { code: 'task_already_assigned' } });
   }
   t.strictSame((await manager.get(path)).body, task);
 });
@@ -179,8 +179,8 @@ t.test('of several errors the first in the order of the checks is returned', asy
     [403, 'task_assign_forbidden', path, foreign],
   ];
   for (const [status, code, url, body, headers] of checks) {
-    const answer = await other.patch(url, body, headers);
-    t.match(answer, { status, body: { code } }, JSON.stringify(body));
+    const response = await other.patch(url, body, headers);
+    t.match(response, { status, body: { code } }, JSON.stringify(body));
   }
   t.equal((await manager.get(path)).body.version, 1);
 });

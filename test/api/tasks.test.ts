@@ -11,16 +11,16 @@ const DETAILED = [...LISTED, 'clubId', 'description', 'createdById', 'completedA
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 
 const make = async (fields: Record<string, unknown> = {}) => {
-  const answer = await manager.post('/api/tasks', { title: 'Mow the lawn', ...fields });
-  return { task: answer.body, path: `/api/tasks/${answer.body.id}` };
+  const response = await manager.post('/api/tasks', { title: 'Mow the lawn', ...fields });
+  return { task: response.body, path: `/api/tasks/${response.body.id}` };
 };
 
 t.test('a Manager creates a task and gets it with its Location and its version', async (t) => {
-  const answer = await manager.post('/api/tasks', { title: '  Mow the lawn ' });
-  t.equal(answer.status, 201);
-  t.equal(answer.headers.location, `/api/tasks/${answer.body.id}`);
-  t.equal(answer.headers.etag, '"1"');
-  const { id, createdAt, updatedAt, ...rest } = answer.body;
+  const response = await manager.post('/api/tasks', { title: '  Mow the lawn ' });
+  t.equal(response.status, 201);
+  t.equal(response.headers.location, `/api/tasks/${response.body.id}`);
+  t.equal(response.headers.etag, '"1"');
+  const { id, createdAt, updatedAt, ...rest } = response.body;
   t.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   t.match(createdAt, UTC);
   t.match(updatedAt, UTC);

@@ -33,7 +33,7 @@ async function keeps(write: Write, texts: Record<string, string>): Promise<unkno
   );
 }
 
-/** Sends a body with a text; returns what differs from a fault at its field. */
+/** Sends a body with a text; returns what differs from an error at its field. */
 async function refuses(write: Write, name: string, text: string): Promise<unknown[]> {
   const faults = faultsOf(await write.sendWith({ [name]: text }));
   return faults.join() === `/${name}`
@@ -147,7 +147,7 @@ async function forEachString(work: (text: string, index: number) => Promise<unkn
 
 /** Whether a response has such words, apart from what was sent. */
 const reveals = ({ text }: Response, sent: string) => IMPLEMENTATION.test(text.replaceAll(sent, ''));
-/** A text in a URL; one with a lone surrogate as bytes that are no UTF-8. */
+/** A text in a URL; one with a lone surrogate as bytes that are not UTF-8. */
 const encoded = (text: string) => (/\p{Cs}/u.test(text) ? '%ED%A0%80' : encodeURIComponent(text));
 
 t.test('a text is stored as it was sent, or refused at its field', async (t) => {
@@ -219,7 +219,7 @@ t.test('a search for any text finds the rows that contain it, or is refused', as
 interface Place {
   name: string;
   send: (text: string) => Promise<Response>;
-  /** What the service reports of a wrong text there: the code, or the place of the fault. */
+  /** What the service reports of a wrong text there: the code, or the place of the error. */
   refusals: string[];
   /** Whether a text is right there. */
   accepts: (text: string) => boolean;

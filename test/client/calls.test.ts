@@ -160,17 +160,21 @@ t.test('a client lists its clubs, and switches to another one', async (t) => {
 });
 
 t.test('a rejected token is replaced once, with one call for many requests', async (t) => {
-  let asked = 0;
+  let tokenCalls = 0;
   const good = service.token({ sub: 'ben', name: 'ben', clubs: { [north]: 'Member' } });
   const renewing = await clients.as('ben', 'Member', north, {
     token: async () => {
-      asked += 1;
-      return asked === 1 ? 'not.a.token' : good;
+      tokenCalls += 1;
+      return tokenCalls === 1 ? 'not.a.token' : good;
     },
   });
-  const answers = await Promise.all([renewing.members.me(), renewing.members.me(), renewing.clubs.current()]);
-  t.equal(answers.length, 3);
-  t.equal(asked, 2);
+  const responses = await Promise.all([
+    renewing.members.me(),
+    renewing.members.me(),
+    renewing.clubs.current(),
+  ]);
+  t.equal(responses.length, 3);
+  t.equal(tokenCalls, 2);
 
   let given = 0;
   const hopeless = await clients.as('ben', 'Member', north, {

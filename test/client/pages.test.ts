@@ -126,11 +126,11 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   const due = await mara.tasks.take(await mara.tasks.create({ title: 'Rake', dueAt: hoursFromNow(30) }));
   await mara.tasks.create({ title: 'Nobody’s', dueAt: hoursFromNow(30) });
 
-  let asked = 0;
+  let tokenCalls = 0;
   const provider = createServer(async (request, response) => {
-    asked += 1;
+    tokenCalls += 1;
     const form = new URLSearchParams((await request.setEncoding('utf8').toArray()).join(''));
-    const failure = [503, 429][asked - 1];
+    const failure = [503, 429][tokenCalls - 1];
     if (failure !== undefined) {
       response.writeHead(failure).end();
       return;
@@ -154,7 +154,7 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   for (let run = 1; run <= 2; run += 1) {
     const printed = await runModule(project, code, environment);
     t.same(printed, [`mara: "Rake" is due at ${due.dueAt}.`]);
-    t.equal(asked, run + 2, 'one token per run, requested again after a temporary failure');
+    t.equal(tokenCalls, run + 2, 'one token per run, requested again after a temporary failure');
   }
   nights.add(today());
   const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { type ClientOptions, isProblem } from '../../client/src/index.js';
 import { openClients, rejection } from '../setup/client.js';
 import { freePort } from '../setup/free-port.js';
-import { startProxy, type Verdict } from '../setup/proxy.js';
+import { type Action, startProxy } from '../setup/proxy.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
@@ -42,29 +42,29 @@ function movableClock(t: Test): { advance: (ms: number) => void } {
 }
 
 /** A proxy: the service does the work, and the first answers are replaced by these. */
-async function behindProxy(t: Test, verdicts: Verdict[], options: Partial<ClientOptions> = {}) {
+async function behindProxy(t: Test, actions: Action[], options: Partial<ClientOptions> = {}) {
   const proxy = await startProxy(t, clients.baseUrl, () => (chunk) => [chunk]);
   const { waits, wait } = hurried();
   const client = await clients.as('dora', 'Admin', north, { baseUrl: proxy.url, wait, ...options });
   // Creates the member, without the time-out of the options.
   await (await clients.as('dora', 'Admin', north, { baseUrl: proxy.url })).clubs.current();
-  proxy.judge = ({ from }) => (from === 'server' ? (verdicts.shift() ?? 'pass') : 'pass');
+  proxy.onMessage = ({ from }) => (from === 'server' ? (actions.shift() ?? 'pass') : 'pass');
   return { client, waits, proxy };
 }
 
-function answer(status: string, headers: string, body = ''): Verdict {
+function response(status: string, headers: string, body = ''): Action {
   const bytes = Buffer.from(`HTTP/1.1 ${status}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`);
   return { bytes };
 }
 
 t.test('a creation happens once, even if its responses are lost', async (t) => {
-  const busy = answer('503 Service Unavailable', 'retry-after: 2\r\n');
-  for (const verdicts of [
+  const busy = response('503 Service Unavailable', 'retry-after: 2\r\n');
+  for (const actions of [
     ['cut before', 'cut before'],
     [busy, busy],
-    [answer('502 Bad Gateway', ''), 'cut before'],
+    [response('502 Bad Gateway', ''), 'cut before'],
   ]) {
-    const { client } = await behindProxy(t, verdicts as Verdict[]);
+    const { client } = await behindProxy(t, actions as Action[]);
     const before = await count('tasks');
     const task = await client.tasks.create({ title: 'Once' });
     t.equal(await count('tasks'), before + 1);
@@ -105,7 +105,7 @@ t.test('a deletion succeeds, even if its response was lost', async (t) => {
     'without a lost answer it is an error',
   );
   const kept = await mara.tasks.create({ title: 'Kept' });
-  const page = (status: string) => answer(status, 'content-type: text/html\r\n', '<h1>No backend</h1>');
+  const page = (status: string) => response(status, 'content-type: text/html\r\n', '<h1>No backend</h1>');
   const restarting = await behindProxy(t, [page('502 Bad Gateway'), page('404 Not Found')]);
   t.match(
     await rejection(restarting.client.tasks.delete(kept.id)),
@@ -129,8 +129,8 @@ t.test(
 t.test('Retry-After is followed, in seconds and as a date; without it waits grow, with jitter', async (t) => {
   const date = new Date(Date.now() + 20_000).toUTCString();
   const { client, waits } = await behindProxy(t, [
-    answer('503 Service Unavailable', 'retry-after: 7\r\n'),
-    answer('429 Too Many Requests', `retry-after: ${date}\r\n`),
+    response('503 Service Unavailable', 'retry-after: 7\r\n'),
+    response('429 Too Many Requests', `retry-after: ${date}\r\n`),
   ]);
   await client.clubs.current();
   const leftMs = Date.parse(date) - Date.now();
@@ -203,7 +203,7 @@ t.test('a rate-limited call waits for Retry-After, or fails', async (t) => {
 });
 
 t.test('a response that is not from the service is reported as such', async (t) => {
-  const page = answer('502 Bad Gateway', 'content-type: text/html\r\n', '<h1>Bad gateway</h1>');
+  const page = response('502 Bad Gateway', 'content-type: text/html\r\n', '<h1>Bad gateway</h1>');
   const { client } = await behindProxy(t, [page, page, page]);
   t.match(await rejection(client.clubs.current()), {
     name: 'UnexpectedAnswerError',
@@ -212,7 +212,7 @@ t.test('a response that is not from the service is reported as such', async (t) 
     attempts: 3,
     message: /^GET \/api\/clubs\/current was answered with 502 and text\/html, which is not/,
   });
-  const busy = answer('503 Service Unavailable', 'retry-after: 40\r\ncontent-type: text/html\r\n');
+  const busy = response('503 Service Unavailable', 'retry-after: 40\r\ncontent-type: text/html\r\n');
   const overloaded = await behindProxy(t, [page, busy], { retry: { attempts: 2 } });
   t.match(await rejection(overloaded.client.tasks.create({ title: 'Busy' })), {
     name: 'UnexpectedAnswerError',
@@ -220,7 +220,7 @@ t.test('a response that is not from the service is reported as such', async (t) 
     isDoubtful: true,
     retryAfterMs: 40_000,
   });
-  const portal = await behindProxy(t, [answer('200 OK', 'content-type: text/html\r\n', '<h1>Log in</h1>')]);
+  const portal = await behindProxy(t, [response('200 OK', 'content-type: text/html\r\n', '<h1>Log in</h1>')]);
   t.match(await rejection(portal.client.clubs.current()), {
     name: 'UnexpectedAnswerError',
     status: 200,
@@ -234,7 +234,7 @@ t.test(
   'a redirect is not followed, so no POST becomes a GET, and the error contains its target',
   async (t) => {
     const { client } = await behindProxy(t, [
-      answer('302 Found', `location: ${clients.baseUrl}/api/tasks?code=secret\r\n`),
+      response('302 Found', `location: ${clients.baseUrl}/api/tasks?code=secret\r\n`),
     ]);
     const error = await rejection(client.tasks.create({ title: 'Moved' }));
     t.match(error, { name: 'UnexpectedAnswerError', status: 302, attempts: 1 });
@@ -254,7 +254,7 @@ t.test(
 
 t.test('the time for attempts begins with the first one, after the wait for the token', async (t) => {
   const token = service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
-  const busy = answer('503 Service Unavailable', '');
+  const busy = response('503 Service Unavailable', '');
   const clock = movableClock(t);
   const { client } = await behindProxy(t, [busy], {
     token: () => {
@@ -277,7 +277,7 @@ t.test('a call ends when its signal is aborted, and an attempt at its time-out',
     message: /no response within 100 ms/,
   });
   const reason = new Error('the page was left');
-  proxy.judge = () => 'freeze';
+  proxy.onMessage = () => 'freeze';
   const during = new AbortController();
   setTimeout(() => during.abort(reason), 30);
   t.equal(await rejection(client.clubs.current({ signal: during.signal })), reason);
@@ -323,17 +323,17 @@ t.test('a token function that fails, at once or later, is called again for the n
       throw reason;
     },
   ]) {
-    let asked = 0;
+    let tokenCalls = 0;
     const token = service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } });
     const client = await clients.as('dora', 'Admin', north, {
       token: () => {
-        asked += 1;
-        return asked === 1 ? fail() : token;
+        tokenCalls += 1;
+        return tokenCalls === 1 ? fail() : token;
       },
     });
     t.equal(await rejection(client.clubs.current()), reason);
     t.match(await client.clubs.current(), { id: north });
-    t.equal(asked, 2);
+    t.equal(tokenCalls, 2);
   }
 });
 
@@ -342,18 +342,18 @@ t.test(
   async (t) => {
     const reason = new Error('the page was left');
     const soon = (error: Promise<Error>) => Promise.race([error, sleep(1_000, 'it still waits')]);
-    let asked = 0;
+    let tokenCalls = 0;
     let give = (_token: string) => {};
     const client = await clients.as('dora', 'Admin', north, {
       token: () => {
-        asked += 1;
+        tokenCalls += 1;
         return new Promise<string>((resolve) => {
           give = resolve;
         });
       },
     });
     t.equal(await soon(rejection(client.clubs.current({ signal: AbortSignal.abort(reason) }))), reason);
-    t.equal(asked, 0, 'no token is requested for a call that was aborted before');
+    t.equal(tokenCalls, 0, 'no token is requested for a call that was aborted before');
 
     const during = new AbortController();
     const aborted = rejection(client.clubs.current({ signal: during.signal }));
@@ -363,6 +363,6 @@ t.test(
     give(service.token({ sub: 'dora', name: 'dora', clubs: { [north]: 'Admin' } }));
     t.match(await other, { id: north });
     t.match(await client.clubs.current(), { id: north });
-    t.equal(asked, 1);
+    t.equal(tokenCalls, 1);
   },
 );

@@ -112,7 +112,7 @@ export async function neverCalled(
   await client.tasks.update(task, { description: null });
   // @ts-expect-error: the version is required
   await client.tasks.update(task.id, { title: 'Rake' });
-  // @ts-expect-error: the version is that of the task
+  // @ts-expect-error: the version is of the task
   await client.tasks.update(task, { version: 1 });
   // @ts-expect-error: a title cannot be cleared
   await client.tasks.update(task, { title: null });
@@ -131,7 +131,7 @@ export async function neverCalled(
   await client.shifts.update(shift, { ...shift, capacity: 3 });
   // @ts-expect-error: the fields that the service sets are not sent
   await client.shifts.replace(shift, { ...shift, capacity: 3 });
-  // @ts-expect-error: nor are those of a row
+  // @ts-expect-error: nor are a row's
   await client.shifts.create(row);
   const { startsAt, endsAt, capacity, location } = shift;
   await client.shifts.replace(shift, { title: shift.title, startsAt, endsAt, capacity, location });

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { Database } from '../../src/database/database.js';
 import { type Query, sql } from '../../src/database/sql.js';
 import { type Caller, callInTenant } from '../../src/database/tenant-context.js';
-import { type Message, message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+import { type Action, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 import { makeWork, sqlstate } from '../setup/work.js';
 
@@ -125,15 +125,15 @@ t.test(
     );
     let [made, notMade] = [0, 0];
     for (const place of messages.keys()) {
-      for (const verdict of ['cut before', 'cut after'] as Verdict[]) {
+      for (const action of ['cut before', 'cut after'] as Action[]) {
         const { proxy, database } = await openRoute(t);
-        const title = `cut ${place} ${verdict}`;
+        const title = `cut ${place} ${action}`;
         const start = proxy.log.length;
         let passed = 0;
-        proxy.judge = () => (passed++ === place ? verdict : 'pass');
+        proxy.onMessage = () => (passed++ === place ? action : 'pass');
         const end = await call(database, makeTask(title)).catch((error) => error);
-        // After a message the proxy may still forward those of the same packet.
-        if (verdict === 'cut before' || end instanceof Error) {
+        // After a message the proxy may still forward others of the same packet.
+        if (action === 'cut before' || end instanceof Error) {
           t.match(end, { name: 'Unavailable', committed: 'unknown' }, title);
         }
         t.equal(proxy.log.slice(start).filter(isCall).length, 1, title);
@@ -143,7 +143,7 @@ t.test(
         t.ok(isMade || end instanceof Error, 'what is acknowledged is committed');
         made += isMade ? 1 : 0;
         notMade += isMade ? 0 : 1;
-        proxy.judge = () => 'pass';
+        proxy.onMessage = () => 'pass';
         await until(
           () => database.connections.lost,
           (lost) => lost === 1,
@@ -158,7 +158,7 @@ t.test(
 t.test('a call that takes too long has an unknown outcome, after eight seconds', async (t) => {
   const { proxy, database } = await openRoute(t);
   const begun = performance.now();
-  proxy.judge = (sent) => (isCall(sent) ? 'freeze' : 'pass');
+  proxy.onMessage = (sent) => (isCall(sent) ? 'freeze' : 'pass');
   await t.rejects(call(database, makeTask('frozen')), {
     name: 'Unavailable',
     committed: 'unknown',
@@ -174,7 +174,7 @@ t.test('a result of another request or club is rejected, with an unknown outcome
     (text: string) => text.replace(`"entered_tenant_id":"${club}"`, `"entered_tenant_id":"${UNKNOWN_CLUB}"`),
   ]) {
     const { proxy, database } = await openRoute(t);
-    proxy.judge = ({ from, type, text }) =>
+    proxy.onMessage = ({ from, type, text }) =>
       from === 'server' && type === 'D' ? { bytes: message('D', alter(text)) } : 'pass';
     await t.rejects(call(database, makeTask('foreign')), { name: 'Unavailable', committed: 'unknown' });
     t.equal(database.connections.lost, 1);

@@ -100,7 +100,7 @@ t.test(
       destroyed += 1;
     });
     await connection.ready;
-    proxy.judge = () => 'freeze';
+    proxy.onMessage = () => 'freeze';
     const inFlight = [endOf(connection.query(SLEEP)), endOf(connection.query(PID))];
     await sleep(50);
     const reason = new Unavailable('on purpose');
@@ -195,10 +195,10 @@ t.test('a connection is opened and checked within two seconds, or destroyed with
       proxy.greeting = 'say nothing';
     },
     'at authentication': () => {
-      proxy.judge = ({ from, type }) => (from === 'server' && type === 'R' ? 'freeze' : 'pass');
+      proxy.onMessage = ({ from, type }) => (from === 'server' && type === 'R' ? 'freeze' : 'pass');
     },
     'at the check of the session': () => {
-      proxy.judge = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
+      proxy.onMessage = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
     },
   };
   for (const [name, freeze] of Object.entries(moments)) {
@@ -212,7 +212,7 @@ t.test('a connection is opened and checked within two seconds, or destroyed with
     t.ok(ms > 1_900, `${name}: after ${ms} ms`);
     t.equal(proxy.accepted, accepted + 1);
     proxy.greeting = 'connect';
-    proxy.judge = () => 'pass';
+    proxy.onMessage = () => 'pass';
   }
 });
 
@@ -263,7 +263,7 @@ t.test(
       const connection = open(t, { url: proxy.url });
       await connection.ready;
       await connection.query(PID);
-      proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes } : 'pass');
+      proxy.onMessage = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes } : 'pass');
       const end: unknown = await Promise.race([
         connection.query(PID).then(
           (rows) => [...rows],
@@ -271,7 +271,7 @@ t.test(
         ),
         sleep(expected === 'nothing' ? 1_000 : 60_000, 'nothing', { ref: false }),
       ]);
-      proxy.judge = () => 'pass';
+      proxy.onMessage = () => 'pass';
       t.same(end, expected, name);
       t.equal(connection.isDestroyed, expected === ConnectionLost, name);
     }

@@ -6,12 +6,12 @@ import { sql } from '../../src/database/sql.js';
 import { type TenantTransaction, writeInTenant } from '../../src/database/tenant-context.js';
 import { makeDatabase } from '../setup/database.js';
 import {
+  type Action,
   isStatement,
   type Message,
   message,
   startProxy,
   type TestProxy,
-  type Verdict,
 } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 import { callerOf } from '../setup/work.js';
@@ -80,9 +80,9 @@ const freezes = {
 } as const;
 const frozen = Object.entries(freezes).map(async ([when, [isMoment, expected]]) => {
   const { proxy, database } = await makeRoute(t);
-  proxy.judge = (message) => (isMoment(message) ? 'freeze' : 'pass');
+  proxy.onMessage = (message) => (isMoment(message) ? 'freeze' : 'pass');
   const outcome = await write(database, `frozen ${when}`);
-  proxy.judge = () => 'pass';
+  proxy.onMessage = () => 'pass';
   const after = await writeAgain(database, `after ${when}`);
   const { load } = database;
   // Until it has authenticated, a session delays every DROP DATABASE of the server.
@@ -96,24 +96,24 @@ t.test(
     const counted = await makeRoute(t);
     t.equal(await write(counted.database, 'counted'), 'committed');
     const talk = counted.proxy.log.length;
-    const answers = (log: Message[]) =>
+    const responses = (log: Message[]) =>
       log.filter(({ from, type }) => from === 'server' && type === 'Z').length;
     t.ok(talk > 40 && counted.proxy.log.some(isStatement('commit')), `${talk} messages`);
-    const beforeCommit = answers(counted.proxy.log) - 1;
+    const beforeCommit = responses(counted.proxy.log) - 1;
     const isCommitting = (log: Message[]) =>
-      log.some(({ from }, index) => from === 'client' && answers(log.slice(0, index)) === beforeCommit);
+      log.some(({ from }, index) => from === 'client' && responses(log.slice(0, index)) === beforeCommit);
 
     const unknown = new Set<boolean>();
-    for (const verdict of ['cut before', 'cut after'] satisfies Verdict[]) {
+    for (const action of ['cut before', 'cut after'] satisfies Action[]) {
       for (let index = 0; index < talk; index += 1) {
-        const name = `${verdict} message ${index}`;
+        const name = `${action} message ${index}`;
         const { proxy, database } = await makeRoute(t);
-        proxy.judge = (message) => (message.index === index ? verdict : 'pass');
+        proxy.onMessage = (message) => (message.index === index ? action : 'pass');
         const outcome = await write(database, name);
-        proxy.judge = () => 'pass';
+        proxy.onMessage = () => 'pass';
         const log = proxy.log.splice(0);
-        // COMMIT may already be sent when the connection is cut after the last answer before it.
-        const maySend = isCommitting(log) || (verdict === 'cut after' && answers(log) === beforeCommit);
+        // COMMIT may already be sent when the connection is cut after the last response before it.
+        const maySend = isCommitting(log) || (action === 'cut after' && responses(log) === beforeCommit);
         // A write before the cut is noticed fails, and commits nothing.
         const recovered = await writeAgain(database, `recovered from ${name}`);
         const there = await isThere(name);
@@ -152,9 +152,9 @@ t.test('a message that the driver cannot read ends the connection, and not the p
   const { proxy, database } = await makeRoute(t);
   const GSS = '\0\0\0\x07';
   for (const bytes of [message('R', GSS), message('R', '\0\0\0\x63'), message('D', '\x7f\x7f')]) {
-    proxy.judge = ({ from, type }) => (from === 'server' && type === 'R' ? { bytes } : 'pass');
+    proxy.onMessage = ({ from, type }) => (from === 'server' && type === 'R' ? { bytes } : 'pass');
     t.equal(await write(database, 'unreadable'), 'no');
-    proxy.judge = () => 'pass';
+    proxy.onMessage = () => 'pass';
     t.equal(await writeAgain(database, 'readable'), 'committed');
     proxy.cut();
   }
@@ -162,7 +162,7 @@ t.test('a message that the driver cannot read ends the connection, and not the p
 
 t.test('a slow network only delays a write', async (t) => {
   const { proxy, database } = await makeRoute(t);
-  proxy.judge = () => ({ delayMs: 1 });
+  proxy.onMessage = () => ({ delayMs: 1 });
   t.equal(await write(database, 'slow'), 'committed');
 });
 

@@ -53,12 +53,12 @@ t.test(
     const write = async ({ slug, manager, acknowledged }: Club, worker: number) => {
       for (let turn = 0; goesOn(); turn += 1) {
         const title = `${slug}-${worker}-${turn}`;
-        const answer = await manager.post('/api/tasks', { title });
-        note('write', answer);
-        if (answer.status === 201) {
-          acknowledged.set(answer.body.id, title);
-          if (answer.body.title !== title) {
-            foreign.push(answer.body);
+        const response = await manager.post('/api/tasks', { title });
+        note('write', response);
+        if (response.status === 201) {
+          acknowledged.set(response.body.id, title);
+          if (response.body.title !== title) {
+            foreign.push(response.body);
           }
         }
       }

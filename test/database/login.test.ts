@@ -119,11 +119,11 @@ function startProcess(url: string): Service {
   });
   t.teardown(() => child.kill('SIGKILL'));
   let output = '';
-  let look = () => {};
+  let check = () => {};
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (text) => {
       output += text;
-      look();
+      check();
     });
   }
   return {
@@ -131,8 +131,8 @@ function startProcess(url: string): Service {
     output: () => output,
     until: (form) =>
       new Promise((resolve) => {
-        look = () => form.test(output) && resolve();
-        look();
+        check = () => form.test(output) && resolve();
+        check();
         child.once('close', () => resolve());
       }),
   };
@@ -312,13 +312,13 @@ t.test('the reason why the database cannot be used includes how to fix it', asyn
     'TLS that the server lacks': [`${db.url}?sslmode=require`, /the server does not offer TLS/],
   };
   for (const [fault, [url, reason]] of Object.entries(faults)) {
-    // A slow machine may not connect in time; then another attempt says why.
-    const said = await until(
+    // A slow machine may not connect in time; then another attempt gives the reason.
+    const found = await until(
       () => reasonFor(url),
       (reason) => !reason.includes('not ready in time'),
     );
-    t.match(said, reason, fault);
-    t.notMatch(said, server.password);
+    t.match(found, reason, fault);
+    t.notMatch(found, server.password);
   }
   const missing = await admin.query('execute missing').catch(reasonOf);
   t.match(missing, /does not exist\. A pooler in transaction mode needs DATABASE_PREPARE=off\.$/);
@@ -334,15 +334,15 @@ t.test('why the database cannot be used is logged once, at the start, and so is 
   await proxy.start();
   await service.until(/the audit can be run again/);
   service.process.kill('SIGKILL');
-  const said = linesOf(service.output()).filter(({ reason = '' }) => reason.includes('DATABASE_URL'));
-  t.match(said, [
+  const lines = linesOf(service.output()).filter(({ reason = '' }) => reason.includes('DATABASE_URL'));
+  t.match(lines, [
     {
       level: 40,
       reason: /ECONNREFUSED.*\. No server listens at this address: start PostgreSQL/,
       msg: 'The database cannot be used: not ready until it can.',
     },
   ]);
-  t.equal(said.length, 1);
+  t.equal(lines.length, 1);
   t.notMatch(service.output(), server.password);
 });
 
@@ -392,7 +392,7 @@ t.test(
 
 t.test('a start on a database that is not deployed warns of that only', async (t) => {
   await createDatabase(server, 'empty');
-  const said = await warningsOf(server.url('empty', 'club_api', server.password));
-  t.match(said, [{ msg: /older than this release/ }]);
-  t.equal(said.length, 1);
+  const warnings = await warningsOf(server.url('empty', 'club_api', server.password));
+  t.match(warnings, [{ msg: /older than this release/ }]);
+  t.equal(warnings.length, 1);
 });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { startService } from '../setup/service.js';
 
-// Operators' actions on a database, by mistake or on purpose, while the service runs: each answer is correct or a 503.
+// Operators' actions on a database, by mistake or on purpose, while the service runs: each response is correct or a 503.
 const service = await startService(t);
 const { db } = service;
 const anna = service.as('anna', 'Manager', await db.makeClub('north'));

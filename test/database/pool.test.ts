@@ -34,21 +34,21 @@ const backends = async (): Promise<number[]> => {
   return rows.map(({ pid }) => pid);
 };
 /** Requests a lease, and records the result. */
-function ask(
+function requestLease(
   pool: Pool,
   kind: LeaseKind,
   tenant: string,
 ): { lease?: Lease; error?: unknown; done: Promise<void> } {
-  const asked: { lease?: Lease; error?: unknown; done: Promise<void> } = { done: Promise.resolve() };
-  asked.done = pool.acquire(kind, tenant).then(
+  const request: { lease?: Lease; error?: unknown; done: Promise<void> } = { done: Promise.resolve() };
+  request.done = pool.acquire(kind, tenant).then(
     (lease) => {
-      asked.lease = lease;
+      request.lease = lease;
     },
     (error) => {
-      asked.error = error;
+      request.error = error;
     },
   );
-  return asked;
+  return request;
 }
 /** Leases a connection; on a busy machine the time to open one may exceed a limit, so it is repeated. */
 function acquire(pool: Pool, kind: LeaseKind, tenant: string): Promise<Lease> {
@@ -61,7 +61,7 @@ async function warm(pool: Pool): Promise<void> {
     pool.release(lease);
   }
 }
-/** Stops the clock that says which reads are slow; the function that is returned moves it forward. */
+/** Stops the clock that decides which reads are slow; the function that is returned moves it forward. */
 function stopClock(t: Test): (ms: number) => void {
   let now = performance.now();
   t.intercept(performance, 'now', { value: () => now });
@@ -71,9 +71,9 @@ function stopClock(t: Test): (ms: number) => void {
 }
 const connectionsOf = (leases: Lease[]) => new Set(leases.map(({ connection }) => connection)).size;
 /** The number of these leases that are granted shortly afterwards. */
-async function granted(asked: { lease?: Lease }[]): Promise<number> {
+async function granted(requests: { lease?: Lease }[]): Promise<number> {
   await sleep(300);
-  return asked.filter(({ lease }) => lease !== undefined).length;
+  return requests.filter(({ lease }) => lease !== undefined).length;
 }
 const message = (error: unknown) => (error instanceof Unavailable ? error.message : error);
 
@@ -298,11 +298,11 @@ t.test('a connection that cannot be opened, or is refused, frees its place in th
   }
 
   const proxy = await startProxy(t, db.url);
-  proxy.judge = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
+  proxy.onMessage = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
   const frozen = makePool(t, { size: 1, url: proxy.url });
   t.match(await frozen.acquire('exclusive', 'north').catch(message), /lost/);
   t.same(frozen.load, AT_REST);
-  proxy.judge = () => 'pass';
+  proxy.onMessage = () => 'pass';
   const opened = await frozen.acquire('exclusive', 'north');
   t.same(frozen.counts, { opened: 1, lost: 0 });
   opened.connection.destroy(new Error('on purpose'));
@@ -335,10 +335,10 @@ t.test('a request waits for at most five seconds, and then has no place in the q
 t.test('a full queue of a tenant rejects its next request at once, and no other tenant’s', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
-  const waiting = Array.from({ length: QUEUE_PER_TENANT }, () => ask(pool, 'exclusive', 'north'));
+  const waiting = Array.from({ length: QUEUE_PER_TENANT }, () => requestLease(pool, 'exclusive', 'north'));
   t.equal(await pool.acquire('exclusive', 'north').catch((error) => error), QUEUE_FULL);
   t.equal(await pool.acquire('shared', 'north').catch((error) => error), QUEUE_FULL);
-  const other = ask(pool, 'exclusive', 'south');
+  const other = requestLease(pool, 'exclusive', 'south');
   t.equal(pool.load.queued, QUEUE_PER_TENANT + 1);
   pool.release(held);
   await waiting[0]?.done;
@@ -356,11 +356,11 @@ t.test('a full shared queue accepts the first request of a tenant, and no second
   const held = await pool.acquire('exclusive', 'north');
   const tenants = Array.from({ length: QUEUE_LENGTH / 1_000 }, (_, number) => `club ${number}`);
   const waiting = tenants.flatMap((tenant) =>
-    Array.from({ length: 1_000 }, () => ask(pool, 'exclusive', tenant)),
+    Array.from({ length: 1_000 }, () => requestLease(pool, 'exclusive', tenant)),
   );
   t.equal(pool.load.queued, QUEUE_LENGTH);
   t.equal(await pool.acquire('exclusive', 'club 0').catch((error) => error), QUEUE_FULL);
-  const first = ask(pool, 'exclusive', 'south');
+  const first = requestLease(pool, 'exclusive', 'south');
   t.equal(pool.load.queued, QUEUE_LENGTH + 1);
   t.equal(await pool.acquire('exclusive', 'south').catch((error) => error), QUEUE_FULL);
   const closing = pool.close();
@@ -427,15 +427,15 @@ t.test('a tenant can use all connections but one while no other tenant is active
   ] as const) {
     const pool = makePool(t, { size });
     await warm(pool);
-    const asked = Array.from({ length: size + 1 }, () => ask(pool, 'exclusive', 'north'));
-    t.equal(await granted(asked), most, `of ${size}`);
+    const requests = Array.from({ length: size + 1 }, () => requestLease(pool, 'exclusive', 'north'));
+    t.equal(await granted(requests), most, `of ${size}`);
     t.equal(pool.load.queued, size + 1 - most);
     if (size > 1) {
       const other = await pool.acquire('exclusive', 'south');
       t.ok(other, 'the last one is for other tenants');
       pool.release(other);
     }
-    for (const each of asked) {
+    for (const each of requests) {
       await each.done;
       pool.release(each.lease as Lease);
     }
@@ -449,19 +449,19 @@ t.test(
     const pool = makePool(t, { size: 4 });
     await warm(pool);
     pool.release(await pool.acquire('exclusive', 'south'));
-    const asked = Array.from({ length: 8 }, () => ask(pool, 'exclusive', 'north'));
-    t.equal(await granted(asked), 2);
+    const requests = Array.from({ length: 8 }, () => requestLease(pool, 'exclusive', 'north'));
+    t.equal(await granted(requests), 2);
     const others = await Promise.all([pool.acquire('exclusive', 'south'), pool.acquire('exclusive', 'west')]);
     t.equal(others.length, 2, 'other tenants do not wait');
     for (const lease of others) {
       pool.release(lease);
     }
-    t.equal(await granted(asked), 2);
+    t.equal(await granted(requests), 2);
     await sleep(SHARING_WINDOW_MS);
-    t.equal(await granted(asked), 3, 'three at once, because the other tenants are no longer active');
-    pool.release(asked[0]?.lease as Lease);
-    t.equal(await granted(asked), 4);
-    for (const each of asked.slice(1)) {
+    t.equal(await granted(requests), 3, 'three at once, because the other tenants are no longer active');
+    pool.release(requests[0]?.lease as Lease);
+    t.equal(await granted(requests), 4);
+    for (const each of requests.slice(1)) {
       await each.done;
       pool.release(each.lease as Lease);
     }
@@ -477,9 +477,9 @@ t.test('the service’s own work has no bulkhead, and does not count as a tenant
   for (const lease of own) {
     pool.release(lease);
   }
-  const asked = [1, 2, 3].map(() => ask(pool, 'exclusive', 'north'));
-  t.equal(await granted(asked), 2);
-  for (const each of asked) {
+  const requests = [1, 2, 3].map(() => requestLease(pool, 'exclusive', 'north'));
+  t.equal(await granted(requests), 2);
+  for (const each of requests) {
     await each.done;
     pool.release(each.lease as Lease);
   }
@@ -523,7 +523,7 @@ t.test(
         leases.push(await pool.acquire('shared', `club ${read}`));
         t.equal(connectionsOf(leases), Math.ceil(leases.length / 4), `read ${read} of ${size}`);
       }
-      const next = ask(pool, 'shared', 'east');
+      const next = requestLease(pool, 'shared', 'east');
       await sleep(20);
       t.equal(next.lease, undefined, `reads have ${most} of ${size} connections`);
       if (size > 2) {
@@ -549,7 +549,7 @@ t.test('with readsPerConnection 1 each connection has one read at a time', async
   await warm(pool);
   const leases = [await pool.acquire('shared', 'north'), await pool.acquire('shared', 'south')];
   t.equal(connectionsOf(leases), 2);
-  const next = ask(pool, 'shared', 'west');
+  const next = requestLease(pool, 'shared', 'west');
   t.equal(await granted([next]), 0);
   for (const lease of leases) {
     pool.release(lease);
@@ -563,7 +563,7 @@ t.test('beside other tenants, the reads of one use all but one of the connection
   const pool = makePool(t, { size: 6, readsPerConnection: 2 });
   await warm(pool);
   pool.release(await pool.acquire('shared', 'south'));
-  const north = Array.from({ length: 9 }, () => ask(pool, 'shared', 'north'));
+  const north = Array.from({ length: 9 }, () => requestLease(pool, 'shared', 'north'));
   await sleep(20);
   t.equal(north.filter(({ lease }) => lease !== undefined).length, 6, 'three connections of four');
   const others = [await pool.acquire('shared', 'south'), await pool.acquire('shared', 'west')];

@@ -93,7 +93,7 @@ t.test('without prepared statements a read is one statement too, on its own conn
   for (const connection of [1, 2, 3]) {
     const talk = proxy.log.slice(before).filter((each) => each.connection === connection);
     const order = talk.filter((each) => isRead(each) || (each.from === 'server' && each.type === 'Z'));
-    // A new connection starts with the answers to its login and its check.
+    // A new connection starts with the responses to its login and its check.
     t.ok(
       order.slice(order.findIndex(isRead)).every((each, index) => isRead(each) === (index % 2 === 0)),
       'the next one is sent after the answer',
@@ -261,7 +261,7 @@ t.test('a first request writes the member with a call, and reads again', async (
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
   const before = proxy.log.length;
-  const answer = await readInTenant(
+  const response = await readInTenant(
     database,
     callerOf(club, 'Member', 'berta'),
     'listTasks',
@@ -272,9 +272,9 @@ t.test('a first request writes the member with a call, and reads again', async (
     [club],
   );
   t.same(member?.role, 'Member');
-  t.equal(answer.memberId, member?.id);
+  t.equal(response.memberId, member?.id);
   t.same(
-    answer.rows.map((row) => row.parse()),
+    response.rows.map((row) => row.parse()),
     [{ me: member?.id, title: 'mine' }],
   );
   const words = proxy.log.slice(before).flatMap((sent) => {
@@ -363,13 +363,13 @@ t.test('times keep their microseconds, and unusual texts are unchanged', async (
     '$1 $$ %s {x}',
     'x'.repeat(100_000),
   ];
-  const answers = await readAs(
+  const responses = await readAs(
     database,
     sql`
       select '2026-05-01 18:00:00.123456Z'::timestamptz as at, null as none, ${odd[0] as string}::text as text,
         9007199254740991 as big, true as yes, array['Open'] as words, '{"a":[1]}'::jsonb as json, 'infinity'::timestamptz as never`,
   );
-  t.same(answers, [
+  t.same(responses, [
     {
       ...{
         at: '2026-05-01T18:00:00.123456+00:00',
@@ -398,7 +398,7 @@ t.test('times keep their microseconds, and unusual texts are unchanged', async (
 
 /** Replaces bytes in the server's rows by others of the same length. */
 const alterRows = (proxy: TestProxy, alter: (text: string) => string) => {
-  proxy.judge = ({ from, type, text }) =>
+  proxy.onMessage = ({ from, type, text }) =>
     from === 'server' && type === 'D' ? { bytes: message('D', alter(text)) } : 'pass';
 };
 
@@ -419,7 +419,7 @@ t.test('a result with another number, club or form is rejected and destroys the 
       t.match(error, { name: 'WrongResult', message: /the result of another request/ }, name);
       t.equal(proxy.log.slice(before).filter(isRead).length, 1, 'it is not sent again');
       t.equal(database.connections.lost, 1);
-      proxy.judge = () => 'pass';
+      proxy.onMessage = () => 'pass';
       t.same(await readAs(database, TITLES, anna, lease), [{ title: 'mine' }]);
       t.equal(proxy.accepted, 2, 'on another connection');
     }
@@ -429,12 +429,13 @@ t.test('a result with another number, club or form is rejected and destroys the 
 t.test('a result without a row, or of the directory for other clubs, is rejected as well', async (t) => {
   const { proxy, database } = await openRoute(t);
   await readAs(database, TITLES);
-  proxy.judge = ({ from, type }) => (from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass');
+  proxy.onMessage = ({ from, type }) =>
+    from === 'server' && type === 'D' ? { bytes: Buffer.alloc(0) } : 'pass';
   await t.rejects(readAs(database, TITLES), {
     name: 'WrongResult',
     message: /the result of another request/,
   });
-  proxy.judge = () => 'pass';
+  proxy.onMessage = () => 'pass';
   const clubs = sql`select id from app.my_clubs()`;
   t.equal((await readDirectory(database, [club], 'listMyClubs', clubs)).length, 1);
   alterRows(proxy, (text) => text.replace(`{${club}}`, `{${south}}`));
@@ -453,7 +454,7 @@ t.test('a read on a lost connection is sent once more, and not a third time', as
       await readAs(database, TITLES, anna, lease);
       const before = proxy.log.length;
       let left = cuts;
-      proxy.judge = ({ from, type, text }) => {
+      proxy.onMessage = ({ from, type, text }) => {
         const isCut = from === 'server' && type === 'D' && text.includes('"request"') && left > 0;
         left -= isCut ? 1 : 0;
         return isCut ? 'cut before' : 'pass';

@@ -9,7 +9,7 @@ import { type Caller, readOwn, writeInTenant } from '../../src/database/tenant-c
 import { deploy } from '../../src/deploy/deploy.js';
 import { readRelease } from '../../src/deploy/release.js';
 import { makeDatabase } from '../setup/database.js';
-import { message, startProxy, type TestProxy, type Verdict } from '../setup/proxy.js';
+import { type Action, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 import { callerOf, readRows } from '../setup/work.js';
 
@@ -130,7 +130,7 @@ t.test(
     const { proxy, database } = await openRoute(t, { size: 5 });
     let most = 0;
     let unanswered = 0;
-    proxy.judge = ({ from, type, statement, connection }) => {
+    proxy.onMessage = ({ from, type, statement, connection }) => {
       if (connection === 1 && type === 'B' && statement?.includes('tenant_context')) {
         unanswered += 1;
         most = Math.max(most, unanswered);
@@ -214,20 +214,20 @@ t.test(
   async (t) => {
     const answered = { count: 0 };
     /** Opens connections, then sends six reads at once and cuts the first connection at a message. */
-    const round = async (verdict: Verdict, index: number): Promise<{ tally: Tally; talk: number }> => {
+    const round = async (action: Action, index: number): Promise<{ tally: Tally; talk: number }> => {
       const { proxy, database } = await openRoute(t);
       const warm = newTally();
       await readOnce(database, clubs[0] as Club, warm);
       await readOnce(database, clubs[1] as Club, warm);
       const start = proxy.log.length;
-      proxy.judge = (message) =>
-        message.connection === 1 && message.index === start + index ? verdict : 'pass';
+      proxy.onMessage = (message) =>
+        message.connection === 1 && message.index === start + index ? action : 'pass';
       const tally = newTally();
       await Promise.all(
         Array.from({ length: 6 }, (_, number) => readOnce(database, clubs[number % 2] as Club, tally)),
       );
       const talk = proxy.log.length - start;
-      proxy.judge = () => 'pass';
+      proxy.onMessage = () => 'pass';
       await readOnce(database, clubs[0] as Club, tally);
       answered.count += tally.answered;
       t.same(database.load, { inUse: 0, queued: 0 });
@@ -237,15 +237,15 @@ t.test(
     };
     const { talk } = await round('pass', 0);
     t.ok(talk >= 6 * 6, `${talk} messages`);
-    for (const verdict of ['cut before', 'cut after'] satisfies Verdict[]) {
+    for (const action of ['cut before', 'cut after'] satisfies Action[]) {
       for (let index = 0; index < talk; index += 1) {
         // On a busy machine the second connection may not open in time.
         const { tally } = await until(
-          () => round(verdict, index),
+          () => round(action, index),
           (seen) => seen.tally.unavailable === 0 || seen.tally.foreign.length + seen.tally.broken.length > 0,
         );
         if (tally.foreign.length + tally.broken.length + tally.refused.size + tally.unavailable > 0) {
-          t.same({ verdict, index, ...tally }, {});
+          t.same({ action, index, ...tally }, {});
         }
       }
     }
@@ -262,7 +262,7 @@ t.test(
     const { proxy, database } = await openRoute(t, { size: 6 });
     await readOnce(database, clubs[0] as Club, newTally());
     await readOnce(database, clubs[1] as Club, newTally());
-    proxy.judge = ({ connection, from, type }) =>
+    proxy.onMessage = ({ connection, from, type }) =>
       connection === 1 && from === 'server' && type === '2' ? 'freeze' : 'pass';
     const ends: { ms: number; tally: Tally }[] = [];
     const start = performance.now();
@@ -306,7 +306,7 @@ t.test(
       let first: Buffer | undefined;
       let swaps = 0;
       // The first row is also sent in place of the second.
-      proxy.judge = ({ from, type, text, connection }) => {
+      proxy.onMessage = ({ from, type, text, connection }) => {
         if (connection !== 1 || from !== 'server' || type !== 'D' || swaps > 0) {
           return 'pass';
         }

@@ -15,7 +15,7 @@ import { sendTo } from '../setup/send.js';
 import { until } from '../setup/wait.js';
 import { callerOf, readRows } from '../setup/work.js';
 
-// A server of its own: synchronous replication is a setting of the whole server.
+// A separate server: synchronous replication is a setting of the whole server.
 const victim = await startVictim(t);
 const name = await victim.makeDatabase();
 const queryAsAdmin = <Row extends pg.QueryResultRow>(text: string) => victim.queryAsAdmin<Row>(name, text);

@@ -101,26 +101,26 @@ t.test('a server without TLS is refused by every sslmode but disable', async (t)
 t.test(
   'a server with an invalid response to SSLRequest is refused, and the response is not used',
   async (t) => {
-    const answers: [answer: string, reason: RegExp][] = [
+    const responses: [response: string, reason: RegExp][] = [
       ['N', /does not offer TLS/],
       ['E', /does not offer TLS/],
       ['SR\0\0\0\x08\0\0\0\0', /does not offer TLS/],
       ['S', /not ready in time/],
     ];
-    for (const [answer, reason] of answers) {
+    for (const [response, reason] of responses) {
       let heard = Buffer.alloc(0);
       const server = net.createServer((socket) => {
         socket
           .on('error', () => {})
           .on('data', (chunk) => {
             heard = Buffer.concat([heard, chunk]);
-            socket.write(answer);
+            socket.write(response);
           });
       });
       await once(server.listen(0, '127.0.0.1'), 'listening');
       const { port } = server.address() as AddressInfo;
       const url = `postgres://club_api:secret@127.0.0.1:${port}/club?sslmode=require`;
-      t.match(await reach(t, url), reason, JSON.stringify(answer));
+      t.match(await reach(t, url), reason, JSON.stringify(response));
       t.notMatch(heard.toString('latin1'), /club_api|secret/, 'nothing was sent unencrypted');
       server.close();
     }

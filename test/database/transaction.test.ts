@@ -377,7 +377,7 @@ t.test('a command tag other than the expected one destroys the connection', asyn
     ['ROLLBACK', undefined],
   ] as const) {
     const proxy = await startProxy(t, db.url);
-    proxy.judge = ({ from, type, text }) =>
+    proxy.onMessage = ({ from, type, text }) =>
       from === 'server' && type === 'C' && text === `${tag}\0`
         ? { bytes: message('C', 'PREPARE\0') }
         : 'pass';
@@ -401,7 +401,7 @@ t.test('a failed ROLLBACK destroys the connection: it may still be in the transa
     ['commit 23514', { code: '23514' }],
   ] as const) {
     const proxy = await startProxy(t, db.url);
-    proxy.judge = ({ from, type, text }) =>
+    proxy.onMessage = ({ from, type, text }) =>
       from === 'server' && type === 'C' && text === 'ROLLBACK\0' ? { bytes: refusal } : 'pass';
     const connection = await connect(t, proxy.url);
     const run = transact(connection, async (tx) => {
@@ -415,7 +415,7 @@ t.test('a failed ROLLBACK destroys the connection: it may still be in the transa
 
 // The order of messages.
 
-/** Statements and their answers, in the order in which they passed the proxy. */
+/** Statements and their responses, in the order in which they passed the proxy. */
 const talkOf = (log: Message[]) =>
   log.flatMap(({ from, type, statement }) => {
     const [word] = /^\w+/.exec(statement?.replace(/^\/\*.*?\*\/\s*/, '') ?? '') ?? [];
@@ -480,7 +480,7 @@ t.test('COMMIT is sent after the result of every statement, and never after a fa
 
 /** Makes the server reject each BEGIN, as a standby does. */
 const refuseBegin = (proxy: TestProxy) => {
-  proxy.judge = (sent) => {
+  proxy.onMessage = (sent) => {
     const [, name] = sent.text.split('\0', 2);
     const noParameters = '\0\0\0\x01\xff\xff\xff\xff\0\0';
     return isStatement('begin')(sent) ? { bytes: message('B', `\0${name}\0${noParameters}`) } : 'pass';
@@ -536,13 +536,13 @@ t.test('the work begins only when the tenant context is verified', async (t) => 
 
 t.test('the untranslated severity decides whether an error ends one statement or the session', async (t) => {
   const proxy = await startProxy(t, db.url);
-  proxy.judge = ({ from, type, text }) =>
+  proxy.onMessage = ({ from, type, text }) =>
     from === 'server' && type === 'E' ? { bytes: message('E', text.replace('SERROR', 'SFEHLER')) } : 'pass';
   const connection = await connect(t, proxy.url);
   const error = await connection.query(sql`select 1 / 0`).catch((reason) => reason);
   t.ok(isStatementError(error));
   t.notOk(connection.isDestroyed);
-  proxy.judge = ({ from, type, text }) =>
+  proxy.onMessage = ({ from, type, text }) =>
     from === 'server' && type === 'E' ? { bytes: message('E', text.replace('VERROR', 'VFATAL')) } : 'pass';
   await t.rejects(connection.query(sql`select 1 / 0`), ConnectionLost);
   t.ok(connection.isDestroyed);

@@ -51,7 +51,7 @@ export interface Page {
 type Message = any;
 
 export interface Browser {
-  /** Opens a page in a tab of its own. */
+  /** Opens a page in a new tab. */
   open(url: string): Promise<Page>;
 }
 
@@ -66,7 +66,7 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
     return undefined;
   }
   const profile = await mkdtemp(join(tmpdir(), 'club-browser-'));
-  // A process group of its own, so that no process stays.
+  // Its own process group, so that no process stays.
   const child = spawn(program.path, [...FLAGS, `--user-data-dir=${profile}`], {
     detached: true,
     env: {
@@ -216,7 +216,7 @@ interface Program {
   libraries?: string;
 }
 
-/** The one of the system, or that of the npm package, which is built for Linux on x64 only. */
+/** The system's, or the npm package's, which is built for Linux on x64 only. */
 async function findChromium(): Promise<Program | undefined> {
   const directories = (process.env.PATH ?? '').split(delimiter);
   const names = ['chromium', 'chromium-browser', 'google-chrome'];

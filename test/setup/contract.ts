@@ -9,8 +9,8 @@ interface DocumentedResponse {
 }
 
 /**
- * The file of the documented answers (`=`) and of those that tests produced (`+`), one per line: at the end of
- * the whole suite, a documented answer that no test produced is a failure.
+ * The file of the documented responses (`=`) and of those that tests produced (`+`), one per line: at the end of
+ * the whole suite, a documented response that no test produced is a failure.
  */
 const ANSWERS = process.env.TEST_ANSWERS;
 
@@ -27,10 +27,10 @@ function note(sign: '=' | '+', name: string): void {
 /** Errors of no operation: the path does not exist, or not with that method. */
 const OUTSIDE = ['route_not_found', 'method_not_allowed'];
 
-/** Documented headers that are optional in an answer. */
+/** Documented headers that are optional in a response. */
 const OCCASIONAL = ['Link', 'Idempotent-Replayed'];
 
-/** The exact form of each documented format in answers; times are in UTC. */
+/** The exact form of each documented format in responses; times are in UTC. */
 const formats = {
   uuid: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/,
@@ -46,14 +46,14 @@ interface Document {
   >;
 }
 
-/** Throws when an answer is not as documented; returns whether the document has an operation for it. */
+/** Throws when a response is not as documented; returns whether the document has an operation for it. */
 type Check = (method: string, url: string, answer: Response) => boolean;
 
 /** The checks by document: most services of a process have the same one. */
 const checks = new Map<string, Check>();
 
 /**
- * Checks every answer against the document: the status is documented for the operation, the body has the documented
+ * Checks every response against the document: the status is documented for the operation, the body has the documented
  * form and no undocumented property, and the documented headers are present.
  */
 export function holdToDocument(app: App): Check {
@@ -126,7 +126,7 @@ function pointerPart(part: string): string {
   return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** The same document with closed objects: an undocumented property is a fault of the service. */
+/** The same document with closed objects: an undocumented property is an error of the service. */
 export function closed<Document extends object>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_name, part) => {
     if (part?.type === 'object' && part.properties !== undefined) {

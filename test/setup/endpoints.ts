@@ -124,7 +124,7 @@ export function textsOf(path: string): string[] {
   return Object.keys(properties).filter((name) => properties[name]?.['x-text'] !== undefined);
 }
 
-/** The body with the ids of a club's rows, by the path of their list, instead of those of the examples. */
+/** The body with the ids of a club's rows, by the path of their list, instead of the ids of the examples. */
 export function fit<Body>(body: Body, ids: Record<string, string>): Body {
   if (linksOf(body, lists).length === 0) {
     return body;

@@ -25,7 +25,7 @@ export interface Issuer {
   /** The number of connections, with HTTP, TLS or no data. */
   connections(): number;
   keys: Record<Algorithm, KeyPair>;
-  /** A token, valid for a day. The given values replace those of a valid token; undefined removes a claim. */
+  /** A token, valid for a day. The given values replace the defaults; undefined removes a claim. */
   sign(claims?: Record<string, unknown>, options?: SignOptions): string;
   /** The signature of any text by its key. */
   signatureOf(input: string, by?: Algorithm): string;

@@ -13,12 +13,12 @@ export function nextOf({ headers }: Response): string | undefined {
 export async function walk(person: Person, path: string | undefined): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
   for (let at = path; at !== undefined; ) {
-    const answer = await person.get(at);
-    if (answer.status !== 200) {
-      throw new Error(`${at}: ${answer.status} ${answer.text}`);
+    const response = await person.get(at);
+    if (response.status !== 200) {
+      throw new Error(`${at}: ${response.status} ${response.text}`);
     }
-    rows.push(...answer.body);
-    const next = nextOf(answer);
+    rows.push(...response.body);
+    const next = nextOf(response);
     if (next === at) {
       throw new Error(`${at} links to itself.`);
     }

@@ -22,13 +22,7 @@ export interface Message {
  * What happens to a message: `freeze` keeps both sockets open and forwards nothing more; bytes are forwarded
  * in its place.
  */
-export type Verdict =
-  | 'pass'
-  | 'cut before'
-  | 'cut after'
-  | 'freeze'
-  | { delayMs: number }
-  | { bytes: Buffer };
+export type Action = 'pass' | 'cut before' | 'cut after' | 'freeze' | { delayMs: number } | { bytes: Buffer };
 
 /** Splits a stream into messages: created once for each direction of a connection. */
 export type Splitter = (from: Message['from']) => (chunk: Buffer) => Buffer[];
@@ -44,7 +38,7 @@ export interface TestProxy {
   /** Open sockets: two for each connection. */
   readonly open: number;
   /** Decides about each message; passes all of them until it is set. */
-  judge: (message: Message) => Verdict;
+  onMessage: (message: Message) => Action;
   /** Decides about each new connection: connects it, hangs up, or accepts it and says nothing. */
   greeting: 'connect' | 'hang up' | 'say nothing';
   /** Forwards new connections to another server. */
@@ -98,15 +92,15 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
           const message = describe(from, bytes, passage);
           passage.count += 1;
           proxy.log.push(message);
-          const verdict = proxy.judge(message);
-          if (verdict === 'freeze') {
+          const action = proxy.onMessage(message);
+          if (action === 'freeze') {
             passage.frozen = true;
-          } else if (verdict === 'cut before') {
+          } else if (action === 'cut before') {
             cutBoth();
           } else {
-            const isOther = typeof verdict === 'object' && 'bytes' in verdict;
-            await (typeof verdict === 'object' && !isOther && sleep(verdict.delayMs));
-            sink.write(isOther ? verdict.bytes : bytes, () => verdict === 'cut after' && cutBoth());
+            const isOther = typeof action === 'object' && 'bytes' in action;
+            await (typeof action === 'object' && !isOther && sleep(action.delayMs));
+            sink.write(isOther ? action.bytes : bytes, () => action === 'cut after' && cutBoth());
           }
         });
       }
@@ -144,7 +138,7 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
     get open() {
       return sockets.size;
     },
-    judge: () => 'pass',
+    onMessage: () => 'pass',
     greeting: 'connect',
     setUpstream: (other) => {
       target = new URL(other);
@@ -194,7 +188,7 @@ function describe(from: Message['from'], bytes: Buffer, passage: Passage): Messa
   return { from, type, text, statement: statementOf(from, type, text, prepared), index, connection };
 }
 
-/** Parse names a statement and its SQL; Bind names a portal and the statement. */
+/** Parse contains a statement name and its SQL; Bind a portal and the statement name. */
 function statementOf(
   from: Message['from'],
   type: string,

@@ -12,7 +12,7 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPT
 
 export interface SendOptions {
   headers?: Record<string, string | string[]>;
-  /** Sent as JSON, also its Content-Type; a string is sent unchanged. */
+  /** Sent as JSON, with its Content-Type; a string is sent unchanged. */
   body?: unknown;
 }
 

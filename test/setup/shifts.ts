@@ -34,9 +34,9 @@ export function started(): Pick<ShiftRequest, 'startsAt' | 'endsAt'> {
 }
 
 /** Counts responses: errors by code, successes by status. */
-export function tally(answers: Pick<Response, 'status' | 'body'>[]): Record<string, number> {
+export function tally(responses: Pick<Response, 'status' | 'body'>[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     const name = status < 400 ? String(status) : `${status} ${body.code}`;
     counts[name] = (counts[name] ?? 0) + 1;
   }

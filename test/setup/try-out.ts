@@ -5,7 +5,7 @@ import { until } from './wait.js';
 const CLICKS = 10;
 const PATIENCE_MS = 10_000;
 
-/** The status of the answer that the page shows. */
+/** The status of the response that the page shows. */
 export const statusOf = (operation: string) =>
   `${operation} .live-responses-table tbody .response-col_status`;
 
@@ -45,7 +45,7 @@ export async function tryAgain(page: Page, operation: string): Promise<string> {
   return shownStatus(page, operation);
 }
 
-/** Waits for an answer; returns its status. */
+/** Waits for a response; returns its status. */
 export async function shownStatus(page: Page, operation: string): Promise<string> {
   await page.until(isThere(statusOf(operation)));
   return page.evaluate(`${element(statusOf(operation))}.innerText.trim()`);

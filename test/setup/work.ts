@@ -64,7 +64,7 @@ export async function makeWork(t: Test): Promise<Work> {
   };
 }
 
-/** The rows of a read inside the caller's club, on a connection of its own or shared with other reads. */
+/** The rows of a read inside the caller's club, on an exclusive connection or shared with other reads. */
 export async function readRows<Row>(
   database: Database,
   caller: Caller,

@@ -37,7 +37,7 @@ async function run(url: string | undefined, ...args: string[]): Promise<Ended> {
   return { code, out, err };
 }
 
-/** Asserts that the audit did not run, and that one sentence says why. */
+/** Asserts that the audit did not run, and that one sentence gives the reason. */
 function isImpossible(t: Test, { code, out, err }: Ended, sentence: RegExp) {
   t.same([code, out], [2, ''], err);
   t.match(err, sentence);
@@ -87,7 +87,7 @@ t.test(
       const { findings, roles, policies, access } = await readReport(db.adminUrl);
       t.ok(findings.some(({ severity }) => severity === 'critical'));
       t.ok(findings.some(({ severity }) => severity === 'warning'));
-      const said = [
+      const parts = [
         ...findings.flatMap(({ code, object, title, why, fix }) => [`${code}: ${object}`, title, why, fix]),
         ...roles.flatMap(({ role, purpose, why }) => [`${role}: ${purpose}`, why]),
         ...policies.flatMap(({ using, check, comment }) => [using, check, comment]),
@@ -95,7 +95,7 @@ t.test(
       ];
       const bare = (words: string) => words.replaceAll(/[\\`|:]/g, '').replaceAll(/\s+/g, ' ');
       const isMissing = (words: string | null | undefined) => !bare(plain).includes(bare(words ?? ''));
-      t.same(said.filter(isMissing), [], `as ${format}`);
+      t.same(parts.filter(isMissing), [], `as ${format}`);
     }
     const markdown = await run(db.adminUrl, 'markdown');
     t.match(markdown, { code: 1, err: '' });

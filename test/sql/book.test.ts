@@ -28,10 +28,10 @@ async function run({ language, heading, text }: Block): Promise<string> {
 }
 
 /** The single value of a query of the auditor. */
-const ask = async (query: string) => (await reader.query('club_auditor', query)).trim();
+const queryAsAuditor = async (query: string) => (await reader.query('club_auditor', query)).trim();
 const [major, fingerprint] = [
-  await ask(`select current_setting('server_version_num')::int / 10000;`),
-  await ask('select audit.fingerprint();'),
+  await queryAsAuditor(`select current_setting('server_version_num')::int / 10000;`),
+  await queryAsAuditor('select audit.fingerprint();'),
 ];
 
 // In order, because blocks depend on earlier ones; without psql the blocks that need it are skipped.
@@ -110,7 +110,7 @@ t.test('every file, object, check and splinter lint in the book exists', async (
     [...text.matchAll(/`((?:app|audit|deploy)\.\w+)/g)].map(([, name]) => name),
   );
   t.equal(
-    await ask(`
+    await queryAsAuditor(`
       select string_agg(name, ', ') from unnest('{${names.join(',')}}'::text[]) as name
       where not exists (
         select from pg_class where format('%s.%s', relnamespace::regnamespace, relname) = name
@@ -125,7 +125,7 @@ t.test('every file, object, check and splinter lint in the book exists', async (
   const rows = [...readPage('audit/README.md').matchAll(/^\|.*$/gm)].map(([row]) => row);
   const codes = rows.flatMap((row) => [...row.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, code]) => code));
   t.equal(
-    await ask(`select string_agg(code, ', ') from unnest('{${codes.join(',')}}'::text[]) as code
+    await queryAsAuditor(`select string_agg(code, ', ') from unnest('{${codes.join(',')}}'::text[]) as code
       where code not in (select checks.code from audit.checks);`),
     '',
     'every code is a check',

@@ -64,7 +64,7 @@ for (const verdict of ['cut before', 'cut after'] as const) {
       for (let done = false; !done; ) {
         const migrations = await countMigrations(db);
         let [count, sequence, isCut] = [0, '', false];
-        proxy.judge = ({ from, type, text }) => {
+        proxy.onMessage = ({ from, type, text }) => {
           if (!isCut && from === 'client' && (type === 'Q' || type === 'P')) {
             count += 1;
             sequence = sha256(sequence + text);

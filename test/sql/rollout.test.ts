@@ -63,7 +63,7 @@ t.test(
     const isKnown = () =>
       until(
         () => isDeployed(database).catch(reasonOf),
-        (answer) => typeof answer === 'boolean' || !answer.includes('not ready in time'),
+        (response) => typeof response === 'boolean' || !response.includes('not ready in time'),
       );
 
     t.equal(await isKnown(), false, 'an empty database');

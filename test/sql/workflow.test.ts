@@ -101,8 +101,8 @@ t.test('allowed_transitions returns to each caller exactly the steps that the tr
   for (const state of STATES) {
     for (const caller of CALLERS) {
       const holder = state === 'Open' ? null : idOf(assignee);
-      const ask = 'select app.allowed_transitions($1, $2) as states';
-      const { rows } = await sql.run(people[caller], ask, [state, holder]);
+      const query = 'select app.allowed_transitions($1, $2) as states';
+      const { rows } = await sql.run(people[caller], query, [state, holder]);
       t.strictSame(rows[0].states, allowedTo(caller, state), `${caller}: ${state}`);
     }
   }

@@ -10,7 +10,11 @@ import { type Pattern, patternsInSql, patternsOf } from './patterns.js';
 const LIMITS = { timeout: null, attackTimeout: null, incubationTimeout: null, randomSeed: 1 };
 
 /** The complexity of the expression with its worst text; undefined when the time is linear. */
-async function weaknessOf({ path, source, flags }: Pattern): Promise<{ said: string; worst: string }[]> {
+async function weaknessOf({
+  path,
+  source,
+  flags,
+}: Pattern): Promise<{ description: string; worst: string }[]> {
   const { status, ...found } = await check(source, flags, LIMITS);
   if (status === 'safe') {
     return [];
@@ -18,14 +22,14 @@ async function weaknessOf({ path, source, flags }: Pattern): Promise<{ said: str
   const why = 'complexity' in found ? found.complexity.summary : String('error' in found && found.error.kind);
   const { pumps = [], suffix = '' } = ('attack' in found && found.attack) || {};
   const worst = pumps.map(({ prefix, pump }) => prefix + pump.repeat(20_000)).join('') + suffix;
-  return [{ said: `${path}: /${source}/${flags} is ${status}: ${why}`, worst }];
+  return [{ description: `${path}: /${source}/${flags} is ${status}: ${why}`, worst }];
 }
 
 /** The weaknesses of many expressions, one after another: each search uses its own processor. */
 async function weaknessesOf(patterns: Pattern[]): Promise<string[]> {
   const weaknesses: string[] = [];
   for (const pattern of patterns) {
-    weaknesses.push(...(await weaknessOf(pattern)).map(({ said }) => said));
+    weaknesses.push(...(await weaknessOf(pattern)).map(({ description }) => description));
   }
   return weaknesses;
 }
@@ -76,10 +80,10 @@ t.test(
     const slow: string[] = [];
     let tried = 0;
     for (const pattern of patterns) {
-      for (const { said, worst } of await weaknessOf(pattern)) {
-        t.not(worst, '', said);
+      for (const { description, worst } of await weaknessOf(pattern)) {
+        t.not(worst, '', description);
         tried += 1;
-        slow.push(...((await isFast(db, pattern.written, worst)) ? [] : [said]));
+        slow.push(...((await isFast(db, pattern.written, worst)) ? [] : [description]));
       }
     }
     t.ok(tried > 0, `${tried} that another engine would be slow with`);

@@ -76,8 +76,8 @@ t.test('every request of the file succeeds unchanged, twice, once its variables 
     for (const section of sections) {
       const request = read(section, values);
       const { operationId } = request;
-      const { status, body: said } = await send(request);
-      answers.push(`${operationId} ${status} ${said?.detail ?? ''}`.trim());
+      const { status, body } = await send(request);
+      answers.push(`${operationId} ${status} ${body?.detail ?? ''}`.trim());
     }
     t.same(
       answers.filter((answer) => !/ 20[014]$/.test(answer)),

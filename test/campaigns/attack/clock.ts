@@ -42,7 +42,7 @@ export async function startClock(
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
 
-  /** Sends a request over the connection; returns the time until the complete answer, and its code. */
+  /** Sends a request over the connection; returns the time until the complete response, and its code. */
   function time(
     { method, path, body, tenant }: Probe,
     id: string,

@@ -109,7 +109,7 @@ async function send(
 const kindOfResponse = (response: Response, path: string) =>
   JSON.stringify(comparablePart(response, path.split('?', 1)[0] as string));
 
-/** Requests for the rows of the club in the header by callers without a role in it; reads also by its members. */
+/** Requests for the rows of the club in the header by callers without a role in it, and reads by its members. */
 function requestsForRows(operation: Operation, { roles }: Caller, club: CanaryClub): Attempt[] {
   const { method, path } = operation;
   if (roles.has(club.id) && method !== 'GET') {

@@ -3,7 +3,7 @@
 /** The end of every payload, which identifies it wherever it appears. */
 export const MARK = 'q7zmark';
 
-/** The sleep of an injected query, in milliseconds; a correct answer takes a fraction of it. */
+/** The sleep of an injected query, in milliseconds; a correct response takes a fraction of it. */
 export const SLEEP_MS = 4_000;
 const SLEEP = `pg_sleep(${SLEEP_MS / 1_000})`;
 

@@ -14,7 +14,7 @@ export interface Ranks {
  * hypothesis, corrected for ties.
  *
  * H. B. Mann, D. R. Whitney: On a Test of Whether one of Two Random Variables is Stochastically Larger than the
- * Other. Annals of Mathematical Statistics 18 (1947), 50–60. The effect size is that of A. Vargha, H. D. Delaney:
+ * Other. Annals of Mathematical Statistics 18 (1947), 50–60. The effect size is by A. Vargha, H. D. Delaney:
  * A Critique and Improvement of the CL Common Language Effect Size Statistics. Journal of Educational and
  * Behavioral Statistics 25 (2000), 101–132.
  */
@@ -46,7 +46,7 @@ export function rank(first: readonly number[], second: readonly number[]): Ranks
 }
 
 /**
- * The criterion is how well time distinguishes the two kinds: of two answers, one of each kind, the slower one must be
+ * The criterion is how well time distinguishes the two kinds: of two responses, one of each kind, the slower one must be
  * the foreign one in 47 to 53 of 100 cases, where 50 is chance. A p value is not used, because it says how certain it
  * is that there is any difference: with enough samples the smallest drift of a shared machine is "significant",
  * and one run in twenty is so by chance alone.

@@ -39,7 +39,7 @@ const callerOf = ({ body }: Response): Caller | undefined => body?.externalUserI
 async function send(message: Message): Promise<Finding | undefined> {
   const { kind, callers: valid, cuts } = message;
   const bytes = bytesOf(message, callers);
-  // One answer more than allowed is wrong already, and the service may not close the connection.
+  // One response more than allowed is wrong already, and the service may not close the connection.
   const closesAfter = { cut: 0, refused: valid.length + 2, unusual: Number.POSITIVE_INFINITY }[kind];
   try {
     const { responses, text } = await sendBytes(cuts.length > 0 ? chunksOf(bytes, cuts) : bytes, closesAfter);

@@ -34,7 +34,7 @@ const PEOPLE: [string, Role][] = [
   ['ben', 'Member'],
   ['cleo', 'Member'],
 ];
-/** Longer than the slowest correct answer: the wait in the queue, the deadline, and a freeze. */
+/** Longer than the slowest correct response: the wait in the queue, the deadline, and a freeze. */
 const PATIENCE_MS = 18_000;
 /** Longer than the service may take to recover. */
 const FAULTLESS_MS = 1_500;
@@ -43,7 +43,7 @@ const LAST_TRIES_MS = 5_000;
 export interface Plan {
   seed: number;
   durationMs: number;
-  /** The faults and requests that happen at least, also if a slow machine needs longer than the duration. */
+  /** The faults and requests that happen at least, even if a slow machine needs longer than the duration. */
   least?: { faults: number; operations: number };
   workload?: Workload;
   patienceMs?: number;

@@ -14,7 +14,7 @@ const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const kept = process.env.CHECK || undefined;
 t.setTimeout((seconds + 1_800) * 1_000);
 
-const judge = (history: History): Verdict => {
+const checkHistory = (history: History): Verdict => {
   const verdict = check(history);
   const line = sumUp(history, verdict);
   t.comment(line);
@@ -31,7 +31,7 @@ const proofs = (verdict: Verdict) =>
 
 if (kept !== undefined) {
   t.test('a saved history has no violation', async (t) => {
-    t.same(proofs(judge(await loadHistory(kept))), []);
+    t.same(proofs(checkHistory(await loadHistory(kept))), []);
   });
 } else {
   t.test(
@@ -45,7 +45,7 @@ if (kept !== undefined) {
         least: { faults: seconds / 5, operations: seconds * 20 },
         nemesis: injectFaults,
       });
-      const verdict = judge(history);
+      const verdict = checkHistory(history);
       t.comment(`what came of it: ${outcomes(history)}`);
       t.same(proofs(verdict), []);
       t.same(testbed.service.bugs, []);

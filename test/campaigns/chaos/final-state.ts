@@ -77,9 +77,9 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
       };
     }),
   );
-  const tasks = await Promise.all(workers.map((ask) => ask('POST', '/api/tasks', { title: 'Probe' })));
+  const tasks = await Promise.all(workers.map((send) => send('POST', '/api/tasks', { title: 'Probe' })));
   for (let turn = 0; turn < 3; turn += 1) {
-    await Promise.all(workers.flatMap((ask) => [ask('GET', '/api/tasks'), ask('GET', '/api/shifts')]));
+    await Promise.all(workers.flatMap((send) => [send('GET', '/api/tasks'), send('GET', '/api/shifts')]));
   }
 
   // A writer of these tasks waits and holds a connection.
@@ -88,9 +88,9 @@ export async function probeRecovery(testbed: Testbed): Promise<Recovery> {
     await client.query('begin');
     const ids = tasks.map((task) => task?.id).filter((id) => id !== undefined);
     await client.query('select from app.tasks where id = any ($1) for update', [ids]);
-    const writes = workers.flatMap((ask, club) =>
+    const writes = workers.flatMap((send, club) =>
       Array.from({ length: POOL_SIZE }, (_, n) =>
-        ask('PATCH', `/api/tasks/${tasks[club]?.id}`, { description: `Probe ${n}` }),
+        send('PATCH', `/api/tasks/${tasks[club]?.id}`, { description: `Probe ${n}` }),
       ),
     );
     let most = 0;

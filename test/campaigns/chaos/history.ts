@@ -22,7 +22,7 @@ export type Kind =
   | 'read signup'
   | 'list members';
 
-/** A task or a shift, from an answer or from the final database. */
+/** A task or a shift, from a response or from the final database. */
 export interface Row {
   id: string;
   version: number;
@@ -30,7 +30,7 @@ export interface Row {
   content: string;
   capacity?: number;
   signupCount?: number;
-  /** The signed-up members by Member.Id; undefined when the answer does not have them. */
+  /** The signed-up members by Member.Id; undefined when the response does not have them. */
   members?: string[];
 }
 
@@ -52,14 +52,14 @@ export interface Operation {
   capacity?: number;
   called: number;
   returned: number;
-  /** Null when no answer came. */
+  /** Null when no response came. */
   status: number | null;
-  /** The error when no answer came. */
+  /** The error when no response came. */
   failure?: 'broken' | 'patience ran out';
   code?: string;
   retryAfter?: boolean;
   rows: Row[];
-  /** Other clubs whose data is in the answer. */
+  /** Other clubs whose data is in the response. */
   foreign: string[];
 }
 
@@ -119,7 +119,7 @@ export function isDone({ status }: Operation): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** Whether the outcome is unknown: no answer, or a 5xx of a service that had lost its database. */
+/** Whether the outcome is unknown: no response, or a 5xx of a service that had lost its database. */
 export function isUnknown({ status }: Operation): boolean {
   return status === null || status >= 500;
 }

@@ -23,7 +23,7 @@ export interface Request
   body?: unknown;
 }
 
-/** An operation, and the first row of the answer. */
+/** An operation, and the first row of the response. */
 export interface Recorded {
   operation: Operation;
   // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
@@ -103,7 +103,7 @@ async function ownId(send: Send, headers: Record<string, string>): Promise<strin
   }
 }
 
-/** The tasks and shifts of an answer; members and signups have no version. */
+/** The tasks and shifts of a response; members and signups have no version. */
 // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
 function rowsOf(body: any): Row[] {
   const rows = Array.isArray(body) ? body : body === undefined ? [] : [body];

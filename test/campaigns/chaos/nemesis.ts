@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStatement, type Message, type TestProxy, type Verdict } from '../../setup/proxy.js';
+import { type Action, isStatement, type Message, type TestProxy } from '../../setup/proxy.js';
 import { OPERATORS } from './operators.js';
 import { BACKENDS, type Testbed } from './testbed.js';
 
@@ -16,28 +16,28 @@ export function cutAt(
   testbed: Testbed,
   proxy: TestProxy,
   fits: (message: Message) => boolean,
-  verdict: Verdict,
+  action: Action,
   chance: number,
   random: () => number,
 ): void {
-  proxy.judge = (message) => {
+  proxy.onMessage = (message) => {
     proxy.log.length = 0;
     if (!fits(message) || random() >= chance) {
       return 'pass';
     }
     testbed.faults.push({
-      kind: `${verdict} ${message.from} ${message.type}`,
+      kind: `${action} ${message.from} ${message.type}`,
       from: testbed.now(),
       to: testbed.now(),
     });
-    return verdict;
+    return action;
   };
 }
 
 /** Removes all faults of the proxies. */
 export function heal({ front, back }: Testbed): void {
   for (const proxy of [front, back]) {
-    proxy.judge = () => {
+    proxy.onMessage = () => {
       proxy.log.length = 0;
       return 'pass';
     };
@@ -50,14 +50,9 @@ export const isCommitted = ({ from, type, text }: Message) =>
   from === 'server' && type === 'C' && text.startsWith('COMMIT');
 
 const messageFaults =
-  (
-    side: 'front' | 'back',
-    fits: (message: Message) => boolean,
-    verdict: Verdict,
-    chance: number,
-  ): Injection =>
+  (side: 'front' | 'back', fits: (message: Message) => boolean, action: Action, chance: number): Injection =>
   async (testbed, random) => {
-    cutAt(testbed, testbed[side], fits, verdict, chance, random);
+    cutAt(testbed, testbed[side], fits, action, chance, random);
     await sleep(300 + random() * 900);
     heal(testbed);
   };
@@ -113,7 +108,7 @@ export const INJECTIONS: Record<string, Injection> = {
   },
   'connections to PostgreSQL frozen': async (testbed, random) => {
     let left = 1 + Math.floor(random() * 3);
-    testbed.back.judge = () => {
+    testbed.back.onMessage = () => {
       testbed.back.log.length = 0;
       left -= 1;
       return left >= 0 ? 'freeze' : 'pass';

@@ -15,7 +15,7 @@ export interface ServiceProcess {
   readonly pid: number;
   /** Unexpected exits and errors. */
   readonly crashes: string[];
-  /** The log lines of 500 answers. */
+  /** The log lines of 500 responses. */
   readonly bugs: string[];
   start(): Promise<void>;
   kill(): Promise<void>;

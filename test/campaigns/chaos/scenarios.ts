@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStatement, type Message, message, type Verdict } from '../../setup/proxy.js';
+import { type Action, isStatement, type Message, message } from '../../setup/proxy.js';
 import { until } from '../../setup/wait.js';
 import type { Plan } from './campaign.js';
 import { cutAt, heal, isCommit, isCommitted } from './nemesis.js';
@@ -22,11 +22,11 @@ const DURATION_MS = 2_500;
 
 const untilOver = (isOver: () => boolean) => until(isOver, Boolean);
 
-/** Applies one verdict to matching PostgreSQL messages for the whole duration. */
+/** Applies one action to matching PostgreSQL messages for the whole duration. */
 function cuts(
   name: string,
   fits: (message: Message) => boolean,
-  verdict: Verdict,
+  action: Action,
   chance: number,
   more: Partial<Scenario> = {},
 ): Scenario {
@@ -34,7 +34,7 @@ function cuts(
     name,
     durationMs: DURATION_MS,
     nemesis: async (testbed, isOver, random) => {
-      cutAt(testbed, testbed.back, fits, verdict, chance, random);
+      cutAt(testbed, testbed.back, fits, action, chance, random);
       await untilOver(isOver);
       heal(testbed);
     },
@@ -61,7 +61,7 @@ export const beforeCommitted = cuts('cuts before the answer to COMMIT', isCommit
 export const betweenStatements = cuts('cuts between two statements', isReadyInside, 'cut after', 0.1);
 export const whileOpening = cuts(
   'cuts between two statements, and while a connection is opened',
-  (said) => isReadyInside(said) || isLogIn(said),
+  (message) => isReadyInside(message) || isLogIn(message),
   'cut after',
   0.1,
 );
@@ -88,13 +88,13 @@ export const lostCalls = cuts(
 /** Like a server that stops responding. */
 export const rollback = cuts('COMMIT becomes ROLLBACK', isCommit, { bytes: instead('rollback') }, 0.3);
 
-/** Like a swapped answer: a request enters another club. */
+/** Like a swapped response: a request enters another club. */
 export const wrongClub: Scenario = {
   name: 'a request enters another club',
   durationMs: DURATION_MS,
   nemesis: async (testbed, isOver, random) => {
     const [north, south] = testbed.clubs as [Club, Club];
-    testbed.back.judge = ({ from, type, text, statement = '' }) => {
+    testbed.back.onMessage = ({ from, type, text, statement = '' }) => {
       testbed.back.log.length = 0;
       const isEntry = from === 'client' && type === 'B' && statement.includes('app.enter(');
       if (!isEntry || !text.includes(north.id) || random() >= 0.2) {
@@ -109,14 +109,14 @@ export const wrongClub: Scenario = {
   },
 };
 
-/** Like a lost count of answers: the answer to a read comes twice, the second time for the next read. */
+/** Like a lost count of responses: the response to a read comes twice, the second time for the next read. */
 export const answersTwice: Scenario = {
   name: 'answers come twice',
   durationMs: DURATION_MS,
   restMs: 1,
   nemesis: async (testbed, isOver, random) => {
     const lastAnswers = new Map<number, Buffer[]>();
-    testbed.back.judge = ({ connection, from, type, text }) => {
+    testbed.back.onMessage = ({ connection, from, type, text }) => {
       testbed.back.log.length = 0;
       if (from === 'client' || !['2', 'D', 'C', 'Z'].includes(type)) {
         return 'pass';
@@ -190,7 +190,7 @@ export const deploys: Scenario = {
   },
 };
 
-/** Reads whose answers come too late, one after another. No fault is recorded: other reads on the connection succeed. */
+/** Reads whose responses come too late, one after another. No fault is recorded: other reads on the connection succeed. */
 export const slowReads: Scenario = {
   name: 'some reads are not answered in time',
   durationMs: 9_000,
@@ -202,7 +202,7 @@ export const slowReads: Scenario = {
       'x-tenant-id': club.id,
     };
     await send('GET', '/api/members/me', headers);
-    testbed.back.judge = ({ from, type, text }) => {
+    testbed.back.onMessage = ({ from, type, text }) => {
       testbed.back.log.length = 0;
       // Longer than an attempt. Earlier reads are answered.
       return from === 'client' && type === 'B' && text.includes('sleeper') ? { delayMs: 5_000 } : 'pass';
@@ -222,7 +222,7 @@ export const twice: Scenario = {
   durationMs: DURATION_MS,
   nemesis: async (testbed, isOver, random) => {
     let left = 2;
-    cutAt(testbed, testbed.back, (said) => isReadyInside(said) && left-- > 0, 'cut after', 1, random);
+    cutAt(testbed, testbed.back, (message) => isReadyInside(message) && left-- > 0, 'cut after', 1, random);
     await untilOver(isOver);
     heal(testbed);
   },
@@ -257,7 +257,7 @@ export const silence: Scenario = {
     const fault = { kind: 'silence', from: testbed.now(), to: Number.POSITIVE_INFINITY };
     testbed.faults.push(fault);
     let left = 2;
-    cutAt(testbed, testbed.back, (said) => isReadyInside(said) && left-- > 0, 'freeze', 1, random);
+    cutAt(testbed, testbed.back, (message) => isReadyInside(message) && left-- > 0, 'freeze', 1, random);
     await untilOver(isOver);
     heal(testbed);
     testbed.back.cut();

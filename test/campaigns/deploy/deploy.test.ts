@@ -94,7 +94,7 @@ const headers = {
   'content-type': 'application/json',
 };
 
-/** Sends requests on a schedule, independent of earlier answers, until the work is done. */
+/** Sends requests on a schedule, independent of earlier responses, until the work is done. */
 async function underLoad(work: () => Promise<unknown>) {
   const failures: string[] = [];
   const under = new Set<Promise<void>>();
@@ -102,15 +102,15 @@ async function underLoad(work: () => Promise<unknown>) {
   let count = 0;
   const send = async (kind: 'read' | 'write') => {
     const at = performance.now();
-    const answer = await (kind === 'read'
+    const response = await (kind === 'read'
       ? fetch(`${base}/api/tasks?limit=20`, { headers })
       : fetch(`${base}/api/tasks`, { method: 'POST', headers, body: JSON.stringify({ title: 'New' }) })
     ).catch((error) => error);
-    const text = (await answer.text?.()) ?? String(answer.cause ?? answer);
+    const text = (await response.text?.()) ?? String(response.cause ?? response);
     count += 1;
     longest[kind] = Math.max(longest[kind], performance.now() - at);
-    if (answer.status !== (kind === 'read' ? 200 : 201)) {
-      failures.push(`${kind}: ${answer.status} ${text}`);
+    if (response.status !== (kind === 'read' ? 200 : 201)) {
+      failures.push(`${kind}: ${response.status} ${text}`);
     }
   };
   const sendOne = (kind: 'read' | 'write') => {

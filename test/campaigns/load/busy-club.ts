@@ -9,7 +9,7 @@ const REQUESTS = 5_000;
 export interface BusyClub {
   /** One request of each member, so that every member exists before the measurement. */
   visits: Request[];
-  draw: () => Request;
+  nextRequest: () => Request;
 }
 
 /** Creates a club with this many members, and with tasks and shifts. */
@@ -50,8 +50,8 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
   };
   // Created in advance, because the generator has no time for it in a flood.
   const requests = Array.from({ length: REQUESTS }, word);
-  const draw = () => pick(requests);
-  return { visits: members.map((member) => member('GET', '/api/tasks?limit=20')), draw };
+  const nextRequest = () => pick(requests);
+  return { visits: members.map((member) => member('GET', '/api/tasks?limit=20')), nextRequest };
 }
 
 function pick<Item>(items: Item[]): Item {

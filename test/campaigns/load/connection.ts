@@ -10,7 +10,7 @@ const NOTHING = Buffer.alloc(0);
 const READ = Buffer.alloc(65_536);
 
 /**
- * A keep-alive connection with one request at a time, which parses as little of an answer as possible, because
+ * A keep-alive connection with one request at a time, which parses as little of a response as possible, because
  * the generator shares the machine with the service.
  */
 export class Connection {

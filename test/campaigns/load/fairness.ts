@@ -26,7 +26,7 @@ const QUIET_PART = 1 / 20;
 
 /** The quiet club's results while another club sends this many requests per second. */
 async function beside(loudRate: number, { url, quiet, knee, ...loud }: Comparison): Promise<Arrival[]> {
-  const requests = Array.from({ length: 1_000 }, quiet.draw);
+  const requests = Array.from({ length: 1_000 }, quiet.nextRequest);
   const [arrivals] = await Promise.all([
     observe({ url, requests, ratePerSecond: knee * QUIET_PART, seconds: loud.seconds }),
     loudRate > 0 && drive(loud, loudRate),

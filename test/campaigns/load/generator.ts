@@ -17,8 +17,8 @@ const MOST_CONNECTIONS = 4_500;
 const CONNECTED_AT_ONCE = 500;
 
 /**
- * An open-loop generator: requests are sent on a schedule, independent of earlier answers, and their
- * latency counts from the scheduled time. A generator that waits for answers sends less to a slow
+ * An open-loop generator: requests are sent on a schedule, independent of earlier responses, and their
+ * latency counts from the scheduled time. A generator that waits for responses sends less to a slow
  * service and so underestimates its latency ("coordinated omission", Gil Tene).
  */
 export class Generator {
@@ -75,11 +75,11 @@ export class Generator {
     }
   }
 
-  #run(draw: () => { leaveMs: number; request: Request } | undefined): Promise<Arrival[]> {
+  #run(nextArrival: () => { leaveMs: number; request: Request } | undefined): Promise<Arrival[]> {
     const arrivals = new Arrivals();
     const began = performance.now();
     let under = 0;
-    let next = draw();
+    let next = nextArrival();
     return new Promise((resolve) => {
       const resolveWhenOver = () => {
         if (next === undefined && under === 0) {
@@ -95,7 +95,7 @@ export class Generator {
             under -= 1;
             resolveWhenOver();
           });
-          next = draw();
+          next = nextArrival();
         }
         if (next !== undefined) {
           setTimeout(leave, 1);

@@ -38,7 +38,7 @@ t.teardown(() => generator.close());
 const visits = clubs.flatMap((club) => club.visits);
 await generator.send(visits, visits.length / 200);
 
-const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as BusyClub).draw();
+const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as BusyClub).nextRequest();
 const trial = (seconds: number, next = ofAnyClub): Trial => ({ generator, next, seconds });
 const edited = (request: Request, part: RegExp, replacement: string) =>
   Buffer.from(Buffer.from(request).toString('latin1').replace(part, replacement), 'latin1');
@@ -104,10 +104,10 @@ if (!isWhole) {
     ]);
     generator.close();
     await generator.send([...quiet.visits, ...loud.visits], 2);
-    await generator.connect(loud.draw());
-    await untilNormal(trial(1, loud.draw));
+    await generator.connect(loud.nextRequest());
+    await untilNormal(trial(1, loud.nextRequest));
     const { alone, busy, flooded, refused } = await compare({
-      ...trial(SECONDS, loud.draw),
+      ...trial(SECONDS, loud.nextRequest),
       url,
       quiet,
       knee,
@@ -140,7 +140,7 @@ if (!isWhole) {
   ] as const) {
     t.test(`the latency beside ${times} times the knee ${what} is measured`, async (t) => {
       const quiet = await makeBusyClub(testbed, `beside-${sentences.length}`, MEMBERS);
-      const requests = Array.from({ length: 1_000 }, () => forge(quiet.draw()));
+      const requests = Array.from({ length: 1_000 }, () => forge(quiet.nextRequest()));
       await generator.send(quiet.visits, 2);
       const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;
       const { alone, flooded, refused } = await compareBeside(knee * times, {

@@ -6,20 +6,20 @@ export interface Sums {
   offered: number;
   /** Requests per second that were answered in time. */
   goodput: number;
-  /** Without an answer: a broken connection or a time-out. */
+  /** Without a response: a broken connection or a time-out. */
   unanswered: number;
   unsent: number;
-  /** 5xx answers other than overload. */
+  /** 5xx responses other than overload. */
   faults: number;
   p50Ms: number;
   p99Ms: number;
-  /** The time from the last scheduled request to the last answer. */
+  /** The time from the last scheduled request to the last response. */
   lastMs: number;
   /** The latency of each rejection. */
   refusedMs: number[];
 }
 
-/** A later answer does not count as in time, in milliseconds. */
+/** A later response does not count as in time, in milliseconds. */
 const IN_TIME_MS = 2_000;
 
 /** Sums up a drive of this many seconds. A domain error, such as 409, counts as answered; 429 and 503 do not. */

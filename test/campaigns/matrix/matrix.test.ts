@@ -7,14 +7,14 @@ import { contextsOf } from './contexts.js';
 import { explore, ROLES } from './exploration.js';
 import { replayPlans } from './plans.js';
 import { PROBE } from './probe.js';
-import { makeSite } from './seeded-database.js';
+import { seedDatabase } from './seeded-database.js';
 import { openSession } from './session.js';
 
 const db = await makeDatabase(t);
 // Created here and named nowhere below: a table that a chapter adds later is found in the same way.
 await db.queryAsAdmin(PROBE);
 const run = await openSession(t, db);
-const site = await makeSite(db, run);
+const seeded = await seedDatabase(db, run);
 const relations = await relationsOf(db);
 const ofClubs = relations.filter(({ belongsToClubs }) => belongsToClubs);
 const isFilled = ({ kind, isPartition }: Relation) => kind === 'table' && !isPartition;
@@ -25,10 +25,10 @@ t.test('every table is seeded for every club, with texts that are unique to the 
     // Values that a check or a reference requires do not identify a club.
     const fixed = [
       ...references.flatMap((reference) => reference.columns),
-      ...Object.keys(site.choices[name] ?? {}),
+      ...Object.keys(seeded.choices[name] ?? {}),
     ];
     const texts = columns.filter((column) => column.category === 'S' && !fixed.includes(column.name));
-    for (const { rows, canary } of [site.own, site.other, site.neighbour]) {
+    for (const { rows, canary } of [seeded.own, seeded.other, seeded.neighbour]) {
       const isOwn = (row: Row) => texts.every((column) => String(row[column.name]).startsWith(canary));
       strange.push(...(rows[name]?.length ? [] : [name]), ...(rows[name] ?? []).filter((row) => !isOwn(row)));
     }
@@ -55,27 +55,30 @@ t.test('a table of any shape is seeded, or the error contains its name', async (
       primary key (tenant_id, number), foreign key (tenant_id, parent) references app.matrix_oddities,
       foreign key (tenant_id, task_id) references app.tasks, foreign key (tenant_id, shift_id) references app.shifts
     )`);
-  const { own } = await makeSite(odd, session);
+  const { own } = await seedDatabase(odd, session);
   t.equal(own.rows['app.matrix_oddities']?.length, 2);
   await odd.queryAsAdmin(
     'create table app.matrix_riddle (tenant_id uuid not null, answer integer not null check (answer % 43 = 42 and answer > 50))',
   );
-  await t.rejects(makeSite(odd, session), /No row for app\.matrix_riddle could be made/);
+  await t.rejects(seedDatabase(odd, session), /No row for app\.matrix_riddle could be made/);
 });
 
 t.test('the matrix sees the output of COPY, and writes that are rolled back', async (t) => {
   const { returned } = await run(`copy (values ('seen')) to stdout`);
   t.match(returned, 'seen');
-  await run(`begin; ${contextsOf('Admin', site.own, site.other)[0]?.settings.join('; ')}`);
+  await run(`begin; ${contextsOf('Admin', seeded.own, seeded.other)[0]?.settings.join('; ')}`);
   const { code, touched, written } = await run('delete from app.matrix_probe');
-  t.same({ code, touched, written }, { code: 'ok', touched: 2, written: [site.own.clubId, site.own.clubId] });
+  t.same(
+    { code, touched, written },
+    { code: 'ok', touched: 2, written: [seeded.own.clubId, seeded.own.clubId] },
+  );
   await run('rollback');
 });
 
 t.test(
   'no statement, in any role and context, reaches another club or reveals whether its rows exist',
   async (t) => {
-    const { cells, faults, allowed, refused, works } = await explore(site);
+    const { cells, faults, allowed, refused, works } = await explore(seeded);
     t.same(faults, []);
     t.comment(`matrix: ${cells} cells, ${faults.length} faults`);
     const filled = ofClubs.filter(isFilled);
@@ -98,19 +101,19 @@ t.test(
 );
 
 t.test('a plan that was made for one club gives another club its own rows', async (t) => {
-  const { runs, faults } = await replayPlans(site, ROLES);
+  const { runs, faults } = await replayPlans(seeded, ROLES);
   t.same(faults, []);
   t.ok(runs > 100);
 });
 
 t.test('the floor alone isolates: with every right and a policy that allows everything', async (t) => {
   const open = await makeDatabase(t);
-  const openSite = await makeSite(open, await openSession(t, open));
+  const openSeeded = await seedDatabase(open, await openSession(t, open));
   for (const { name } of (await relationsOf(open)).filter(({ belongsToClubs }) => belongsToClubs)) {
     await open.queryAsAdmin(`grant select, insert, update, delete on ${name} to public;
       create policy a_mistake on ${name} to public using (true) with check (true)`);
   }
-  const { faults, works } = await explore(openSite, {
+  const { faults, works } = await explore(openSeeded, {
     roles: ['Admin'],
     contexts: ({ name }) => ['entered', 'nothing', 'a club that is no id'].includes(name),
     // A slug is unique across clubs, so no request may write one.
@@ -128,7 +131,7 @@ t.test('the floor alone isolates: with every right and a policy that allows ever
 });
 
 t.test('after committing every write, the rows of the other clubs are unchanged', async (t) => {
-  const { kept, changed } = await commitEveryWrite(site, ROLES);
+  const { kept, changed } = await commitEveryWrite(seeded, ROLES);
   t.same(changed, []);
   t.ok(kept > 50, `${kept} writes were kept`);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { makeDatabase } from '../../setup/database.js';
 import { explore } from './exploration.js';
 import { PROBE } from './probe.js';
-import { makeSite } from './seeded-database.js';
+import { seedDatabase } from './seeded-database.js';
 import { openSession } from './session.js';
 
 // The defects of test/defects/matrix are found here, each in the table that it is about.
@@ -12,8 +12,8 @@ const CONTEXTS = ['entered', 'nothing', 'a role without a club'];
 t.test(`a part of the matrix has no error: ${TABLES}`, async (t) => {
   const db = await makeDatabase(t);
   await db.queryAsAdmin(PROBE);
-  const site = await makeSite(db, await openSession(t, db));
-  const { faults } = await explore(site, {
+  const seeded = await seedDatabase(db, await openSession(t, db));
+  const { faults } = await explore(seeded, {
     roles: ['Admin'],
     about: new RegExp(TABLES),
     contexts: ({ name }) => CONTEXTS.includes(name),

@@ -20,7 +20,7 @@ const NAME = /\b[a-z]+-(?:\d|[a-z]+)\b/gi;
 
 export interface FuzzedService {
   service: TestService;
-  /** Send a request and check the response. Each lane has a club of its own, so that none changes the rows of another. */
+  /** Send a request and check the response. Each lane has its own club, to avoid changing the rows of another. */
   lanes: ((request: FuzzRequest) => Promise<Finding | undefined>)[];
   /** The number of responses by their status. */
   counts: Map<number, number>;

@@ -15,7 +15,7 @@ export interface SentRequest {
 
 export type Rules = (
   request: SentRequest,
-  answer: Response,
+  response: Response,
   send: (request: SentRequest) => Promise<Response>,
 ) => Promise<Finding | undefined>;
 
@@ -32,16 +32,16 @@ const PAGES = /^\/($|docs(\/|$)|openapi\.json$)/;
  */
 export function rulesOf(app: App, others: ClubMarks[]): Rules {
   const check = holdToDocument(app);
-  return async (request, answer, send) => {
-    const { status, body, text } = answer;
+  return async (request, response, send) => {
+    const { status, body, text } = response;
     if (status >= 500) {
       return { count: 'serverErrors', what: `${status} ${body?.code ?? text.slice(0, 200)}` };
     }
-    const leaks = leaksIn(request, answer, others);
+    const leaks = leaksIn(request, response, others);
     if (leaks.length > 0) {
       return { count: 'leaks', what: `${status} with ${leaks.join(', ')}` };
     }
-    const what = differenceToDocument(request, answer, check) ?? (await lostBy(request, answer, send));
+    const what = differenceToDocument(request, response, check) ?? (await lostBy(request, response, send));
     return what === undefined
       ? undefined
       : { count: 'succeeded', what: `${status} ${body?.code ?? ''}: ${what}` };
@@ -68,18 +68,18 @@ function leaksIn(
 
 function differenceToDocument(
   { method, url }: SentRequest,
-  answer: Response,
+  response: Response,
   check: ReturnType<typeof holdToDocument>,
 ): string | undefined {
   const path = decoded(url.split('?', 1)[0] ?? '');
   try {
-    if (check(method, path, answer) || PAGES.test(path)) {
+    if (check(method, path, response) || PAGES.test(path)) {
       return undefined;
     }
   } catch (error) {
     return (error as Error).message;
   }
-  const { status, headers, body } = answer;
+  const { status, headers, body } = response;
   const isProblem = headers['content-type'] === 'application/problem+json' && body?.status === status;
   return status >= 400 && (isProblem || method === 'HEAD')
     ? undefined
@@ -94,7 +94,7 @@ function decoded(path: string): string {
   }
 }
 
-/** What is not stored, although the answer says so; read as the same caller. */
+/** What is not stored, although the response reports it; read as the same caller. */
 async function lostBy(
   request: SentRequest,
   { status, headers, body }: Response,

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import fc, { type Arbitrary } from 'fast-check';
 
-/** What is wrong with an answer, and where it is counted. */
+/** What is wrong with a response, and where it is counted. */
 export interface Finding {
   count: 'succeeded' | 'serverErrors' | 'leaks';
   what: string;

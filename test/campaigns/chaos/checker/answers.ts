@@ -30,7 +30,7 @@ const REFUSALS: Record<Kind, string[]> = {
   'list members': [],
 };
 
-/** Checks that every answer is allowed for its request and in time, and that every 5xx has a fault as its cause. */
+/** Checks that every response is allowed for its request and in time, and that every 5xx has a fault as its cause. */
 export function checkAnswers(
   { operations, faults, crashes, failedDeploys, recovery }: History,
   report: Report,
@@ -72,7 +72,7 @@ export function checkAnswers(
   }
 }
 
-/** Checks that no data of a club is in another club's answers or rows. */
+/** Checks that no data of a club is in another club's responses or rows. */
 export function checkTenants({ operations, finalState }: History, report: Report): void {
   for (const operation of operations) {
     if (operation.foreign.length > 0) {

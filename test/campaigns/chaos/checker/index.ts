@@ -5,7 +5,7 @@ import { checkRows } from './rows.js';
 import { checkSignups } from './signups.js';
 import { type Verdict, VIOLATIONS, type Violation } from './verdict.js';
 
-/** Checks a history: the clients' answers against the database at the end. Independent of how it was recorded. */
+/** Checks a history: the clients' responses against the database at the end. Independent of how it was recorded. */
 export function check(history: History): Verdict {
   const verdict = Object.fromEntries(VIOLATIONS.map((violation) => [violation, [] as string[]])) as Verdict;
   const report = (violation: Violation, proof: string) => verdict[violation].push(proof);

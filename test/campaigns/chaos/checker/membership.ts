@@ -8,7 +8,7 @@ export interface Span {
   isCertain: boolean;
 }
 
-/** The possible states before an answer, and the state after it. */
+/** The possible states before a response, and the state after it. */
 const MEANINGS: Record<string, { before: State[]; after: State } | undefined> = {
   'sign up 201': { before: ['out', 'in'], after: 'in' },
   'sign up already_signed_up': { before: ['in'], after: 'in' },
@@ -31,7 +31,7 @@ interface Possibility {
 /** The knowledge about one member and one shift, from sequential requests. */
 export interface Membership {
   spans: Span[];
-  /** The first answer that no possible state explains. */
+  /** The first response that no possible state explains. */
   contradiction: Operation | undefined;
   /** Whether this final state is possible. */
   mayEnd(state: State): boolean;
@@ -87,7 +87,7 @@ export function followMember(operations: Operation[]): Membership {
 
 function meaningOf({ kind, status, code, key }: Operation) {
   const meaning = MEANINGS[`${kind} ${code ?? status}`];
-  // With a key the answer may belong to an earlier attempt whose answer was lost.
+  // With a key the response may belong to an earlier attempt whose response was lost.
   return meaning && kind === 'sign up' && status === 201 && key === undefined
     ? { ...meaning, before: ['out' as const] }
     : meaning;

@@ -14,7 +14,7 @@ interface Life {
   made: Operation | undefined;
   changes: Operation[];
   deletions: Operation[];
-  /** Every observation of a version, by writers and readers, in the order of the answers. */
+  /** Every observation of a version, by writers and readers, in the order of the responses. */
   sights: { row: Row; by: Operation | undefined }[];
   /** Answers that the row does not exist. */
   misses: Operation[];
@@ -168,7 +168,7 @@ function checkSights({ id, sights }: Life, report: Report): void {
       report(by === undefined ? 'lost' : 'anomalies', proof);
     }
     contents.set(row.version, row.content);
-    // A replayed answer is as old as its first one.
+    // A replayed response is as old as its first one.
     if (by === undefined || by.kind.startsWith('create')) {
       continue;
     }

@@ -21,8 +21,8 @@ export type Report = (violation: Violation, proof: string) => void;
 /** Describes an operation in one line. */
 export function describe({ kind, target, key, called, returned, status, code, failure }: Operation): string {
   const about = [target, key].filter((word) => word !== undefined).join(' ');
-  const said = status === null ? failure : [status, code].filter((word) => word !== undefined).join(' ');
-  return `${kind} ${about} at ${Math.round(called)}..${Math.round(returned)} ms: ${said}`;
+  const outcome = status === null ? failure : [status, code].filter((word) => word !== undefined).join(' ');
+  return `${kind} ${about} at ${Math.round(called)}..${Math.round(returned)} ms: ${outcome}`;
 }
 
 /** Whether there is no violation. */
@@ -46,10 +46,10 @@ export function sumUp({ faults, operations }: History, verdict: Verdict): string
 export function outcomes({ operations }: History): string {
   const counts = new Map<string, number>();
   for (const operation of operations) {
-    const said = isUnknown(operation)
+    const outcome = isUnknown(operation)
       ? (operation.status ?? operation.failure)
       : (operation.code ?? operation.status);
-    const word = `${operation.kind} ${said}`;
+    const word = `${operation.kind} ${outcome}`;
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return [...counts]
