@@ -6,7 +6,7 @@ export const errorTypes = new Catalogue(Object.values(resources)).types;
 
 /** Words that would reveal the implementation to a caller. */
 export const IMPLEMENTATION =
-  /syntax error|permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|42501|ECONN|node_modules|fastify|\.[jt]s:\d|\n\s+at /i;
+  /syntax error|permission denied|relation "|\bapp\.\w|club_api|postgres|sqlstate|\b42501\b|ECONN|node_modules|fastify|\.[jt]s:\d|\n\s+at /i;
 
 /** The codes of all errors. */
 export const codes = errorTypes.map(({ code }) => code);
