@@ -144,15 +144,13 @@ export type UpdateTaskRequest = Static<typeof UpdateTaskRequest>;
 export const TASK_SORT = '-createdAt';
 export const TASK_SORTS = ['createdAt', 'updatedAt', 'dueAt', 'title'] as const;
 
-/** A filter by assignee: `me`, `none` or a UUID. */
-const ASSIGNEE = /^(me|none|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/;
-
 export const TaskListQuery = ListQuery(
   {
     state: Type.Optional(SomeOf(TASK_STATES, { description: 'Tasks in one of these states.' })),
     assigneeId: Type.Optional(
       Type.String({
-        pattern: ASSIGNEE.source,
+        // `me`, `none` or a UUID.
+        pattern: '^(me|none|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$',
         description:
           'The id of a member for their tasks, `me` for your own, `none` for tasks without an assignee.',
         examples: ['me'],
