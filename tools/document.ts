@@ -16,7 +16,7 @@ export interface Operation {
   summary: string;
   tags: string[];
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { schema: { $ref?: string } }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema: { $ref?: string } }> };
   responses: Record<
     string,
     {

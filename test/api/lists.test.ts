@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { decodeCursor, encodeCursor, type KeyKind } from '../../src/resource/cursor.js';
 import { root } from '../../tools/root.js';
-import { document, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
+import { addRow, document, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
 import { nextOf, walk } from '../setup/paging.js';
-import { type Person, sendUnderLoad } from '../setup/send.js';
+import type { Person } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of every list
@@ -58,8 +58,10 @@ const linked = { [north]: await makeRows(service, north), [south]: await makeRow
 const ada = { [north]: service.as('ada', 'Admin', north), [south]: service.as('ada', 'Admin', south) };
 const idsOf = (rows: Row[]): string[] => rows.map(({ id }) => id);
 
+/** The fields that are unique in their list: the path and the name. */
+const distinct = new Set<string>();
 let made = 0;
-/** Creates a row with this text. */
+/** Creates a row with this text, or with a similar one if it is unique. */
 async function makeRow({ path, text }: List, clubId: string, value: string): Promise<void> {
   const maker = makers.find((one) => one.path === path);
   made += 1;
@@ -67,10 +69,15 @@ async function makeRow({ path, text }: List, clubId: string, value: string): Pro
     await service.as(`member ${made}`, 'Member', clubId, { name: value }).memberId();
     return;
   }
-  const body = { ...(fit(maker.body, linked[clubId] ?? {}) as object), [text]: value };
-  const { status } = await sendUnderLoad(() => service.as('maker', 'Admin', clubId).post(path, body));
+  const row = { ...(fit(maker.body, linked[clubId] ?? {}) as object), [text]: value };
+  const { status, body } = await addRow(service.as('maker', 'Admin', clubId), path, row);
   if (status !== 201) {
     throw new Error(`POST ${path}: ${status}`);
+  }
+  for (const [name, sent] of Object.entries(row)) {
+    if ((name === text || typeof sent === 'number') && body[name] !== sent) {
+      distinct.add(`${path} ${name}`);
+    }
   }
 }
 
@@ -138,7 +145,7 @@ t.test('a list is in its order, even with equal keys, and the same for every pag
       const { body: rising } = await anna.get(`${list.path}?sort=${sort}`);
       const keys = rising.map((row: Row) => row[sort]);
       t.ok(
-        sort === 'updatedAt' || new Set(keys).size < keys.length,
+        sort === 'updatedAt' || distinct.has(`${list.path} ${sort}`) || new Set(keys).size < keys.length,
         `${list.path} has equal keys of ${sort}`,
       );
       t.same(keys, [...keys].sort(comparerOf(list, sort)), `${list.path} by ${sort}`);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Environment } from '../../src/variables.js';
-import { endpointsFor, MISSING, pathOf } from '../setup/endpoints.js';
+import { endpoints, MISSING, makeClubFor, pathOf } from '../setup/endpoints.js';
 import type { Response } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
@@ -21,13 +21,13 @@ async function inBoth(subject: string, role = 'Member') {
 }
 
 t.test('every operation counts, and over the limit it is a 429 with Retry-After', async (t) => {
-  const club = await once.db.makeClub();
-  for (const endpoint of await endpointsFor(once, club)) {
+  for (const endpoint of endpoints) {
+    const { clubId: club, body } = await makeClubFor(once, endpoint);
     const headers = {
       authorization: `Bearer ${once.token({ sub: `${endpoint.method} ${endpoint.path}`, clubs: { [club]: 'Admin' } })}`,
       'x-tenant-id': club,
     };
-    const send = () => once.send(endpoint.method, pathOf(endpoint), { headers, body: endpoint.body });
+    const send = () => once.send(endpoint.method, pathOf(endpoint), { headers, body });
     const [first, second] = [await send(), await send()];
     const rule = `${endpoint.method} ${endpoint.path}`;
     t.equal(first.body?.code ?? first.status, endpoint.answer, rule);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { document, endpointsFor, makers } from '../setup/endpoints.js';
+import { document, endpointsFor, makeClubFor, makers } from '../setup/endpoints.js';
 import { bodySchemaOf } from '../setup/fields.js';
 import { walk } from '../setup/paging.js';
 import { startService } from '../setup/service.js';
@@ -13,13 +13,17 @@ interface Schema {
 }
 
 const service = await startService(t);
-const club = await service.db.makeClub('north');
-const admin = service.as('anna', 'Admin', club);
-const endpoints = await endpointsFor(service, club);
-const creations = makers.map(({ path }) => ({
-  path,
-  body: endpoints.find((one) => one.method === 'POST' && one.path === path)?.body as Record<string, unknown>,
-}));
+/** A creation of a row, in a new club. */
+async function creationOf(maker: (typeof makers)[number]) {
+  const { clubId, ids, body } = await makeClubFor(service, maker);
+  return {
+    path: maker.path,
+    clubId,
+    ids,
+    body: body as Record<string, unknown>,
+    admin: service.as('anna', 'Admin', clubId),
+  };
+}
 const schemas = document.components.schemas as Record<string, Schema>;
 
 // Every response of a test is validated against these schemas (setup/contract.ts), including the formats.
@@ -41,20 +45,28 @@ t.test(
   },
 );
 
-t.test('an optional field that is absent from a new row, or null, is null', async (t) => {
-  for (const { path, body } of creations) {
-    const { properties = {}, required = [] } = bodySchemaOf({ method: 'POST', path });
-    const optional = Object.keys(properties).filter((name) => !required.includes(name));
-    const nulls = Object.fromEntries(optional.map((name) => [name, null]));
-    const least = Object.fromEntries(required.map((name) => [name, body[name]]));
-    for (const sent of [least, { ...least, ...nulls }]) {
-      t.match(await admin.post(path, sent), { status: 201, body: nulls }, path);
+t.test(
+  'an optional field that is absent from a new row, or empty, is empty: null or an empty array',
+  async (t) => {
+    for (const maker of makers) {
+      for (const isSent of [false, true]) {
+        const { path, body, admin } = await creationOf(maker);
+        const { properties = {}, required = [] } = bodySchemaOf({ method: 'POST', path });
+        const optional = Object.entries(properties).filter(([name]) => !required.includes(name));
+        const empty = Object.fromEntries(
+          optional.map(([name, { type }]) => [name, type === 'array' ? [] : null]),
+        );
+        const least = Object.fromEntries(required.map((name) => [name, body[name]]));
+        const made = await admin.post(path, isSent ? { ...least, ...empty } : least);
+        t.match(made, { status: 201, body: empty }, path);
+      }
     }
-  }
-});
+  },
+);
 
 t.test('a new row is a 201 with its Location and ETag, and is there', async (t) => {
-  for (const { path, body } of creations) {
+  for (const maker of makers) {
+    const { path, body, admin } = await creationOf(maker);
     const made = await admin.post(path, body);
     const location = `${path}/${made.body.id}`;
     t.match(made, { status: 201, headers: { location, etag: '"1"' }, body: { version: 1 } }, path);
@@ -71,16 +83,17 @@ t.test('a new row is a 201 with its Location and ETag, and is there', async (t) 
 });
 
 t.test('a deletion is a 204 without a body; then every method is a 404, before 412', async (t) => {
-  for (const { path, body } of creations.filter(({ path }) => document.paths[`${path}/{id}`]?.delete)) {
+  for (const maker of makers.filter(({ path }) => document.paths[`${path}/{id}`]?.delete)) {
+    const { path, clubId, ids, body, admin } = await creationOf(maker);
     const url = `${path}/${(await admin.post(path, body)).body.id}`;
     const gone = await admin.delete(url, { 'content-type': 'application/json' });
     t.same([gone.status, gone.text, gone.headers['content-type']], [204, '', undefined], path);
-    for (const endpoint of endpoints.filter((one) => one.path === `${path}/:id`)) {
+    for (const endpoint of endpointsFor(ids).filter((one) => one.path === `${path}/:id`)) {
       for (const headers of [{}, { 'if-match': '"9"' }]) {
         const again = await service.send(endpoint.method, url, {
           headers: {
-            authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [club]: 'Admin' } })}`,
-            'x-tenant-id': club,
+            authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [clubId]: 'Admin' } })}`,
+            'x-tenant-id': clubId,
             ...headers,
           },
           body: endpoint.body,

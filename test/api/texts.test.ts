@@ -9,7 +9,7 @@ import { startService } from '../setup/service.js';
 const service = await startService(t);
 const club = await service.db.makeClub('north');
 const manager = service.as('mona', 'Manager', club);
-const writes = await writesOf(service, club);
+const writes = await writesOf(service);
 const textsIn = (write: Write) => fieldsWhere(write, (field) => field['x-text'] !== undefined);
 const writesOfTexts = writes.filter((write) => textsIn(write).length > 0);
 
@@ -199,6 +199,7 @@ t.test('a search for any text finds the rows that contain it, or is refused', as
       const maker = makers.find((one) => one.path === path);
       const [field = ''] = textsOf(path);
       const isNew = index % 4 === 0 && maker !== undefined && fits(text, schema) && text.trim() !== '';
+      // 409: the text must be unique, and a row has it in another letter case.
       const row = isNew
         ? await own.post(path, { ...fit(maker.body as object, ids), [field]: text })
         : undefined;
@@ -206,7 +207,11 @@ t.test('a search for any text finds the rows that contain it, or is refused', as
       const expected = isUtf8 && fits(text, schema) ? '200' : name;
       if (faultsOf(response).join() !== expected || (response.status !== 200 && reveals(response, text))) {
         faults.push({ path, text: response.text });
-      } else if (row !== undefined && !response.body.some(({ id }: { id: string }) => id === row.body.id)) {
+      } else if (
+        row !== undefined &&
+        row.status !== 409 &&
+        !response.body.some(({ id }: { id: string }) => id === row.body.id)
+      ) {
         faults.push({ path, status: row.status, notFound: text });
       }
     }

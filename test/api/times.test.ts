@@ -7,7 +7,7 @@ import { startService } from '../setup/service.js';
 const service = await startService(t);
 const club = await service.db.makeClub('north');
 const anna = service.as('anna', 'Admin', club);
-const writes = await writesOf(service, club);
+const writes = await writesOf(service);
 
 const isTime = ({ format }: Field) => format === 'date-time';
 const timesIn = (write: Write) => fieldsWhere(write, isTime).map(([name]) => name);

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import t from 'tap';
 import type { Statement } from '../../src/database/sql.js';
-import { endpointsFor, makers } from '../setup/endpoints.js';
+import { endpointsFor, makeRows } from '../setup/endpoints.js';
 import { startService } from '../setup/service.js';
 
 // Rows reach the client as PostgreSQL wrote them. This compares the columns of every statement with the documented response.
@@ -106,18 +106,13 @@ function propertiesOf(schema: Schema): Map<string, Column> {
 const statuses: string[] = [];
 
 t.before(async () => {
-  const endpoints = await endpointsFor(service, club);
-  const ids = new Map<string, string>([['/api/members', await admin.memberId()]]);
-  for (const { path } of makers) {
-    const endpoint = endpoints.find(({ method, path: other }) => method === 'POST' && other === path);
-    ids.set(path, (await admin.post(path, endpoint?.body)).body.id);
-  }
+  const ids = await makeRows(service, club);
   const order = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE'];
-  for (const { method, path, body } of endpoints.toSorted(
+  for (const { method, path, body } of endpointsFor(ids).toSorted(
     (one, other) => order.indexOf(one.method) - order.indexOf(other.method),
   )) {
     const list = path.slice(0, path.indexOf('/:') === -1 ? undefined : path.indexOf('/:'));
-    const url = path.replace(':id', ids.get(list) ?? '');
+    const url = path.replace(':id', ids[list] ?? '');
     const send = {
       POST: admin.post,
       PUT: admin.put,

@@ -3,7 +3,7 @@ import { Connection, type Result } from '../../src/database/connection.js';
 import { type Statement, sql } from '../../src/database/sql.js';
 import { compose } from '../../src/database/statement.js';
 import { memberContext } from '../../src/database/tenant-context.js';
-import { fit, makeRows, makers } from '../setup/endpoints.js';
+import { addRow, fit, makeRows, makers } from '../setup/endpoints.js';
 import { prepared } from '../setup/read-statement.js';
 import { startService } from '../setup/service.js';
 import { until } from '../setup/wait.js';
@@ -184,7 +184,7 @@ const { body: document } = (await service.send('GET', '/openapi.json')) as {
 };
 const ids = await makeRows(service, club);
 for (const { path, body } of [...makers, ...makers]) {
-  await admin.post(path, fit(body, ids));
+  await addRow(admin, path, fit(body, ids) as Record<string, unknown>);
 }
 await service.as('ben', 'Member', club).memberId();
 const reads = await everyRead();

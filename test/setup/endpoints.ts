@@ -9,7 +9,7 @@ import {
   type Operation,
   readDocument,
 } from '../../tools/document.js';
-import type { Method } from './send.js';
+import { type Method, type Person, type Response, sendUnderLoad } from './send.js';
 import type { TestService } from './service.js';
 
 /** An id that no row has. */
@@ -135,21 +135,73 @@ export function fit<Body>(body: Body, ids: Record<string, string>): Body {
 /**
  * Creates a row of each list, from the examples; each by another caller, to avoid rate limits.
  *
+ * @param before only the lists before this one, to which its example can refer
  * @returns the ids by the path of their list
  */
-export async function makeRows(service: TestService, clubId: string): Promise<Record<string, string>> {
+export async function makeRows(
+  service: TestService,
+  clubId: string,
+  before?: string,
+): Promise<Record<string, string>> {
   const ids: Record<string, string> = {
     '/api/members': await service.as('member of a row', 'Admin', clubId).memberId(),
   };
-  for (const { path, body } of makers) {
-    const admin = service.as(`maker of ${path}`, 'Admin', clubId);
-    ids[path] = (await admin.post(path, fit(body, ids))).body.id;
+  for (const maker of makers) {
+    if (maker.path === before) {
+      break;
+    }
+    const admin = service.as(`maker of ${maker.path}`, 'Admin', clubId);
+    ids[maker.path] = (await admin.post(maker.path, fit(maker.body, ids))).body.id;
   }
   return ids;
 }
 
-/** The endpoints with bodies that are valid in this club. */
-export async function endpointsFor(service: TestService, clubId: string): Promise<Endpoint[]> {
-  const ids = await makeRows(service, clubId);
+/** The endpoints with bodies that are valid in a club with these rows. */
+export function endpointsFor(ids: Record<string, string>): Endpoint[] {
   return endpoints.map((endpoint) => ({ ...endpoint, body: fit(endpoint.body, ids) }));
+}
+
+/** A new club in which an endpoint takes its example: the list of a POST has no row with the same values. */
+export async function makeClubFor(service: TestService, { method, path, body }: Endpoint) {
+  const clubId = await service.db.makeClub();
+  const ids = await makeRows(service, clubId, method === 'POST' ? path : undefined);
+  const [list = ''] = path.split('/:id');
+  return { clubId, ids, url: path.replace(':id', ids[list] ?? MISSING), body: fit(body, ids) };
+}
+
+/**
+ * Creates one more row of a list. If a value of it is unique and taken, with other numbers, or with other texts too.
+ */
+export async function addRow(person: Person, path: string, row: Record<string, unknown>): Promise<Response> {
+  let response = await sendUnderLoad(() => person.post(path, row));
+  for (const types of [['number'], ['number'], ['number', 'string'], ['number', 'string']]) {
+    if (response.status === 409) {
+      response = await sendUnderLoad(() => person.post(path, varied(path, row, types)));
+    }
+  }
+  return response;
+}
+
+let variations = 0;
+
+/** The row with other values of these types, within their limits. */
+function varied(path: string, row: Record<string, unknown>, types: string[]): Record<string, unknown> {
+  variations += 1;
+  const { schema } = document.paths[path]?.post?.requestBody?.content['application/json'] ?? {};
+  const { properties = {} } = document.components.schemas[schema?.$ref?.split('/').at(-1) ?? ''] ?? {};
+  const other = (value: unknown, field: Record<string, unknown>) => {
+    const { maxLength, minimum, maximum } = field as Record<string, number>;
+    if (typeof value === 'number') {
+      return Number(minimum) + (variations % (Number(maximum) - Number(minimum) + 1));
+    }
+    return field['x-text'] === undefined
+      ? value
+      : `${String(value).slice(0, Number(maxLength) - 8)} ${variations}`;
+  };
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      types.includes(typeof value) ? other(value, properties[name] ?? {}) : value,
+    ]),
+  );
 }

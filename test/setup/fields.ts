@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { problemFromValidation } from '../../src/errors/from-validation.js';
 import { buildValidator } from '../../src/validation/compiler.js';
 import { Strict } from '../../src/validation/schemas.js';
-import { document, type Endpoint, endpoints, fit, makeRows, operationOf } from './endpoints.js';
+import { document, type Endpoint, endpoints, makeClubFor, operationOf } from './endpoints.js';
 import type { Response } from './send.js';
 import type { TestService } from './service.js';
 
@@ -17,6 +17,9 @@ export interface Field {
   maximum?: number;
   minLength?: number;
   maxLength: number;
+  items?: Field;
+  minItems?: number;
+  maxItems?: number;
   'x-text'?: 'line' | 'block';
 }
 
@@ -33,6 +36,7 @@ export interface Write {
   name: string;
   method: string;
   path: string;
+  clubId: string;
   fields: Fields;
   required: string[];
   /** The smallest valid body. */
@@ -52,32 +56,48 @@ export function bodySchemaOf(endpoint: Pick<Endpoint, 'method' | 'path'>): BodyS
   return ((name === undefined ? schema : document.components.schemas[name]) ?? {}) as BodySchema;
 }
 
-/** The endpoints that read a body, for the rows of a new club. */
-export async function writesOf(service: TestService, clubId: string): Promise<Write[]> {
-  const ids = await makeRows(service, clubId);
-  const admin = service.as('writer', 'Admin', clubId);
-  const senders = { POST: admin.post, PUT: admin.put, PATCH: admin.patch };
-  return endpoints
-    .filter(({ body }) => body !== undefined)
-    .map(({ method, path, body }): Write => {
-      const [list = ''] = path.split('/:id');
-      const url = path.replace(':id', ids[list] ?? '');
-      const { properties: fields = {}, required = [] } = bodySchemaOf({ method, path });
-      const example = fit(body, ids) as Record<string, unknown>;
-      const least = Object.fromEntries(required.map((name) => [name, example[name]]));
-      const send: Write['send'] = (content) => senders[method as 'POST'](url, content);
-      return {
-        name: `${method} ${path}`,
-        method,
-        path,
-        fields,
-        required,
-        least,
-        send,
-        sendWith: (changes) => send({ ...least, ...changes }),
-        read: ({ id }) => admin.get(`${list}/${id}`),
-      };
-    });
+/**
+ * The endpoints that read a body, each in a club of its own. A new row is deleted before the next one is created, because a
+ * value can be unique.
+ */
+export async function writesOf(service: TestService): Promise<Write[]> {
+  return Promise.all(
+    endpoints
+      .filter(({ body }) => body !== undefined)
+      .map(async (endpoint): Promise<Write> => {
+        const { method, path } = endpoint;
+        const { clubId, url, body } = await makeClubFor(service, endpoint);
+        const admin = service.as('writer', 'Admin', clubId);
+        const senders = { POST: admin.post, PUT: admin.put, PATCH: admin.patch };
+        const { properties: fields = {}, required = [] } = bodySchemaOf({ method, path });
+        const least = Object.fromEntries(
+          required.map((name) => [name, (body as Record<string, unknown>)[name]]),
+        );
+        const isReadable =
+          method !== 'POST' && document.paths[path.replace(':id', '{id}')]?.get !== undefined;
+        let created: string | undefined;
+        const send: Write['send'] = async (content) => {
+          if (created !== undefined) {
+            await admin.delete(created);
+          }
+          const response = await senders[method as 'POST'](url, content);
+          created = response.headers.location as string | undefined;
+          return response;
+        };
+        return {
+          name: `${method} ${path}`,
+          method,
+          path,
+          clubId,
+          fields,
+          required,
+          least,
+          send,
+          sendWith: (changes) => send({ ...least, ...changes }),
+          read: ({ id }) => admin.get(isReadable ? url : `${path.split('/:id')[0]}/${id}`),
+        };
+      }),
+  );
 }
 
 /** The fields of a kind. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { readDocument } from '../../tools/document.js';
 import { variableOf } from '../../tools/requests.js';
-import type { Method } from '../setup/send.js';
+import type { Method, Response } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -54,6 +54,9 @@ t.test('every request of the file succeeds unchanged, twice, once its variables 
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>
     service.send(method, url, { headers, ...(body ? { body } : {}) });
   for (const time of ['first', 'second']) {
+    const answers = new Map<string, string>();
+    const note = ({ operationId }: ReturnType<typeof read>, { status, body }: Response) =>
+      answers.set(operationId, `${operationId} ${status} ${body?.detail ?? ''}`.trim());
     // The ids at the top are of rows that the file itself creates; a row with a reference is created after its target.
     let waiting = sections.filter((section) => {
       const { method, url } = read(section, values);
@@ -63,27 +66,26 @@ t.test('every request of the file succeeds unchanged, twice, once its variables 
       const refused: string[] = [];
       for (const section of waiting) {
         const request = read(section, values);
-        const { status, body } = await send(request);
-        if (status === 201) {
-          values.set(variableOf(request.url), body.id);
+        const response = await send(request);
+        if (response.status === 201) {
+          values.set(variableOf(request.url), response.body.id);
+          note(request, response);
         } else {
           refused.push(section);
         }
       }
       waiting = refused;
     }
-    const answers: string[] = [];
-    for (const section of sections) {
-      const request = read(section, values);
-      const { operationId } = request;
-      const { status, body } = await send(request);
-      answers.push(`${operationId} ${status} ${body?.detail ?? ''}`.trim());
+    for (const request of sections.map((section) => read(section, values))) {
+      if (!answers.has(request.operationId)) {
+        note(request, await send(request));
+      }
     }
     t.same(
-      answers.filter((answer) => !/ 20[014]$/.test(answer)),
+      [...answers.values()].filter((answer) => !/ 20[014]$/.test(answer)),
       [],
       `sent the ${time} time`,
     );
-    t.equal(answers.length, sections.length);
+    t.equal(answers.size, sections.length);
   }
 });
