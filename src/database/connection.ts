@@ -251,7 +251,7 @@ const types = {
   json: { to: 114, from: [114, 3802], serialize: asText, parse: parseJson },
   // Text: a Date would cut microseconds to milliseconds.
   instant: { to: 1184, from: [1184], serialize: asText, parse: toRfc3339 },
-  words: { to: 1009, from: [1009], serialize: asText, parse: splitWords },
+  // Every other type is text, such as an array, which a statement can select as JSON.
 };
 
 function parseJson(text: string): unknown {
@@ -265,9 +265,4 @@ function parseJson(text: string): unknown {
 /** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`; `infinity` is returned unchanged. */
 function toRfc3339(text: string): string {
   return text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text;
-}
-
-/** Only for arrays of plain words, such as states. */
-function splitWords(text: string): string[] {
-  return text === '{}' ? [] : text.slice(1, -1).split(',');
 }

@@ -3,6 +3,8 @@
  */
 
 export type Value = string | number | boolean | null;
+/** What a template takes as a parameter. PostgreSQL reads an array of texts as `text[]`, such as in `= any(${ids})`. */
+export type Parameter = Value | readonly string[];
 
 /** SQL text in parts, with a parameter between each two. */
 export interface Statement {
@@ -29,7 +31,7 @@ export function asJson(query: Statement): Statement {
 }
 
 /** Creates a statement: sql`select title from app.tasks where id = ${id}`. */
-export function sql(strings: readonly string[], ...parts: (Value | Statement)[]): Statement {
+export function sql(strings: readonly string[], ...parts: (Parameter | Statement)[]): Statement {
   const pieces = [strings[0] ?? ''];
   const values: Value[] = [];
   const append = (text: string | undefined) => {
@@ -67,8 +69,11 @@ export function join(statements: Statement[], separator: Statement): Statement {
   return statements.reduce((all, next) => sql`${all}${separator}${next}`);
 }
 
-/** Joins values with commas, for `in (…)`. */
+/** Joins values with commas, for `in (…)`. No value is equal to one of none. */
 export function joinValues(values: readonly Value[]): Statement {
+  if (values.length === 0) {
+    return sql`null`;
+  }
   return join(
     values.map((value) => sql`${value}`),
     sql`, `,
@@ -84,14 +89,19 @@ export function contains(column: Statement, text: string): Statement {
   return sql`upper(${column}) like upper(${pattern} collate "und-x-icu")`;
 }
 
-function isStatement(part: Value | Statement | undefined): part is Statement {
-  return typeof part === 'object' && part !== null;
+function isStatement(part: Parameter | Statement | undefined): part is Statement {
+  return typeof part === 'object' && part !== null && 'strings' in part;
 }
 
 /** Rejects undefined, which would be sent as the text "undefined". */
-function checked(value: Value | Statement): Value {
-  if (value === undefined || isStatement(value)) {
+function checked(value: Parameter): Value {
+  if (value === undefined) {
     throw new TypeError('A parameter is undefined. Pass null for a missing value.');
   }
-  return value;
+  return typeof value === 'object' && value !== null ? arrayLiteral(value) : value;
+}
+
+/** An array as PostgreSQL reads it: each item in quotation marks, in which `"` and `\` are escaped. */
+function arrayLiteral(items: readonly string[]): string {
+  return `{${items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }

@@ -88,12 +88,21 @@ function describe(
     case 'minLength':
       return {
         code: 'too_short',
-        detail: `This needs at least ${params.limit} character${params.limit === 1 ? '' : 's'}, after trimming.`,
+        detail: `This needs at least ${count(params.limit, 'character')}, after trimming.`,
       };
     case 'maxLength':
       return {
         code: 'too_long',
-        detail: `This may have at most ${params.limit} characters, after trimming.`,
+        detail: `This may have at most ${count(params.limit, 'character')}, after trimming.`,
+      };
+    case 'minItems':
+      return { code: 'too_few', detail: `This needs at least ${count(params.limit, 'item')}.` };
+    case 'maxItems':
+      return { code: 'too_many', detail: `This may have at most ${count(params.limit, 'item')}.` };
+    case 'uniqueItems':
+      return {
+        code: 'duplicate',
+        detail: `The items ${params.i} and ${params.j}, counted from 0, are equal.`,
       };
     case 'minimum':
       return { code: 'too_small', detail: `This must be at least ${params.limit}.` };
@@ -115,6 +124,10 @@ function describe(
   }
 }
 
+function count(number: unknown, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
 function words(allowed: unknown): string[] {
   return [allowed].flat().map(String);
 }
@@ -129,6 +142,7 @@ function typeNames(type: unknown): string {
     string: 'a string',
     integer: 'an integer',
     boolean: 'true or false',
+    array: 'an array',
     object: 'a JSON object',
     null: 'null',
   };

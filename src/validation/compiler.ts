@@ -25,6 +25,14 @@ const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema
   return isCleanText(trimmed, kind);
 };
 
+/** Trims the strings of an array in place, before they are compared. */
+const trimTexts: SchemaValidateFunction = (_on: true, items: unknown[]) => {
+  for (const [index, item] of items.entries()) {
+    items[index] = typeof item === 'string' ? item.trim() : item;
+  }
+  return true;
+};
+
 /** Converts a time to UTC in place. */
 const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, place) => {
   const utc = toInstant(text);
@@ -115,6 +123,7 @@ const keywords: FuncKeywordDefinition[] = [
     errors: true,
     validate: checkText,
   },
+  { keyword: 'x-texts', type: 'array', modifying: true, before: 'uniqueItems', validate: trimTexts },
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },

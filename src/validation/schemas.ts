@@ -60,6 +60,26 @@ export const TextInput = (kind: TextKind, limits: { minLength?: number; maxLengt
     ...limits,
   });
 
+/**
+ * Different texts in a request, each of one line and not empty. The column is a `text[]`.
+ *
+ * @param limits the number of texts, and the length of each
+ */
+export const TextListInput = ({
+  maxLength,
+  ...counts
+}: {
+  minItems?: number;
+  maxItems: number;
+  maxLength: number;
+}) =>
+  Type.Array(TextInput('line', { minLength: 1, maxLength }), {
+    'x-texts': true,
+    uniqueItems: true,
+    description: 'Different texts. Blanks around each are removed.',
+    ...counts,
+  });
+
 /** The version that a change is based on. */
 export const VersionInput = () =>
   Type.Integer({

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { Decimal } from '../../src/validation/schemas.js';
+import { Decimal, TextListInput } from '../../src/validation/schemas.js';
 import { document, endpoints, fit, MISSING, makeClubFor } from '../setup/endpoints.js';
 import { errorOf, type Field, faultsOf, fieldsWhere, writesOf } from '../setup/fields.js';
 import type { Response } from '../setup/send.js';
@@ -14,6 +14,7 @@ const writes = await writesOf(service);
 
 const typesOf = ({ type }: Field): string[] => [type].flat();
 const isInteger = (field: Field) => typesOf(field).includes('integer');
+const isArray = (field: Field) => typesOf(field).includes('array');
 
 /** Values of each type of JSON. */
 const values: Record<string, unknown[]> = {
@@ -139,6 +140,67 @@ t.test('a decimal number is text, with no more digits than its column', async (t
       for (const value of decimals.valid) {
         const { status, body } = await write.sendWith({ [name]: value });
         t.ok(status < 300 && Number(body[name]) === Number(value), `${write.name} ${name}: ${value}`);
+      }
+    }
+  }
+});
+
+const lists = {
+  valid: [['bar'], ['a,b', '"', '\\', 'null', '{}', '__proto__'], ['Äpfel', 'äpfel', '🎾'.repeat(10)]],
+  /** Each with the place of its error below the field. */
+  invalid: [
+    [['a', 'a'], ''],
+    [['a', ' a '], ''],
+    [['a', 5], '/1'],
+    [['a', null], '/1'],
+    [['a', ['b']], '/1'],
+    [['', 'a'], '/0'],
+    [['a', ' \n '], '/1'],
+    [['a', 'b\u0000'], '/1'],
+    [['\ud800', 'b'], '/0'],
+  ] as [unknown[], string][],
+};
+
+t.test('an array has different texts, within its limits; the error of a text is at its place', async (t) => {
+  const block = TextListInput({ minItems: 1, maxItems: 6, maxLength: 10 });
+  for (const value of lists.valid) {
+    t.equal(errorOf(block, value), undefined, JSON.stringify(value));
+  }
+  for (const [value, at] of lists.invalid) {
+    t.match(errorOf(block, value), `\`/field${at}\`: `, JSON.stringify(value));
+  }
+  for (const [value, detail] of [
+    [[], 'This needs at least 1 item.'],
+    [[...'abcdefg'], 'This may have at most 6 items.'],
+    [['a', 'b', 'a'], 'The items 0 and 2, counted from 0, are equal.'],
+    ['a', 'This must be an array.'],
+    [['a'.repeat(11)], 'This may have at most 10 characters, after trimming.'],
+  ] as const) {
+    t.match(errorOf(block, value), detail, JSON.stringify(value));
+  }
+  for (const write of writes) {
+    for (const [name, { minItems = 0, maxItems = 0, items }] of fieldsWhere(write, isArray)) {
+      const at = `${write.name} ${name}`;
+      const texts = Array.from({ length: maxItems + 1 }, (_, index) =>
+        String(index).padStart(items?.maxLength ?? 0, 'x'),
+      );
+      const valid = [...lists.valid, texts.slice(1), ['a'], ...(minItems === 0 ? [[]] : [])];
+      const fits = (text: string) => [...text].length <= (items?.maxLength ?? 0);
+      for (const value of valid.filter((value) => value.length <= maxItems && value.every(fits))) {
+        const written = await write.sendWith({ [name]: value.map((text) => ` ${text} `) });
+        const read = await write.read(written.body);
+        t.same([written.body[name], read.body[name]], [value, value], `${at}: ${JSON.stringify(value)}`);
+      }
+      for (const [value, place] of [
+        ...lists.invalid,
+        [texts, ''] as const,
+        [[`${texts[0]}x`], '/0'] as const,
+      ]) {
+        t.same(
+          faultsOf(await write.sendWith({ [name]: value })),
+          [`/${name}${place}`],
+          `${at}: ${JSON.stringify(value)}`,
+        );
       }
     }
   }

@@ -304,8 +304,8 @@ t.test(
       ],
       [sql`select '{"a":[1,"é"]}'::json as json, '[]'::jsonb as jsonb`, { json: { a: [1, 'é'] }, jsonb: [] }],
       [
-        sql`select array['Open','Done'] as words, '{}'::text[] as none`,
-        { words: ['Open', 'Done'], none: [] },
+        sql`select to_json(array['Open','a,"b"']) as words, to_json('{}'::text[]) as none`,
+        { words: ['Open', 'a,"b"'], none: [] },
       ],
       [
         sql`select 'Grüße, 北, 🚣‍♀️' as text, repeat('ü', 100000) as long`,
@@ -350,9 +350,11 @@ t.test('parameters are stored unchanged, for every parameter type', async (t) =>
   const connection = open(t);
   await connection.ready;
   const odd = `'; drop table app.tasks; -- "\\ $1 ${'é🚣'.repeat(2_000)}`;
+  const words = ['Open', '', 'a,b', 'null', '{}', '"\\"', ' x ', 'ä\n🚣', odd];
   const statement = sql`
     select ${odd}::text as text, ${7}::int as int, ${true}::boolean as truth, ${null}::text as none,
-      ${'{"a": "\\\\"}'}::jsonb ->> 'a' as json, ${'{Open,Done}'}::text[] as words, ${'0.10'}::numeric as exact,
+      ${'{"a": "\\\\"}'}::jsonb ->> 'a' as json, to_json(${words}::text[]) as words,
+      ${[]}::text[] = '{}' as nothing, ${'a,b'} = any(${words}) as found, ${'a'} = any(${words}) as part, ${'0.10'}::numeric as exact,
       ${'\\x00ff'}::bytea = '\\x00ff'::bytea as bytes, ${'2026-05-01'}::date = date '2026-05-01' as day`;
   for (const _ of ['described', 'prepared']) {
     t.same(
@@ -364,7 +366,10 @@ t.test('parameters are stored unchanged, for every parameter type', async (t) =>
           truth: true,
           none: null,
           json: '\\',
-          words: ['Open', 'Done'],
+          words,
+          nothing: true,
+          found: true,
+          part: false,
           exact: '0.10',
           bytes: true,
           day: true,

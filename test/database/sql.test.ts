@@ -23,6 +23,16 @@ t.test('every value becomes a parameter, in order', (t) => {
   t.end();
 });
 
+t.test('an array of texts is one parameter', (t) => {
+  const items = ['bar', 'a,b', '"\\'];
+  t.same(sent(sql`title = any(${items}) and ${[]} = tags`), [
+    'title = any($1) and $2 = tags',
+    '{"bar","a,b","\\"\\\\"}',
+    '{}',
+  ]);
+  t.end();
+});
+
 t.test('a nested statement becomes part of the text, and the parameters keep their order', (t) => {
   const inner = sql`state = ${'Open'} and due_at < ${'2026-01-01T00:00:00Z'}`;
   t.same(sent(sql`select * from ${sql`app.tasks`}`), ['select * from app.tasks']);
@@ -46,6 +56,7 @@ t.test('join puts a separator between statements', (t) => {
 t.test('joinValues makes each value a separate parameter', (t) => {
   t.same(sent(sql`state in (${joinValues(['Open', 'Done'])})`), ['state in ($1, $2)', 'Open', 'Done']);
   t.same(sent(joinValues([null])), ['$1', null]);
+  t.same(sent(sql`state in (${joinValues([])})`), ['state in (null)']);
   t.end();
 });
 
