@@ -80,7 +80,7 @@ function completeOperation(
     ...operation.requestHeaders,
   ];
   entry.parameters = [
-    ...(entry.parameters ?? []).map(readable),
+    ...(entry.parameters ?? []).map((parameter) => readable(parameter, operation)),
     ...names.map((name) => requestHeaders[name] as Parameter),
   ];
 
@@ -159,8 +159,10 @@ function exampleOf(schema: Schema, status: string, schemas: Record<string, Schem
 /**
  * Rewrites a parameter for readers of the document. A comma-separated list, which is text for the validator, becomes an
  * array. The example of an optional parameter moves into its schema, because /docs fills the form with other examples.
+ *
+ * @throws Error when a parameter has no example
  */
-function readable(parameter: Parameter): Parameter {
+function readable(parameter: Parameter, { method, url }: Operation): Parameter {
   const { 'x-some-of': words, ...schema } = parameter.schema;
   const { example, ...rest } = parameter;
   if (rest.required) {
@@ -171,8 +173,14 @@ function readable(parameter: Parameter): Parameter {
     const examples = [String(example).split(',')];
     return { ...rest, style: 'form', explode: false, schema: { ...schema, type: 'array', items, examples } };
   }
-  const examples = [example ?? schema.default ?? (schema.enum as unknown[])[0]];
-  return { ...rest, schema: { ...schema, examples } };
+  const [word] = (schema.enum ?? []) as unknown[];
+  const value = example ?? schema.default ?? word;
+  if (value === undefined) {
+    throw new Error(
+      `The parameter ${parameter.name} of ${method} ${url} has no example: add \`examples\` to its schema.`,
+    );
+  }
+  return { ...rest, schema: { ...schema, examples: [value] } };
 }
 
 function errorResponse(group: ErrorType[], operation: Operation, exchange: Exchange): Response {

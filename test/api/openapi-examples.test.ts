@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap';
+import { Catalogue } from '../../src/errors/catalogue.js';
+import { complete } from '../../src/openapi/document.js';
 import { ROLES, type Role } from '../../src/roles.js';
 import { buildValidator } from '../../src/validation/compiler.js';
 import { demoClubs } from '../../tools/people.js';
@@ -235,6 +237,20 @@ t.test('every parameter has an example that the service accepts', async (t) => {
       t.ok(responses[200].headers.Link, path);
     }
   }
+});
+
+t.test('a parameter without an example is named', async (t) => {
+  const parameter = { name: 'beds', in: 'query', schema: { type: 'integer' } };
+  const operation = { method: 'GET', url: '/api/huts', requestHeaders: [], responseHeaders: [], errors: [] };
+  t.throws(
+    () =>
+      complete(
+        { paths: { '/api/huts': { get: { parameters: [parameter] } } } },
+        [operation as never],
+        new Catalogue(),
+      ),
+    { message: 'The parameter beds of GET /api/huts has no example: add `examples` to its schema.' },
+  );
 });
 
 const club = await service.db.makeClub();
