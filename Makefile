@@ -82,8 +82,7 @@ bench: build development bench/rivals/node_modules ## compare the service with i
 	@node --enable-source-maps dist/development/bench/run.js
 
 check: development ## check types, lint, format, the structure of the source, and the links, commands and names of the pages
-	@node_modules/.bin/tsc --project client
-	@node_modules/.bin/tsc
+	@node_modules/.bin/tsc --project client && node_modules/.bin/tsc || { $(NODE) tools/snapshot.ts --stale; exit 1; }
 	@node_modules/.bin/biome check --error-on-warnings
 	@$(NODE) tools/lint-docs.ts
 	@$(TEST) test/source/*.test.ts
@@ -92,7 +91,7 @@ check: development ## check types, lint, format, the structure of the source, an
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
 
-verify: node_modules ## fail if a generated file is stale, or a migration would block requests
+verify: node_modules ## fail if a generated file is stale, the audit of a new database has a finding, or a migration would block requests
 	@$(NODE) tools/snapshot.ts --verify
 	@$(NODE) tools/lint-migrations.ts
 

@@ -1,7 +1,8 @@
 /**
  * `make snapshot` writes the generated files, and `make verify` fails when one is stale: sql/snapshot.txt from a new
  * deploy, docs/errors.md from the catalogue of errors, and docs/api-snapshot.txt, docs/requests.http and the types of the
- * client from the OpenAPI document.
+ * client from the OpenAPI document. Both print the findings of the audit in the new database.
+ * `make check` calls it with --stale if the types are wrong: a stale file can be the reason.
  *
  * sql/snapshot.txt has one fact about the database per line, so that a review shows each added grant or removed policy. It
  * is always from the embedded server, because PostgreSQL versions print some facts differently. docs/api-snapshot.txt has one
@@ -12,7 +13,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
-import { sqlDirectory } from '../src/deploy/release.js';
 import { describeApi } from './api-snapshot.js';
 import { describeOperations, describeResources, describeTypes } from './client-types.js';
 import { createDatabase } from './development-database.js';
@@ -20,43 +20,24 @@ import { readDocument } from './document.js';
 import { describeCodes } from './errors-page.js';
 import { startPostgres } from './postgres.js';
 import { describeRequests } from './requests.js';
+import { root } from './root.js';
 
 const DATABASE = 'club';
+const [mode] = process.argv.slice(2);
 const document = await readDocument();
 
-const generated: { name: string; file: URL; make: () => Promise<string> }[] = [
-  { name: 'sql/snapshot.txt', file: new URL('snapshot.txt', sqlDirectory), make: readFacts },
-  {
-    name: 'docs/errors.md',
-    file: new URL('../docs/errors.md', sqlDirectory),
-    make: async () => describeCodes(),
-  },
-  {
-    name: 'docs/api-snapshot.txt',
-    file: new URL('../docs/api-snapshot.txt', sqlDirectory),
-    make: async () => describeApi(document),
-  },
-  {
-    name: 'docs/requests.http',
-    file: new URL('../docs/requests.http', sqlDirectory),
-    make: async () => describeRequests(document),
-  },
-  {
-    name: 'client/src/generated/document.ts',
-    file: new URL('../client/src/generated/document.ts', sqlDirectory),
-    make: () => describeTypes(document),
-  },
-  {
-    name: 'client/src/generated/resources.ts',
-    file: new URL('../client/src/generated/resources.ts', sqlDirectory),
-    make: async () => describeResources(document, await readdir(new URL('../client/src/', sqlDirectory))),
-  },
-  {
-    name: 'client/src/generated/operations.ts',
-    file: new URL('../client/src/generated/operations.ts', sqlDirectory),
-    make: async () => describeOperations(document),
-  },
-];
+/** What makes each file, from its stored text. */
+const generated: Record<string, (stored: string) => string | Promise<string>> = {
+  // Takes seconds.
+  ...(mode !== '--stale' && { 'sql/snapshot.txt': readFacts }),
+  'docs/errors.md': () => describeCodes(),
+  'docs/api-snapshot.txt': () => describeApi(document),
+  'docs/requests.http': () => describeRequests(document),
+  'client/src/generated/document.ts': () => describeTypes(document),
+  'client/src/generated/resources.ts': async () =>
+    describeResources(document, await readdir(join(root, 'client/src'))),
+  'client/src/generated/operations.ts': () => describeOperations(document),
+};
 
 async function readFacts(): Promise<string> {
   const server = await startPostgres({
@@ -66,10 +47,19 @@ async function readFacts(): Promise<string> {
   try {
     await createDatabase(server, DATABASE);
     await deploy(server.url(DATABASE, 'club_migrator', server.password));
-    const { rows } = await withClient(server.url(DATABASE), (client) =>
-      client.query<{ line: string }>('select line from audit.snapshot'),
-    );
-    return `${rows.map(({ line }) => line).join('\n')}\n`;
+    return await withClient(server.url(DATABASE), async (client) => {
+      const { rows: findings } = await client.query<{ text: string }>(
+        `select concat_ws(' ', severity, code, object, detail) as text from audit.findings`,
+      );
+      if (findings.length > 0) {
+        console.error(
+          `The audit of a new database has findings:\n${findings.map(({ text }) => text).join('\n')}`,
+        );
+        process.exitCode = 1;
+      }
+      const { rows } = await client.query<{ line: string }>('select line from audit.snapshot');
+      return `${rows.map(({ line }) => line).join('\n')}\n`;
+    });
   } finally {
     await server.stop();
   }
@@ -81,19 +71,22 @@ function without(text: string, other: string): string[] {
   return text.split('\n').filter((line) => !known.has(line));
 }
 
-for (const { name, file, make } of generated) {
-  const text = await make();
-  if (!process.argv.includes('--verify')) {
-    await writeFile(file, text);
-    continue;
-  }
+for (const [name, make] of Object.entries(generated)) {
+  const file = join(root, name);
   const stored = await readFile(file, 'utf8').catch(() => '');
-  if (stored !== text) {
+  const text = await make(stored);
+  if (mode === undefined) {
+    await writeFile(file, text);
+  } else if (stored !== text) {
     const changes = [
       ...without(stored, text).map((line) => `- ${line}`),
       ...without(text, stored).map((line) => `+ ${line}`),
     ];
-    console.error(`${name} is stale. Review these changes, then run make snapshot.\n${changes.join('\n')}`);
+    console.error(
+      mode === '--stale'
+        ? `${name} is stale: run make snapshot.`
+        : `${name} is stale. Review these changes, then run make snapshot.\n${changes.join('\n')}`,
+    );
     process.exitCode = 1;
   }
 }

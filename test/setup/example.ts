@@ -19,6 +19,10 @@ export interface Example {
   files: string[];
   /** Runs a program in the copy; returns what it prints. */
   run(program: string, ...args: string[]): Promise<string>;
+  /** Runs a target of the Makefile in the copy; returns what it prints. */
+  make(target: string): Promise<string>;
+  /** Changes a file of the copy. */
+  edit(path: string, change: (text: string) => string): Promise<void>;
   /** Runs test files of the copy, without the folder `test` and the ending; returns the output. */
   test(...names: string[]): Promise<string>;
 }
@@ -46,21 +50,21 @@ export async function makeExample(t: Test): Promise<Example> {
     await cp(join(root, path), join(copy, path), { recursive: true }).catch(() => {});
   }
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
-  for (const { path, isWhole, text } of files) {
+  const edit: Example['edit'] = async (path, change) => {
     const file = join(copy, path);
     await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, change(await readFile(file, 'utf8').catch(() => '')));
+  };
+  for (const { path, isWhole, text } of files) {
     const added = text.replaceAll(/^\+/gm, '');
-    await writeFile(
-      file,
-      isWhole ? text : (await readFile(file, 'utf8')).replace(places[path] as string, (line) => added + line),
-    );
+    await edit(path, (old) => (isWhole ? text : old.replace(places[path] as string, (line) => added + line)));
   }
-  const make = (target: string) =>
+  const make: Example['make'] = (target) =>
     run('make', '--no-print-directory', '--old-file=package-lock.json', '--old-file=node_modules', target);
   t.equal(await make('snapshot'), '', 'make snapshot');
   t.equal(await make('development'), '', 'the compilation of the tests');
 
   const test = (...names: string[]) =>
     run(process.execPath, 'dist/development/tools/test.js', ...names.map((name) => `test/${name}.test.ts`));
-  return { files: files.map(({ path }) => path), run, test };
+  return { files: files.map(({ path }) => path), run, make, edit, test };
 }

@@ -3,7 +3,7 @@ import { readRelease } from '../../src/deploy/release.js';
 import { makeDatabase } from '../setup/database.js';
 import { makeExample } from '../setup/example.js';
 
-const { files, run, test } = await makeExample(t);
+const { files, run, make, edit, test } = await makeExample(t);
 
 t.test(
   'the example of a resource passes the checks and its tests, with eleven files written by hand',
@@ -32,3 +32,16 @@ t.test(
     t.same(await db.queryAsAdmin('table audit.findings'), []);
   },
 );
+
+t.test('make check says which generated file is stale, and make verify what the audit finds', async (t) => {
+  for (const path of ['src/boats/routes.ts', 'client/src/boats.ts']) {
+    await edit(path, (text) => text.replaceAll('removeDamage', 'repairBoat'));
+  }
+  const stale = 'client/src/generated/operations.ts is stale: run make snapshot.';
+  t.match(await make('check'), stale);
+  await edit('sql/policies/65_boats.sql', (text) => `${text}\ngrant truncate on app.boats to club_api;\n`);
+  t.match(
+    await make('verify'),
+    /^The audit of a new database has findings:\n(.*\n)*critical \w+ app\.boats/m,
+  );
+});
