@@ -14,6 +14,7 @@ export interface Parameter {
 export interface Operation {
   operationId: string;
   summary: string;
+  description: string;
   tags: string[];
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, { schema: { $ref?: string } }> };

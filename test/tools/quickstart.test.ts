@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { readDocument } from '../../tools/document.js';
 import { root } from '../../tools/root.js';
 import { demoDatabase, prepareCommands } from './fixtures/commands.js';
 import { DEFAULT_URL, needsCurl, paste } from './fixtures/paste.js';
@@ -55,15 +54,4 @@ t.test('the demo data has what the nightly script looks for', needsCurl, async (
   const [free, due] = answers.slice(-2);
   t.match(free, [{ title: 'Boathouse cleaning' }]);
   t.match(due.map(({ title }: { title: string }) => title).sort(), ['Paint the fence', 'Update the website']);
-});
-
-t.test('the table of operations has every operation of the document', async (t) => {
-  const { paths } = await readDocument();
-  const documented = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-  );
-  const table = /^## Operations$(.*?)^## /ms.exec(readme)?.[1] ?? '';
-  const rows = [...table.matchAll(/^\|.*$/gm)].join('\n');
-  const named = [...rows.matchAll(/`([A-Z]+ \/[^`]*)`/g)].map(([, operation]) => operation);
-  t.same(named.sort(), documented.sort());
 });
