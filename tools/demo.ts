@@ -9,7 +9,7 @@ import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../sr
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
 import { findTask, insertTask, updateTask } from '../src/tasks/queries.js';
 import { TASK_STATES } from '../src/tasks/schemas.js';
-import { readDocument } from './document.js';
+import { exampleOfBody, type Operation, readDocument } from './document.js';
 import { type DemoClub, demoCaller, demoClubs, demoPeople, demoRoles } from './people.js';
 
 const HOUR_MS = 3_600_000;
@@ -130,15 +130,21 @@ async function makeExamples(client: Client): Promise<void> {
        set_config('app.user_id', 'anna', true), set_config('app.role', 'Admin', true)`,
     [CLUB_ID, ANNA.id],
   );
-  const { paths } = await readDocument();
+  const document = await readDocument();
+  const { paths } = document;
   for (const [path, { post }] of Object.entries(paths)) {
     const example = post?.responses['201']?.content?.['application/json']?.example;
-    const id = paths[`${path}/{id}`]?.get?.parameters?.find((parameter) => parameter.in === 'path')?.example;
+    const { get } = paths[`${path}/{id}`] ?? {};
+    const id = get?.parameters?.find((parameter) => parameter.in === 'path')?.example;
+    const read = get?.responses['200']?.content?.['application/json']?.example;
     const table = /^\/api\/([\w-]+)$/.exec(path)?.[1]?.replaceAll('-', '_');
     if (typeof example !== 'object' || example === null || table === undefined) {
       continue;
     }
-    const row = { tenant_id: CLUB_ID, ...inSnakeCase({ ...example, id }) };
+    // What a request sets is that of the row that is read: a POST of its example can then create another row.
+    const sent = Object.keys(exampleOfBody(post as Operation, document) ?? {});
+    const set = Object.entries(read ?? {}).filter(([name]) => sent.includes(name));
+    const row = { tenant_id: CLUB_ID, ...inSnakeCase({ ...example, ...Object.fromEntries(set), id }) };
     const { rows: inserts } = await client.query<{ insert: string }>(
       `select format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1) on conflict do nothing',
          attrelid::regclass, string_agg(quote_ident(attname), ', ')) as insert
