@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import t from 'tap';
 import { list, listAugmentationUses, readModule } from '../setup/source.js';
@@ -200,6 +201,26 @@ t.test('a resource has one name for its folder, its chapter and its test', async
     const isTest = (path: string) => new RegExp(`^test/api/${resource}([/-].*)?\\.test\\.ts$`).test(path);
     t.ok(test.files.some(isTest), `a test of ${resource}`);
   }
+});
+
+t.test('CONTRIBUTING.md lists every building block, and src or the example there uses it', async (t) => {
+  const page = await readFile('CONTRIBUTING.md', 'utf8');
+  const [, chapter = ''] = /^### Building blocks$(.*?)^## /ms.exec(page) ?? [];
+  const path = 'src/validation/schemas.ts';
+  const sources = await Promise.all(
+    src.files.filter((file) => file !== path).map((file) => readFile(file, 'utf8')),
+  );
+  const code = [...sources, ...[...page.matchAll(/^```ts$(.*?)^```$/gms)].map(([block]) => block)].join();
+  const blocks = [...(await readFile(path, 'utf8')).matchAll(/^export const (\w+)/gm)].map(
+    ([, name]) => name,
+  );
+  t.ok(blocks.length > 10);
+  t.same(
+    blocks.filter(
+      (name) => !new RegExp(`\`${name}\\b`).test(chapter) || !new RegExp(`\\b${name}\\b`).test(code),
+    ),
+    [],
+  );
 });
 
 t.test('every exported function has a comment', async (t) => {
