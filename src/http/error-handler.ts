@@ -5,15 +5,9 @@ import type { Catalogue } from '../errors/catalogue.js';
 import { problemFromDatabase } from '../errors/from-database.js';
 import { problemFromValidation } from '../errors/from-validation.js';
 import { type ErrorType, Problem } from '../errors/problem.js';
-import {
-  invalidParameter,
-  malformedJson,
-  payloadTooLarge,
-  routeNotFound,
-  unsupportedMediaType,
-} from '../errors/request.js';
+import { invalidParameter, malformedJson, payloadTooLarge, unsupportedMediaType } from '../errors/request.js';
 import { internalError, serviceUnavailable } from '../errors/server.js';
-import { hasLongRest } from './early-response.js';
+import { discardingRest } from './early-response.js';
 import { addressOf, logRequest } from './log-line.js';
 import { headersWithoutHooks } from './response-headers.js';
 import { pathOf } from './target.js';
@@ -57,12 +51,7 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
-      return send(problem, request, reply);
-    });
-
-    // http/not-found.ts throws before this handler is called.
-    app.setNotFoundHandler(() => {
-      throw new Problem(routeNotFound);
+      return reply.send(render(problem, request, reply));
     });
   },
   { name: 'error-handler' },
@@ -84,7 +73,7 @@ function problemOf(error: FastifyError): Problem {
 export function handleBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   // Fastify runs no hook for such a request.
   reply.headers(headersWithoutHooks(request.id));
-  if (request.server.isDraining || hasLongRest(request)) {
+  if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
   const problem =
@@ -95,20 +84,17 @@ export function handleBrokenRequest(error: FastifyError, request: FastifyRequest
       : problemOf(error);
   const { method, log } = request;
   logRequest(log, { method, route: null, status: problem.status, ip: addressOf(request) }, problem);
-  send(problem, request, reply);
+  reply.send(discardingRest(render(problem, request, reply), request, reply));
 }
 
-function send(problem: Problem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Sets status and headers of a problem, and returns its body. */
+function render(problem: Problem, request: FastifyRequest, reply: FastifyReply): string {
   request.problem = problem;
   if (problem.type === serviceUnavailable) {
     reply.header('retry-after', RETRY_AFTER_S);
   }
-  return reply
-    .code(problem.status)
-    .headers(problem.headers)
-    .type('application/problem+json')
-    .serializer((body: unknown) => JSON.stringify(body))
-    .send(problem.toBody(pathOf(request.url), request.id));
+  reply.code(problem.status).headers(problem.headers).type('application/problem+json');
+  return JSON.stringify(problem.toBody(pathOf(request.url), request.id));
 }
 
 /** The log fields of an error. Messages of PostgreSQL can contain values of a request, so only its codes are logged. */
