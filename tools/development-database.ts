@@ -64,7 +64,9 @@ export async function openEmbedded(
   } catch (error) {
     await server.stop();
     throw error instanceof DeployError
-      ? new DeployError(`${error.message} For development, make reset begins with an empty database.`)
+      ? new DeployError(`${error.message} For development, make reset begins with an empty database.`, {
+          cause: error,
+        })
       : error;
   }
   return {

@@ -7,7 +7,7 @@
  */
 import type pg from 'pg';
 import { isDatabaseError, withClient } from './client.js';
-import { DeployError, lockDeploys, whenLocksAreFree } from './locks.js';
+import { DeployError, DeployFailed, lockDeploys, whenLocksAreFree } from './locks.js';
 import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
 import { type Release, readRelease, type SqlFile, sha256 } from './release.js';
 import { MIGRATOR, OWNER, readRoles } from './roles.js';
@@ -28,19 +28,21 @@ export interface DeployResult {
  *
  * @param url the URL of the database, with the migration login
  * @throws ConnectionFailed; DeployError when the roles are missing, the database is newer, a migration was edited after it
- *   ran or is out of order, a lock could not be acquired, or a statement failed
+ *   ran or is out of order, or a lock could not be acquired; DeployFailed when a statement failed
  */
 export async function deploy(url: string, release: Release = readRelease()): Promise<DeployResult> {
   try {
     return await withClient(url, (client) => deployWith(client, release));
   } catch (error) {
-    throw isDatabaseError(error)
-      ? new DeployError(
-          `The deploy failed, and its last step was rolled back: ${error.message} (SQLSTATE ${error.code}).`,
-          { cause: error },
-        )
-      : error;
+    throw isDatabaseError(error) ? new DeployFailed(sentenceOf(error), { cause: error }) : error;
   }
+}
+
+/** What failed, with all that PostgreSQL said of the place. */
+function sentenceOf({ message, code, position, where, hint }: pg.DatabaseError): string {
+  const more = Object.entries({ position, where, hint }).filter(([, text]) => text !== undefined);
+  const place = more.map(([name, text]) => `; ${name}: ${text}`).join('');
+  return `The deploy failed, and its last step was rolled back: ${message} (SQLSTATE ${code}${place}).`;
 }
 
 async function deployWith(client: pg.Client, release: Release): Promise<DeployResult> {

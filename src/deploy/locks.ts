@@ -18,6 +18,11 @@ const GIVE_UP_AFTER_MS = 120_000;
 /** The SQLSTATEs after which another attempt is made; the first is that of lock_timeout. */
 const RETRYABLE: string[] = [SQLSTATE.LOCK_NOT_AVAILABLE, SQLSTATE.DEADLOCK_DETECTED];
 
+/** A statement of the deploy failed, and its step was rolled back. The message has what PostgreSQL said of it. */
+export class DeployFailed extends OperatorError {
+  override name = 'DeployFailed';
+}
+
 /** The deploy must not continue; the message says what to do. */
 export class DeployError extends OperatorError {
   override name = 'DeployError';
