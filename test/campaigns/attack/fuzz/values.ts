@@ -11,6 +11,8 @@ export interface Schema {
   minimum?: number;
   maximum?: number;
   items?: Schema;
+  minItems?: number;
+  maxItems?: number;
   properties?: Record<string, Schema>;
   required?: string[];
   $ref?: string;
@@ -109,8 +111,18 @@ export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
     const value = valid({ ...schema, type: type.find((other) => other !== 'null') as string }, name);
     return mostly(value, fc.constant(null), 5);
   }
-  if (words !== undefined || items !== undefined) {
-    return words === undefined ? fc.subarray(items?.enum ?? [], { minLength: 1 }) : fc.constantFrom(...words);
+  if (words !== undefined) {
+    return fc.constantFrom(...words);
+  }
+  if (items?.enum !== undefined) {
+    return fc.subarray(items.enum, { minLength: 1 });
+  }
+  if (items !== undefined) {
+    const { minItems: minLength, maxItems: maxLength } = schema;
+    return fc.uniqueArray(valid(items), {
+      ...(minLength === undefined ? {} : { minLength }),
+      ...(maxLength === undefined ? {} : { maxLength }),
+    });
   }
   if (pattern?.startsWith(ASSIGNEE)) {
     return mostly(idOf('members'), fc.constantFrom('me', 'none'), 2);
