@@ -1,6 +1,6 @@
 -- The roles of the service and their memberships.
 --
--- An administrator runs this file once per database, before the first deploy:
+-- An administrator runs this file in each database before the first deploy, and again when CHANGELOG.md says so:
 --
 --     psql "$ADMIN_URL" --set ON_ERROR_STOP=1 --file sql/roles.sql
 --

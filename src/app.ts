@@ -29,7 +29,7 @@ import { strictRequests } from './http/strict-requests.js';
 import { responseHeaders as documentedHeaders } from './openapi/components.js';
 import { docsPage } from './openapi/docs-page.js';
 import { openapi } from './openapi/openapi.js';
-import { startAdminServer } from './ops/admin-server.js';
+import { addAdminServer } from './ops/admin-server.js';
 import { deleteExpiredResponses } from './ops/expired-responses.js';
 import { health } from './ops/health.js';
 import { type AuditTimes, auditIsolation } from './ops/isolation-audit.js';
@@ -105,7 +105,7 @@ export async function buildApp({
   if (config.metrics !== undefined) {
     const metrics = new Metrics({ database, expiredResponses });
     metrics.observe(app);
-    await startAdminServer(app, { ...config.metrics, metrics, health: healthOptions });
+    await addAdminServer(app, { ...config.metrics, metrics, health: healthOptions });
   }
   await app.register(accessLog, { callerOf: loggedCaller });
   await app.register(responseHeaders);

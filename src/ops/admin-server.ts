@@ -25,7 +25,7 @@ const MAX_CONNECTIONS = 50;
  *
  * @param app the service, from whose start to whose end it listens
  */
-export async function startAdminServer(
+export async function addAdminServer(
   app: FastifyInstance,
   { host, port, metrics, health: healthOptions }: AdminServerOptions,
 ): Promise<void> {
