@@ -87,14 +87,14 @@ export function handleBrokenRequest(error: FastifyError, request: FastifyRequest
   reply.send(discardingRest(render(problem, request, reply), request, reply));
 }
 
-/** Sets status and headers of a problem, and returns its body. */
-function render(problem: Problem, request: FastifyRequest, reply: FastifyReply): string {
+/** Sets status and headers of a problem, and returns its body: as bytes, because Fastify adds a charset to the type of a text. */
+function render(problem: Problem, request: FastifyRequest, reply: FastifyReply): Buffer {
   request.problem = problem;
   if (problem.type === serviceUnavailable) {
     reply.header('retry-after', RETRY_AFTER_S);
   }
   reply.code(problem.status).headers(problem.headers).type('application/problem+json');
-  return JSON.stringify(problem.toBody(pathOf(request.url), request.id));
+  return Buffer.from(JSON.stringify(problem.toBody(pathOf(request.url), request.id)));
 }
 
 /** The log fields of an error. Messages of PostgreSQL can contain values of a request, so only its codes are logged. */
