@@ -65,7 +65,7 @@ function examplesOf(
   const expired = signer.token('caller-1', caller.clubId, { exp: Math.floor(Date.now() / 1000) - 60 });
   const other = signer.token('caller-1', caller.clubId, { aud: 'somebody-else' });
   const forged = `${signer.token('caller-1', caller.clubId).slice(0, -8)}AAAAAAAA`;
-  const nobody = signer.token('caller-1', clubId(999_999));
+  const outsider = signer.token('caller-1', clubId(999_999));
   const patch = `{"title":"Task 0 of ${mark}"}`;
   const requestOf = (method: string, path: string, as = head, body = ''): string =>
     `${method} ${path} HTTP/1.1\r\n${as}${body === '' ? '' : 'Content-Type: application/json\r\n'}` +
@@ -105,7 +105,7 @@ function examplesOf(
     ),
     example(
       'a club that does not exist',
-      requestOf('GET', '/api/tasks?limit=20', headOf(nobody, clubId(999_999))),
+      requestOf('GET', '/api/tasks?limit=20', headOf(outsider, clubId(999_999))),
       403,
     ),
     example('an invalid task id', requestOf('GET', '/api/tasks/17'), 400),

@@ -8,7 +8,7 @@ export type State = (typeof STATES)[number];
 export const CALLERS = ['the assignee', 'another Member', 'a Manager'] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** Who may take a step: any Member, the holder (the assignee or a Manager), nobody; `same` is not a step. */
+/** Who may take a step: any Member, the holder (the assignee or a Manager), no caller; `same` is not a step. */
 export type Step = 'same' | 'member' | 'holder' | 'nobody';
 
 /** The step from each state (row) to each state (column, in the order of STATES). */

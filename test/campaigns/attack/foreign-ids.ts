@@ -4,7 +4,7 @@ import type { Method } from '../../setup/send.js';
 import { type CanaryClub, kindOf } from './clubs.js';
 import type { Operation } from './operations.js';
 
-/** Requests that differ in one id or word only: an id that nobody has, and the ids of another club. */
+/** Requests that differ in one id or word only: an id that does not exist, and the ids of another club. */
 export interface Attempt {
   name: string;
   operation: Operation;
