@@ -32,6 +32,9 @@ begin
       ('club_expiry',    'nologin', 'Capability: owns app.delete_expired_answers. Sees the stored responses of all clubs that are older than 24 hours.'),
       ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which lists the clubs of a token. Sees the rows of these clubs in app.clubs and nothing else.'),
       ('club_registry',  'nologin', 'Capability: owns app.list_clubs. Sees id, name, slug and closing time of every club and nothing else.'),
+      ('club_recorder',  'nologin', 'Capability: owns the trigger functions that record and number events. Sees what its own transaction recorded.'),
+      ('club_roster',    'nologin', 'Capability: for the functions by which Managers sign members up and off.'),
+      ('club_calendar',  'nologin', 'Capability: for the function that reads the shifts of a calendar link.'),
       ('club_operator',  'nologin', 'Capability: owns the functions for operators, such as app.provision_club.')
     ) as role (name, login, comment)
   loop
@@ -44,7 +47,10 @@ end
 $$;
 
 -- From PostgreSQL 16 on a membership has the options INHERIT and SET; the defaults give both, as in older versions.
-grant club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_operator to club_migrator;
+grant
+  club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster,
+  club_calendar, club_operator
+to club_migrator;
 
 -- Settings of every connection of the service, for any client program.
 alter role club_api set search_path = app, pg_temp;

@@ -13,6 +13,9 @@ create view audit.intended_roles (role, can_login, purpose, why) with (security_
   ('club_expiry', false, 'capability', 'Owns the function that deletes expired responses of all clubs: its floor compares only their age.'),
   ('club_directory', false, 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one.'),
   ('club_registry', false, 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
+  ('club_recorder', false, 'capability', 'Owns the functions that record and number events: no other role inserts an event.'),
+  ('club_roster', false, 'capability', 'For the functions by which Managers sign members up and off; it owns nothing yet.'),
+  ('club_calendar', false, 'capability', 'For the function that reads the shifts of a calendar link, which has no role in the club; it owns nothing yet.'),
   ('club_operator', false, 'capability', 'Owns the functions for operators, such as app.provision_club.');
 comment on view audit.intended_roles is 'The roles of the service. None has SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB or REPLICATION.';
 comment on column audit.intended_roles.role is 'The role.';

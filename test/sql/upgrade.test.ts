@@ -186,7 +186,7 @@ t.test('a stopped 0.1.0 is upgraded by the steps of both releases, and keeps its
   await before.stop();
 
   const refused = await deploy(thisRelease).catch(({ stderr }) => stderr);
-  t.match(refused, /club_expiry, club_registry: an administrator runs sql\/roles\.sql/);
+  t.match(refused, /club_expiry, club_registry, .*: an administrator runs sql\/roles\.sql/);
   await createRoles(thisRelease);
   await deploy(thisRelease);
   t.same(await query('select code, object from audit.findings'), []);
