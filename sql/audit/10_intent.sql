@@ -75,6 +75,9 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.delete_expired_answers()', 'club_expiry', 'Deletes stored responses of all clubs that are older than 24 hours.'),
   ('app.my_clubs()', 'club_directory', 'Reads the clubs of the token without a club in the context.'),
   ('app.list_clubs()', 'club_registry', 'Reads the names of all clubs, which no request may do.'),
+  ('app.record_event()', 'club_recorder', 'Inserts an event, which no other role may.'),
+  ('app.number_events()', 'club_recorder', 'Numbers events, which no other role may.'),
+  ('app.forget_events(uuid,timestamp with time zone)', 'club_operator', 'Deletes old events, which no request may.'),
   ('app.provision_club(text,text,text,uuid)', 'club_operator', 'Creates a club, which no request may do.'),
   ('app.rename_club(uuid,text,text)', 'club_operator', 'Changes a club, which no request may do.'),
   ('app.close_club(uuid)', 'club_operator', 'Closes a club.'),
@@ -92,6 +95,7 @@ create view audit.intended_entrances (function, why) with (security_invoker) as 
   ('app.enter_as_operator(uuid)', 'An operator chooses the club.'),
   ('app.leave_as_operator(jsonb)', 'Restores the context that was there before.'),
   ('app.forget_club(uuid)', 'An operator removes a closed club.'),
+  ('app.number_events()', 'Reaches the counter of each club whose events it numbers.'),
   ('app.provision_club(text,text,text,uuid)', 'An operator creates the club.'),
   ('app.erase_member(uuid,uuid)', 'An operator chooses the member.');
 comment on view audit.intended_entrances is 'The only functions that set the context.';
@@ -142,6 +146,10 @@ create view audit.intended_floors (relation, role, using_expression, check_expre
    'The directory reads the clubs of the token and writes nothing.'),
   ('app.clubs', 'club_registry', 'true', 'false',
    'The registry reads the names of all clubs and writes nothing.'),
+  ('app.clubs', 'club_recorder', '(id = ( SELECT app.closed_club_id() AS closed_club_id))', 'false',
+   'The recorder sees whether the club that an operator removes is closed.'),
+  ('app.events', 'club_recorder', '(transaction_id = pg_current_xact_id())', '(transaction_id = pg_current_xact_id())',
+   'SQL without a club in the context is recorded too. A transaction writes its own events, of any club.'),
   ('app.idempotency_keys', 'club_expiry', '(created_at < (now() - ''24:00:00''::interval))', 'false',
    'Expiry reads and deletes the stored responses of all clubs that are older than 24 hours, and writes none.');
 comment on view audit.intended_floors is 'The floors that do not compare the row''s tenant with the tenant of the transaction.';
@@ -162,12 +170,24 @@ comment on column audit.intended_uniques.why is 'Why it may be unique across clu
 create view audit.intended_triggers (trigger, event, function, why) with (security_invoker) as values
   ('app.tasks.tasks_guard', 'BEFORE INSERT OR UPDATE', 'app.guard_task()', 'Enforces the workflow.'),
   ('app.shifts.shifts_stamp', 'BEFORE UPDATE', 'app.stamp_shift()', 'Writes the version.'),
-  ('app.shift_signups.shift_signups_count', 'AFTER INSERT OR DELETE OR UPDATE OF tenant_id, shift_id', 'app.count_signups()', 'Maintains the counter.');
+  ('app.shift_signups.shift_signups_count', 'AFTER INSERT OR DELETE OR UPDATE OF tenant_id, shift_id', 'app.count_signups()', 'Maintains the counter.'),
+  ('app.clubs.clubs_record', 'AFTER UPDATE', 'app.record_event(''club'', ''slug, time_zone'', ''name'')', 'Records events.'),
+  ('app.members.members_record', 'AFTER INSERT OR UPDATE', 'app.record_event(''member'', ''role'', ''display_name, email'', ''id'')', 'Records events.'),
+  ('app.tasks.tasks_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''task'', ''state, assignee_id, due_at, completed_at'', ''title, description'', ''assignee_id'')', 'Records events.'),
+  ('app.shifts.shifts_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''shift'', ''starts_at, ends_at, capacity'', ''title, location, description'')', 'Records events.'),
+  ('app.shift_signups.shift_signups_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''signup'', '''', '''', ''member_id'', ''shift_id'')', 'Records events.'),
+  ('app.events.events_number', 'AFTER INSERT', 'app.number_events()', 'Numbers events in the order of commits.');
 comment on view audit.intended_triggers is 'The triggers. All are FOR EACH ROW, without a WHEN condition.';
 comment on column audit.intended_triggers.trigger is 'The table and the trigger.';
 comment on column audit.intended_triggers.event is 'The events that it runs on.';
 comment on column audit.intended_triggers.function is 'What it calls.';
 comment on column audit.intended_triggers.why is 'What it does.';
+
+create view audit.intended_deferrables (trigger, why) with (security_invoker) as values
+  ('app.events.events_number', 'Numbers events in COMMIT. Nothing is locked after its counter, so no other trigger or constraint is deferrable.');
+comment on view audit.intended_deferrables is 'The only constraint triggers; they are deferrable and initially deferred. No other constraint is deferrable.';
+comment on column audit.intended_deferrables.trigger is 'The table and the trigger.';
+comment on column audit.intended_deferrables.why is 'Why it is deferred.';
 
 create view audit.intended_cascades (foreign_key, why) with (security_invoker) as values
   ('app.shift_signups.shift_signups_shift_fkey', 'The signups of a deleted shift are deleted with it.');

@@ -136,7 +136,7 @@ where ours and exists (
   where expression <> 'false' and not exists (
     select from audit.intended_floors as intended where (intended.relation, intended.using_expression) = (policy.relation, expression)
   ) and plain.text !~
-    '^\(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*( AND \(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*)*$'
+    '^\(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS (NOT )?NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*( AND \(*(\w+ (= \(*@\)?(::\w+)?|= ANY \(@(::uuid\[\])?\)|IS (NOT )?NULL)|\(?@\)? >= ''\w+''::app\.club_role)\)*)*$'
 )
 union all
 select 'policy_without_context', policy, 'it calls no accessor: ' || expressions, drop_it

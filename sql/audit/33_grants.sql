@@ -86,8 +86,9 @@ where kind = 'routine' and grantee <> 'club_owner' and (owner in ('club_operator
 union all
 select 'grant_tenant_column', what, says, revoke_it
 from held where column_name = tenant_column and privilege in ('insert', 'update')
-  -- An operator creates clubs; the floor allows only the club of its context.
-  and not (object = 'app.clubs' and privilege = 'insert' and grantee = 'club_operator')
+  -- An operator creates clubs; the floor allows only the club of its context. The recorder writes the club of the changed row;
+  -- the floor allows only rows of its transaction.
+  and not (privilege = 'insert' and (object, grantee) in (('app.clubs', 'club_operator'), ('app.events', 'club_recorder')))
 union all
 select 'grant_hand_on', what, says || ' with grant option', regexp_replace(revoke_it, '^revoke ', 'revoke grant option for ')
 from held where may_grant

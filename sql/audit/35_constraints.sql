@@ -9,7 +9,7 @@ create view audit.constraint_checks (code, severity, title, why) with (security_
   ('foreign_key_action_unstated', 'warning', 'A foreign key has no ON DELETE action', 'The default, NO ACTION, is checked at the end of the statement only. Use RESTRICT, or add a line to audit.intended_cascades.'),
   ('foreign_key_without_index', 'warning', 'A foreign key has no index', 'Each deletion of a referenced row reads the whole table, the rows of every club.'),
   ('constraint_not_valid', 'warning', 'A constraint is NOT VALID', 'Existing rows were not checked and may violate it.'),
-  ('constraint_deferrable', 'warning', 'A constraint is DEFERRABLE', 'Until the transaction ends, statements may see rows that violate it, such as a reference to another club.'),
+  ('constraint_deferrable', 'warning', 'A constraint or a constraint trigger is DEFERRABLE', 'Until the transaction ends, statements may see rows that violate it, such as a reference to another club. What it locks at COMMIT can deadlock with the counter of events. The exception is in audit.intended_deferrables.'),
   ('constraint_not_enforced', 'critical', 'A constraint is NOT ENFORCED', 'PostgreSQL does not check it.'),
   ('tenant_without_club', 'critical', 'A table has no foreign key to app.clubs', 'A row may belong to a club that does not exist.'),
   ('primary_key_missing', 'warning', 'A table has no primary key', 'Duplicate rows are possible, and logical replication cannot replicate its updates and deletions.'),
@@ -74,10 +74,12 @@ select 'constraint_not_valid', relation || '.' || quote_ident(conname), audit.de
 from con where not convalidated
 union all
 select 'constraint_deferrable', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
-  case contype when 'f' then format('alter table %s alter constraint %I not deferrable', relation, conname)
+  case contype when 't' then format('drop trigger %2$I on %1$s', relation, conname)
+    when 'f' then format('alter table %s alter constraint %I not deferrable', relation, conname)
     else format('alter table %s drop constraint %I cascade, add constraint %2$I %s', relation, conname,
       regexp_replace(audit.definition('pg_constraint', con.oid), ' DEFERRABLE.*', '')) end
-from con where condeferrable
+from con
+where condeferrable and not exists (select from audit.intended_deferrables as intended where intended.trigger = con.relation || '.' || quote_ident(con.conname))
 union all
 select 'constraint_not_enforced', relation || '.' || quote_ident(conname), audit.definition('pg_constraint', con.oid),
   case contype when 'f' then format('alter table %s alter constraint %I enforced', relation, conname)

@@ -34,13 +34,19 @@ select 'trigger_unintended', trigger, definition, format('drop trigger %I on %s'
 from triggers
 where ours and not keeps_foreign_key and not exists (select from audit.intended_triggers as intended where intended.trigger = triggers.trigger)
 union all
-select 'trigger_missing', intended.trigger, coalesce('it is ' || triggers.definition, 'it does not exist'),
-  format('create or replace trigger %s %s on %s for each row execute function %s', split_part(intended.trigger, '.', 3), intended.event,
-    split_part(intended.trigger, '.', 1) || '.' || split_part(intended.trigger, '.', 2), intended.function)
-from audit.intended_triggers as intended
-left join triggers on triggers.trigger = intended.trigger
-where triggers.definition is distinct from format('CREATE TRIGGER %s %s ON %s FOR EACH ROW EXECUTE FUNCTION %s', split_part(intended.trigger, '.', 3), intended.event,
-  split_part(intended.trigger, '.', 1) || '.' || split_part(intended.trigger, '.', 2), intended.function)
+select 'trigger_missing', wanted.trigger, coalesce('it is ' || triggers.definition, 'it does not exist'),
+  format('drop trigger if exists %s on %s; %s', wanted.name, wanted.relation, wanted.definition)
+from (
+  select intended.trigger, parts[2] as name, parts[1] as relation,
+    format(case when deferred.trigger is null then 'CREATE TRIGGER %s %s ON %s FOR EACH ROW EXECUTE FUNCTION %s'
+      else 'CREATE CONSTRAINT TRIGGER %s %s ON %s DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION %s' end,
+      parts[2], intended.event, parts[1], intended.function) as definition
+  from audit.intended_triggers as intended
+  left join audit.intended_deferrables as deferred using (trigger)
+  cross join lateral regexp_match(intended.trigger, '^(.*)\.([^.]+)$') as parts
+) as wanted
+left join triggers on triggers.trigger = wanted.trigger
+where triggers.definition is distinct from wanted.definition
 union all
 select 'expression_calls_function', thing.identity, 'it calls ' || called.function,
   case when thing.type = 'default value' then format('alter table %s alter column %I drop default', initial.adrelid::regclass, attribute.attname)

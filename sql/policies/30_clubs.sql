@@ -59,6 +59,10 @@ create policy clubs_forget on app.clubs for delete to club_operator
   using (id = (select app.closed_club_id()));
 comment on policy clubs_forget on app.clubs is 'An operator removes a closed club, after all its other rows.';
 
+create trigger clubs_record after update on app.clubs
+  for each row execute function app.record_event('club', 'slug, time_zone', 'name');
+comment on trigger clubs_record on app.clubs is 'Records club.changed.';
+
 set local role club_directory;
 
 create or replace function app.my_clubs()
@@ -124,6 +128,8 @@ declare
   );
 begin
   perform set_config('app.tenant_id', club_id::text, true);
+  -- What an operator does has no actor in app.events.
+  perform set_config('app.member_id', '', true);
   perform from app.clubs as club where club.id = club_id for no key update;
   if not found then
     raise exception using errcode = 'CL002', message = format('there is no club %s', club_id);
@@ -132,7 +138,7 @@ begin
 end
 $$;
 comment on function app.enter_as_operator(uuid) is
-  'Sets the context of a club, closed or not, for an operator, and locks its row: another function for operators waits until the transaction ends, a request does not. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
+  'Sets the context of a club, closed or not, without a member, for an operator, and locks its row: another function for operators waits until the transaction ends, a request does not. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
 
 create or replace function app.leave_as_operator(context jsonb) returns void
 language plpgsql volatile set search_path = ''

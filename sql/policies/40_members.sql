@@ -51,6 +51,10 @@ create policy members_forget on app.members for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
 comment on policy members_forget on app.members is 'An operator removes the members of a closed club.';
 
+create trigger members_record after insert or update on app.members
+  for each row execute function app.record_event('member', 'role', 'display_name, email', 'id');
+comment on trigger members_record on app.members is 'Records member.created, member.changed and member.erased.';
+
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
 language sql volatile set search_path = ''
 as $$
@@ -77,8 +81,8 @@ as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
-  -- Storing a response inserts a key first, which holds FOR KEY SHARE on this row: this waits for responses that are being
-  -- stored, then blocks new ones until the end. Any of them may contain the member.
+  -- An event and a key for a response hold FOR KEY SHARE on this row: this waits for the transactions that have written them,
+  -- then blocks others until the end. A title or a response may contain the member.
   perform from app.clubs as club where club.id = club_id for update;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
@@ -89,11 +93,14 @@ begin
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
   delete from app.idempotency_keys;
+  update app.events as event
+  set subject_title = null
+  where event.subject_title is not null and (event.actor_id = erase_member.member_id or event.member_id = erase_member.member_id);
   perform app.leave_as_operator(context);
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, with a former member. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have inserted rows of the club. Inserts overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member.';
+  'Removes the personal data from a member''s row. Their tasks, shifts and signups stay, with a former member. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40P01: a request is in the way, call it again.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

@@ -105,6 +105,10 @@ create trigger shifts_stamp before update on app.shifts
   for each row execute function app.stamp_shift();
 comment on trigger shifts_stamp on app.shifts is 'Counts the changes of a shift, for every statement of every role.';
 
+create trigger shifts_record after insert or update or delete on app.shifts
+  for each row execute function app.record_event('shift', 'starts_at, ends_at, capacity', 'title, location, description');
+comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.changed and shift.deleted.';
+
 set local role club_signup;
 
 create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
@@ -190,3 +194,7 @@ set local role club_owner;
 create trigger shift_signups_count after insert or delete or update of tenant_id, shift_id on app.shift_signups
   for each row execute function app.count_signups();
 comment on trigger shift_signups_count on app.shift_signups is 'Maintains the counter for every statement of every role.';
+
+create trigger shift_signups_record after insert or update or delete on app.shift_signups
+  for each row execute function app.record_event('signup', '', '', 'member_id', 'shift_id');
+comment on trigger shift_signups_record on app.shift_signups is 'Records signup.created and signup.deleted.';

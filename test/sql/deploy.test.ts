@@ -215,34 +215,40 @@ t.test(
   },
 );
 
-t.test('a backfill by the owner fails loudly, unless it lifts FORCE and restores it', async (t) => {
-  const db = await makeDatabase(t);
-  const club = await db.makeClub();
-  await db.queryAsAdmin(
-    'insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $1, $2, null)',
-    [club, 'Old'],
-  );
-  const facts = await readFacts(db);
-  await withClient(db.migrationUrl, async (client) => {
-    const backfill = async (before: string, after: string) => {
-      await client.query(`begin; set local role club_owner; set local row_security = off; ${before}`);
-      const { rowCount } = await client.query(`update app.tasks set title = 'New'`);
-      await client.query(`${after}; commit`);
-      return rowCount;
-    };
-    await t.rejects(backfill('', ''), { code: '42501', message: /row-level security/ });
-    await client.query('rollback');
-    t.equal(
-      await backfill(
-        'alter table app.tasks no force row level security',
-        'alter table app.tasks force row level security',
-      ),
-      1,
+t.test(
+  'a backfill by the owner fails loudly, unless it lifts FORCE and disables the events, and is no event',
+  async (t) => {
+    const db = await makeDatabase(t);
+    const club = await db.makeClub();
+    await db.queryAsAdmin(
+      'insert into app.tasks (tenant_id, id, title, created_by_id) values ($1, $1, $2, null)',
+      [club, 'Old'],
     );
-  });
-  t.same(await readFacts(db), facts);
-  t.same(await db.queryAsAdmin('select title from app.tasks'), [{ title: 'New' }]);
-});
+    const facts = await readFacts(db);
+    await withClient(db.migrationUrl, async (client) => {
+      const backfill = async (before: string, after: string) => {
+        await client.query(`begin; set local role club_owner; set local row_security = off; ${before}`);
+        const { rowCount } = await client.query(`update app.tasks set title = 'New'`);
+        await client.query(`${after}; commit`);
+        return rowCount;
+      };
+      for (const before of ['', 'alter table app.tasks no force row level security']) {
+        await t.rejects(backfill(before, ''), { code: '42501', message: /row-level security/ });
+        await client.query('rollback');
+      }
+      t.equal(
+        await backfill(
+          'alter table app.tasks no force row level security, disable trigger tasks_record',
+          'alter table app.tasks force row level security, enable trigger tasks_record',
+        ),
+        1,
+      );
+    });
+    t.same(await db.queryAsAdmin('select type from app.events'), [{ type: 'task.created' }]);
+    t.same(await readFacts(db), facts);
+    t.same(await db.queryAsAdmin('select title from app.tasks'), [{ title: 'New' }]);
+  },
+);
 
 t.test(
   'a session that holds the deploy lock is reported, with its pid and role, and nothing is changed',

@@ -95,6 +95,8 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
     { display_name: 'Former member' },
   ]);
 
+  t.match((await run('app.forget_events')).stdout, /^chess-north\|0$/m);
+
   // As a managed server does for the login of its customer.
   await queryAsAdmin('grant pg_read_all_stats, pg_signal_backend to admin');
   await withClient(`postgres://club_migrator:DEPLOY_PASSWORD@${address}/clubs`, async (session) => {

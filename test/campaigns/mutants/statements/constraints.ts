@@ -65,6 +65,7 @@ export const constraints: Mutants = {
     'alter table app.tasks alter constraint tasks_assignee_fkey deferrable initially deferred',
     'alter table app.tasks alter constraint tasks_club_fkey deferrable',
     'alter table app.members drop constraint members_external_user_key, add constraint members_external_user_key unique (tenant_id, external_user_id) deferrable',
+    'create constraint trigger later after insert on app.tasks deferrable for each row execute function app.number_events()',
   ],
   tenant_without_club: [
     'alter table app.tasks drop constraint tasks_club_fkey',

@@ -84,6 +84,8 @@ export const grants: Mutants = {
     'grant update (tenant_id) on app.tasks to club_api',
     'grant insert (tenant_id) on app.members to club_api',
     'grant update (tenant_id) on app.shift_signups to club_signup',
+    'grant update (tenant_id) on app.events to club_recorder',
+    'grant insert (tenant_id) on app.events to club_api',
     'grant update (id) on app.clubs to club_operator',
     'grant insert (id) on app.clubs to club_api',
   ],

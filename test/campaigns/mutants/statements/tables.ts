@@ -65,7 +65,7 @@ export const tables: Mutants = {
     'create table app.old_tasks () inherits (app.tasks)',
     'create table public.old_tasks () inherits (app.tasks)',
     `${shop}; create table shop.old_tasks () inherits (app.tasks); alter table shop.old_tasks owner to shop`,
-    'create table app.events (tenant_id uuid not null, at date) partition by range (at); create table app.events_2026 partition of app.events default',
+    'create table app.visits (tenant_id uuid not null, at date) partition by range (at); create table app.visits_2026 partition of app.visits default',
   ],
   foreign_table: [
     'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; create foreign table app.far (tenant_id uuid not null, id uuid) server remote',

@@ -1,0 +1,308 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import t from 'tap';
+import { makeDatabase } from '../setup/database.js';
+import { eventsOf, lastSequence } from '../setup/events.js';
+import { type Caller, connectAsRuntime, liftTimeLimits, type RuntimeSession } from '../setup/runtime.js';
+import { until, untilWaitingForLocks } from '../setup/wait.js';
+
+const db = await makeDatabase(t);
+const clubId = await db.makeClub('north');
+const otherClubId = await db.makeClub('south');
+const manager: Caller = { clubId, subject: 'mara', role: 'Manager' };
+
+// Before the time limits are lifted: this session has those of the login.
+const limited = await connectAsRuntime(t, db);
+await limited.join(manager);
+await liftTimeLimits(db);
+const first = await connectAsRuntime(t, db);
+const second = await connectAsRuntime(t, db);
+
+const insert = (title: string) => `insert into app.tasks (title) values ('${title}')`;
+
+/** The numbers of the club's events are 1, 2, 3 … */
+async function assertNoGap(club = clubId) {
+  const numbers = (await eventsOf(db, club)).map(({ sequence }) => sequence);
+  t.same(
+    numbers,
+    numbers.map((_, index) => index + 1),
+  );
+}
+
+/** The titles of the tasks that were created, in the order of their events, after a number. */
+async function created(after: number): Promise<string[]> {
+  const rows = await db.queryAsAdmin<{ title: string }>(
+    `select task.title from app.events as event join app.tasks as task on task.id = event.subject_id
+     where event.tenant_id = $1 and event.sequence > $2 and event.type = 'task.created' order by event.sequence`,
+    [clubId, after],
+  );
+  return rows.map(({ title }) => title);
+}
+
+/** Runs statements as an administrator in a session of its own; returns the SQLSTATE of the error, or `ok`. */
+async function asAdministrator(statements: string[]): Promise<string> {
+  const client = new pg.Client(db.adminUrl);
+  await client.connect();
+  try {
+    for (const statement of statements) {
+      await client.query(statement);
+    }
+    return 'ok';
+  } catch (error) {
+    return String((error as pg.DatabaseError).code);
+  } finally {
+    await client.end();
+  }
+}
+
+t.test('numbers are in the order of commits: who polls sees 1, 2, 3 … and misses none', async (t) => {
+  const club = await db.makeClub('crowd');
+  const writers: { session: RuntimeSession; caller: Caller }[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    const caller: Caller = { clubId: club, subject: `writer-${index}`, role: 'Manager' };
+    const session = await connectAsRuntime(t, db);
+    await session.join(caller);
+    writers.push({ session, caller });
+  }
+  let done = false;
+  let seen = 0;
+  let looks = 0;
+  const faults: string[] = [];
+  const poll = async () => {
+    while (!done) {
+      const numbers = (await eventsOf(db, club, seen)).map(({ sequence }) => sequence as number);
+      looks += 1;
+      if (numbers.some((number, index) => number !== seen + index + 1)) {
+        faults.push(`${numbers} after ${seen}`);
+      }
+      seen = numbers.at(-1) ?? seen;
+    }
+  };
+  const write = async ({ session, caller }: (typeof writers)[number], index: number) => {
+    for (let round = 0; round < 8; round += 1) {
+      await session.begin(caller);
+      for (let count = 0; count <= (index + round) % 3; count += 1) {
+        await session.client.query(insert(`${index}-${round}-${count}`));
+        await sleep(Math.random() * 10);
+      }
+      await session.client.query((index + round) % 4 === 0 ? 'rollback' : 'commit');
+    }
+  };
+  const polling = poll();
+  await Promise.all(writers.map(write));
+  const tasks = await db.queryAsAdmin<{ count: number }>(
+    'select count(*)::int from app.tasks where tenant_id = $1',
+    [club],
+  );
+  const total = await until(
+    async () => seen,
+    (number) => number === (tasks[0]?.count ?? 0) + writers.length,
+    { forMs: 10_000 },
+  );
+  done = true;
+  await polling;
+  t.equal(total, (tasks[0]?.count ?? 0) + writers.length, 'each committed change has an event');
+  t.same(faults, []);
+  t.ok(looks > 10, `${looks} looks`);
+});
+
+t.test('a later commit waits for the number of an earlier one, and only in the same club', async (t) => {
+  const other: Caller = { ...manager, clubId: otherClubId };
+  await second.join(other);
+  const after = await lastSequence(db, clubId);
+  await first.begin(manager);
+  await first.client.query(insert('earlier'));
+  // The commit that has its number and is not visible yet.
+  await first.client.query('set constraints all immediate');
+  await second.begin(manager);
+  await second.client.query(insert('later'));
+  const committing = second.client.query('commit');
+  t.equal(await untilWaitingForLocks(db, 1), 1);
+  t.equal(
+    (await limited.run({ ...other, subject: 'third' }, `select app.sync_member('x', null, null)`)).code,
+    'ok',
+  );
+  await first.client.query('commit');
+  await committing;
+  t.same(await created(after), ['earlier', 'later']);
+  await assertNoGap();
+});
+
+t.test('savepoints, immediate constraints and failing commits leave the order and no gap', async (t) => {
+  const after = await lastSequence(db, clubId);
+  await first.inside(manager, async () => {
+    for (const statement of [
+      insert('a'),
+      'savepoint one',
+      insert('lost'),
+      'rollback to one',
+      insert('b'),
+      'set constraints all immediate',
+      insert('c'),
+      'savepoint two',
+      insert('lost'),
+      'rollback to two',
+      'set constraints all deferred',
+      insert('d'),
+      'savepoint three',
+      insert('e'),
+      'release three',
+    ]) {
+      await first.client.query(statement);
+    }
+  });
+  t.same(await created(after), ['a', 'b', 'c', 'd', 'e']);
+  await assertNoGap();
+
+  // Another deferred trigger: it records, or fails.
+  await db.queryAsAdmin(`
+    create function public.follow() returns trigger language plpgsql security definer set search_path = '' as $$
+    begin
+      if new.title = 'fail' then
+        raise exception 'refused at commit' using errcode = 'XX001';
+      end if;
+      if new.title = 'follow' then
+        insert into app.tasks (tenant_id, id, title, created_by_id) values (new.tenant_id, app.new_id(), 'followed', null);
+      end if;
+      return null;
+    end $$;
+    create constraint trigger "A follower" after insert on app.tasks deferrable initially deferred
+      for each row execute function public.follow();
+    create constraint trigger "Z follower" after insert on app.tasks deferrable initially deferred
+      for each row execute function public.follow()`);
+  const next = await lastSequence(db, clubId);
+  await first.inside(manager, async () => {
+    await first.client.query(insert('follow'));
+    await first.client.query(insert('last'));
+  });
+  t.same(await created(next), ['follow', 'last', 'followed', 'followed']);
+  t.equal((await first.run(manager, insert('fail'))).code, 'XX001');
+  t.equal((await first.run(manager, insert('after'))).code, 'ok');
+  await assertNoGap();
+  await db.queryAsAdmin('drop trigger "A follower" on app.tasks; drop trigger "Z follower" on app.tasks');
+});
+
+t.test(
+  'a transaction of an operator numbers the events of each club, and locks the clubs in one order',
+  async (t) => {
+    const clubs = [clubId, otherClubId];
+    const insertAs = (club: string) =>
+      `insert into app.tasks (tenant_id, id, title, created_by_id) values ('${club}', app.new_id(), 'x', null)`;
+    const both = (order: string[]) => [
+      'begin',
+      ...order.flatMap((club) => [insertAs(club), insertAs(club)]),
+      'commit',
+    ];
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        asAdministrator(both(index % 2 === 0 ? clubs : clubs.toReversed())),
+      ),
+    );
+    t.same(new Set(codes), new Set(['ok']));
+    for (const club of clubs) {
+      await assertNoGap(club);
+    }
+    // The context of the session is as before.
+    const client = new pg.Client(db.adminUrl);
+    await client.connect();
+    await client.query('begin');
+    await client.query(`select set_config('app.tenant_id', 'kept', true)`);
+    await client.query(`select set_config('app.tenant_id', $1, true)`, [otherClubId]);
+    await client.query(insertAs(clubId));
+    await client.query('set constraints all immediate');
+    t.same((await client.query(`select current_setting('app.tenant_id') as club`)).rows, [
+      { club: otherClubId },
+    ]);
+    await client.query('rollback');
+    await client.end();
+  },
+);
+
+t.test(
+  'under REPEATABLE READ a commit after a concurrent one fails with 40001, and its retry succeeds',
+  async (t) => {
+    const attempt = async (meanwhile: () => Promise<unknown>) => {
+      await first.client.query('begin isolation level repeatable read');
+      await first.client.query('select app.enter($1, $2, $3, null, null, null)', [clubId, 'mara', 'Manager']);
+      await first.client.query(insert('repeatable'));
+      await meanwhile();
+      return first.client.query('commit').then(
+        () => 'ok',
+        (error) => error.code,
+      );
+    };
+    const before = await lastSequence(db, clubId);
+    t.equal(await attempt(() => second.run(manager, insert('meanwhile'))), '40001');
+    t.equal(await attempt(async () => {}), 'ok');
+    t.same(await created(before), ['meanwhile', 'repeatable']);
+    await assertNoGap();
+  },
+);
+
+t.test(
+  'events of one transaction have the order of its changes, also when the clock runs backwards',
+  async (t) => {
+    const titles = Array.from({ length: 50 }, (_, index) => `batch ${index}`);
+    const before = await lastSequence(db, clubId);
+    await first.inside(manager, async () => {
+      await first.client.query('insert into app.tasks (title) select unnest($1::text[])', [
+        titles.slice(0, 49),
+      ]);
+      await first.client.query(insert(titles[49] as string));
+    });
+    t.same(await created(before), titles);
+    await db.queryAsAdmin('begin');
+    const values = (at: string) =>
+      `insert into app.events (tenant_id, type, at, subject_id, changes, fields) values ('${clubId}', 'x', ${at}, app.new_id(), '{}', '{}')`;
+    await db.queryAsAdmin(values(`now() + '1 hour'`));
+    await db.queryAsAdmin(values('now()'));
+    await db.queryAsAdmin('commit');
+    const [late, early] = await db.queryAsAdmin<{ is_late: boolean }>(
+      `select at > now() + '1 minute' as is_late from app.events where type = 'x' order by sequence`,
+    );
+    t.same([late?.is_late, early?.is_late], [true, false]);
+  },
+);
+
+t.test(
+  '10,000 signups are deleted with their shift, and 366 shifts written, within the time limit of a statement',
+  async (t) => {
+    const club = await db.makeClub('large');
+    const ada: Caller = { clubId: club, subject: 'ada', role: 'Admin' };
+    await limited.join(ada);
+    const { rows } = await limited.run(
+      ada,
+      `insert into app.shifts (title, starts_at, ends_at, capacity) values ('Large', now() + '1 day', now() + '2 days', 10000) returning id`,
+    );
+    // Without triggers: the rows are there, as if they had been written one by one.
+    await db.queryAsAdmin('begin');
+    await db.queryAsAdmin('set local session_replication_role = replica');
+    await db.queryAsAdmin(
+      `insert into app.members (tenant_id, id, external_user_id, display_name, role)
+     select $1, app.new_id(), n, n, 'Member' from generate_series(1, 10000) as n`,
+      [club],
+    );
+    await db.queryAsAdmin(
+      `insert into app.shift_signups (tenant_id, id, shift_id, member_id)
+     select $1, app.new_id(), $2, id from app.members where tenant_id = $1 and external_user_id <> 'ada'`,
+      [club, rows[0].id],
+    );
+    await db.queryAsAdmin('update app.shifts set signup_count = 10000 where id = $1', [rows[0].id]);
+    await db.queryAsAdmin('commit');
+    const before = await lastSequence(db, club);
+    const writes = [
+      'delete from app.shifts',
+      `insert into app.shifts (title, starts_at, ends_at, capacity)
+     select 'Day', now() + n * interval '1 day', now() + n * interval '25 hours', 5 from generate_series(1, 366) as n`,
+      'update app.shifts set capacity = 6',
+    ];
+    for (const write of writes) {
+      t.equal((await limited.run(ada, write)).code, 'ok', write);
+    }
+    const events = await eventsOf(db, club, before);
+    t.equal(events.length, 10_001 + 366 + 366);
+    t.equal(events[0]?.type, 'shift.deleted');
+    t.ok(events.slice(1, 10_001).every(({ type }) => type === 'signup.deleted'));
+    await assertNoGap(club);
+  },
+);

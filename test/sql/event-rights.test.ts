@@ -1,0 +1,216 @@
+import pg from 'pg';
+import t from 'tap';
+import { makeDatabase } from '../setup/database.js';
+import { eventsOf, lastSequence } from '../setup/events.js';
+import { type Caller, connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
+
+const db = await makeDatabase(t);
+await liftTimeLimits(db);
+const clubId = await db.makeClub('north');
+const otherClubId = await db.makeClub('south');
+const sql = await connectAsRuntime(t, db);
+const admin: Caller = { clubId, subject: 'ada', role: 'Admin' };
+const ben: Caller = { clubId, subject: 'ben', role: 'Member' };
+await sql.join(admin);
+const benId = await sql.join(ben);
+await sql.join({ ...admin, clubId: otherClubId });
+
+const operator = new pg.Client(db.migrationUrl);
+await operator.connect();
+await operator.query('set role club_owner');
+t.teardown(() => operator.end());
+
+/** Creates a task, for the assignee if there is one, and deletes it again. */
+async function deleteTask(title: string, assigneeId: string | null, caller = admin): Promise<void> {
+  await sql.inside(caller, async () => {
+    await sql.client.query('insert into app.tasks (title, assignee_id) values ($1, $2)', [title, assigneeId]);
+    await sql.client.query('delete from app.tasks where title = $1', [title]);
+  });
+}
+
+t.test('a Manager reads all events of the club, a Member those about themself, a Viewer none', async (t) => {
+  await deleteTask('of nobody', null);
+  await deleteTask('of Ben', benId);
+  const own = await eventsOf(db, clubId);
+  const read = async (caller: Caller) => {
+    const { rows } = await sql.run(
+      caller,
+      'select tenant_id, sequence::int, member_id from app.events order by sequence',
+    );
+    return rows;
+  };
+  const numbers = own.map(({ sequence }) => sequence);
+  for (const role of ['Manager', 'Admin'] as const) {
+    t.same(
+      (await read({ ...admin, role })).map(({ sequence }) => sequence),
+      numbers,
+      role,
+    );
+  }
+  const about = own.filter(({ member_id }) => member_id === benId).map(({ sequence }) => sequence);
+  t.equal(about.length, 3);
+  t.same(
+    (await read(ben)).map(({ sequence }) => sequence),
+    about,
+  );
+  t.same(await read({ ...ben, role: 'Viewer' }), []);
+
+  // Those of the own transaction have no number yet.
+  await sql.inside(admin, async () => {
+    await sql.client.query(`insert into app.tasks (title) values ('x')`);
+    const { rows } = await sql.client.query('select count(*)::int from app.events');
+    t.same(rows, [{ count: numbers.length }]);
+  });
+});
+
+t.test(
+  'no role of the service writes an event or a counter, the functions of operators excepted',
+  async (t) => {
+    const before = [
+      await db.queryAsAdmin('table app.events'),
+      await db.queryAsAdmin('table app.event_counters'),
+    ];
+    const insert = `insert into app.events (type, subject_id, changes, fields) values ('x', app.new_id(), '{}', '{}')`;
+    for (const statement of [
+      insert,
+      'update app.events set sequence = sequence + 1',
+      'update app.events set subject_title = null',
+      'delete from app.events',
+      'truncate app.events',
+      'select from app.events for update',
+      'insert into app.event_counters (last_sequence) values (1)',
+      'update app.event_counters set last_sequence = 0',
+      'delete from app.event_counters',
+      'select app.record_event()',
+      'select app.number_events()',
+      `select app.forget_events('${clubId}', 'infinity')`,
+    ]) {
+      const { code } = await sql.run(admin, statement);
+      t.ok(['42501', '0A000'].includes(code), `${statement}: ${code}`);
+    }
+    // The recorder itself, with the floor of its transaction.
+    const admins = new pg.Client(db.adminUrl);
+    await admins.connect();
+    await admins.query('begin');
+    await admins.query('set local role club_recorder');
+    t.same((await admins.query('select from app.events')).rowCount, 0);
+    t.same((await admins.query('update app.events set sequence = 1')).rowCount, 0);
+    await t.rejects(admins.query('delete from app.events'), { code: '42501' });
+    await admins.query('rollback');
+    await admins.query('begin; set local role club_owner');
+    t.same((await admins.query('select from app.events')).rowCount, 0);
+    await admins.query('rollback');
+    await admins.end();
+    t.same(
+      [await db.queryAsAdmin('table app.events'), await db.queryAsAdmin('table app.event_counters')],
+      before,
+    );
+  },
+);
+
+t.test(
+  'an operator forgets a prefix of a club’s events, never the last, and nothing of another club',
+  async (t) => {
+    const club = await db.makeClub('old');
+    const caller: Caller = { ...admin, clubId: club };
+    await sql.join(caller);
+    for (const title of ['2', '3', '4', '5', '6']) {
+      await sql.run(caller, 'insert into app.tasks (title) values ($1)', [title]);
+    }
+    const other = await eventsOf(db, otherClubId);
+    // The third is older than the second: the clock ran backwards.
+    await db.queryAsAdmin(
+      `update app.events set at = now() - interval '1 hour' * (array[5, 3, 4, 2, 1, 0])[sequence] where tenant_id = $1`,
+      [club],
+    );
+    const forget = async (before: string | null) => {
+      const { rows } = await operator.query(
+        'select app.forget_events($1, now() - $2::interval) as forgotten',
+        [club, before],
+      );
+      const kept = (await eventsOf(db, club)).map(({ sequence }) => sequence);
+      const counters = await db.queryAsAdmin<{ oldest: number; last: number }>(
+        'select oldest_sequence::int as oldest, last_sequence::int as last from app.event_counters where tenant_id = $1',
+        [club],
+      );
+      t.same(counters, [{ oldest: kept[0], last: 6 }]);
+      return [Number(rows[0].forgotten), ...kept];
+    };
+    t.same(await forget(null), [0, 1, 2, 3, 4, 5, 6], 'without a time it does nothing');
+    t.same(await forget('6 hours'), [0, 1, 2, 3, 4, 5, 6]);
+    t.same(await forget('210 minutes'), [1, 2, 3, 4, 5, 6], 'all before the first that is not older');
+    t.same(await forget('90 minutes'), [3, 5, 6]);
+    t.same(await forget('-1 hours'), [1, 6], 'never the last');
+    t.same(await forget('-1 hours'), [0, 6]);
+    await sql.run(caller, `insert into app.tasks (title) values ('7')`);
+    t.same(
+      (await eventsOf(db, club)).map(({ sequence }) => sequence),
+      [6, 7],
+    );
+    t.same(
+      (
+        await sql.run(
+          { ...caller, role: 'Member' },
+          'select oldest_sequence::int as oldest from app.event_counters',
+        )
+      ).rows,
+      [{ oldest: 6 }],
+    );
+    t.same(await eventsOf(db, otherClubId), other);
+    await t.rejects(operator.query('select app.forget_events(app.new_id(), now())'), { code: 'CL002' });
+  },
+);
+
+t.test(
+  'erasing a member clears the titles of what they deleted or was about them, in the whole feed',
+  async (t) => {
+    const club = await db.makeClub('erasing');
+    const [actor, other]: [Caller, Caller] = [
+      { ...admin, clubId: club },
+      { ...admin, clubId: club, subject: 'otto' },
+    ];
+    const memberId = await sql.join(actor);
+    const otherId = await sql.join(other);
+    await deleteTask('by', null, actor);
+    await deleteTask('about', memberId, other);
+    await deleteTask('kept', otherId, other);
+    await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+    const deleted = (await eventsOf(db, club)).filter(({ type }) => type === 'task.deleted');
+    t.same(
+      deleted.map(({ subject_title }) => subject_title),
+      [null, null, 'kept'],
+    );
+  },
+);
+
+t.test(
+  'an erasure that meets a request may fail with 40P01, and succeeds when it is called again',
+  async (t) => {
+    const club = await db.makeClub('busy');
+    const caller: Caller = { ...admin, clubId: club };
+    const memberId = await sql.join(caller);
+    await operator.query(`set deadlock_timeout = '100ms'`).catch(() => {});
+    await sql.begin(caller);
+    // It holds the row of the member, and wants that of the club when it records.
+    await sql.client.query(`select from app.members where id = app.member_id() for no key update`);
+    const erasing = operator.query('select app.erase_member($1, $2)', [club, memberId]).then(
+      () => 'ok',
+      (error) => error.code,
+    );
+    t.equal(await untilWaitingForLocks(db, 1), 1);
+    const request = sql.client.query(`update app.members set display_name = 'Changed'`).then(
+      () => 'ok',
+      (error) => error.code,
+    );
+    const codes = [await erasing, await request].sort();
+    t.same(codes, ['40P01', 'ok'], 'PostgreSQL ends one of both');
+    await sql.client.query('rollback').catch(() => {});
+    await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+    t.same(await db.queryAsAdmin('select display_name from app.members where id = $1', [memberId]), [
+      { display_name: 'Former member' },
+    ]);
+    t.equal((await eventsOf(db, club)).filter(({ type }) => type === 'member.erased').length, 1);
+    t.equal(await lastSequence(db, clubId), (await eventsOf(db, clubId)).length);
+  },
+);
