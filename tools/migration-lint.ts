@@ -1,21 +1,36 @@
 import type pg from 'pg';
 import { withClient } from '../src/deploy/client.js';
 import { type OnlineStatement, onlineStatements, statementsOf } from '../src/deploy/migrations.js';
-import type { SqlFile } from '../src/deploy/release.js';
+import { readRelease, type SqlFile } from '../src/deploy/release.js';
 
 /** Index files that are older than this rule; the deploy adds CONCURRENTLY to their statements. */
 const BEFORE_THE_RULE = ['0007_orders', '0008_names'];
 
 /**
- * Finds the statements of migrations that would block requests for a time that grows with the table, one sentence each.
+ * Finds the statements of migrations that would block requests for a time that grows with the table, and those that would
+ * record events, one sentence each.
  *
  * It runs each migration in an empty database, as a superuser. After each statement in a transaction it reads from
  * PostgreSQL which existing tables were scanned: an index build, a rewrite, the check of a constraint and a change of rows
- * scan the whole table, and a short statement scans none.
+ * scan the whole table, and a short statement scans none. A trigger in place of that of the chapters reports a change of rows,
+ * also of none.
  */
 export async function findBlocking(url: string, migrations: SqlFile[]): Promise<string[]> {
   return withClient(url, async (client) => {
-    await client.query('create schema if not exists deploy');
+    await client.query(`create schema if not exists deploy; drop schema if exists lint cascade; create schema lint;
+      create table lint.changes (relation text, trigger name);
+      create function lint.report() returns trigger language plpgsql as $$
+      begin
+        insert into lint.changes values (tg_relid::regclass::text, tg_name);
+        return null;
+      end $$;
+      create function lint.watch(trigger name, relation regclass) returns void strict language plpgsql as $$
+      begin
+        execute format(
+          'create or replace trigger %I after insert or update or delete on %s for each statement execute function lint.report()',
+          trigger, relation
+        );
+      end $$`);
     const found: string[] = [];
     for (const file of migrations) {
       const online = onlineStatements(file);
@@ -42,8 +57,18 @@ async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
   // The counts continue from earlier transactions of the session. A table that this file creates is empty.
   let counts = await readCounts(client);
   const large = [...counts.keys()];
+  await reportChanges(client);
   for (const statement of statementsOf(file.text)) {
     await client.query(statement);
+    const { rows } = await client.query<{ relation: string; trigger: string }>(
+      'delete from lint.changes returning *',
+    );
+    for (const { relation, trigger } of rows) {
+      faults.push(
+        `this statement changes rows of ${relation}, and would record an event for each. Write before it ` +
+          `alter table ${relation} disable trigger ${trigger}, and after it enable it again.\n${statement}`,
+      );
+    }
     const now = await readCounts(client);
     for (const table of large.filter((name) => now.get(name) !== counts.get(name))) {
       faults.push(
@@ -55,6 +80,18 @@ async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
   }
   await client.query('commit');
   return faults;
+}
+
+/** Replaces each trigger that records by one that reports itself and its table. */
+async function reportChanges(client: pg.Client): Promise<void> {
+  const recording = readRelease().chapters.flatMap(({ text }) => [
+    ...text.matchAll(
+      /^create trigger (\w+) [^;]*? on (app\.\w+)\s+for each row execute function app\.record_event/gm,
+    ),
+  ]);
+  for (const [, trigger, table] of recording) {
+    await client.query('select lint.watch($1, to_regclass($2))', [trigger, table]);
+  }
 }
 
 /** The number of scans of each tenant table in this session. */
