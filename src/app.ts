@@ -137,8 +137,9 @@ export async function buildApp({
       await api.register(requestTransaction, { database });
       await api.register(idempotency);
 
+      const eventTypes = Object.values(resources).flatMap((resource) => resource.eventTypes);
       for (const resource of Object.values(resources)) {
-        await registerResource(api, resource);
+        await registerResource(api, resource, { eventTypes });
       }
     },
     { prefix: '/api' },

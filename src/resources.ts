@@ -1,5 +1,6 @@
 /** The resources of the API. To add a resource, add a line here, in alphabetical order. */
 export { clubs } from './clubs/routes.js';
+export { events } from './events/routes.js';
 export { members } from './members/routes.js';
 export { shifts } from './shifts/routes.js';
 export { tasks } from './tasks/routes.js';

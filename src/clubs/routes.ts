@@ -50,5 +50,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 export const clubs: Resource = {
   tag: { name: 'Clubs', description: 'The tenants that you have a role in.' },
   errors: [],
+  eventTypes: ['club.changed'],
   routes,
 };

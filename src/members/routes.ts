@@ -77,5 +77,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 export const members: Resource = {
   tag: { name: 'Members', description: 'People in a club. You become one with your first request there.' },
   errors: Object.values(errors),
+  eventTypes: ['member.created', 'member.changed', 'member.erased'],
   routes,
 };

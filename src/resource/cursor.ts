@@ -12,7 +12,7 @@ export interface Position {
 }
 
 /** The type of the sort column; a cursor with a key of another type is rejected. */
-export type KeyKind = 'instant' | 'text' | 'day' | 'integer' | 'decimal';
+export type KeyKind = 'instant' | 'text' | 'day' | 'integer' | 'bigint' | 'decimal';
 
 /** PostgreSQL's latest instant or day; the sort key of a row without one. */
 const INFINITY = 'infinity';
@@ -68,6 +68,9 @@ function isKey(key: string, kind: Exclude<KeyKind, 'instant'>): boolean {
       return key === INFINITY || isCalendarDate(key);
     case 'integer':
       return /^-?\d{1,10}$/.test(key) && Math.abs(Number(key)) <= MAX_INTEGER;
+    case 'bigint':
+      // Up to here a JSON number is exact.
+      return /^-?\d{1,16}$/.test(key) && Number.isSafeInteger(Number(key));
     case 'decimal':
       return /^-?\d{1,30}(\.\d{1,30})?$/.test(key);
     case 'text':

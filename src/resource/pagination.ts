@@ -1,7 +1,7 @@
 import { type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Json } from '../database/json.js';
-import { join, type Statement, sql } from '../database/sql.js';
+import { join, joinValues, type Statement, sql } from '../database/sql.js';
 import { CURSOR } from '../examples.js';
 import { pathOf } from '../http/target.js';
 import { OneOf, Strict } from '../validation/schemas.js';
@@ -14,6 +14,8 @@ export interface Order {
   kind: KeyKind;
   /** The field of a row that has the value; without it `sortKey` selects the value. */
   field?: string;
+  /** Whether no two rows have the same value. Otherwise the id decides between them. */
+  isUnique?: boolean;
 }
 
 /** A page to read: its order, its number of rows and its start. */
@@ -122,15 +124,15 @@ export function pageClause(
   id: Statement,
   conditions: Statement[],
 ): Statement {
-  const position =
-    after &&
-    (descending
-      ? sql`(${order.column}, ${id}) < (${after.key}, ${after.id})`
-      : sql`(${order.column}, ${id}) > (${after.key}, ${after.id})`);
-  const all = position ? [...conditions, position] : conditions;
+  const columns = order.isUnique ? [order.column] : [order.column, id];
+  const all = [...conditions];
+  if (after !== undefined) {
+    const keys = joinValues(order.isUnique ? [after.key] : [after.key, after.id]);
+    all.push(sql`(${join(columns, sql`, `)}) ${descending ? sql`<` : sql`>`} (${keys})`);
+  }
   const where = all.length === 0 ? sql`` : sql`where ${join(all, sql` and `)}`;
-  const by = descending ? sql`${order.column} desc, ${id} desc` : sql`${order.column}, ${id}`;
-  return sql`${where} order by ${by} limit ${limit + 1}`;
+  const by = descending ? columns.map((column) => sql`${column} desc`) : columns;
+  return sql`${where} order by ${join(by, sql`, `)} limit ${limit + 1}`;
 }
 
 /** Sends the rows of the page, with the Link header (RFC 8288) if there is a next page. */

@@ -255,5 +255,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 export const shifts: Resource = {
   tag: { name: 'Shifts', description: 'Work at a fixed time, with a number of places to sign up for.' },
   errors: Object.values(errors),
+  eventTypes: ['shift.created', 'shift.changed', 'shift.deleted', 'signup.created', 'signup.deleted'],
   routes,
 };

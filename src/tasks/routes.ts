@@ -195,5 +195,6 @@ async function patchTask(
 export const tasks: Resource = {
   tag: { name: 'Tasks', description: 'Work with five states: Open, Assigned, InProgress, Review, Done.' },
   errors: Object.values(errors),
+  eventTypes: ['task.created', 'task.changed', 'task.deleted'],
   routes,
 };

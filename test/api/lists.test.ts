@@ -49,6 +49,7 @@ const lists: List[] = Object.entries(document.paths).flatMap(([path, operations]
   return { path, parameters, text, fields, sorts: words.filter((word) => !word.startsWith('-')) };
 });
 const filtersOf = ({ parameters }: List) => parameters.filter(({ name }) => !PAGING.includes(name));
+const isSearched = ({ parameters }: List) => parameters.some(({ name }) => name === 'q');
 const bothWays = (sort: string) => [sort, `-${sort}`];
 
 const service = await startService(t);
@@ -142,10 +143,12 @@ t.test('a list is in its order, even with equal keys, and the same for every pag
   t.ok(lists.length >= 3);
   for (const list of lists) {
     for (const sort of list.sorts) {
-      const { body: rising } = await anna.get(`${list.path}?sort=${sort}`);
+      const { body: rising } = await anna.get(`${list.path}?limit=500&sort=${sort}`);
       const keys = rising.map((row: Row) => row[sort]);
       t.ok(
-        sort === 'updatedAt' || distinct.has(`${list.path} ${sort}`) || new Set(keys).size < keys.length,
+        ['updatedAt', 'sequence'].includes(sort) ||
+          distinct.has(`${list.path} ${sort}`) ||
+          new Set(keys).size < keys.length,
         `${list.path} has equal keys of ${sort}`,
       );
       t.same(keys, [...keys].sort(comparerOf(list, sort)), `${list.path} by ${sort}`);
@@ -178,15 +181,19 @@ t.test('the table in docs/api.md has the filters and orders of every list', asyn
   );
 });
 
-t.test('without sort, tasks are by -createdAt, shifts by startsAt, members by displayName', async (t) => {
-  for (const [list, sort] of Object.entries({
-    tasks: '-createdAt',
-    shifts: 'startsAt',
-    members: 'displayName',
-  })) {
-    t.same((await anna.get(`/api/${list}`)).body, (await anna.get(`/api/${list}?sort=${sort}`)).body, list);
-  }
-});
+t.test(
+  'without sort, tasks are by -createdAt, shifts by startsAt, members by displayName, events by sequence',
+  async (t) => {
+    for (const [list, sort] of Object.entries({
+      events: 'sequence',
+      tasks: '-createdAt',
+      shifts: 'startsAt',
+      members: 'displayName',
+    })) {
+      t.same((await anna.get(`/api/${list}`)).body, (await anna.get(`/api/${list}?sort=${sort}`)).body, list);
+    }
+  },
+);
 
 t.test('no row is repeated or skipped while rows are added and the cursor’s row is deleted', async (t) => {
   const person = ada[south] as Person;
@@ -284,7 +291,7 @@ t.test('q is a case-insensitive part of the text, trimmed, and % and _ are liter
     ['strasse', ['Straße']],
     ['straßen', []],
   ];
-  for (const list of lists.filter(({ parameters }) => parameters.some(({ name }) => name === 'q'))) {
+  for (const list of lists.filter(isSearched)) {
     for (const text of texts) {
       await makeRow(list, club, text);
     }
@@ -406,7 +413,8 @@ t.test('a cursor is valid for its list, club, order and filters, and with “me�
     const { status, body } = await person.get(`${path}?${query}&cursor=${cursor}`);
     return status === 200 ? 200 : body.code;
   };
-  for (const { path, parameters, sorts } of lists) {
+  for (const list of lists) {
+    const { path, parameters, sorts } = list;
     const [standard] = parameters.find(({ name }) => name === 'sort')?.schema.examples ?? [];
     const cursor = await cursorOf(path, '');
     for (const query of ['', 'limit=3', 'limit=500', `sort=${standard}`]) {
@@ -429,16 +437,26 @@ t.test('a cursor is valid for its list, club, order and filters, and with “me�
     ]) {
       t.equal(await use(anna, path, '', forged), 'invalid_cursor', `${path}: ${forged}`);
     }
-    for (const { name, schema } of filtersOf({ path, parameters } as List)) {
+    for (const { name, schema } of filtersOf(list)) {
       const query = `${name}=${encodeURIComponent(String(schema.examples[0]))}`;
       t.equal(await use(anna, path, query, cursor), 'invalid_cursor', `${path}?${query}`);
+    }
+    if (!isSearched(list)) {
+      continue;
     }
     const found = await cursorOf(path, 'q=m');
     t.equal(await use(ben, path, 'q=m&limit=3', found), 200, `${path}?q=m`);
     t.equal(await use(ben, path, '', found), 'invalid_cursor', `${path} without q=m`);
     t.equal(await use(ben, path, 'q=me', found), 'invalid_cursor', `${path} with another q`);
   }
-  for (const query of ['tasks?assigneeId=me', 'shifts?signedUp=me', 'tasks?q=me', 'shifts?q=me']) {
+  for (const query of [
+    'tasks?assigneeId=me',
+    'shifts?signedUp=me',
+    'events?memberId=me',
+    'events?actorId=me',
+    'tasks?q=me',
+    'shifts?q=me',
+  ]) {
     const [path, filter] = `/api/${query}`.split('?') as [string, string];
     const cursor = await cursorOf(path, filter);
     t.equal(await use(anna, path, filter, cursor), 200, query);
@@ -452,7 +470,7 @@ t.test('a cursor is valid for its list, club, order and filters, and with “me�
 });
 
 t.test('the link to the next page keeps the other parameters', async (t) => {
-  for (const list of lists) {
+  for (const list of lists.filter(isSearched)) {
     for (const text of ['why? a&b=1', 'why? 100%']) {
       await makeRow(list, north, text);
     }
@@ -511,6 +529,10 @@ t.test('a cursor is accepted only with a key of the type by which its list is so
     integer: {
       good: ['0', '-5', '2147483647'],
       bad: ['2147483648', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
+    },
+    bigint: {
+      good: ['0', '-5', '9007199254740991'],
+      bad: ['9007199254740992', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
     },
     decimal: {
       good: ['0', '-5', '12.50', '9'.repeat(30)],

@@ -94,6 +94,7 @@ t.test('the document has every operation of the contract, and the DTOs by their 
     'ClubDto',
     'CreateShiftRequest',
     'CreateTaskRequest',
+    'EventDto',
     'MemberDto',
     'Problem',
     'ShiftDetailDto',
@@ -194,9 +195,12 @@ t.test('an additional property is allowed in a response, and is an error in a bo
     const pointer = place.map((part) => encodeURIComponent(String(part).replaceAll('/', '~1'))).join('/');
     return ajv.compile({ $ref: `document#/${pointer}/schema` })(value);
   };
+  // The members of changes are fields by name.
   const withMore = (value: unknown) =>
-    JSON.parse(JSON.stringify(value), (_name, part) =>
-      part !== null && typeof part === 'object' && !Array.isArray(part) ? { ...part, colour: 'red' } : part,
+    JSON.parse(JSON.stringify(value), (name, part) =>
+      part !== null && typeof part === 'object' && !Array.isArray(part) && name !== 'changes'
+        ? { ...part, colour: 'red' }
+        : part,
     );
   const wrong: string[] = [];
   for (const { name, path, method, responses, requestBody } of operations) {

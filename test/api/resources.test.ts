@@ -39,7 +39,7 @@ t.test(
         t.match(key, /^[a-z]+([A-Z][a-z]+)*$/, `${name}.${key}`);
         const isId = /^id$|Id$/.test(key) && key !== 'externalUserId';
         t.equal(format === 'uuid', isId, `${name}.${key}`);
-        t.equal(format === 'date-time', key.endsWith('At'), `${name}.${key}`);
+        t.equal(format === 'date-time', /^at$|At$/.test(key), `${name}.${key}`);
       }
     }
   },

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Query } from '../../src/database/sql.js';
+import { eventOrders, listEvents } from '../../src/events/queries.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
 import type { KeyKind } from '../../src/resource/cursor.js';
 import type { Order, Page } from '../../src/resource/pagination.js';
@@ -15,6 +16,9 @@ import { callerOf } from '../setup/work.js';
 const TASKS = 100_000;
 const SHIFTS = 20_000;
 const MEMBERS = 2_000;
+const EVENTS = 100_000;
+/** A subject with 100 events. */
+const SUBJECT = '8f14e45f-ceea-167a-5a36-dedd4bea2543';
 
 const db = await makeDatabase(t);
 const club = await db.makeClub('north');
@@ -66,6 +70,14 @@ t.before(async () => {
        now() + (n - ${SHIFTS / 2} + 4) * interval '1 hour', 10, now() - n * interval '1 minute', null
      from generate_series(1, ${SHIFTS}) n`,
   );
+  await fill(
+    'app.events',
+    `insert into app.events (tenant_id, id, sequence, type, subject_id, actor_id, member_id, changes, fields)
+     select '${club}', gen_random_uuid(), n + 10, 'task.changed', md5((n % 1000)::text)::uuid,
+       case when n % 2 = 0 then '${bob}'::uuid end,
+       case when n % 1000 = 0 then '${anna}'::uuid when n % 3 = 0 then '${bob}'::uuid end, '{}', '{}'
+     from generate_series(1, ${EVENTS}) n`,
+  );
 });
 
 interface Plan {
@@ -105,6 +117,8 @@ const thrownAway = (nodes: Plan[]) =>
 const faultsOf = (nodes: Plan[], most = 100) => [
   ...nodes
     .filter((node) => /Seq Scan|Sort|Bitmap|Hash|Material|Gather/.test(node['Node Type']))
+    // One row for each club.
+    .filter((node) => node['Relation Name'] !== 'event_counters')
     .map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`),
   ...(nodes.some((node) => node['Node Type'] === 'Limit' && node['Actual Loops'] === 1)
     ? []
@@ -127,6 +141,7 @@ const LISTS: Record<string, List> = {
     list: listShifts,
     middle: { instant: twoDaysAgo, text: 'Shift 5' },
   },
+  events: { orders: eventOrders, list: listEvents, middle: { bigint: '50000' } },
   members: {
     orders: memberOrders,
     list: listMembers,
@@ -224,4 +239,28 @@ t.test('a time window of shifts at any position is read from an index', async (t
     // A shift lasts at most 31 days, so shifts that started up to 31 days before the window are read.
     t.same(faultsOf(nodes, 31 * 24), [], `from hour ${start}`);
   }
+});
+
+t.test('a list of events shares a connection only if an index bounds the rows that it reads', async (t) => {
+  const [middle] = await db.queryAsAdmin<{ id: string }>('select id from app.events where sequence = 50000');
+  let accepted = 0;
+  for (const [sort, afters] of [
+    ['sequence', [undefined, middle?.id, club]],
+    ['-sequence', [undefined]],
+  ] as const) {
+    for (const filters of combinations({
+      after: [...afters],
+      type: [undefined, ['task.deleted']],
+      subjectId: [undefined, SUBJECT],
+      memberId: [undefined, 'me', bob],
+      actorId: [undefined, 'me', 'none'],
+    })) {
+      const query = listEvents({ ...filters, sort }, pageOf(eventOrders.sequence, sort !== 'sequence'));
+      if (query.isBounded) {
+        accepted += 1;
+        t.same(faultsOf(await planOf(query)), [], `${sort} ${JSON.stringify(filters)}`);
+      }
+    }
+  }
+  t.equal(accepted, (3 + 1) * 4, 'no filter, one subject or one member');
 });

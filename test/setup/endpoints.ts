@@ -48,6 +48,7 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'DELETE', path: '/api/shifts/:id/signup', role: 'Member' },
   { method: 'GET', path: '/api/clubs/me', role: 'Viewer' },
   { method: 'GET', path: '/api/clubs/current', role: 'Viewer' },
+  { method: 'GET', path: '/api/events', role: 'Member' },
   { method: 'GET', path: '/api/members', role: 'Member' },
   { method: 'GET', path: '/api/members/:id', role: 'Member' },
   { method: 'GET', path: '/api/members/me', role: 'Viewer' },

@@ -78,7 +78,8 @@ export async function attackCursors(
   });
   for (const { path, sort, cursor } of listings) {
     await list('a cursor of another club', sam, `${path}?sort=${sort}&cursor=${cursor}`, ['invalid_cursor']);
-    await list('a cursor of another filter', anna, `${path}?sort=${sort}&q=a&cursor=${cursor}`, [
+    const filter = path === '/api/events' ? 'actorId=me' : 'q=a';
+    await list('a cursor of another filter', anna, `${path}?sort=${sort}&${filter}&cursor=${cursor}`, [
       'invalid_cursor',
     ]);
   }
