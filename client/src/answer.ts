@@ -1,4 +1,4 @@
-import { type Circumstances, ProblemError, UnexpectedAnswerError } from './errors.js';
+import { type Circumstances, EventsForgottenError, ProblemError, UnexpectedAnswerError } from './errors.js';
 import type { Problem } from './types.js';
 
 /** A response. */
@@ -51,7 +51,8 @@ export function readAnswer(answer: Answer, circumstances: Circumstances): unknow
     return body;
   }
   if (status >= 400 && isProblemBody(body)) {
-    throw new ProblemError(body, circumstances);
+    const Type = body.code === 'events_forgotten' ? EventsForgottenError : ProblemError;
+    throw new Type(body, circumstances);
   }
   throw new UnexpectedAnswerError(status, headers, circumstances);
 }

@@ -19,7 +19,7 @@ export interface ClientOptions {
   timeoutMs?: number | undefined;
   /** Replaces the platform's fetch. */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Replaces the wait between two attempts. */
+  /** Replaces the wait between two attempts, and between two requests of `events.follow`. */
   wait?: Wait | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface Circumstances {
 
 /** An error of the service: `code` says why, `message` what to do. */
 export class ProblemError extends Error {
-  override readonly name = 'ProblemError';
+  override readonly name: string = 'ProblemError';
   readonly code: ProblemCode;
   readonly status: number;
   /** The id of the request in the logs of the service. */
@@ -43,6 +43,18 @@ export class ProblemError extends Error {
     this.attempts = attempts;
     this.isDoubtful = isDoubtful;
     this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The event to go on after is forgotten or unknown, so events may be missing: read the lists anew. */
+export class EventsForgottenError extends ProblemError {
+  override readonly name = 'EventsForgottenError';
+  /** The number of the oldest event of the club; undefined if there is none. */
+  readonly oldestSequence: number | undefined;
+
+  constructor(problem: Problem, circumstances: Circumstances) {
+    super(problem, circumstances);
+    this.oldestSequence = problem.oldestSequence;
   }
 }
 

@@ -1,5 +1,5 @@
 import { attempt } from './attempts.js';
-import type { Connection } from './connection.js';
+import type { Connection, Wait } from './connection.js';
 import { type List, listOf } from './list.js';
 import { type Call, prepare } from './request.js';
 import type { Answered, CallOptions, OperationId } from './types.js';
@@ -13,6 +13,7 @@ interface ListQuery {
 
 /** Sends operations, for one club. */
 export interface Sender {
+  wait: Wait;
   send<Id extends OperationId>(operation: Id, call?: Call): Promise<Answered<Id>>;
   list<Id extends OperationId>(operation: Id, filter: ListQuery, options: CallOptions): List<ItemOf<Id>>;
 }
@@ -22,6 +23,7 @@ export function senderOf(connection: Connection, clubId: string | undefined): Se
   const exchange = async (operation: OperationId, call: Call) =>
     attempt(connection, prepare(connection.base, clubId, operation, call), call.signal);
   return {
+    wait: connection.wait,
     send: async <Id extends OperationId>(operation: Id, call: Call = {}) =>
       (await exchange(operation, call)).body as Answered<Id>,
     list: <Id extends OperationId>(operation: Id, filter: ListQuery, { signal }: CallOptions) =>

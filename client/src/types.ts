@@ -50,6 +50,21 @@ export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from
   hasFreeSlots?: true | undefined;
 };
 
+export type EventFilter = Timed<Query<'listEvents'>>;
+
+/** The types of events that this client knows. */
+export type EventType = Schemas['EventDto']['type'];
+
+type EventOf<Type extends string> = Omit<Schemas['EventDto'], 'type'> & { type: Type };
+/** A text that is no known type. It has no value: only the compiler knows it. */
+declare enum UnknownEventType {
+  Unknown = 'unknown',
+}
+/** An event of a type that a newer service has. Skip it: it is what is left after the types that you handle. */
+export type UnknownEvent = EventOf<UnknownEventType>;
+/** An event: a union by its `type`. */
+export type ClubEvent = { [Type in EventType]: EventOf<Type> }[EventType] | UnknownEvent;
+
 /** An object that was read, with its version. */
 export interface Versioned {
   id: string;
@@ -60,6 +75,13 @@ export interface Versioned {
 export interface CallOptions {
   /** Aborts the call, which then rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
+}
+
+export interface FollowOptions extends CallOptions {
+  /** The id of the last event that you have read; without it, the loop begins with the oldest event. */
+  after?: string | undefined;
+  /** The mean time between two requests while nothing is new, in milliseconds; 5 seconds by default. */
+  everyMs?: number | undefined;
 }
 
 /** The options of methods that create something. */

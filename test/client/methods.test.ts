@@ -25,6 +25,10 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     mine: ['listMyClubs', () => client.clubs.mine()],
     current: ['getCurrentClub', () => client.clubs.current()],
   },
+  events: {
+    list: ['listEvents', () => client.events.list().toArray()],
+    follow: ['listEvents', () => client.events.follow({ signal: AbortSignal.timeout(100) }).next()],
+  },
   members: {
     list: ['listMembers', () => client.members.list().toArray()],
     get: ['getMember', () => client.members.get('id-1')],

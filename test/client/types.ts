@@ -6,8 +6,10 @@
 import {
   type Client,
   type ClientOptions,
+  type ClubEvent,
   type CreateOptions,
   createClient,
+  type EventType,
   isProblem,
   type List,
   type Problem,
@@ -20,6 +22,7 @@ import {
   type TaskDetailDto,
   type TaskListDto,
   type TaskState,
+  type UnknownEvent,
 } from '../../client/src/index.js';
 import type { Role } from '../../src/roles.js';
 import type { TaskDetailDto as ServersTask } from '../../src/tasks/schemas.js';
@@ -41,6 +44,9 @@ export type Expectations = [
   Expect<Equal<Awaited<ReturnType<Client['shifts']['signUp']>>, ShiftSignupDto>>,
   Expect<Equal<ReturnType<Client['tasks']['list']>, List<TaskListDto>>>,
   Expect<Equal<Awaited<ReturnType<Client['tasks']['delete']>>, void>>,
+  Expect<Equal<Exclude<ClubEvent['type'], UnknownEvent['type']>, EventType>>,
+  Expect<'task.created' extends EventType ? true : false>,
+  Expect<string extends EventType ? false : true>,
 ];
 
 /** Never called: an optional value can be passed on, with exactOptionalPropertyTypes. */
@@ -154,4 +160,39 @@ export async function neverCalled(
     // @ts-expect-error: there is no such code
     isProblem(error, 'shift_is_full');
   }
+}
+
+/** Never called: events are a union by their type, and what is left has a type that this client does not know. */
+export async function neverCalledWithEvents(client: Client, after?: string): Promise<void> {
+  client.events.list({ type: ['task.created'], memberId: 'me', sort: '-sequence', limit: 1 });
+  // @ts-expect-error: there is no such type
+  client.events.list({ type: ['task.lost'] });
+  for await (const event of client.events.follow({ after, everyMs: 1_000 })) {
+    event.id satisfies string;
+    if (event.type === 'task.deleted') {
+      event.type satisfies 'task.deleted';
+      event.subjectTitle satisfies string | null;
+      event.changes.state?.from satisfies string | number | boolean | null | undefined;
+    } else {
+      // @ts-expect-error: it is another type
+      event.type === 'task.deleted';
+    }
+    // @ts-expect-error: there is no such type
+    if (event.type === 'task.lost') {
+      return;
+    }
+  }
+}
+
+/** Never called: one function for each known type handles all of the union but the unknown rest. */
+export function neverCalledWithEvent(event: ClubEvent, known: Record<EventType, () => void>): void {
+  if (isKnown(event, known)) {
+    known[event.type]();
+  } else {
+    event satisfies UnknownEvent;
+  }
+}
+
+function isKnown(event: ClubEvent, known: object): event is Exclude<ClubEvent, UnknownEvent> {
+  return event.type in known;
 }

@@ -14,6 +14,48 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
+        EventDto: {
+            /** Format: uuid */
+            id: string;
+            /** @description The number in the club, in the order of commits and without a gap. */
+            sequence: number;
+            /**
+             * @description Skip types that you do not know: more may be added.
+             * @enum {string}
+             */
+            type: "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted";
+            /**
+             * Format: date-time
+             * @description When the change was made. It may run backwards from one event to the next.
+             */
+            at: string;
+            /**
+             * Format: uuid
+             * @description The task, shift, member or club; of a signup the shift.
+             */
+            subjectId: string;
+            /** @description Of a deleted task or shift. Null once a member was erased who deleted it or whom it was about. */
+            subjectTitle: string | null;
+            /**
+             * Format: uuid
+             * @description The member who made the change; null: an operator.
+             */
+            actorId: string | null;
+            /**
+             * Format: uuid
+             * @description The member whom it is about: of a task its assignee, or if it has none the one before.
+             */
+            memberId: string | null;
+            /** @description The changed fields and their values. Of what was created `from` is null, of what was deleted `to`. */
+            changes: {
+                [key: string]: {
+                    from: string | number | boolean | null;
+                    to: string | number | boolean | null;
+                };
+            };
+            /** @description The names of changed free text, such as a title, in alphabetical order. */
+            fields: string[];
+        };
         MemberDto: {
             /** Format: uuid */
             id: string;
@@ -229,7 +271,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -274,6 +316,8 @@ export interface components {
             signupCount?: number;
             /** @description The current version. Read the object again before you repeat the change. */
             currentVersion?: number;
+            /** @description The `sequence` of the oldest event of the club. Absent if there is none. */
+            oldestSequence?: number;
         };
     };
     responses: never;
@@ -375,6 +419,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClubDto"];
+                };
+            };
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description The id of an event: only those that follow it. Beside a cursor it is not read. */
+                after?: string;
+                /** @description Events of one of these types. */
+                type?: ("club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted")[];
+                /** @description Events of this task, shift, member or club. */
+                subjectId?: string;
+                /** @description The id of a member for events about them, `me` for those about you. */
+                memberId?: string;
+                /** @description The id of a member for their changes, `me` for yours, `none` for those of operators. */
+                actorId?: string;
+                /** @description The sort order; a leading hyphen means descending. */
+                sort?: "sequence" | "-sequence";
+                /** @description The maximum number of rows of a page. */
+                limit?: number;
+                /** @description The start of the page, from the Link header of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventDto"][];
                 };
             };
         };

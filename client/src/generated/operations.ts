@@ -5,6 +5,7 @@ export const routes = {
   isReady: { method: 'GET', path: '/readyz', needsToken: false, needsClub: false, takesKey: false },
   listMyClubs: { method: 'GET', path: '/api/clubs/me', needsToken: true, needsClub: false, takesKey: false },
   getCurrentClub: { method: 'GET', path: '/api/clubs/current', needsToken: true, needsClub: true, takesKey: false },
+  listEvents: { method: 'GET', path: '/api/events', needsToken: true, needsClub: true, takesKey: false },
   listMembers: { method: 'GET', path: '/api/members', needsToken: true, needsClub: true, takesKey: false },
   getMyMembership: { method: 'GET', path: '/api/members/me', needsToken: true, needsClub: true, takesKey: false },
   getMember: { method: 'GET', path: '/api/members/{id}', needsToken: true, needsClub: true, takesKey: false },

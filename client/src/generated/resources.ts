@@ -1,6 +1,7 @@
 // Generated from the OpenAPI document by make snapshot; make verify fails when it is stale.
 
 export { type Clubs, clubsOf as clubs } from '../clubs.js';
+export { type Events, eventsOf as events } from '../events.js';
 export { type Members, membersOf as members } from '../members.js';
 export { type Shifts, shiftsOf as shifts } from '../shifts.js';
 export { type Tasks, tasksOf as tasks } from '../tasks.js';
