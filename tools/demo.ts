@@ -107,7 +107,7 @@ async function asSuperuser(adminUrl: string, work: (client: Client) => Promise<v
   });
 }
 
-/** Changes the id of a row of club north, and every foreign key that refers to it. */
+/** Changes the id of a row of club north, in every foreign key that refers to it and in events. */
 async function replaceId(client: Client, table: string, column: string, value: string, id: string) {
   const { rows: keys } = await client.query<{ update: string }>(
     `select format('update %1$s set %2$I = $1 where tenant_id = $2 and %2$I = (select id from app.%3$I where tenant_id = $2 and %4$I = $3)',
@@ -117,8 +117,16 @@ async function replaceId(client: Client, table: string, column: string, value: s
     [table, column],
   );
   const [relation, name] = [table, column].map((part) => client.escapeIdentifier(part));
+  const events = `update app.events as event
+    set (subject_id, actor_id, member_id, changes) = (
+      select changed.subject_id, changed.actor_id, changed.member_id, changed.changes
+      from app.${relation} as old,
+        jsonb_populate_record(event, replace(to_jsonb(event)::text, old.id::text, $1)::jsonb) as changed
+      where old.tenant_id = $2 and old.${name} = $3
+    )
+    where event.tenant_id = $2`;
   const own = `update app.${relation} set id = $1 where tenant_id = $2 and ${name} = $3`;
-  for (const update of [...keys.map(({ update }) => update), own]) {
+  for (const update of [...keys.map(({ update }) => update), events, own]) {
     await client.query(update, [id, CLUB_ID, value]);
   }
 }
