@@ -5,6 +5,7 @@ t.test('the tests that go through all resources hold for the example of a new on
   const { test } = await makeExample(t);
   const output = await test(
     'api/authorization',
+    'api/events',
     'api/fields',
     'api/idempotency-keys',
     'api/lists',
