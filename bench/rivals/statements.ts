@@ -107,9 +107,9 @@ export function shiftsWindow({ from, to, limit, after }: Window): Statement {
     name: after ? 'shifts-after' : 'shifts',
     text: `select shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
         shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
-        exists (
-          select from app.shift_signups as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
-        ) as "isSignedUp", shift.version
+        (
+          select true from app.shift_signups as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
+        ) is true as "isSignedUp", shift.version
       from app.shifts as shift
       where shift.ends_at > $1 and shift.starts_at > $1::timestamptz - interval '31 days' and shift.starts_at < $2
         ${after ? 'and (shift.starts_at, shift.id) > ($4, $5)' : ''}

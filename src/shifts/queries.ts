@@ -16,10 +16,12 @@ const signupColumns: Statement = sql`
   signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
   signup.created_at as "createdAt"`;
 
-const isSignedUp: Statement = sql`exists (
-    select from app.shift_signups as own
-    where own.shift_id = shift.id and own.member_id = (select app.member_id())
-  )`;
+const ownSignup: Statement = sql`
+    from app.shift_signups as own
+    where own.shift_id = shift.id and own.member_id = (select app.member_id())`;
+
+/** Not EXISTS, for which PostgreSQL may read all signups of the caller to look up a page of shifts. */
+const isSignedUp: Statement = sql`(select true ${ownSignup}) is true`;
 
 const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
@@ -77,7 +79,7 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
     all.push(sql`shift.starts_at < ${to}`);
   }
   if (signedUp !== undefined) {
-    all.push(isSignedUp);
+    all.push(sql`exists (select ${ownSignup})`);
   }
   if (hasFreeSlots !== undefined) {
     all.push(sql`shift.signup_count < shift.capacity`);

@@ -52,7 +52,7 @@ export const constraints: Mutants = {
   ],
   foreign_key_without_index: [
     'drop index app.tasks_of_assignee',
-    'drop index app.shift_signups_by_member',
+    'drop index app.shift_signups_of_member',
     'drop index app.shifts_by_creator; create index on app.shifts (created_by_id)',
     `drop index app.tasks_of_assignee; create index on app.tasks (tenant_id, assignee_id) where state = 'Open'`,
     'drop index app.tasks_by_creator; create index on app.tasks using brin (tenant_id, created_by_id)',
