@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { root } from '../../tools/root.js';
 import { openClients, rejection } from '../setup/client.js';
-import { codeBlocks, execute, projectWithClient, runModule } from '../setup/pages.js';
+import { codeBlocks, compile, execute, forNode, projectWithClient, runModule } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
 
@@ -80,13 +79,7 @@ t.test(
     const [quickstart = ''] = (await codeBlocks('docs/api.md', 'sh')).flatMap(
       (block) => /<<'END'\n(.*?)^END$/ms.exec(block)?.[1] ?? [],
     );
-    const types = [join(root, 'node_modules/@types')];
-    await compile(project, [quickstart, (await codeBlocks('client/README.md', 'js')).join('\n')], {
-      module: 'NodeNext',
-      lib: ['ES2022'],
-      typeRoots: types,
-      types: ['node'],
-    });
+    await compile(project, [quickstart, (await codeBlocks('client/README.md', 'js')).join('\n')], forNode);
 
     const page = (code: string) =>
       `import { type Client, isProblem } from 'club-management-client';
@@ -99,16 +92,6 @@ t.test(
     });
   },
 );
-
-/** Compiles modules with the strictest options, together with the client's types. */
-async function compile(folder: string, modules: string[], options: object): Promise<void> {
-  const names = modules.map((_, index) => `module-${index}.mts`);
-  await Promise.all(modules.map((code, index) => writeFile(join(folder, names[index] as string), code)));
-  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
-  const compilerOptions = { ...strict, target: 'ES2022', noEmit: true, skipLibCheck: false, ...options };
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));
-  await execute(process.execPath, [join(root, 'node_modules/.bin/tsc'), '--project', folder]);
-}
 
 t.test('the nightly script exports shifts, creates one task per night, and sends reminders', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/nightly-script.md', 'js');

@@ -52,3 +52,21 @@ export async function runModule(
   });
   return stdout.trimEnd().split('\n');
 }
+
+/** The options of the compiler for modules that run in Node.js. */
+export const forNode = {
+  module: 'NodeNext',
+  lib: ['ES2022'],
+  typeRoots: [join(root, 'node_modules/@types')],
+  types: ['node'],
+};
+
+/** Compiles modules with the strictest options, together with the client's types. */
+export async function compile(folder: string, modules: string[], options: object): Promise<void> {
+  const names = modules.map((_, index) => `module-${index}.mts`);
+  await Promise.all(modules.map((code, index) => writeFile(join(folder, names[index] as string), code)));
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+  const compilerOptions = { ...strict, target: 'ES2022', noEmit: true, skipLibCheck: false, ...options };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));
+  await execute(process.execPath, [join(root, 'node_modules/.bin/tsc'), '--project', folder]);
+}
