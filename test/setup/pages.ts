@@ -61,12 +61,13 @@ export const forNode = {
   types: ['node'],
 };
 
-/** Compiles modules with the strictest options, together with the client's types. */
-export async function compile(folder: string, modules: string[], options: object): Promise<void> {
+/** Compiles modules with the strictest options, together with the client's types. Returns the names of what it emits. */
+export async function compile(folder: string, modules: string[], options: object): Promise<string[]> {
   const names = modules.map((_, index) => `module-${index}.mts`);
   await Promise.all(modules.map((code, index) => writeFile(join(folder, names[index] as string), code)));
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
   const compilerOptions = { ...strict, target: 'ES2022', noEmit: true, skipLibCheck: false, ...options };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: names }));
   await execute(process.execPath, [join(root, 'node_modules/.bin/tsc'), '--project', folder]);
+  return names.map((name) => name.replace('.mts', '.mjs'));
 }
