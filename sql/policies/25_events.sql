@@ -164,8 +164,8 @@ begin
       into changes, fields
       from (
         select
-          -- As the API names it: due_at is dueAt.
-          left(field.column_name, 1) || substr(replace(initcap(field.column_name), '_', ''), 2) as name,
+          -- As the API names it: due_at is dueAt. With the collation of an ICU database no word begins after an underscore.
+          left(field.column_name, 1) || substr(replace(initcap(field.column_name collate "C"), '_', ''), 2) as name,
           field.is_value,
           -- A column whose name ends with _at is a time.
           case when field.column_name like '%\_at' then to_jsonb(replace(side[1] ->> field.column_name, '+00:00', 'Z'))

@@ -32,13 +32,19 @@ export function testCluster(): TestCluster {
   return JSON.parse(cluster) as TestCluster;
 }
 
-/** Clones the deployed template, or makes an empty database with `{ empty: true }`. */
-export async function makeDatabase(t: Test, { empty = false } = {}): Promise<TestDatabase> {
+/** Clones the deployed template, or makes an empty database with `{ empty: true }`, which can have an ICU locale. */
+export async function makeDatabase(
+  t: Test,
+  { empty = false, locale }: { empty?: boolean; locale?: string } = {},
+): Promise<TestDatabase> {
   const { adminUrl, template, api, migrator } = testCluster();
   const name = `${template}_${randomBytes(4).toString('hex')}`;
   const server = await connect(adminUrl);
   // A copy of the files: the default also writes every page to the log, which takes twice as long.
-  await server.query(`create database ${name} template ${empty ? 'template0' : template} strategy file_copy`);
+  const collation = locale === undefined ? '' : `locale_provider icu icu_locale '${locale}'`;
+  await server.query(
+    `create database ${name} template ${empty ? 'template0' : template} strategy file_copy ${collation}`,
+  );
   // The per-database settings of roles.sql; a clone does not copy them.
   await server.query(`revoke connect, temporary on database ${name} from public`);
   await server.query(`grant connect on database ${name} to ${readLogins().join(', ')}`);

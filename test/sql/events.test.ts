@@ -1,5 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
+import { deploy } from '../../src/deploy/deploy.js';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence, type StoredEvent } from '../setup/events.js';
 import { type Caller, connectAsRuntime } from '../setup/runtime.js';
@@ -410,6 +411,18 @@ t.test('what fails or is rolled back leaves no event, and the removal of a club 
   t.same(await eventsOf(db, gone), []);
   t.same(await db.queryAsAdmin('select from app.event_counters where tenant_id = $1', [gone]), []);
   t.equal(await lastSequence(db, clubId), kept);
+});
+
+t.test('the fields have the same names in a database of any locale', async (t) => {
+  const turkish = await makeDatabase(t, { empty: true, locale: 'tr' });
+  await deploy(turkish.migrationUrl);
+  const club = await turkish.makeClub();
+  const session = await connectAsRuntime(t, turkish);
+  const caller: Caller = { ...admin, clubId: club };
+  await session.join(caller);
+  await session.run(caller, `insert into app.tasks (title, assignee_id) values ('x', app.member_id())`);
+  const [, event] = await eventsOf(turkish, club);
+  t.same(Object.keys(event?.changes ?? {}).sort(), ['assigneeId', 'state']);
 });
 
 t.test('a recorded column is a time exactly if its name ends with _at', async (t) => {
