@@ -1,5 +1,6 @@
 import t from 'tap';
-import { document, MISSING, SHIFT } from '../setup/endpoints.js';
+import { document, endpoints, MISSING, makers, SHIFT } from '../setup/endpoints.js';
+import { bodySchemaOf, type Fields } from '../setup/fields.js';
 import { nextOf, walk } from '../setup/paging.js';
 import type { Person } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -291,6 +292,38 @@ t.test('a number can be as large as a JSON number is exact', async (t) => {
   t.same(numbersOf(await walk(anna, '/api/events?limit=1')), numbers);
   t.same(numbersOf(await walk(anna, '/api/events?limit=1&sort=-sequence')), numbers.toReversed());
 });
+
+t.test(
+  'a trigger records every field that a request of its resource writes: of free text its name only',
+  async (t) => {
+    t.ok(makers.length >= 2);
+    for (const { path } of makers) {
+      const bodies = endpoints.filter((one) => one.path.split('/:id')[0] === path).map(bodySchemaOf);
+      const { version: _, ...fields }: Fields = Object.assign(
+        {},
+        ...bodies.map(({ properties }) => properties),
+      );
+      const names = Object.keys(fields);
+      const texts = names.filter(
+        (name) => fields[name]?.['x-text'] !== undefined || fields[name]?.type === 'array',
+      );
+      const [recorded] = await db.queryAsAdmin<{ values: string; texts: string }>(
+        String.raw`select parts[2] as values, parts[3] as texts
+       from pg_trigger cross join lateral string_to_array(encode(tgargs, 'escape'), '\000') as parts
+       where tgfoid = 'app.record_event()'::regprocedure and tgrelid = $1::regclass`,
+        [`app.${path.split('/').at(-1)}`],
+      );
+      const fieldsOf = (columns = '') =>
+        columns.split(', ').map((column) => column.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()));
+      t.same(fieldsOf(recorded?.texts).sort(), texts.sort(), `${path}: free text`);
+      t.same(
+        names.filter((name) => !fieldsOf(recorded?.values).includes(name)).sort(),
+        texts,
+        `${path}: all others are values`,
+      );
+    }
+  },
+);
 
 t.test('the document has the types that the triggers of the tables record', async (t) => {
   const { schema } = (document.paths['/api/events']?.get?.parameters ?? []).find(
