@@ -29,7 +29,7 @@ const forget = (clubId: string) =>
   db.queryAsAdmin(`select app.forget_events($1, now() + interval '1 hour')`, [clubId]);
 
 t.test('the events of a club are its changes, oldest first, numbered from 1 without a gap', async (t) => {
-  const { anna, annaId, ben, benId } = await makeClub();
+  const { clubId, anna, annaId, ben, benId } = await makeClub();
   const fields = { title: 'Mow', dueAt: '2031-05-01T18:00:00+02:00', assigneeId: benId };
   const { body: task } = await anna.post('/api/tasks', fields);
   await ben.patch(`/api/tasks/${task.id}`, { state: 'InProgress' });
@@ -38,6 +38,7 @@ t.test('the events of a club are its changes, oldest first, numbered from 1 with
   const { body: shift } = await anna.post('/api/shifts', SHIFT);
   await ben.post(`/api/shifts/${shift.id}/signup`);
   await ben.delete(`/api/shifts/${shift.id}/signup`);
+  await service.as('ben', 'Manager', clubId, { name: 'Benedict' }).memberId();
 
   const event = { subjectTitle: null, actorId: annaId, memberId: null, changes: {}, fields: [] };
   const ofMember = (id: string) => ({ ...event, subjectId: id, actorId: id, memberId: id });
@@ -93,6 +94,12 @@ t.test('the events of a club are its changes, oldest first, numbered from 1 with
     },
     { ...ofSignup, type: 'signup.created' },
     { ...ofSignup, type: 'signup.deleted' },
+    {
+      ...ofMember(benId),
+      type: 'member.changed',
+      changes: { role: { from: 'Member', to: 'Manager' } },
+      fields: ['displayName'],
+    },
   ].map((row, index) => ({ ...row, sequence: index + 1 }));
   const { status, body } = await anna.get('/api/events');
   t.equal(status, 200);
@@ -102,6 +109,25 @@ t.test('the events of a club are its changes, oldest first, numbered from 1 with
   );
   t.equal(new Set(body.map(({ id }: Event) => id)).size, body.length);
   t.same(await read(anna, '&sort=-sequence'), body.toReversed());
+});
+
+t.test('a time in an event is that of the resource', async (t) => {
+  const { anna, benId } = await makeClub();
+  const { headers, body } = await anna.post('/api/tasks', {
+    title: 'Mow',
+    dueAt: '2031-05-01T18:00:00.123450+02:00',
+    assigneeId: benId,
+  });
+  let done = body;
+  for (const state of ['InProgress', 'Review', 'Done']) {
+    done = (await anna.patch(String(headers.location), { state })).body;
+  }
+  const events = await read(anna, `&subjectId=${body.id}`);
+  t.same(events[0].changes.dueAt, { from: null, to: body.dueAt });
+  t.same(events.at(-1).changes, {
+    state: { from: 'Review', to: 'Done' },
+    completedAt: { from: null, to: done.completedAt },
+  });
 });
 
 t.test('a request that is refused, is replayed or changes nothing makes no event', async (t) => {

@@ -25,6 +25,8 @@ t.test('with X-Test-UserId the caller acts as that member of the club', async (t
   });
   const signup = await anna.post(`/api/shifts/${shift.body.id}/signup`, undefined, acting(ben));
   t.match(signup, { status: 201, body: { memberId: ben } });
+  const { body: events } = await anna.get(`/api/events?subjectId=${shift.body.id}&type=signup.created`);
+  t.match(events, [{ actorId: ben, memberId: ben }]);
   const own = await anna.get(`/api/shifts/${shift.body.id}`);
   t.equal(own.body.isSignedUp, false, 'the next request is for the caller again');
 });

@@ -94,13 +94,17 @@ t.test('each change of a row is one event, with its actor, member, values and na
       ],
     },
     {
+      statement: 'update app.tasks set assignee_id = app.member_id() where id = $task',
+      expected: () => [{ member_id: adminId, changes: { assigneeId: { from: benId, to: adminId } } }],
+    },
+    {
       statement: `update app.tasks set state = 'Open', assignee_id = null, due_at = null where id = $task`,
       expected: () => [
         {
-          member_id: benId,
+          member_id: adminId,
           changes: {
             state: { from: 'Assigned', to: 'Open' },
-            assigneeId: { from: benId, to: null },
+            assigneeId: { from: adminId, to: null },
             dueAt: { from: '2031-05-01T14:00:00Z', to: null },
           },
         },
@@ -197,7 +201,7 @@ t.test('each change of a row is one event, with its actor, member, values and na
     },
     {
       caller: { ...ben, subject: `${CANARY} subject` },
-      statement: `select app.sync_member('${CANARY}', null, null) as id`,
+      statement: `select app.sync_member('${CANARY}', '${CANARY}@example.org', null) as id`,
       as: 'newcomer',
       expected: () => [
         {
@@ -206,7 +210,7 @@ t.test('each change of a row is one event, with its actor, member, values and na
           actor_id: ids.newcomer as string,
           member_id: ids.newcomer as string,
           changes: { role: { from: null, to: 'Member' } },
-          fields: ['displayName'],
+          fields: ['displayName', 'email'],
         },
       ],
     },
@@ -240,7 +244,7 @@ t.test('each change of a row is one event, with its actor, member, values and na
           actor_id: null,
           member_id: ids.newcomer as string,
           changes: {},
-          fields: ['displayName'],
+          fields: ['displayName', 'email'],
         },
       ],
     },
