@@ -66,6 +66,9 @@ export const constraints: Mutants = {
     'alter table app.tasks alter constraint tasks_club_fkey deferrable',
     'alter table app.members drop constraint members_external_user_key, add constraint members_external_user_key unique (tenant_id, external_user_id) deferrable',
     'create constraint trigger later after insert on app.tasks deferrable for each row execute function app.number_events()',
+    'create constraint trigger "A gain" after insert on app.events deferrable initially deferred for each row execute function app.number_events()',
+    'alter table app.events alter constraint events_club_fkey deferrable initially deferred',
+    'alter table app.event_counters drop constraint event_counters_pkey, add constraint event_counters_pkey primary key (tenant_id) deferrable',
   ],
   tenant_without_club: [
     'alter table app.tasks drop constraint tasks_club_fkey',

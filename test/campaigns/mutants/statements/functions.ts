@@ -27,10 +27,12 @@ export const functions: Mutants = {
     'alter function app.sign_up(uuid) owner to club_owner',
     'alter function app.my_clubs() owner to club_signup',
     'alter function app.count_signups() owner to club_operator',
+    'alter function app.number_events() owner to club_owner',
   ],
   definer_missing: [
     'alter function app.sign_up(uuid) security invoker',
     'alter function app.my_clubs() security invoker',
+    'alter function app.record_event() security invoker',
   ],
   search_path_unpinned: [
     'alter function app.sign_up(uuid) reset search_path',
@@ -38,6 +40,7 @@ export const functions: Mutants = {
     `alter function app.my_clubs() set search_path = public, app`,
     `alter function app.erase_member(uuid, uuid) set search_path = "$user", public`,
     'alter function app.count_signups() reset all',
+    'alter function app.record_event() reset search_path',
   ],
   search_path_inherited: [
     'alter function app.guard_task() reset search_path',

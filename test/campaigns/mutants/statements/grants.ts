@@ -58,6 +58,8 @@ export const grants: Mutants = {
     'grant update on app.shifts to club_api',
     'grant update on app.members to club_operator',
     'grant insert on app.shift_signups to club_api',
+    'grant insert on app.events to club_recorder',
+    'grant update on app.event_counters to club_recorder',
   ],
   grant_without_policy: [
     'grant delete on app.members to club_api',
@@ -65,6 +67,9 @@ export const grants: Mutants = {
     'grant select on app.tasks to club_signup',
     'grant update (slug) on app.clubs to club_api',
     'grant select (email) on app.members to club_directory',
+    'grant delete on app.events to club_api',
+    'grant insert (last_sequence) on app.event_counters to club_api',
+    'grant select (title) on app.tasks to club_recorder',
   ],
   grant_server_column: [
     'grant update (version) on app.tasks to club_api',
@@ -72,12 +77,14 @@ export const grants: Mutants = {
     'grant update (signup_count) on app.shifts to club_api',
     'grant insert (created_by_id) on app.tasks to club_api',
     'grant update (id) on app.members to club_api',
+    'grant insert (at) on app.events to club_api',
   ],
   operator_function_granted: [
     'grant execute on function app.erase_member(uuid, uuid) to club_api',
     'grant execute on function app.enter_as_operator(uuid) to club_api',
     'grant execute on function app.close_club(uuid) to club_signup',
     'grant execute on function app.list_clubs() to club_api',
+    'grant execute on function app.forget_events(uuid, timestamptz) to club_api',
     'grant execute on function audit.record_facts(jsonb) to club_auditor',
   ],
   grant_tenant_column: [
