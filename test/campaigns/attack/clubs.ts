@@ -18,7 +18,14 @@ export interface CanaryClub {
   /** The Idempotency-Key of a request that created a row. */
   key: string;
   /** A row id of each kind, by its path parameter. */
-  ids: Record<string, string> & { task: string; open: string; shift: string; member: string; signup: string };
+  ids: Record<string, string> & {
+    task: string;
+    open: string;
+    shift: string;
+    member: string;
+    signup: string;
+    event: string;
+  };
   /** A row of each list, by its path. */
   rows: Record<string, string>;
 }
@@ -47,7 +54,10 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
   // Two of each, so that every list has a second page.
   await admin.post('/api/shifts', { ...request, startsAt: '2100-01-01T09:00:00Z' });
   const signup = (await admin.post(`/api/shifts/${shift}/signup`)).body.id;
-  const ids: CanaryClub['ids'] = { task, open, shift, member, signup };
+  // The event of a deletion has the title.
+  await admin.delete(String((await admin.post('/api/tasks', texts)).headers.location));
+  const event = (await admin.get('/api/events?limit=1')).body[0].id;
+  const ids: CanaryClub['ids'] = { task, open, shift, member, signup, event };
   const rows: Record<string, string> = { '/api/members': member, '/api/tasks': task, '/api/shifts': shift };
   for (const { path, body } of makers.filter(({ path }) => rows[path] === undefined)) {
     const make = (text: string) =>
@@ -67,7 +77,7 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
 }
 
 /** Columns that an operator or the service writes, without a canary. */
-const NO_WORDS = ['clubs.time_zone', 'idempotency_keys.location', 'idempotency_keys.etag'];
+const NO_WORDS = ['clubs.time_zone', 'events.type', 'idempotency_keys.location', 'idempotency_keys.etag'];
 
 /** The text columns without a canary of the club, from the catalog; except those fixed by a check or a key. */
 export async function silentColumns(db: TestDatabase, club: CanaryClub): Promise<string[]> {

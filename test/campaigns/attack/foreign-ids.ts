@@ -57,7 +57,7 @@ export function attemptsAt(operation: Operation, own: CanaryClub, other: CanaryC
     const target = at(kind === 'task' ? own.ids.open : String(own.ids[kind]));
     found.push(attempt(`ids as ${name}`, ids.map((id) => ({ path: target, body: { ...body, [name]: id } }))));
   }
-  for (const name of Object.keys(query).filter((parameter) => parameter.endsWith('Id'))) {
+  for (const name of Object.keys(query).filter((one) => one.endsWith('Id') || query[one]?.format === 'uuid')) {
     found.push(attempt(`?${name}`, ids.map((id) => ({ path: at('', `?${name}=${id}`) }))));
   }
   if (query.q !== undefined) {

@@ -14,12 +14,13 @@ const south = await service.db.makeClub('south');
 const west = await service.db.makeClub('west');
 const admin = { north: service.as('anna', 'Manager', north), south: service.as('sam', 'Manager', south) };
 
-const ids = { task: [] as string[], shift: [] as string[], member: [] as string[] };
+const ids = { task: [] as string[], shift: [] as string[], member: [] as string[], event: [] as string[] };
 for (let count = 0; count < 20; count += 1) {
   ids.task.push((await admin.south.post('/api/tasks', { title: 'Mow' })).body.id);
   ids.shift.push((await admin.south.post('/api/shifts', SHIFT)).body.id);
   ids.member.push(await service.as(`guest-${count}`, 'Member', south).memberId());
 }
+ids.event = (await admin.south.get('/api/events?limit=20')).body.map(({ id }: { id: string }) => id);
 const own = (await admin.north.post('/api/tasks', { title: 'Mow' })).body.id;
 const anna = await admin.north.memberId();
 const authorization = `Bearer ${service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } })}`;
@@ -30,6 +31,9 @@ const probes: Probe[] = [
   { title: 'GET a shift', method: 'GET', ids: ids.shift, path: (id) => `/api/shifts/${id}`, code: 'shift_not_found' },
   { title: 'GET a member', method: 'GET', ids: ids.member, path: (id) => `/api/members/${id}`, code: 'member_not_found' },
   { title: 'GET the tasks of a member', method: 'GET', ids: ids.member, path: (id) => `/api/tasks?assigneeId=${id}`, code: '' },
+  { title: 'GET what is after an event', method: 'GET', ids: ids.event, path: (id) => `/api/events?after=${id}`, code: 'events_forgotten' },
+  { title: 'GET the events of a task', method: 'GET', ids: ids.task, path: (id) => `/api/events?subjectId=${id}`, code: '' },
+  { title: 'GET the changes of a member', method: 'GET', ids: ids.member, path: (id) => `/api/events?actorId=${id}`, code: '' },
   {
     title: 'PUT a shift',
     method: 'PUT',

@@ -77,7 +77,7 @@ export async function startFuzzedService(t: Test, log?: DestinationStream): Prom
 }
 
 const listOf = (path: string) => path.slice('/api/'.length);
-const lists = ['clubs', 'members', ...makers.map(({ path }) => listOf(path))];
+const lists = ['clubs', 'members', 'events', ...makers.map(({ path }) => listOf(path))];
 
 /** A club with a member for each role, and rows of each list that have this text in each of their texts. */
 async function makeClub(service: TestService, text: string): Promise<Names> {
@@ -98,6 +98,10 @@ async function makeClub(service: TestService, text: string): Promise<Names> {
       names.set(`${listOf(path)}-${index}`, id);
       rows[path] = id;
     }
+  }
+  const { body: events } = await admin.get(`/api/events?limit=${ROWS}`);
+  for (const [index, { id }] of events.entries()) {
+    names.set(`events-${index}`, id);
   }
   return names;
 }

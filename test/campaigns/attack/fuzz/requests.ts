@@ -101,7 +101,7 @@ function pathOf(template: string): Arbitrary<string> {
 const otherPath: Arbitrary<string> = fc.oneof(
   fc.array(
     fc.constantFrom(
-      'api', 'tasks', 'shifts', 'members', 'clubs', 'me', 'current', 'signup', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*',
+      'api', 'tasks', 'shifts', 'members', 'events', 'clubs', 'me', 'current', 'signup', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*',
       ':id', 't%61sks', 'TASKS', 'tasks-0', 'shifts-1', ...INHERITED,
     ),
     { maxLength: 5 },
@@ -114,7 +114,7 @@ const otherPath: Arbitrary<string> = fc.oneof(
 function queryOf(parameters: Parameter[]): Arbitrary<string> {
   const pairs = parameters.map(({ name, schema }) =>
     rarely(
-      mostly(valid(schema), odd(schema), 5).map((value) => `${name}=${encode(String(value))}`),
+      mostly(valid(schema, name), odd(schema), 5).map((value) => `${name}=${encode(String(value))}`),
       4,
     ),
   );

@@ -21,7 +21,7 @@ export type Rules = (
 
 /** Words of the database, of Node.js and of stack traces. */
 const INTERNAL =
-  /\bat .*\(.*:\d+:\d+\)|node_modules|PostgresError|SQLSTATE|\bpg_\w+|app\.(tasks|shifts|members)\b|ECONN|fastify/i;
+  /\bat .*\(.*:\d+:\d+\)|node_modules|PostgresError|SQLSTATE|\bpg_\w+|app\.(tasks|shifts|members|events)\b|ECONN|fastify/i;
 
 /** Pages that the document does not describe: itself, and what shows it. */
 const PAGES = /^\/($|docs(\/|$)|openapi\.json$)/;

@@ -18,8 +18,11 @@ export interface Schema {
   $ref?: string;
 }
 
-/** The start of the pattern of a filter by assignee; the rest is that of a UUID. */
-const ASSIGNEE = '^(me|none|';
+/** The start of the pattern of a filter by a member; the rest is that of a UUID. */
+const MEMBER = /^\^\((me(?:\|none)?)\|/;
+
+/** The lists of the ids in parameters, if not members. */
+const LISTS: Record<string, string> = { after: 'events', subjectId: 'tasks' };
 
 /** Mostly the first, which a counterexample is reduced to; once in so many times the other. */
 export function mostly<Value>(
@@ -104,7 +107,7 @@ const time = (isEnd: boolean): Arbitrary<string> =>
     )
     .map(([month, day, clock, zone]) => `${month}-${day}T${clock}${zone}`);
 
-/** A value that the schema allows; `name` is the name of the field. */
+/** A value that the schema allows; `name` is the name of the field or the parameter. */
 export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
   const { type, enum: words, format, pattern, items, minimum = 0, maximum = 100, maxLength = 100 } = schema;
   if (Array.isArray(type)) {
@@ -124,8 +127,9 @@ export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
       ...(maxLength === undefined ? {} : { maxLength }),
     });
   }
-  if (pattern?.startsWith(ASSIGNEE)) {
-    return mostly(idOf('members'), fc.constantFrom('me', 'none'), 2);
+  const [, members] = MEMBER.exec(pattern ?? '') ?? [];
+  if (members !== undefined) {
+    return mostly(idOf('members'), fc.constantFrom(...members.split('|')), 2);
   }
   if (pattern !== undefined) {
     return fc.stringMatching(new RegExp(pattern, 'u'));
@@ -134,7 +138,7 @@ export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
     return mostly(fc.constantFrom(minimum, minimum + 1, minimum + 2), fc.integer({ min: minimum, max: maximum }), 4);
   } // biome-ignore format: one thing
   const byFormat: Record<string, Arbitrary<unknown>> = {
-    uuid: idOf('members'),
+    uuid: idOf(LISTS[name] ?? 'members'),
     'date-time': mostly(time(name === 'endsAt'), fc.constantFrom('2031-05-15T12:00:00Z'), 8),
     date: fc.constantFrom('2031-05-01', '1900-01-01', '2199-12-31'),
   };
@@ -145,7 +149,7 @@ export function valid(schema: Schema, name = ''): Arbitrary<unknown> {
 }
 
 /** Not among the texts, because a text with the id of another club's row may be stored and shown. */
-const FOREIGN_IDS = ['clubs-9', 'members-9', 'tasks-9'];
+const FOREIGN_IDS = ['clubs-9', 'members-9', 'tasks-9', 'events-9'];
 const OF_FORMAT: Record<string, Arbitrary<string>> = {
   'date-time': fc.constantFrom(...TIMES),
   date: fc.constantFrom(...TIMES),
@@ -167,6 +171,6 @@ export function odd({ minLength, maxLength, minimum, maximum, ...schema }: Schem
   return fc.oneof(
     fc.constantFrom<unknown>(...ofType),
     fc.constantFrom<unknown>(...others),
-    OF_FORMAT[schema.pattern?.startsWith(ASSIGNEE) ? 'uuid' : (schema.format ?? '')] ?? oddText,
+    OF_FORMAT[MEMBER.test(schema.pattern ?? '') ? 'uuid' : (schema.format ?? '')] ?? oddText,
   );
 }
