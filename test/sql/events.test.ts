@@ -328,6 +328,12 @@ t.test(
     };
     t.same(await types(copy), [['task.created', second, null, null]]);
 
+    const [club] = await recorded(() =>
+      asAdministrator(`update app.clubs set time_zone = 'Europe/Paris' where id = '${clubId}'`),
+    );
+    t.match(club, { type: 'club.changed', actor_id: null, fields: [] });
+    t.same(club?.changes, { timeZone: { from: 'Europe/Berlin', to: 'Europe/Paris' } });
+
     const move = () =>
       asAdministrator(`update app.tasks set tenant_id = '${otherClubId}' where id = '${third}'`);
     const arrived = await types(async () => {
