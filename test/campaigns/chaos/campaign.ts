@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
 import { probeRecovery, readFinalState, untilIdle } from './final-state.js';
+import { follow } from './follower.js';
 import type { History, Kind, Operation } from './history.js';
 import { join, type Member } from './member.js';
 import type { Testbed } from './testbed.js';
@@ -55,7 +56,7 @@ export interface Plan {
   nemesis(testbed: Testbed, isOver: () => boolean, random: () => number): Promise<void>;
 }
 
-/** Runs clients and the nemesis together, and records the history. */
+/** Runs clients, followers and the nemesis together, and records the history. */
 export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History> {
   const {
     seed,
@@ -73,6 +74,11 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
         join(testbed, club, subject, role, operations, { seed: seed + place * 100 + person + 1, patienceMs }),
       ),
     ),
+  );
+  // Followers pause while the database becomes idle, and read the rest then.
+  let isSettled = Promise.resolve(false);
+  const following = testbed.clubs.map((club) =>
+    follow(testbed, club, { limit: 100, restMs: 200, isOver: () => isSettled }),
   );
   const began = testbed.now();
   const isOver = () =>
@@ -98,7 +104,9 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
   await plan.nemesis(testbed, isOver, randomOf(seed));
   end = testbed.now() + faultlessMs;
   await Promise.all(lives);
-  await untilIdle(testbed);
+  isSettled = untilIdle(testbed).then(() => true);
+  await isSettled;
+  const feeds = await Promise.all(following);
   const finalState = await readFinalState(testbed);
   const recovery = await probeRecovery(testbed);
   return {
@@ -109,6 +117,7 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
     crashes: [...testbed.service.crashes],
     failedDeploys: testbed.failedDeploys,
     finalState,
+    feeds,
     recovery,
   };
 }

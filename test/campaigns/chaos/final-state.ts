@@ -32,7 +32,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
       foreign: foreignIn(text, testbed, row.club),
     }));
   const others: string[] = [];
-  for (const table of ['members', 'shift_signups', 'idempotency_keys']) {
+  for (const table of ['members', 'shift_signups', 'idempotency_keys', 'events', 'event_counters']) {
     for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
       others.push(
         ...foreignIn(text, testbed, club).map((other) => `a row of ${table} of ${club} holds ${other}`),

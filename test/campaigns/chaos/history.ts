@@ -87,6 +87,26 @@ export interface FinalState {
   foreign: string[];
 }
 
+/** An event as a follower read it. */
+export interface FeedEvent {
+  id: string;
+  sequence: number;
+  type: string;
+  subjectId: string;
+  actorId: string | null;
+  memberId: string | null;
+}
+
+/** The events of a club as one follower read them, from the first to the last. */
+export interface Feed {
+  club: string;
+  events: FeedEvent[];
+  /** The response that ended it too early. */
+  refused: string[];
+  /** Other clubs whose data is in a response. */
+  foreign: string[];
+}
+
 /** The state of the service after the faults. */
 export interface Recovery {
   poolSize: number;
@@ -111,6 +131,8 @@ export interface History {
   /** Failed deploys, in words. */
   failedDeploys: string[];
   finalState: FinalState;
+  /** What a follower of each club read during the faults. */
+  feeds: Feed[];
   recovery: Recovery;
 }
 

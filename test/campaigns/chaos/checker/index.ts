@@ -1,5 +1,6 @@
 import type { History } from '../history.js';
 import { checkAnswers, checkTenants } from './answers.js';
+import { checkFeeds } from './feeds.js';
 import { checkLists } from './lists.js';
 import { checkRows } from './rows.js';
 import { checkSignups } from './signups.js';
@@ -16,5 +17,6 @@ export function check(history: History): Verdict {
   checkRows(history, { name: 'shift', change: 'put shift', finalRows: shifts }, report);
   checkLists(history, report);
   checkSignups(history, report);
+  checkFeeds(history, report);
   return verdict;
 }

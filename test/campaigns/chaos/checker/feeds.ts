@@ -1,0 +1,149 @@
+import {
+  type Feed,
+  type FinalState,
+  groupBy,
+  type History,
+  isDone,
+  isUnknown,
+  type Kind,
+  type Operation,
+} from '../history.js';
+import type { Report } from './verdict.js';
+
+/** The event of each kind of write. */
+const TYPES: Partial<Record<Kind, string>> = {
+  'create task': 'task.created',
+  'patch task': 'task.changed',
+  'delete task': 'task.deleted',
+  'create shift': 'shift.created',
+  'put shift': 'shift.changed',
+  'delete shift': 'shift.deleted',
+  'sign up': 'signup.created',
+  cancel: 'signup.deleted',
+};
+
+/** Checks that every acknowledged write has its event, and every event its write. */
+export function checkFeeds({ operations, finalState, feeds }: History, report: Report): void {
+  for (const feed of feeds) {
+    checkFeed(feed, finalState, report);
+    checkWrites(
+      feed,
+      operations.filter(({ club }) => club === feed.club),
+      report,
+    );
+  }
+}
+
+/** Checks that the events are numbered 1, 2, 3 … and lead, in this order, to the rows of the final state. */
+export function checkFeed(feed: Feed, finalState: FinalState, report: Report): void {
+  const { club, events, refused, foreign } = feed;
+  for (const refusal of refused) {
+    report('anomalies', `a follower of ${club} is refused: ${refusal}`);
+  }
+  for (const foreigner of foreign) {
+    report('foreign', `an event of ${club} shows ${foreigner}`);
+  }
+  const misplaced = events.findIndex(({ sequence }, index) => sequence !== index + 1);
+  if (misplaced !== -1) {
+    report(
+      'anomalies',
+      `the event ${misplaced + 1} of ${club} has the number ${events[misplaced]?.sequence}`,
+    );
+  }
+  const read = rowsRead(feed, report);
+  const stored = rowsStored(finalState, club);
+  for (const row of new Set([...read.keys(), ...stored.keys()])) {
+    const [seen, there] = [read.get(row) ?? 0, stored.get(row) ?? 0];
+    if (seen !== there) {
+      const what = seen < there ? 'missed a change of' : 'read a change that is not stored of';
+      report('anomalies', `a follower of ${club} ${what} ${row}: ${seen} read, ${there} stored`);
+    }
+  }
+}
+
+/** The rows that the events lead to, with the number of their changes, which is the version of a task or a shift. */
+function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
+  const rows = new Map<string, number>();
+  for (const { type, subjectId, memberId, sequence } of events) {
+    const [noun, verb] = type.split('.');
+    if (noun === 'task' || noun === 'shift' || noun === 'signup') {
+      const row = noun === 'signup' ? signup(subjectId, memberId) : `${noun} ${subjectId}`;
+      const changes = rows.get(row) ?? 0;
+      if ((verb === 'created') !== (changes === 0)) {
+        report('anomalies', `${type} of ${row} is out of order: event ${sequence} of ${club}`);
+      }
+      if (verb === 'deleted') {
+        rows.delete(row);
+      } else {
+        rows.set(row, changes + 1);
+      }
+    }
+  }
+  return rows;
+}
+
+function rowsStored({ tasks, shifts, signups }: FinalState, club: string): Map<string, number> {
+  const own = new Map(shifts.filter((row) => row.club === club).map(({ id, version }) => [id, version]));
+  return new Map([
+    ...tasks.filter((row) => row.club === club).map(({ id, version }) => [`task ${id}`, version] as const),
+    ...[...own].map(([id, version]) => [`shift ${id}`, version] as const),
+    ...signups
+      .filter(({ shift }) => own.has(shift))
+      .map(({ shift, member }) => [signup(shift, member), 1] as const),
+  ]);
+}
+
+const signup = (shift: string, member: string | null) => `the signup of ${member} for ${shift}`;
+
+/**
+ * Checks that each acknowledged write is one event of its caller, and that there are no more events than writes. Which writes with
+ * an unknown outcome have one is left to the final state.
+ */
+function checkWrites({ club, events }: Feed, operations: Operation[], report: Report): void {
+  const writes = operations.filter(({ kind }) => TYPES[kind] !== undefined);
+  // Attempts with one key are one write. The requests of a member are sequential.
+  const attempts = groupBy(writes, ({ key, member, called }) => key ?? `${member} ${called}`);
+  const acknowledged = [...attempts.values()].flatMap((all) => all.find(isDone) ?? []).map(eventOf);
+  const doubtful = [...attempts.values()]
+    .filter((all) => !all.some(isDone))
+    .flatMap((all) => all.find(isUnknown) ?? [])
+    .map(eventOf);
+  const isWrite = (type: string) => Object.values(TYPES).includes(type);
+  const shiftsGone = new Set<string>();
+  const requested = events.filter(({ type, subjectId }) => {
+    if (type === 'shift.deleted') {
+      shiftsGone.add(subjectId);
+    }
+    // Signups are deleted with their shift.
+    return isWrite(type) && !(type === 'signup.deleted' && shiftsGone.has(subjectId));
+  });
+
+  const byRow = groupBy(requested, nameOf);
+  for (const [name, all] of groupBy(acknowledged, nameOf)) {
+    const count = byRow.get(name)?.length ?? 0;
+    if (count < all.length) {
+      report('anomalies', `${club}: ${all.length} acknowledged ${name}, and ${count} events`);
+    }
+  }
+  const possible = groupBy([...acknowledged, ...doubtful], kindOf);
+  for (const [kind, all] of groupBy(requested, kindOf)) {
+    const count = possible.get(kind)?.length ?? 0;
+    if (count < all.length) {
+      report('anomalies', `${club}: ${all.length} events ${kind}, and ${count} requests for them`);
+    }
+  }
+}
+
+/** What an event of a write says. A creation with an unknown outcome has no id. */
+interface Told {
+  type: string;
+  subjectId: string | undefined;
+  actorId: string | null;
+}
+
+function eventOf({ kind, target, rows, member }: Operation): Told {
+  return { type: TYPES[kind] ?? kind, subjectId: target ?? rows[0]?.id, actorId: member };
+}
+
+const kindOf = ({ type, actorId }: Told) => `${type} by ${actorId}`;
+const nameOf = (told: Told) => `${kindOf(told)} of ${told.subjectId}`;
