@@ -59,6 +59,7 @@ chaos: build development ## kill, crash, freeze and cut everything under load, t
 	@status=0; \
 	$(if $(CHECK),,$(PLANT) $(OF_CHAOS) || status=1;) \
 	DURATION=$${DURATION:-180} $(TEST) test/campaigns/chaos/chaos.test.ts || status=1; \
+	$(if $(CHECK),,DURATION=$${DURATION:-180} $(TEST) test/campaigns/chaos/order.test.ts || status=1;) \
 	cat .tap/chaos.txt && exit $$status
 
 load: build development ## measure the capacity of the service, send ten times as much, and flood it from one club beside a quiet one

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence } from '../setup/events.js';
-import { type Caller, connectAsRuntime, liftTimeLimits, type RuntimeSession } from '../setup/runtime.js';
-import { until, untilWaitingForLocks } from '../setup/wait.js';
+import { type Caller, connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
 const clubId = await db.makeClub('north');
@@ -54,57 +53,6 @@ async function asAdministrator(statements: string[]): Promise<string> {
     await client.end();
   }
 }
-
-t.test('numbers are in the order of commits: who polls sees 1, 2, 3 … and misses none', async (t) => {
-  const club = await db.makeClub('crowd');
-  const writers: { session: RuntimeSession; caller: Caller }[] = [];
-  for (let index = 0; index < 12; index += 1) {
-    const caller: Caller = { clubId: club, subject: `writer-${index}`, role: 'Manager' };
-    const session = await connectAsRuntime(t, db);
-    await session.join(caller);
-    writers.push({ session, caller });
-  }
-  let done = false;
-  let seen = 0;
-  let looks = 0;
-  const faults: string[] = [];
-  const poll = async () => {
-    while (!done) {
-      const numbers = (await eventsOf(db, club, seen)).map(({ sequence }) => sequence as number);
-      looks += 1;
-      if (numbers.some((number, index) => number !== seen + index + 1)) {
-        faults.push(`${numbers} after ${seen}`);
-      }
-      seen = numbers.at(-1) ?? seen;
-    }
-  };
-  const write = async ({ session, caller }: (typeof writers)[number], index: number) => {
-    for (let round = 0; round < 8; round += 1) {
-      await session.begin(caller);
-      for (let count = 0; count <= (index + round) % 3; count += 1) {
-        await session.client.query(insert(`${index}-${round}-${count}`));
-        await sleep(Math.random() * 10);
-      }
-      await session.client.query((index + round) % 4 === 0 ? 'rollback' : 'commit');
-    }
-  };
-  const polling = poll();
-  await Promise.all(writers.map(write));
-  const tasks = await db.queryAsAdmin<{ count: number }>(
-    'select count(*)::int from app.tasks where tenant_id = $1',
-    [club],
-  );
-  const total = await until(
-    async () => seen,
-    (number) => number === (tasks[0]?.count ?? 0) + writers.length,
-    { forMs: 10_000 },
-  );
-  done = true;
-  await polling;
-  t.equal(total, (tasks[0]?.count ?? 0) + writers.length, 'each committed change has an event');
-  t.same(faults, []);
-  t.ok(looks > 10, `${looks} looks`);
-});
 
 t.test('a later commit waits for the number of an earlier one, and only in the same club', async (t) => {
   const other: Caller = { ...manager, clubId: otherClubId };
