@@ -216,46 +216,38 @@ comment on function app.record_event() is
 grant execute on function app.record_event() to club_owner;
 
 create or replace function app.number_events() returns trigger
--- Without sequential scans: a plan that was made while the table was small is kept, and one row after another is looked up.
+-- Plans are kept, also those that were made while the table was small. Without sequential scans, and with each event updated by its primary
+-- key, every plan reads the events of this transaction only.
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
   context constant text := coalesce(current_setting('app.tenant_id', true), '');
-  club record;
-  last_number bigint;
-  -- By club, the number before the first of this transaction.
-  numbered_before jsonb := '{}';
+  club_id uuid;
+  number bigint;
+  own record;
 begin
   -- The first of the transaction numbers all. A later one has no number only if another deferred trigger recorded it since.
   if (select event.sequence from app.events as event where event.tenant_id = new.tenant_id and event.id = new.id) is not null then
     return null;
   end if;
-  -- In the order of their ids, so that transactions in several clubs do not wait for each other.
-  for club in
-    select event.tenant_id as id, count(*) as events
+  -- Clubs in the order of their ids, so that transactions in several clubs do not wait for each other.
+  for own in
+    select event.tenant_id, event.id, count(*) over (partition by event.tenant_id) as events
     from app.events as event
     where event.transaction_id = pg_current_xact_id() and event.sequence is null
-    group by event.tenant_id
-    order by event.tenant_id
+    order by event.tenant_id, event.position
   loop
-    perform set_config('app.tenant_id', club.id::text, true);
-    insert into app.event_counters as counter (last_sequence) values (club.events)
-    on conflict (tenant_id) do update set last_sequence = counter.last_sequence + excluded.last_sequence
-    returning counter.last_sequence into last_number;
-    numbered_before := numbered_before || jsonb_build_object(club.id, last_number - club.events);
+    if own.tenant_id is distinct from club_id then
+      club_id := own.tenant_id;
+      perform set_config('app.tenant_id', club_id::text, true);
+      insert into app.event_counters as counter (last_sequence) values (own.events)
+      on conflict (tenant_id) do update set last_sequence = counter.last_sequence + excluded.last_sequence
+      returning counter.last_sequence - own.events into number;
+    end if;
+    number := number + 1;
+    update app.events as event set sequence = number where event.tenant_id = own.tenant_id and event.id = own.id;
   end loop;
   perform set_config('app.tenant_id', context, true);
-
-  update app.events as event
-  set sequence = own.sequence
-  from (
-    select
-      own.tenant_id, own.id,
-      (numbered_before ->> own.tenant_id::text)::bigint + row_number() over (partition by own.tenant_id order by own.position) as sequence
-    from app.events as own
-    where own.transaction_id = pg_current_xact_id() and own.sequence is null
-  ) as own
-  where event.tenant_id = own.tenant_id and event.id = own.id;
   return null;
 end
 $$;

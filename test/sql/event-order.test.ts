@@ -212,6 +212,36 @@ t.test(
   },
 );
 
+// The plans of a session are made at its first change, and the service keeps its sessions.
+t.test(
+  'numbering reads the events of its transaction only, also by plans from when there were none',
+  async (t) => {
+    const fresh = await makeDatabase(t);
+    const caller = { ...manager, clubId: await fresh.makeClub('north') };
+    await fresh.queryAsAdmin('vacuum analyze app.events');
+    const session = await connectAsRuntime(t, fresh);
+    await session.join(caller);
+    await session.run(caller, insert('first'));
+    await fresh.queryAsAdmin(
+      `set session_replication_role = replica;
+     insert into app.events (tenant_id, id, sequence, type, subject_id, changes, fields)
+     select '${caller.clubId}', gen_random_uuid(), n + 10, 'task.changed', gen_random_uuid(), '{}', '{}' from generate_series(1, 5000) n`,
+    );
+    await session.begin(caller);
+    const read = async () => {
+      const { rows } = await session.client.query(
+        `select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::integer as rows from pg_stat_xact_user_tables where relname = 'events'`,
+      );
+      return rows[0].rows;
+    };
+    await session.client.query(insert('second'));
+    const before = await read();
+    await session.client.query('set constraints all immediate');
+    t.ok((await read()) - before < 10, `${await read()} rows`);
+    await session.client.query('commit');
+  },
+);
+
 t.test(
   '10,000 signups are deleted with their shift, and 366 shifts written, within the time limit of a statement',
   async (t) => {
