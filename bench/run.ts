@@ -23,6 +23,7 @@ import { findPgbench, runPgbench } from './pgbench.js';
 import { isSelected, plan } from './plan.js';
 import { chooseRivals } from './pools.js';
 import { profileService } from './profile.js';
+import { measureRecording } from './recording.js';
 import { type Findings, linesOf, reportOf } from './report.js';
 import { type Benchmark, lineOf, type Ratio, ratioOf } from './rounds.js';
 import { measureRush } from './rush.js';
@@ -123,6 +124,12 @@ async function bench(environment: Environment): Promise<Findings | undefined> {
   }
   if (isSelected('signup-rush')) {
     add(await measureRush(environment, ours.contender, signer, pgbench));
+  }
+  if (isSelected('events')) {
+    const recording = await measureRecording(environment, signer, ours);
+    results.push(...recording.results);
+    ratios.push(...recording.ratios);
+    recording.results.flatMap(linesOf).forEach(say);
   }
   findings.minutes = performance.now() / 60_000;
   return findings;
