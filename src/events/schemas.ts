@@ -90,8 +90,6 @@ export type EventDto = Static<ReturnType<typeof EventDto>>;
 export const EVENT_SORT = 'sequence';
 export const EVENT_SORTS = ['sequence'] as const;
 
-const UUID = '[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
-
 const afterGoesForward = {
   holds: ({ after, sort }: Record<string, unknown>) => after === undefined || sort !== `-${EVENT_SORT}`,
   pointer: '/after',
@@ -119,14 +117,14 @@ export const EventListQuery = (types: readonly string[]) =>
       ),
       memberId: Type.Optional(
         Type.String({
-          pattern: `^(me|${UUID})$`,
+          pattern: '^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$',
           description: 'The id of a member for events about them, `me` for those about you.',
           examples: ['me'],
         }),
       ),
       actorId: Type.Optional(
         Type.String({
-          pattern: `^(me|none|${UUID})$`,
+          pattern: '^(me|none|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$',
           description: 'The id of a member for their changes, `me` for yours, `none` for those of operators.',
           examples: ['me'],
         }),
