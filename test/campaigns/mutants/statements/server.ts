@@ -82,7 +82,7 @@ export const drift: Mutants = {
     `do $$ begin execute replace(pg_get_functiondef('app.sign_up(uuid)'::regprocedure), 'for no key update', ''); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.guard_task()'::regprocedure), $q$app.role() < 'Manager'$q$, 'false'); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.enter'::regproc), 'if not club_exists', 'if false'); end $$`,
-    `do $$ begin execute replace(pg_get_functiondef('app.number_events()'::regprocedure), 'order by own.position', 'order by own.id'); end $$`,
+    `do $$ begin execute replace(pg_get_functiondef('app.number_events()'::regprocedure), 'event.position', 'event.id'); end $$`,
     `drop view audit.findings cascade; create view audit.findings as select null::text as code, null::text as object where false`,
     'drop function app.cancel_sign_up(uuid)',
     `create or replace view audit.intended_definers as select 'public.evil()'::text as function, 'postgres'::name as owner, ''::text as why`,
