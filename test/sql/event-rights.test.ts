@@ -30,7 +30,7 @@ async function deleteTask(title: string, assigneeId: string | null, caller = adm
 }
 
 t.test('a Manager reads all events of the club, a Member those about themself, a Viewer none', async (t) => {
-  await deleteTask('of nobody', null);
+  await deleteTask('unassigned', null);
   await deleteTask('of Ben', benId);
   const own = await eventsOf(db, clubId);
   const read = async (caller: Caller) => {

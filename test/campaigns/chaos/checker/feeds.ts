@@ -134,16 +134,16 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
   }
 }
 
-/** What an event of a write says. A creation with an unknown outcome has no id. */
-interface Told {
+/** The parts of an event that a write decides. A creation with an unknown outcome has no id. */
+interface EventKey {
   type: string;
   subjectId: string | undefined;
   actorId: string | null;
 }
 
-function eventOf({ kind, target, rows, member }: Operation): Told {
+function eventOf({ kind, target, rows, member }: Operation): EventKey {
   return { type: TYPES[kind] ?? kind, subjectId: target ?? rows[0]?.id, actorId: member };
 }
 
-const kindOf = ({ type, actorId }: Told) => `${type} by ${actorId}`;
-const nameOf = (told: Told) => `${kindOf(told)} of ${told.subjectId}`;
+const kindOf = ({ type, actorId }: EventKey) => `${type} by ${actorId}`;
+const nameOf = (event: EventKey) => `${kindOf(event)} of ${event.subjectId}`;
