@@ -8,7 +8,7 @@ export interface Finding {
   what: string;
 }
 
-/** A finding for a minimal item, and the file to send it again with CHECK=<file>. */
+/** A finding for a reduced item, and the file to send it again with CHECK=<file>. */
 export interface Counterexample extends Finding {
   seed: number;
   path: string;
@@ -21,9 +21,12 @@ export const SEED = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
 /** The file of a counterexample, which is then sent instead of random items. */
 export const CHECK = process.env.CHECK || undefined;
 
+/** After the first finding. A connection that hangs takes seconds, and reducing an item takes dozens of attempts. */
+const REDUCING_MS = 20_000;
+
 /**
- * Checks random items until one has a finding, and reduces that to a minimal one. Several lanes work at a time, each with
- * a seed of its own.
+ * Checks random items until one has a finding, and reduces that for a limited time to a smaller one. Several lanes work at a
+ * time, each with a seed of its own.
  *
  * @param lanes one check for each lane
  */
@@ -38,12 +41,19 @@ export async function search<Item>(
     const finding = basename(CHECK).startsWith(name) ? await lanes[0]?.(item) : undefined;
     return finding === undefined ? [] : [{ ...finding, seed, path, file: CHECK }];
   }
+  let endsAt = Number.POSITIVE_INFINITY;
   const found = await Promise.all(
     lanes.map(async (check, lane): Promise<Counterexample[]> => {
       let finding: Finding | undefined;
       const property = fc.asyncProperty(arbitrary, async (item) => {
+        if (performance.now() > endsAt) {
+          return true;
+        }
         const wrong = await check(item);
-        finding = wrong ?? finding;
+        if (wrong !== undefined) {
+          endsAt = Math.min(endsAt, performance.now() + REDUCING_MS);
+          finding = wrong;
+        }
         return wrong === undefined;
       });
       const parameters = { seed: SEED + lane, numRuns: Math.ceil(runs / lanes.length) };
