@@ -135,8 +135,12 @@ declare
   verb text;
   type text;
   member_id uuid;
-  changes jsonb := '{}';
-  fields text[] := '{}';
+  column_name text;
+  old_value jsonb;
+  new_value jsonb;
+  field text;
+  changes jsonb;
+  fields text[];
 begin
   if tg_op = 'UPDATE' and (
     old_row -> 'tenant_id' is distinct from new_row -> 'tenant_id'
@@ -157,28 +161,26 @@ begin
     end if;
 
     verb := case when side[1] is null then 'created' when side[2] is null then 'deleted' else 'changed' end;
-    if cardinality(value_columns || text_columns) > 0 then
-      select
-        coalesce(jsonb_object_agg(field.name, jsonb_build_object('from', field.old_value, 'to', field.new_value)) filter (where field.is_value), '{}'),
-        coalesce(array_agg(field.name order by field.name collate "C") filter (where not field.is_value), '{}')
-      into changes, fields
-      from (
-        select
-          -- As the API names it: due_at is dueAt. With the collation of an ICU database no word begins after an underscore.
-          left(field.column_name, 1) || substr(replace(initcap(field.column_name collate "C"), '_', ''), 2) as name,
-          field.is_value,
-          -- A column whose name ends with _at is a time.
-          case when field.column_name like '%\_at' then to_jsonb(replace(side[1] ->> field.column_name, '+00:00', 'Z'))
-            else nullif(side[1] -> field.column_name, 'null') end as old_value,
-          case when field.column_name like '%\_at' then to_jsonb(replace(side[2] ->> field.column_name, '+00:00', 'Z'))
-            else nullif(side[2] -> field.column_name, 'null') end as new_value
-        from (
-          select unnest(value_columns), true
-          union all
-          select unnest(text_columns), false
-        ) as field (column_name, is_value)
-      ) as field
-      where field.old_value is distinct from field.new_value;
+    changes := '{}';
+    fields := '{}';
+    foreach column_name in array value_columns || text_columns loop
+      old_value := nullif(side[1] -> column_name, 'null');
+      new_value := nullif(side[2] -> column_name, 'null');
+      continue when old_value is not distinct from new_value;
+      -- As the API names it: due_at is dueAt. With the collation of an ICU database no word begins after an underscore.
+      field := left(column_name, 1) || substr(replace(initcap(column_name collate "C"), '_', ''), 2);
+      if column_name = any (text_columns) then
+        fields := fields || field;
+      elsif column_name like '%\_at' then
+        -- A column whose name ends with _at is a time.
+        changes := changes || jsonb_build_object(field, jsonb_build_object(
+          'from', replace(side[1] ->> column_name, '+00:00', 'Z'), 'to', replace(side[2] ->> column_name, '+00:00', 'Z')));
+      else
+        changes := changes || jsonb_build_object(field, jsonb_build_object('from', old_value, 'to', new_value));
+      end if;
+    end loop;
+    if cardinality(fields) > 1 then
+      fields := array(select name from unnest(fields) as name order by name collate "C");
     end if;
 
     -- Set by app.erase_member, once for each member.
