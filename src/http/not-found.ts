@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
 import { Problem } from '../errors/problem.js';
 import { methodNotAllowed, routeNotFound } from '../errors/request.js';
+import { isUuid } from '../validation/uuid.js';
 import { PREFLIGHT_URL } from './cors.js';
 import { syncHook } from './sync-hook.js';
 import { pathOf } from './target.js';
@@ -33,12 +34,16 @@ export const notFound = plugin(
     // In onRequest, before the body is read: these errors do not depend on it.
     app.addHook(
       'onRequest',
-      syncHook(({ is404, routeOptions, params, url }) => {
-        // The router matches an empty id too: /api/tasks/ is a path that does not exist.
-        if (!is404 && routeOptions.url !== PREFLIGHT_URL && (params as { id?: string }).id !== '') {
+      syncHook(({ is404, routeOptions, params, method, url }) => {
+        const isFound = !is404 && routeOptions.url !== PREFLIGHT_URL;
+        // The router takes any text for an id, even none, and a word of another path such as /shifts/batch.
+        if (isFound && Object.values(params as Record<string, string>).every(isUuid)) {
           return;
         }
         const allow = methodsOf(url, [...patterns.values()]);
+        if (isFound && allow.includes(method)) {
+          return;
+        }
         throw allow.length === 0
           ? new Problem(routeNotFound)
           : new Problem(methodNotAllowed, {}, { headers: { allow: allow.join(', ') } });
@@ -48,7 +53,10 @@ export const notFound = plugin(
   { name: 'not-found', dependencies: ['error-handler'] },
 );
 
-/** The methods that some route has at this URL; none when the URL is unknown. */
+/**
+ * The methods that some route has at this URL; none when the URL is unknown. A path without parameters comes before one with
+ * parameters.
+ */
 function methodsOf(url: string, patterns: Pattern[]): string[] {
   const segments = pathOf(url).split('/').map(decodeURIComponent);
   const found = patterns.filter(
@@ -60,5 +68,6 @@ function methodsOf(url: string, patterns: Pattern[]): string[] {
           part === segments[index] || part === '*' || (part.startsWith(':') && segments[index]),
       ),
   );
-  return [...new Set(found.flatMap((pattern) => [...pattern.methods]))].sort();
+  const exact = found.filter(({ segments: parts }) => parts.every((part, index) => part === segments[index]));
+  return [...new Set((exact.length > 0 ? exact : found).flatMap((pattern) => [...pattern.methods]))].sort();
 }
