@@ -54,16 +54,18 @@ export function linksOf(body: unknown, lists: Map<string, string>): string[] {
 }
 
 /**
- * The paths of the lists that a POST adds a row to, each after the lists that its example refers to. Members come first,
- * because no POST creates them.
+ * The paths of the lists to which a POST to the same path adds a row, each after the lists that its example refers to. Members come
+ * first, because no POST creates them.
  *
  * @throws Error when an example refers to a row that no earlier POST creates
  */
 export function listsInOrder(document: Document): string[] {
   const lists = listsOfIds(document);
   const order = ['/api/members'];
-  let waiting = Object.entries(document.paths).flatMap(([path, { post }]) =>
-    post === undefined || path.includes('{') ? [] : [{ path, example: exampleOfBody(post, document) }],
+  let waiting = Object.entries(document.paths).flatMap(([path, { get, post }]) =>
+    get === undefined || post === undefined || path.includes('{')
+      ? []
+      : [{ path, example: exampleOfBody(post, document) }],
   );
   while (waiting.length > 0) {
     const ready = waiting.filter(({ example }) =>

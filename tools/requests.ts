@@ -49,7 +49,7 @@ export function describeRequests(document: Document): string {
     for (const [method, operation] of Object.entries(methods)) {
       const lines = [
         `### ${operation.summary} (${operation.operationId})`,
-        `${method.toUpperCase()} {{baseUrl}}${fill(path, operation, variables)}${queryOf(operation)}`,
+        `${method.toUpperCase()} {{baseUrl}}${fill(path, operation, lists, variables)}${queryOf(operation, variables)}`,
         ...(operation.security?.length === 0 ? [] : ['Authorization: Bearer {{token}}']),
         ...headersOf(operation, variables),
         ...bodyOf(operation, document).map((lines) => lines.split('\n').map(link).join('\n')),
@@ -67,16 +67,20 @@ export function describeRequests(document: Document): string {
   ].join('');
 }
 
-/** The path with its id in a variable: `/api/tasks/{id}` becomes `/api/tasks/{{taskId}}`. */
-function fill(path: string, { parameters = [] }: Operation, variables: Map<string, string>): string {
-  const id = parameters.find((parameter) => parameter.in === 'path');
-  if (id === undefined) {
-    return path;
-  }
-  const name = variableOf(path);
-  // One variable for all requests with this id.
-  variables.set(name, variables.get(name) ?? String(id.example));
-  return path.replace('{id}', `{{${name}}}`);
+/** The path with its ids in variables: `/api/tasks/{id}` becomes `/api/tasks/{{taskId}}`. */
+function fill(
+  path: string,
+  { parameters = [] }: Operation,
+  lists: Map<string, string>,
+  variables: Map<string, string>,
+): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, parameter) => {
+    const id = String(parameters.find(({ name }) => name === parameter)?.example);
+    const name = variableOf(lists.get(id) ?? path);
+    // One variable for all requests with this id.
+    variables.set(name, variables.get(name) ?? id);
+    return `{{${name}}}`;
+  });
 }
 
 /** The variable with the id of a row, by the path of the row or of its list: `taskId`. */
@@ -85,10 +89,17 @@ export function variableOf(path: string): string {
   return `${noun.replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase())}Id`;
 }
 
-function queryOf({ parameters = [] }: Operation): string {
+function queryOf({ parameters = [] }: Operation, variables: Map<string, string>): string {
   const pairs = parameters
     .filter((parameter) => parameter.in === 'query' && !LEFT_OUT.includes(parameter.name))
-    .map((parameter) => `${parameter.name}=${encodeURIComponent(String(exampleOf(parameter)))}`);
+    .map((parameter) => {
+      const value = String(exampleOf(parameter));
+      if (!parameter.required) {
+        return `${parameter.name}=${encodeURIComponent(value)}`;
+      }
+      variables.set(parameter.name, value);
+      return `${parameter.name}={{${parameter.name}}}`;
+    });
   // One line per parameter, so that a line can be removed.
   return pairs
     .map((pair, index) => `\n    ${index === 0 ? '?' : '&'}${pair.replaceAll('%2C', ',')}`)

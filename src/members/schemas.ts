@@ -47,7 +47,7 @@ export const MemberDto = Type.Object(
 );
 export type MemberDto = Static<typeof MemberDto>;
 
-export const MemberParams = IdParams('member', ANNA.id);
+export const MemberParams = IdParams('member', BEN.id);
 
 export const MEMBER_SORT = 'displayName';
 export const MEMBER_SORTS = ['displayName', 'joinedAt'] as const;

@@ -58,7 +58,8 @@ export interface Exchange {
   /** The path of the request: `/api/tasks/019d4d0b-9d20-7082-8524-56680d21b90d`. */
   url: string;
   status: number;
-  body: { id?: string; version?: number } | undefined;
+  /** The body, or the first of its rows. */
+  body: { id?: string; version?: number; batchId?: string | null } | undefined;
 }
 
 type HeaderOf = Omit<Header, 'example'> & { example: (exchange: Exchange) => unknown };
@@ -78,8 +79,7 @@ export const responseHeaders: Record<string, HeaderOf> = {
   Location: {
     description: 'Where the new resource is.',
     schema: { type: 'string', format: 'uri-reference' },
-    // A resource below a row, such as a signup, has no id in its path.
-    example: ({ path, url, body }) => (path === url ? `${url}/${body?.id}` : url),
+    example: locationOf,
   },
   Link: {
     description: 'The URL of the next page, if there is one (RFC 8288): `<…>; rel="next"`.',
@@ -117,6 +117,15 @@ export const responseHeaders: Record<string, HeaderOf> = {
     example: () => 'Bearer',
   },
 };
+
+/** Where a created resource is. One below a row, such as a signup, is at the path of the request; a batch is in a list. */
+function locationOf({ path, url, body }: Exchange): string {
+  if (path !== url) {
+    return url;
+  }
+  const { id, batchId } = body ?? {};
+  return batchId ? `${url.slice(0, url.lastIndexOf('/'))}?batchId=${batchId}` : `${url}/${id}`;
+}
 
 /** The schema of every error (RFC 9457). Like all responses it allows further members, which clients ignore. */
 export const problemSchema = ({ types }: Catalogue): Schema => ({

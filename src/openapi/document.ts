@@ -37,7 +37,7 @@ const RATE_LIMIT = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
 const successes: Record<string, string> = {
   GET: 'Success.',
   POST: 'Created; the header Location has its path.',
-  PUT: 'Replaced; the body is the new state.',
+  PUT: 'Replaced, if it differs from the current state; the body is the new state.',
   PATCH: 'Changed, if the patch differs from the current state; the body is the new state.',
   DELETE: 'Deleted. There is no body.',
 };
@@ -86,23 +86,25 @@ function completeOperation(
 
   entry.description = `${entry.description ?? ''} ${whoMay(operation)}`.trim();
 
-  const id = entry.parameters.find((parameter) => parameter.in === 'path')?.example;
-  const url = path.replace('{id}', String(id));
+  const ids = entry.parameters.filter((parameter) => parameter.in === 'path');
+  const url = ids.reduce((all, { name, example }) => all.replace(`{${name}}`, String(example)), path);
 
   const responses = entry.responses ?? {};
   for (const [status, response] of Object.entries(responses)) {
-    response.description = successes[operation.method] ?? response.description;
+    // A PUT can create too.
+    const method = status === '201' ? 'POST' : operation.method;
+    response.description = successes[method] ?? response.description;
     if (status === '204') {
       delete response.content;
     }
     const content = response.content?.['application/json'];
     if (content !== undefined) {
-      content.example ??= exampleOf(content.schema, status, schemas);
+      content.example ??= exampleOf(content.schema, status, schemas, ids);
     }
-    const body = content?.example as Exchange['body'];
+    const [body] = [content?.example].flat() as Exchange['body'][];
     const names = [
       'X-Request-Id',
-      ...operation.responseHeaders,
+      ...operation.responseHeaders.filter((name) => name !== 'Location' || status === '201'),
       ...(operation.isRateLimited ? RATE_LIMIT : []),
     ];
     response.headers = headers(names, { path, url, status: Number(status), body });
@@ -148,12 +150,20 @@ function whoMay({ policy, hasTenant }: Operation): string {
 
 /**
  * The example of a response. A list has all examples of its DTO; a single DTO has the first example when it is read, and the
- * last one when it was just created.
+ * last one when it was just created: of those that have the ids of the path, if there are any.
  */
-function exampleOf(schema: Schema, status: string, schemas: Record<string, Schema>): unknown {
+function exampleOf(
+  schema: Schema,
+  status: string,
+  schemas: Record<string, Schema>,
+  ids: Parameter[],
+): unknown {
   const { $ref } = (schema.items ?? schema) as { $ref: string };
-  const { examples } = schemas[$ref.replace('#/components/schemas/', '')] as { examples: unknown[] };
-  return schema.items !== undefined ? examples : examples.at(status === '201' ? -1 : 0);
+  const { examples } = schemas[$ref.replace('#/components/schemas/', '')] as { examples: object[] };
+  const fitting = examples.filter((one) => ids.every(({ example }) => Object.values(one).includes(example)));
+  return schema.items !== undefined
+    ? examples
+    : (fitting.length > 0 ? fitting : examples).at(status === '201' ? -1 : 0);
 }
 
 /**

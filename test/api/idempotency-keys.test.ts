@@ -1,6 +1,6 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { makeClubFor, makers, SHIFT } from '../setup/endpoints.js';
+import { endpoints, makeClubFor, SHIFT } from '../setup/endpoints.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import { type Response, sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -48,37 +48,34 @@ t.test('a key is 1 to 255 visible characters, once', async (t) => {
   t.equal(list.status, 200, 'an operation that creates nothing ignores the header');
 });
 
-t.test(
-  'every endpoint that makes a row takes keys: replayed, refused for another request, in progress',
-  async (t) => {
-    t.ok(makers.length >= 2);
-    for (const maker of makers) {
-      const { path } = maker;
-      const { clubId, body } = await makeClubFor(service, maker);
-      const admin = service.as('admin', 'Admin', clubId);
-      const memberId = await admin.memberId();
-      const refused = await admin.post(path, body, withKey('x'.repeat(256)));
-      t.match(refused, { status: 400, body: { code: 'idempotency_key_invalid' } }, path);
-      const made = await admin.post(path, body, withKey(`key of ${path}`));
-      t.equal(made.status, 201, path);
-      const again = await admin.post(path, body, withKey(`key of ${path}`));
-      t.same([seen(again), again.headers['idempotent-replayed']], [seen(made), 'true'], path);
-      const [list, row] = path === '/api/tasks' ? ['/api/shifts', SHIFT] : ['/api/tasks', { title: 'Mow' }];
-      const other = await admin.post(list, row, withKey(`key of ${path}`));
-      t.match(other, { status: 422, body: { code: 'idempotency_key_reused' } }, path);
-      await withClient(db.adminUrl, async (session) => {
-        await session.query('begin');
-        await session.query(
-          `insert into app.idempotency_keys (tenant_id, member_id, key, request) values ($1, $2, $3, sha256(''))`,
-          [clubId, memberId, `busy ${path}`],
-        );
-        const waited = await admin.post(path, body, withKey(`busy ${path}`));
-        t.match(waited, { status: 409, body: { code: 'idempotency_in_progress' } }, path);
-        await session.query('rollback');
-      });
-    }
-  },
-);
+t.test('every POST takes keys: replayed, refused for another request, in progress', async (t) => {
+  const posts = endpoints.filter(({ method }) => method === 'POST');
+  t.ok(posts.length >= 3);
+  for (const endpoint of posts) {
+    const { clubId, url: path, body } = await makeClubFor(service, endpoint);
+    const admin = service.as('admin', 'Admin', clubId);
+    const memberId = await admin.memberId();
+    const refused = await admin.post(path, body, withKey('x'.repeat(256)));
+    t.match(refused, { status: 400, body: { code: 'idempotency_key_invalid' } }, path);
+    const made = await admin.post(path, body, withKey(`key of ${path}`));
+    t.equal(made.status, 201, path);
+    const again = await admin.post(path, body, withKey(`key of ${path}`));
+    t.same([seen(again), again.headers['idempotent-replayed']], [seen(made), 'true'], path);
+    const [list, row] = path === '/api/tasks' ? ['/api/shifts', SHIFT] : ['/api/tasks', { title: 'Mow' }];
+    const other = await admin.post(list, row, withKey(`key of ${path}`));
+    t.match(other, { status: 422, body: { code: 'idempotency_key_reused' } }, path);
+    await withClient(db.adminUrl, async (session) => {
+      await session.query('begin');
+      await session.query(
+        `insert into app.idempotency_keys (tenant_id, member_id, key, request) values ($1, $2, $3, sha256(''))`,
+        [clubId, memberId, `busy ${path}`],
+      );
+      const waited = await admin.post(path, body, withKey(`busy ${path}`));
+      t.match(waited, { status: 409, body: { code: 'idempotency_in_progress' } }, path);
+      await session.query('rollback');
+    });
+  }
+});
 
 t.test('the order of the members of a body does not change the request', async (t) => {
   const dueAt = '2031-01-01T00:00:00Z';

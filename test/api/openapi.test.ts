@@ -84,7 +84,7 @@ t.test('the rules find planted errors', async (t) => {
 
 t.test('the document has every operation of the contract, and the DTOs by their names', async (t) => {
   const names = operations.map(({ name }) => name);
-  const expected = contract.map(({ method, path }) => `${method} ${path.replace(':id', '{id}')}`);
+  const expected = contract.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   t.same(
     [...expected, 'GET /livez', 'GET /readyz'].filter((name) => !names.includes(name)),
     [],

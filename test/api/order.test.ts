@@ -1,6 +1,15 @@
 import t, { type Test } from 'tap';
 import { ROLES, type Role } from '../../src/roles.js';
-import { document, type Endpoint, endpointsFor, MISSING, makeRows, operationOf } from '../setup/endpoints.js';
+import {
+  type Endpoint,
+  endpointsFor,
+  MISSING,
+  makeRows,
+  operationOf,
+  operationsAt,
+  parametersOf,
+  pathOf,
+} from '../setup/endpoints.js';
 import { type Method, type Response, sendLinesTo } from '../setup/send.js';
 import { runAudit, startService, type TestService } from '../setup/service.js';
 
@@ -13,9 +22,11 @@ const endpoints = endpointsFor(rows);
 /** A request: it is valid, apart from its mistakes. */
 interface Message {
   method: Method;
-  /** The path with `:id`. */
-  path: string;
-  id: string;
+  /** What follows the path. */
+  suffix: string;
+  /** The ids in the URL. */
+  ids: Record<string, string>;
+  /** A further part of the query string. */
   query: string;
   /** The clubs and roles of the token. */
   clubs: Record<string, Role>;
@@ -36,7 +47,7 @@ interface Mistake {
 }
 
 const isOfClub = ({ path }: Endpoint) => path !== '/api/clubs/me';
-const hasId = ({ path }: Endpoint) => path.includes(':id');
+const hasId = (endpoint: Endpoint) => parametersOf(endpoint).length > 0;
 const hasBody = ({ body }: Endpoint) => body !== undefined;
 const takes = (name: string) => (endpoint: Endpoint) =>
   operationOf(endpoint).parameters?.some((parameter) => parameter.name === name) ?? false;
@@ -51,7 +62,7 @@ const withHeaders = (headers: Record<string, string>) => (message: Message) => (
 
 /** A method that no endpoint with this path has. */
 function wrongMethod({ path }: Endpoint): Method {
-  const known = Object.keys(document.paths[path.replace(':id', '{id}')] ?? {});
+  const known = Object.keys(operationsAt(path));
   return (
     (['PATCH', 'PUT', 'DELETE', 'POST'] as const).find((method) => !known.includes(method.toLowerCase())) ??
     'OPTIONS'
@@ -63,7 +74,7 @@ const checks: Mistake[][] = [
   [
     {
       name: 'no such path',
-      change: ({ path }) => ({ path: `${path}/no/such/path` }),
+      change: () => ({ suffix: '/no/such/path' }),
       result: '404 route_not_found',
       details: { headers: { allow: undefined } },
     },
@@ -129,26 +140,28 @@ const checks: Mistake[][] = [
   [
     {
       name: 'an unknown query parameter',
-      change: () => ({ query: '?nonsense=1' }),
+      change: () => ({ query: 'nonsense=1' }),
       result: '400 invalid_parameter',
       details: { body: { errors: [{ parameter: 'nonsense' }] } },
     },
     {
       name: 'a query string that cannot be decoded',
-      change: () => ({ query: '?q=%zz' }),
+      change: () => ({ query: 'q=%zz' }),
       result: '400 invalid_parameter',
     },
     {
-      name: 'a path id that is not a UUID',
+      name: 'an id that is not a UUID',
       applies: hasId,
-      change: () => ({ id: 'nonsense' }),
+      change: ({ ids }, endpoint) => ({
+        ids: { ...ids, [String(parametersOf(endpoint)[0]?.name)]: 'nonsense' },
+      }),
       result: '400 invalid_parameter',
-      details: { body: { errors: [{ parameter: 'id' }] } },
+      details: { body: { errors: [{ parameter: /^id$|Id$/ }] } },
     },
     {
       name: 'a wrong cursor',
       applies: takes('cursor'),
-      change: () => ({ query: '?cursor=nonsense' }),
+      change: () => ({ query: 'cursor=nonsense' }),
       result: '400 invalid_cursor',
     },
     {
@@ -195,7 +208,7 @@ const checks: Mistake[][] = [
     {
       name: 'a row that does not exist',
       applies: hasId,
-      change: () => ({ id: MISSING }),
+      change: () => ({ ids: {} }),
       result: ({ answer }) => `404 ${answer}`,
     },
   ],
@@ -229,12 +242,11 @@ const applies = ({ applies = () => true }: Mistake, endpoint: Endpoint) => appli
 
 /** Sends a request with these mistakes; of two in one place the first stays. */
 function sendWith(to: TestService, endpoint: Endpoint, mistakes: Mistake[]) {
-  const { method, path, role, body } = endpoint;
-  const [list = ''] = path.split('/:id');
+  const { method, role, body } = endpoint;
   let message: Message = {
     method,
-    path,
-    id: rows[list] ?? MISSING,
+    suffix: '',
+    ids: rows,
     query: '',
     clubs: { [north]: role },
     tenant: north,
@@ -247,7 +259,9 @@ function sendWith(to: TestService, endpoint: Endpoint, mistakes: Mistake[]) {
   const { tenant, clubs, headers } = message;
   const token = to.token({ sub: 'anna', clubs });
   const { authorization = `Bearer ${token}`, ...others } = headers;
-  return to.send(message.method, message.path.replace(':id', message.id) + message.query, {
+  const [path, query = ''] = pathOf(endpoint, message.ids).split('?');
+  const parts = [query, message.query].filter(Boolean).join('&');
+  return to.send(message.method, `${path}${message.suffix}${parts === '' ? '' : `?${parts}`}`, {
     headers: {
       ...(authorization === '' ? {} : { authorization }),
       ...(tenant === undefined || !isOfClub(endpoint) ? {} : { 'x-tenant-id': tenant }),

@@ -145,7 +145,7 @@ t.test('every response has Cache-Control, Vary and a unique X-Request-Id', async
     ['a path that cannot be decoded', await anna.get('/api/tasks/%zz')],
   ];
   for (const path of [
-    ...endpoints.filter(({ method }) => method === 'GET').map(pathOf),
+    ...endpoints.filter(({ method }) => method === 'GET').map((endpoint) => pathOf(endpoint)),
     ...['/livez', '/readyz', '/openapi.json', '/docs'],
   ]) {
     for (const method of ['GET', 'HEAD'] as const) {

@@ -1,6 +1,14 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
-import { endpoints, MISSING, makeRows, pathOf, watchRoutes } from '../setup/endpoints.js';
+import {
+  endpoints,
+  MISSING,
+  makeRows,
+  parametersOf,
+  pathOf,
+  watchRoutes,
+  withQuery,
+} from '../setup/endpoints.js';
 import { type Method, sendLinesTo } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 
@@ -16,6 +24,13 @@ const signedIn = {
 const asAnna = (method: Method, path: string, body?: unknown) =>
   service.send(method, path, { headers: signedIn, body });
 
+/** The parameters of all paths. */
+const inPath = endpoints.flatMap((endpoint) =>
+  parametersOf(endpoint)
+    .filter((parameter) => parameter.in === 'path')
+    .map(({ name }) => ({ endpoint, name })),
+);
+
 /** Messages with any other error: an unknown path and a wrong method are reported first. */
 const messages = ['application/json', 'text/plain', 'nonsense', ''].flatMap((type) =>
   ['', '{"title":', '{"nonsense":1}', 'a'.repeat(200_000)].flatMap((body) =>
@@ -30,9 +45,7 @@ t.test('a path that does not exist is a 404, with any method and message', async
   const paths = ['/api', '/api/', '/api/nothing', '/api/clubs', '/API/tasks', `/api/tasks/${MISSING}/x`];
   paths.push('/api/v1/tasks', '//api/tasks', `/api/shifts/${MISSING}/signups`);
   // An id that is empty.
-  paths.push(
-    ...endpoints.filter(({ path }) => path.includes(':id')).map(({ path }) => path.replace(':id', '')),
-  );
+  paths.push(...inPath.map(({ endpoint, name }) => pathOf(endpoint, { [name]: '' })));
   for (const path of new Set(paths)) {
     const found = new Set();
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
@@ -70,7 +83,7 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
     const found = new Set();
     // Node answers CONNECT by itself.
     for (const method of METHODS.filter((name) => name !== 'CONNECT' && !allowed.has(name))) {
-      const response = await sendLines(method, url.replace(':id', MISSING), []);
+      const response = await sendLines(method, url.replaceAll(/:\w+/g, MISSING), []);
       const allow = String(response.headers.allow).split(/, */).sort().join();
       const code = method === 'HEAD' ? 'method_not_allowed' : response.body?.code;
       found.add(`${response.status} ${code} ${allow}`);
@@ -90,7 +103,7 @@ t.test('a method that a path does not have is a 405, and Allow lists those it ha
 t.test('a path has the same methods in every spelling', async (t) => {
   t.equal((await anna.get('/api/task%73')).status, 200);
   const rows = await makeRows(service, north);
-  for (const [list, id] of Object.entries(rows)) {
+  for (const [list, id] of Object.entries(rows).filter(([key]) => key.startsWith('/'))) {
     t.match(await anna.get(`${list}/${id.toUpperCase()}`), { status: 200, body: { id } }, list);
   }
   t.match(await anna.put('/api/task%73', {}), { status: 405, headers: { allow: 'GET, HEAD, POST' } });
@@ -99,7 +112,7 @@ t.test('a path has the same methods in every spelling', async (t) => {
 t.test('HEAD has the length and headers of GET, even for the documentation', async (t) => {
   await runAudit(service);
   const lines = Object.entries(signedIn);
-  const paths = endpoints.filter(({ method }) => method === 'GET').map(pathOf);
+  const paths = endpoints.filter(({ method }) => method === 'GET').map((endpoint) => pathOf(endpoint));
   const task = await anna.post('/api/tasks', { title: 'Mow' });
   paths.push('/livez', '/readyz', '/openapi.json', '/docs', '/api/tasks?limit=1', '/api/nothing');
   paths.push(`/api/tasks/${task.body.id}`, '/api/tasks/nonsense', '/api/tasks?limit=0');
@@ -159,7 +172,8 @@ t.test('an unknown query parameter, and one given twice, is a 400 for the parame
   const queries = [...names.map((name) => `${name}=${north}`), 'nonsense=1&nonsense=2', 'nonsense'];
   for (const endpoint of endpoints) {
     for (const query of queries) {
-      const { status, body } = await asAnna(endpoint.method, `${pathOf(endpoint)}?${query}`, endpoint.body);
+      const url = withQuery(pathOf(endpoint), query);
+      const { status, body } = await asAnna(endpoint.method, url, endpoint.body);
       t.same(
         [status, body.code, body.errors?.map(({ parameter }: { parameter: string }) => parameter)],
         [400, 'invalid_parameter', [query.split('=')[0]]],
@@ -184,7 +198,7 @@ t.test('a query string that is not UTF-8 is a 400 for the parameter, after the r
 });
 
 t.test('a path id that is not a UUID is a 400 for the id', async (t) => {
-  for (const endpoint of endpoints.filter(({ path }) => path.includes(':id'))) {
+  for (const { endpoint, name } of inPath) {
     for (const id of [
       '1',
       'nonsense',
@@ -198,9 +212,9 @@ t.test('a path id that is not a UUID is a 400 for the id', async (t) => {
       MISSING.slice(1),
       `urn:uuid:${MISSING}`,
     ]) {
-      const path = endpoint.path.replace(':id', encodeURI(id).replaceAll('%25', '%'));
+      const path = pathOf(endpoint, { [name]: encodeURI(id).replaceAll('%25', '%') });
       const { status, body } = await asAnna(endpoint.method, path, endpoint.body);
-      t.match([status, body], [400, { code: 'invalid_parameter', errors: [{ parameter: 'id' }] }], path);
+      t.match([status, body], [400, { code: 'invalid_parameter', errors: [{ parameter: name }] }], path);
     }
   }
 });

@@ -1,6 +1,15 @@
 import { createRequire } from 'node:module';
 import t from 'tap';
-import { document, endpoints, fit, makeRows, makers, textsOf } from '../setup/endpoints.js';
+import {
+  document,
+  endpoints,
+  fit,
+  makeRows,
+  makers,
+  parametersOf,
+  pathOf,
+  textsOf,
+} from '../setup/endpoints.js';
 import { IMPLEMENTATION } from '../setup/errors.js';
 import { type Field, faultsOf, fieldsWhere, type Write, writesOf } from '../setup/fields.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
@@ -261,14 +270,16 @@ const places: Place[] = [
       accepts: (text: string) => isValue(text, schema),
     })),
   ...endpoints
-    .filter(({ method, path }) => method === 'GET' && path.includes(':id'))
-    .map(({ path }) => ({
-      name: path,
-      send: (text: string) => manager.get(path.replace(':id', encoded(text))),
-      // A path that is not UTF-8 names no parameter; an empty or a long text is another path.
-      refusals: ['id', '400 invalid_parameter', '404 route_not_found'],
-      accepts: (text: string) => document.paths[path.replace(':id', text)] !== undefined,
-    })),
+    .filter(({ method }) => method === 'GET')
+    .flatMap((endpoint) =>
+      parametersOf(endpoint).map(({ name }) => ({
+        name: `${endpoint.path} ${name}`,
+        send: (text: string) => manager.get(pathOf(endpoint, { [name]: encoded(text) })),
+        // A path that is not UTF-8 names no parameter; an empty or a long text is another path.
+        refusals: [name, '400 invalid_parameter', '404 route_not_found'],
+        accepts: (text: string) => document.paths[pathOf(endpoint, { [name]: text })]?.get !== undefined,
+      })),
+    ),
   {
     name: 'X-Tenant-Id',
     send: (text) => manager.get('/api/tasks', { 'x-tenant-id': asHeader(text) }),

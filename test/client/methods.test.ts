@@ -77,7 +77,7 @@ t.test('every operation of the document has a method, and every method has an op
     Object.entries(paths).flatMap(([path, of]) =>
       Object.entries(of).map(([method, operation]) => [
         operation.operationId,
-        { request: `${method.toUpperCase()} /behind/a/proxy${path.replace('{id}', 'id-1')}`, operation },
+        { request: `${method.toUpperCase()} /behind/a/proxy${path.replaceAll(/\{\w+\}/g, 'id-1')}`, operation },
       ]),
     ),
   );

@@ -159,7 +159,7 @@ async function everyRead(): Promise<Read[]> {
     for (const query of path.startsWith('/api/') && get !== undefined
       ? queriesOf(get.parameters ?? [])
       : []) {
-      url = `${path.replace('{id}', ID)}${query}`;
+      url = `${path.replaceAll(/\{\w+\}/g, ID)}${query}`;
       // On a busy machine a response can be late; the request is repeated, as Retry-After says.
       const { status, headers, body } = await until(
         () => admin.get(url),

@@ -79,11 +79,16 @@ function checkOf(document: Document): Check {
   }
 
   return (method, url, { status, body, headers }) => {
-    const segments = (url.split('?')[0] ?? '').split('/');
-    const path = Object.keys(document.paths).find((pattern) => matches(pattern.split('/'), segments));
+    const [called = ''] = url.split('?');
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const known = Object.keys(document.paths).filter(
+      (pattern) => document.paths[pattern]?.[verb] !== undefined,
+    );
+    const path =
+      known.find((pattern) => pattern === called) ??
+      known.find((pattern) => matches(pattern.split('/'), called.split('/')));
     const operation = path === undefined ? undefined : document.paths[path]?.[verb];
-    if (path === undefined || operation === undefined || OUTSIDE.includes(body?.code)) {
+    if (path === undefined || operation === undefined || OUTSIDE.includes(body?.code) || status === 405) {
       return false;
     }
     const response = operation.responses[status];

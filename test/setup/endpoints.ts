@@ -7,6 +7,7 @@ import {
   listsInOrder,
   listsOfIds,
   type Operation,
+  type Parameter,
   readDocument,
 } from '../../tools/document.js';
 import { type Method, type Person, type Response, sendUnderLoad } from './send.js';
@@ -82,9 +83,13 @@ export const document = await readDocument();
 stop();
 const lists = listsOfIds(document);
 
+/** The operations of a path of a route, such as `/api/tasks/:id`. */
+export const operationsAt = (path: string): Record<string, Operation> =>
+  document.paths[path.replaceAll(/:(\w+)/g, '{$1}')] ?? {};
+
 /** The operation of an endpoint in the document. */
 export function operationOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): Operation {
-  const operation = document.paths[path.replace(':id', '{id}')]?.[method.toLowerCase()];
+  const operation = operationsAt(path)[method.toLowerCase()];
   if (operation === undefined) {
     throw new Error(`${method} ${path} is not in the document.`);
   }
@@ -100,7 +105,7 @@ function endpointOf(method: Method, path: string, policy: string): Endpoint {
     method,
     path,
     role: known?.role ?? (policy.slice('Require'.length) as Role),
-    answer: path.includes(':id') ? (Object.keys(notFound)[0] as string) : method === 'POST' ? 201 : 200,
+    answer: Object.keys(notFound)[0] ?? (method === 'POST' ? 201 : 200),
     ...(operation.requestBody && { body: exampleOfBody(operation, document) ?? {} }),
   };
 }
@@ -110,13 +115,49 @@ export const endpoints: Endpoint[] = routes.flatMap(({ method, url, policy }) =>
   policy === undefined ? [] : endpointOf(method as Method, url, policy),
 );
 
-/** The endpoint's path with an id that no row has. */
-export const pathOf = ({ path }: Endpoint): string => path.replace(':id', MISSING);
+/** The parameters that a request needs: those of the path, and the required ones of the query string. */
+export const parametersOf = (endpoint: Pick<Endpoint, 'method' | 'path'>) =>
+  (operationOf(endpoint).parameters ?? []).filter(
+    (one) => one.in === 'path' || (one.in === 'query' && one.required),
+  );
+
+/** The value of a parameter: by its name or the path of the list that has its example; otherwise an id that no row has. */
+export const idFor = ({ name, example }: Parameter, ids: Record<string, string> = {}): string =>
+  ids[name] ?? ids[lists.get(String(example)) ?? ''] ?? MISSING;
+
+/**
+ * The URL of an endpoint, with the query parameters that it needs.
+ *
+ * @param ids where `idFor` finds the values of its parameters
+ */
+export function pathOf(
+  endpoint: Pick<Endpoint, 'method' | 'path'>,
+  ids: Record<string, string> = {},
+): string {
+  const query = new URLSearchParams();
+  let path = endpoint.path;
+  for (const parameter of parametersOf(endpoint)) {
+    const value = idFor(parameter, ids);
+    path = path.replace(`:${parameter.name}`, () => value);
+    if (parameter.in === 'query') {
+      query.set(parameter.name, value);
+    }
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** A URL with a further part of its query string. */
+export const withQuery = (url: string, part: string): string =>
+  `${url}${url.includes('?') ? '&' : '?'}${part}`;
 
 /** The endpoints that create a row of a list, each after those whose rows its example references. */
 export const makers = listsInOrder(document).flatMap((list) =>
   endpoints.filter(({ method, path }) => method === 'POST' && path === list),
 );
+
+/** Whether an endpoint creates rows and is not the path of their list. */
+const isOther = ({ method, path }: Endpoint) =>
+  method === 'POST' && !path.includes(':') && operationsAt(path).get === undefined;
 
 /** The free text fields of a new row. */
 export function textsOf(path: string): string[] {
@@ -134,10 +175,11 @@ export function fit<Body>(body: Body, ids: Record<string, string>): Body {
 }
 
 /**
- * Creates a row of each list, from the examples; each by another caller, to avoid rate limits.
+ * Creates a row of each list, and the rows of each other POST without an id, from the examples; each by another caller, to avoid
+ * rate limits.
  *
  * @param before only the lists before this one, to which its example can refer
- * @returns the ids by the path of their list
+ * @returns the ids by the path of their list; those in the query string of a Location by their names
  */
 export async function makeRows(
   service: TestService,
@@ -149,10 +191,15 @@ export async function makeRows(
   };
   for (const maker of makers) {
     if (maker.path === before) {
-      break;
+      return ids;
     }
     const admin = service.as(`maker of ${maker.path}`, 'Admin', clubId);
     ids[maker.path] = (await admin.post(maker.path, fit(maker.body, ids))).body.id;
+  }
+  for (const { path, body } of endpoints.filter(isOther)) {
+    const admin = service.as(`maker of ${path}`, 'Admin', clubId);
+    const { location } = (await admin.post(path, fit(body, ids))).headers;
+    Object.assign(ids, Object.fromEntries(new URL(String(location), 'http://service').searchParams));
   }
   return ids;
 }
@@ -166,8 +213,7 @@ export function endpointsFor(ids: Record<string, string>): Endpoint[] {
 export async function makeClubFor(service: TestService, { method, path, body }: Endpoint) {
   const clubId = await service.db.makeClub();
   const ids = await makeRows(service, clubId, method === 'POST' ? path : undefined);
-  const [list = ''] = path.split('/:id');
-  return { clubId, ids, url: path.replace(':id', ids[list] ?? MISSING), body: fit(body, ids) };
+  return { clubId, ids, url: pathOf({ method, path }, ids), body: fit(body, ids) };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { problemFromValidation } from '../../src/errors/from-validation.js';
 import { buildValidator } from '../../src/validation/compiler.js';
 import { Strict } from '../../src/validation/schemas.js';
-import { document, type Endpoint, endpoints, makeClubFor, operationOf } from './endpoints.js';
+import { document, type Endpoint, endpoints, makeClubFor, operationOf, operationsAt } from './endpoints.js';
 import type { Response } from './send.js';
 import type { TestService } from './service.js';
 
@@ -73,8 +73,7 @@ export async function writesOf(service: TestService): Promise<Write[]> {
         const least = Object.fromEntries(
           required.map((name) => [name, (body as Record<string, unknown>)[name]]),
         );
-        const isReadable =
-          method !== 'POST' && document.paths[path.replace(':id', '{id}')]?.get !== undefined;
+        const isReadable = method !== 'POST' && operationsAt(path).get !== undefined;
         let created: string | undefined;
         const send: Write['send'] = async (content) => {
           if (created !== undefined) {

@@ -25,10 +25,13 @@ const commands = await prepareCommands(t);
 await commands.serve(await demoDatabase(t));
 const page = (await found?.open(`${commands.url}/docs`)) as Page;
 const { paths } = await readDocument();
-/** The status of the success of each operation. */
+/** The statuses of the successes of each operation. */
 const successes = new Map(
   Object.values(paths).flatMap((path) =>
-    Object.values(path).map(({ operationId, responses }) => [operationId, Object.keys(responses).sort()[0]]),
+    Object.values(path).map(({ operationId, responses }) => [
+      operationId,
+      Object.keys(responses).filter((status) => status < '300'),
+    ]),
   ),
 );
 
@@ -103,8 +106,8 @@ t.test(
     let repeated = 0;
     for (const selector of shown) {
       const id = selector.split('-').at(-1) as string;
-      t.equal(await tryOut(page, selector), successes.get(id), id);
-      if (successes.get(id) === '204') {
+      t.ok(successes.get(id)?.includes(await tryOut(page, selector)), id);
+      if (successes.get(id)?.includes('204')) {
         repeated += 1;
         t.equal(await tryAgain(page, selector), '404', `${id} again`);
       }

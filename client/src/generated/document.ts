@@ -636,7 +636,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Replaced; the body is the new state. */
+            /** @description Replaced, if it differs from the current state; the body is the new state. */
             200: {
                 headers: {
                     [name: string]: unknown;

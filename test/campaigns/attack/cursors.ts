@@ -78,7 +78,8 @@ export async function attackCursors(
   });
   for (const { path, sort, cursor } of listings) {
     await list('a cursor of another club', sam, `${path}?sort=${sort}&cursor=${cursor}`, ['invalid_cursor']);
-    const filter = path === '/api/events' ? 'actorId=me' : 'q=a';
+    const isSearched = lists.some((one) => one.path === path && one.query.q !== undefined);
+    const filter = isSearched ? 'q=a' : 'memberId=me';
     await list('a cursor of another filter', anna, `${path}?sort=${sort}&${filter}&cursor=${cursor}`, [
       'invalid_cursor',
     ]);

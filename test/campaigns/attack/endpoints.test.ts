@@ -4,10 +4,10 @@ import { comparablePart } from '../../setup/comparable.js';
 import { fit, MISSING } from '../../setup/endpoints.js';
 import type { Response } from '../../setup/send.js';
 import { startService } from '../../setup/service.js';
-import { type CanaryClub, kindOf, rowsOf, seedClub, shownOf, silentColumns } from './clubs.js';
+import { type CanaryClub, rowsOf, seedClub, shownOf, silentColumns } from './clubs.js';
 import { attackCursors } from './cursors.js';
 import { type Attempt, attemptsAt } from './foreign-ids.js';
-import { eachOf, type Operation, operationsOf } from './operations.js';
+import { eachOf, fillPath, type Operation, operationsOf } from './operations.js';
 import { attack, isWhole, type Tally } from './tally.js';
 import { attackTenantHeader } from './tenant-header.js';
 
@@ -115,9 +115,8 @@ function requestsForRows(operation: Operation, { roles }: Caller, club: CanaryCl
   if (roles.has(club.id) && method !== 'GET') {
     return [];
   }
-  const ids = path.includes('{id}') ? [String(club.ids[kindOf(path)])] : [''];
   const body = fit(operation.body, club.rows);
-  const variants = ids.map((id) => ({ path: path.replace('{id}', id), body }));
+  const variants = [{ path: fillPath(path, (kind) => String(club.ids[kind])), body }];
   return [{ name: 'the rows of the club', operation, method, variants }];
 }
 

@@ -2,7 +2,7 @@
 import { fit, MISSING } from '../../setup/endpoints.js';
 import type { Method } from '../../setup/send.js';
 import { type CanaryClub, kindOf } from './clubs.js';
-import type { Operation } from './operations.js';
+import { fillPath, type Operation, parametersOf } from './operations.js';
 
 /** Requests that differ in one id or word only: an id that does not exist, and the ids of another club. */
 export interface Attempt {
@@ -33,9 +33,11 @@ const HEADERS = [
 export function attemptsAt(operation: Operation, own: CanaryClub, other: CanaryClub): Attempt[] {
   const { method, path, query, headers, fields } = operation;
   const body = fit(operation.body, own.rows);
-  const at = (id: string, search = '') => `${path.replace('{id}', id)}${search}`;
   const kind = kindOf(path);
-  const hasId = path.includes('{id}');
+  const hasId = path.includes('{');
+  // An id in one place of the path, and rows of the own club in the others.
+  const at = (id: string, search = '', place = 'id') =>
+    fillPath(path, (of, name) => (name === place ? id : String(own.ids[of]))) + search;
   const foreign = [other.id, ...Object.values(other.ids), other.ids.task.toUpperCase()];
   const ids = [MISSING, ...foreign];
   const attempt = (name: string, variants: Variant[], verb: Method = method): Attempt => ({
@@ -45,10 +47,11 @@ export function attemptsAt(operation: Operation, own: CanaryClub, other: CanaryC
     variants: variants.map((variant) => ({ ...(body === undefined ? {} : { body }), ...variant })),
   });
   const found: Attempt[] = [];
-  if (hasId) {
+  for (const place of parametersOf(path)) {
     // Rows of the own club of another kind too.
-    const strays = Object.entries(own.ids).filter(([name]) => name !== kind && name !== 'open');
-    found.push(attempt('ids in the path', [...ids, ...strays.map(([, id]) => id)].map((id) => ({ path: at(id) }))));
+    const strays = Object.entries(own.ids).filter(([name]) => name !== place.kind && name !== 'open');
+    const variants = [...ids, ...strays.map(([, id]) => id)].map((id) => ({ path: at(id, '', place.name) }));
+    found.push(attempt(`ids as ${place.name} in the path`, variants));
   }
   if (method === 'GET') {
     found.push(attempt('HEAD', (hasId ? ids : ['']).map((id) => ({ path: at(id) })), 'HEAD'));
@@ -57,7 +60,8 @@ export function attemptsAt(operation: Operation, own: CanaryClub, other: CanaryC
     const target = at(kind === 'task' ? own.ids.open : String(own.ids[kind]));
     found.push(attempt(`ids as ${name}`, ids.map((id) => ({ path: target, body: { ...body, [name]: id } }))));
   }
-  for (const name of Object.keys(query).filter((one) => one.endsWith('Id') || query[one]?.format === 'uuid')) {
+  const isId = ({ format, pattern }: Operation['query'][string]) => format === 'uuid' || pattern?.includes('0-9a-f');
+  for (const name of Object.keys(query).filter((one) => one.endsWith('Id') || isId(query[one] ?? {}))) {
     found.push(attempt(`?${name}`, ids.map((id) => ({ path: at('', `?${name}=${id}`) }))));
   }
   if (query.q !== undefined) {

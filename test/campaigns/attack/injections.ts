@@ -1,6 +1,6 @@
 import type { App } from '../../../src/app.js';
 import type { FuzzRequest } from './fuzz/requests.js';
-import { operationsOf } from './operations.js';
+import { fillPath, operationsOf, parametersOf } from './operations.js';
 
 /** Headers that no operation uses, and that logs and proxies often use. */
 const OTHER_HEADERS = [
@@ -15,8 +15,7 @@ export function injectionsOf(app: App, text: string): FuzzRequest[] {
   // A lone surrogate has no UTF-8: the bytes that it would have are sent.
   const encoded = /\p{Cs}/u.test(text) ? '%ED%A0%80' : encodeURIComponent(text);
   return operationsOf(app).flatMap(({ method, path, query, headers, fields, body }) => {
-    const list = /^\/api\/([\w-]+)/.exec(path)?.[1] ?? 'tasks';
-    const url = path.replace('{id}', `${list}-0`);
+    const url = fillPath(path, (kind) => `${kind}s-0`);
     const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const request = (part: Partial<FuzzRequest>): FuzzRequest => ({
       method,
@@ -27,7 +26,9 @@ export function injectionsOf(app: App, text: string): FuzzRequest[] {
     });
     const json = (value: unknown) => request({ body: { text: JSON.stringify(value) } });
     return [
-      ...(path.includes('{id}') ? [request({ url: path.replace('{id}', encoded) })] : []),
+      ...parametersOf(path).map((place) =>
+        request({ url: fillPath(path, (kind, name) => (name === place.name ? encoded : `${kind}s-0`)) }),
+      ),
       ...Object.keys(query).map((name) => request({ url: `${url}?${name}=${encoded}` })),
       request({ url: `${url}?${encoded}=1` }),
       ...Object.keys(fields ?? {}).map((name) => json({ ...body, [name]: text })),

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { App } from '../../../src/app.js';
 import { endpoints } from '../../setup/endpoints.js';
 import type { Method } from '../../setup/send.js';
+import { kindOf } from './clubs.js';
 
 export interface Schema {
   type?: string | string[];
@@ -36,7 +37,7 @@ export function operationsOf(app: App): Operation[] {
   const resolve = (schema: Schema): Schema =>
     document.components.schemas[schema.$ref?.replace('#/components/schemas/', '') ?? ''] ?? schema;
   return endpoints.map(({ method, path: route, body }) => {
-    const path = route.replace(':id', '{id}');
+    const path = route.replaceAll(/:(\w+)/g, '{$1}');
     const { parameters = [], requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {};
     const schema = requestBody?.content['application/json']?.schema;
     const query = parameters.filter((parameter) => parameter.in === 'query');
@@ -55,6 +56,17 @@ interface DocumentedOperation {
   parameters?: { name: string; in: string; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
+
+/** The parameters of a path, and the kinds of rows that they name: `{id}` that of the list, `{memberId}` a member. */
+export const parametersOf = (path: string): { name: string; kind: string }[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    kind: name === 'id' ? kindOf(path) : name.slice(0, -'Id'.length),
+  }));
+
+/** The path with an id for each kind of row. */
+export const fillPath = (path: string, idOf: (kind: string, name: string) => string): string =>
+  parametersOf(path).reduce((all, { name, kind }) => all.replace(`{${name}}`, () => idOf(kind, name)), path);
 
 /** Runs work with each of the items, some concurrently. */
 export async function eachOf<Item>(

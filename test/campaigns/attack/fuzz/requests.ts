@@ -2,6 +2,7 @@ import { METHODS } from 'node:http';
 import fc, { type Arbitrary } from 'fast-check';
 import type { App } from '../../../../src/app.js';
 import { ROLES } from '../../../../src/roles.js';
+import { parametersOf } from '../operations.js';
 import { INHERITED, idOf, mostly, odd, oddText, rarely, type Schema, valid } from './values.js';
 
 /** A request as plain data, so that it can be printed, saved and sent again. */
@@ -38,8 +39,10 @@ interface Document {
 /** Requests for every operation of the service's document, each mostly valid, and requests for other paths. */
 export function requestsOf(app: App): Arbitrary<FuzzRequest> {
   const { paths, components } = app.swagger() as unknown as Document;
-  const follow = (schema: Schema) =>
-    components.schemas[schema.$ref?.replace('#/components/schemas/', '') ?? ''] ?? schema;
+  const follow = (schema: Schema): Schema =>
+    JSON.parse(JSON.stringify(schema), (_name, part) =>
+      part?.$ref === undefined ? part : follow(components.schemas[part.$ref.split('/').at(-1)] as Schema),
+    );
   const known = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody, security }]) => ({
       // Mostly writes, because reads have no fields, and few deletions, because the others need rows.
@@ -93,15 +96,24 @@ const encode = (text: string) => encodeURIComponent(Buffer.from(text).toString()
 const oddlyEncoded = fc.constantFrom('%', '%f', '%ff', '%c0%af', '%00', '%ed%a0%80', '+', 'a=b', '[]', '[a]', ';', ':', '&&', '=', '?'); // biome-ignore format: a list
 
 function pathOf(template: string): Arbitrary<string> {
-  const list = /^\/api\/([\w-]+)\//.exec(template)?.[1] ?? 'tasks';
-  const id = mostly(idOf(list), fc.oneof(oddText.map(encode), oddlyEncoded), 12);
-  return id.map((text) => template.replace('{id}', text));
+  const places = parametersOf(template);
+  const ids = places.map(({ kind }) =>
+    mostly(idOf(`${kind}s`), fc.oneof(oddText.map(encode), oddlyEncoded), 12),
+  );
+  return fc
+    .tuple(...ids)
+    .map((texts) =>
+      places.reduce(
+        (path, { name }, index) => path.replace(`{${name}}`, () => texts[index] as string),
+        template,
+      ),
+    );
 }
 
 const otherPath: Arbitrary<string> = fc.oneof(
   fc.array(
     fc.constantFrom(
-      'api', 'tasks', 'shifts', 'members', 'events', 'clubs', 'me', 'current', 'signup', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*',
+      'api', 'tasks', 'shifts', 'members', 'events', 'clubs', 'me', 'current', 'signup', 'signups', 'batch', 'docs', 'livez', 'openapi.json', 'static', '..', '.', '', '%2e%2e', '%2f', '%00', '%ff', '%', '*',
       ':id', 't%61sks', 'TASKS', 'tasks-0', 'shifts-1', ...INHERITED,
     ),
     { maxLength: 5 },
