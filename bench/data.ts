@@ -54,8 +54,8 @@ const statements = ({ clubs, members, tasks, shifts }: Size): string[] => [
      lateral (select now() + interval '200 days' * (number::float8 / ${shifts / clubs} - 0.5) as at) as start`,
   // Members signed up for the shifts that are over, and some did today. Plans that are made while a table is empty read all of it
   // later, for as long as the connection lives or until the table is analyzed.
-  `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_at)
-   select shift.tenant_id, uuidv7(), shift.id, member.id, shift.starts_at - interval '1 day'
+  `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id, created_at)
+   select shift.tenant_id, uuidv7(), shift.id, member.id, member.id, shift.starts_at - interval '1 day'
    from app.shifts as shift
      join app.members as member on member.tenant_id = shift.tenant_id and member.external_user_id in ('caller-1', 'caller-2')
    where shift.signup_count > 0`,

@@ -14,7 +14,7 @@ create view audit.intended_roles (role, can_login, purpose, why) with (security_
   ('club_directory', false, 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one.'),
   ('club_registry', false, 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
   ('club_recorder', false, 'capability', 'Owns the functions that record and number events: no other role inserts an event.'),
-  ('club_roster', false, 'capability', 'For the functions by which Managers sign members up and off; it owns nothing yet.'),
+  ('club_roster', false, 'capability', 'Owns the functions by which Managers sign members up and off: club_signup writes the caller''s own signup only.'),
   ('club_calendar', false, 'capability', 'For the function that reads the shifts of a calendar link, which has no role in the club; it owns nothing yet.'),
   ('club_operator', false, 'capability', 'Owns the functions for operators, such as app.provision_club.');
 comment on view audit.intended_roles is 'The roles of the service. None has SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB or REPLICATION.';
@@ -69,6 +69,8 @@ comment on column audit.intended_accessors.why is 'What it returns.';
 create view audit.intended_definers (function, owner, why) with (security_invoker) as values
   ('app.sign_up(uuid)', 'club_signup'::name, 'Locks the shift. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
   ('app.cancel_sign_up(uuid)', 'club_signup', 'Locks the shift, as app.sign_up does.'),
+  ('app.assign_sign_up(uuid,uuid)', 'club_roster', 'Signs a member up, which no policy of club_api allows.'),
+  ('app.remove_sign_up(uuid,uuid)', 'club_roster', 'Cancels the signup of a member, which no policy of club_api allows.'),
   ('app.count_signups()', 'club_signup', 'Writes the counter, which no other role may write.'),
   ('app.claim_key(text,bytea)', 'club_idempotency', 'Writes a key to the table of keys, on which club_api has no privilege.'),
   ('app.keep_answer(text,smallint,text,text,text)', 'club_idempotency', 'Stores the response for a repeated request.'),

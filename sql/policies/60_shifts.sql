@@ -15,12 +15,14 @@ comment on table app.shifts is 'Shifts of a club, each with a capacity.';
 comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
+comment on column app.shift_signups.created_by_id is 'The member who entered the signup; null: an operator, or before this was recorded.';
 
 alter table app.shifts alter column tenant_id set default app.tenant_id();
 alter table app.shifts alter column id set default app.new_id();
 alter table app.shifts alter column created_by_id set default app.member_id();
 alter table app.shift_signups alter column tenant_id set default app.tenant_id();
 alter table app.shift_signups alter column id set default app.new_id();
+alter table app.shift_signups alter column created_by_id set default app.member_id();
 
 grant select, delete on app.shifts to club_api;
 grant insert (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;

@@ -73,10 +73,10 @@ t.before(async () => {
   // The caller was on every shift that is over; PostgreSQL expects one signup of a member, as the members of many other clubs have.
   await fill(
     'app.shift_signups',
-    `insert into app.shift_signups (tenant_id, id, shift_id, member_id)
-     select tenant_id, gen_random_uuid(), id, '${anna}' from app.shifts where starts_at < now()
+    `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)
+     select tenant_id, gen_random_uuid(), id, '${anna}', null from app.shifts where starts_at < now()
      union all
-     select md5((n % 1000)::text)::uuid, gen_random_uuid(), gen_random_uuid(), gen_random_uuid() from generate_series(1, 50000) n`,
+     select md5((n % 1000)::text)::uuid, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), null from generate_series(1, 50000) n`,
   );
   await fill(
     'app.events',

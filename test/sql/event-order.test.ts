@@ -261,8 +261,8 @@ t.test(
       [club],
     );
     await db.queryAsAdmin(
-      `insert into app.shift_signups (tenant_id, id, shift_id, member_id)
-     select $1, app.new_id(), $2, id from app.members where tenant_id = $1 and external_user_id <> 'ada'`,
+      `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)
+     select $1, app.new_id(), $2, id, null from app.members where tenant_id = $1 and external_user_id <> 'ada'`,
       [club, rows[0].id],
     );
     await db.queryAsAdmin('update app.shifts set signup_count = 10000 where id = $1', [rows[0].id]);

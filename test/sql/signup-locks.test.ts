@@ -24,20 +24,33 @@ await holder.join(admin);
 interface Someone {
   caller: Caller;
   session: RuntimeSession;
+  memberId: string;
 }
 const crowd: Someone[] = [];
 for (let index = 0; index < 20; index += 1) {
   const caller: Caller = { clubId, subject: `caller-${index}`, role: 'Member' };
   const session = await connectAsRuntime(t, db);
-  await session.join(caller);
-  crowd.push({ caller, session });
+  crowd.push({ caller, session, memberId: await session.join(caller) });
 }
-const [first, second] = crowd as [Someone, Someone];
+const [first, second, third, fourth] = crowd as [Someone, Someone, Someone, Someone];
 
 const signUp = ({ caller, session }: Someone, id: string) =>
   session.run(caller, 'select app.sign_up($1)', [id]);
 const cancel = ({ caller, session }: Someone, id: string) =>
   session.run(caller, 'select app.cancel_sign_up($1)', [id]);
+/** A Manager enters or removes the member of somebody. */
+const assign = ({ session, memberId }: Someone, id: string) =>
+  session.run(manager, 'select * from app.assign_sign_up($1, $2)', [id, memberId]);
+const remove = ({ session, memberId }: Someone, id: string) =>
+  session.run(manager, 'select app.remove_sign_up($1, $2)', [id, memberId]);
+
+/** Each way out of a shift for the first, and each way into it for others, in sessions of their own. */
+const everyWay = [
+  (id: string) => cancel(first, id),
+  (id: string) => remove({ ...first, session: third.session }, id),
+  (id: string) => signUp(second, id),
+  (id: string) => assign(fourth, id),
+];
 
 const makeShift = (capacity: number) => insertShift(holder, manager, capacity);
 
@@ -71,7 +84,7 @@ t.test(
       const id = await makeShift(capacity);
       const outcomes = await whileHeld(
         id,
-        crowd.map((one) => (id) => signUp(one, id)),
+        crowd.map((one, index) => (id) => (index % 2 === 0 ? signUp : assign)(one, id)),
       );
       const codes = outcomes.map(({ code }) => code).sort();
       t.same(codes, [...Array(20 - capacity).fill('SH004'), ...Array(capacity).fill('ok')]);
@@ -87,7 +100,7 @@ t.test('a caller who waits in 20 sessions for one shift is signed up once', asyn
     crowd.map(
       ({ session }) =>
         (id) =>
-          signUp({ caller: first.caller, session }, id),
+          signUp({ ...first, session }, id),
     ),
   );
   const codes = outcomes.map(({ code }) => code).sort();
@@ -99,10 +112,13 @@ t.test('a caller who waits in 20 sessions for one shift is signed up once', asyn
 t.test('a caller who waited for the lock until the shift had started is refused', async (t) => {
   const id = await makeShift(5);
   await signUp(first, id);
-  const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)], {
+  const outcomes = await whileHeld(id, everyWay, {
     meanwhile: 'update app.shifts set starts_at = clock_timestamp() where id = $1',
   });
-  t.match(outcomes, [{ code: 'SH002' }, { code: 'SH002' }]);
+  t.same(
+    outcomes.map(({ code }) => code),
+    Array(4).fill('SH002'),
+  );
   t.same(await countsOf(db, id), [1, 1]);
 });
 
@@ -111,12 +127,17 @@ t.test(
   async (t) => {
     const id = await makeShift(2);
     await signUp(first, id);
-    const [refused] = await whileHeld(id, [(id) => signUp(second, id)], {
+    const refused = await whileHeld(id, everyWay.slice(2), {
       meanwhile: 'update app.shifts set capacity = 1 where id = $1',
     });
-    t.match(refused, { code: 'SH004' });
+    t.match(refused, [{ code: 'SH004' }, { code: 'SH004' }]);
     const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)]);
     t.match(outcomes, [{ code: 'ok' }, { code: 'ok' }]);
+    const others = await whileHeld(id, [
+      (id) => remove({ ...second, session: third.session }, id),
+      (id) => assign(first, id),
+    ]);
+    t.match(others, [{ code: 'ok' }, { code: 'ok' }]);
     t.same(await countsOf(db, id), [1, 1]);
   },
 );
@@ -125,23 +146,27 @@ t.test(
 t.test('deleting a shift for which callers wait causes no deadlock', async (t) => {
   const id = await makeShift(2);
   await signUp(first, id);
-  const outcomes = await whileHeld(id, [(id) => cancel(first, id), (id) => signUp(second, id)], {
+  const outcomes = await whileHeld(id, everyWay, {
     meanwhile: 'delete from app.shifts where id = $1',
     as: admin,
   });
-  t.match(outcomes, [{ code: 'SH001' }, { code: 'SH001' }]);
+  t.same(
+    outcomes.map(({ code }) => code),
+    Array(4).fill('SH001'),
+  );
   t.same(await db.queryAsAdmin('select from app.shift_signups where shift_id = $1', [id]), []);
 });
 
-t.test('signing up and cancelling in many concurrent sessions causes no deadlock', async (t) => {
+t.test('every way into and out of a shift, in many concurrent sessions, causes no deadlock', async (t) => {
   const shifts = [await makeShift(1), await makeShift(2)] as [string, string];
   const rounds = Array.from({ length: 40 }, (_, round) => round);
+  const ways = [cancel, signUp, signUp, remove, assign] as const;
   const run = async ({ session }: Someone, index: number) => {
-    const { caller } = index % 2 === 0 ? first : second;
+    const someone = index % 2 === 0 ? first : second;
     const codes = new Set<string>();
     for (const round of rounds) {
-      const act = (index + round) % 3 === 0 ? cancel : signUp;
-      codes.add((await act({ caller, session }, shifts[round % 2] as string)).code);
+      const act = ways[(index + round) % ways.length] as typeof cancel;
+      codes.add((await act({ ...someone, session }, shifts[round % 2] as string)).code);
     }
     return codes;
   };

@@ -140,6 +140,49 @@ t.test('club_signup can write only the caller’s own signup and the counter', a
   }
 });
 
+t.test('club_roster can write any signup of the club, for a Manager only, and nothing else', async (t) => {
+  const [id, foreign] = [await makeShift(5), await makeShift(5, stranger)];
+  await signUp(anna, id);
+  const insert = (shift = id) =>
+    [`insert into app.shift_signups (shift_id, member_id) values ($1, $2)`, shift, 'bert'] as const;
+  const remove = [
+    'delete from app.shift_signups where shift_id = $1 and member_id = $2',
+    id,
+    'anna',
+  ] as const;
+  const lock = (shift: string) => ['select from app.shifts where id = $1 for no key update', shift] as const;
+  const read = (table: string) => [`select id from app.${table} where tenant_id = $1`, north] as const;
+  for (const [caller, [sql, value, subject], outcome] of [
+    [viewer, insert(), '42501'],
+    [anna, insert(), '42501'],
+    [manager, insert(), '1 rows'],
+    [manager, insert(foreign), '23503'],
+    [stranger, insert(), '23503'],
+    [anna, remove, '0 rows'],
+    [manager, remove, '1 rows'],
+    [admin, remove, '1 rows'],
+    [stranger, remove, '0 rows'],
+    [anna, lock(id), '0 rows'],
+    [manager, lock(id), '1 rows'],
+    [manager, lock(foreign), '0 rows'],
+    [anna, read('members'), '0 rows'],
+    [manager, read('members'), '5 rows'],
+    // Without a condition no row is read, so that these need the policies of their own command only.
+    [anna, ['delete from app.shift_signups'], '0 rows'],
+    [anna, ['update app.shifts set signup_count = 0'], '0 rows'],
+    [admin, ['update app.shifts set signup_count = 0'], '42501'],
+    [admin, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
+    [admin, ['update app.shift_signups set created_at = now() where shift_id = $1', id], '42501'],
+    [admin, ['delete from app.shifts where id = $1', id], '42501'],
+    [admin, ['select display_name from app.members where id = $1', id], '42501'],
+    [admin, read('tasks'), '42501'],
+  ] as [Caller, [string, string?, string?], string][]) {
+    const values = [value, idOf.get(subject ?? '')].filter((one) => one !== undefined);
+    const title = `${caller.subject} as ${caller.role}: ${sql}`;
+    t.equal(await attempt(db.migrationUrl, 'club_roster', caller, sql, values), outcome, title);
+  }
+});
+
 t.test(
   'each command on a shift needs its role: a Viewer reads, a Manager creates and changes, an Admin deletes',
   async (t) => {

@@ -24,6 +24,12 @@ const missing = '99999999-9999-4999-8999-999999999999';
 const signUp = (caller: Caller, id: string) => session.run(caller, 'select * from app.sign_up($1)', [id]);
 const cancel = (caller: Caller, id: string) => session.run(caller, 'select app.cancel_sign_up($1)', [id]);
 
+/** Enters Bert, or removes him. */
+const assign = (caller: Caller, id: string) =>
+  session.run(caller, 'select * from app.assign_sign_up($1, $2)', [id, idOf.get('bert')]);
+const remove = (caller: Caller, id: string) =>
+  session.run(caller, 'select app.remove_sign_up($1, $2)', [id, idOf.get('bert')]);
+
 const makeShift = (capacity: number, creator = manager) => insertShift(session, creator, capacity);
 
 t.test('app.sign_up refuses in order: SH001 none, SH002 started, SH003 signed up, SH004 full', async (t) => {
@@ -49,11 +55,11 @@ t.test('app.cancel_sign_up refuses in order: SH001 none, SH002 started, SH005 no
   t.same(await countsOf(db, id), [1, 1]);
 });
 
-t.test('the functions run with the rights of club_signup and still see one club only', async (t) => {
+t.test('the functions run with the rights of two roles and still see one club only', async (t) => {
   const id = await makeShift(2);
   await signUp(anna, id);
   // Anna's user, as an Admin of another club.
-  for (const act of [signUp, cancel]) {
+  for (const act of [signUp, cancel, assign, remove]) {
     t.equal((await act(stranger, id)).code, 'SH001');
   }
   t.same(await countsOf(db, id), [1, 1]);
@@ -61,22 +67,36 @@ t.test('the functions run with the rights of club_signup and still see one club 
     await db.queryAsAdmin(
       `select distinct rolname, rolsuper or rolbypassrls or rolcanlogin as mighty
        from pg_proc join pg_roles as role on role.oid = proowner
-       where pronamespace = 'app'::regnamespace and prosecdef and proname ~ 'sign'`,
+       where pronamespace = 'app'::regnamespace and prosecdef and proname ~ 'sign' order by rolname`,
     ),
-    [{ rolname: 'club_signup', mighty: false }],
+    [
+      { rolname: 'club_roster', mighty: false },
+      { rolname: 'club_signup', mighty: false },
+    ],
   );
 });
 
-t.test('a Viewer, and a session that has not entered a club, cannot sign up', async (t) => {
-  const id = await makeShift(2);
-  for (const act of [signUp, cancel]) {
-    t.not((await act(viewer, id)).code, 'ok');
-  }
-  for (const name of ['sign_up', 'cancel_sign_up']) {
-    await t.rejects(session.client.query(`select app.${name}($1)`, [id]), { code: 'TN001' });
-  }
-  t.same(await countsOf(db, id), [0, 0]);
-});
+t.test(
+  'a Viewer, and a session that has not entered a club, cannot sign up, and a Member no other',
+  async (t) => {
+    const id = await makeShift(2);
+    for (const act of [signUp, cancel, assign, remove]) {
+      t.not((await act(viewer, id)).code, 'ok');
+    }
+    for (const act of [assign, remove]) {
+      t.equal((await act(anna, id)).code, 'SH001');
+    }
+    for (const call of [
+      'sign_up($1)',
+      'cancel_sign_up($1)',
+      'assign_sign_up($1, $1)',
+      'remove_sign_up($1, $1)',
+    ]) {
+      await t.rejects(session.client.query(`select app.${call}`, [id]), { code: 'TN001' });
+    }
+    t.same(await countsOf(db, id), [0, 0]);
+  },
+);
 
 t.test('the counter equals the rows after signing up, cancelling and rolling back', async (t) => {
   const id = await makeShift(5);
