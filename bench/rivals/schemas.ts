@@ -44,4 +44,11 @@ export const shiftList = {
   }),
 };
 
-export const signup = object({ id: text, shiftId: text, memberId: text, memberName: text, createdAt: text });
+export const signup = object({
+  id: text,
+  shiftId: text,
+  memberId: text,
+  memberName: text,
+  createdById: orNull,
+  createdAt: text,
+});

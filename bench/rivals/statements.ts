@@ -123,7 +123,7 @@ export function signUp(shiftId: string): Statement {
   return {
     name: 'sign-up',
     text: `select signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
-        signup.created_at as "createdAt"
+        signup.created_by_id as "createdById", signup.created_at as "createdAt"
       from app.sign_up($1) as signup join app.members as member on member.id = signup.member_id`,
     values: [shiftId],
   };

@@ -3,7 +3,9 @@ import type { OperationId } from './types.js';
 
 /** The arguments of a call. */
 export interface Call {
+  /** The parameters of the path. */
   id?: string;
+  memberId?: string;
   query?: Record<string, unknown>;
   body?: Record<string, unknown>;
   /** The version for If-Match, for operations without a body. */
@@ -53,7 +55,9 @@ export function prepare(
   if (call.body !== undefined) {
     headers['content-type'] = 'application/json';
   }
-  const path = template.replace('{id}', encodeURIComponent(call.id ?? ''));
+  const path = template.replaceAll(/\{(id|memberId)\}/g, (_, name: 'id' | 'memberId') =>
+    encodeURIComponent(call[name] ?? ''),
+  );
   return {
     name: `${method} ${path}`,
     method,

@@ -36,6 +36,12 @@ export interface Shifts {
   mySignup(id: string, options?: CallOptions): Promise<ShiftSignupDto>;
   /** Cancels your signup. */
   cancelSignUp(id: string, options?: CallOptions): Promise<void>;
+  /** Signs a member up. If they are signed up already, it returns that signup. */
+  assign(id: string, memberId: string, options?: CallOptions): Promise<ShiftSignupDto>;
+  /** Cancels the signup of a member. */
+  unassign(id: string, memberId: string, options?: CallOptions): Promise<void>;
+  /** The signup of a member. */
+  signup(id: string, memberId: string, options?: CallOptions): Promise<ShiftSignupDto>;
 }
 
 /** The methods for shifts. */
@@ -68,5 +74,8 @@ export function shiftsOf({ send, list }: Sender): Shifts {
     signUp: (id, options) => send('signUp', { id, ...options }),
     mySignup: (id, options) => send('getMySignup', { id, ...options }),
     cancelSignUp: (id, options) => send('cancelSignUp', { id, ...options }),
+    assign: (id, memberId, options) => send('assignSignUp', { id, memberId, ...options }),
+    unassign: (id, memberId, options) => send('removeSignUp', { id, memberId, ...options }),
+    signup: (id, memberId, options) => send('getSignup', { id, memberId, ...options }),
   };
 }

@@ -10,6 +10,7 @@ export type TaskDetailDto = Schemas['TaskDetailDto'];
 export type ShiftListDto = Schemas['ShiftListDto'];
 export type ShiftDetailDto = Schemas['ShiftDetailDto'];
 export type ShiftSignupDto = Schemas['ShiftSignupDto'];
+export type SignupListDto = Schemas['SignupListDto'];
 
 export type TaskState = TaskDetailDto['state'];
 export type Role = ClubDto['role'];
@@ -49,6 +50,8 @@ export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from
   /** Shifts with a free place. */
   hasFreeSlots?: true | undefined;
 };
+
+export type SignupFilter = Timed<Query<'listSignups'>, 'from' | 'to'>;
 
 export type EventFilter = Timed<Query<'listEvents'>>;
 

@@ -2,12 +2,13 @@ import { STATUS_CODES } from 'node:http';
 import { REQUEST_ID } from '../examples.js';
 import * as auth from './auth.js';
 import * as conflict from './conflict.js';
+import * as member from './member.js';
 import { type ErrorType, Problem } from './problem.js';
 import * as request from './request.js';
 import * as server from './server.js';
 
 /** The errors that do not belong to a resource. */
-const common: readonly ErrorType[] = [request, auth, conflict, server].flatMap((topic) =>
+const common: readonly ErrorType[] = [request, auth, conflict, member, server].flatMap((topic) =>
   Object.values<ErrorType>(topic),
 );
 

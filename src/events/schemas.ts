@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ANNA, BEN, EVENT_ID, SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
-import { Id, Nullable, OneOf, SomeOf, Timestamp } from '../validation/schemas.js';
+import { Id, MemberFilter, Nullable, OneOf, SomeOf, Timestamp } from '../validation/schemas.js';
 
 /** A value of a changed field. */
 type Value = string | number | boolean | null;
@@ -116,11 +116,7 @@ export const EventListQuery = (types: readonly string[]) =>
         }),
       ),
       memberId: Type.Optional(
-        Type.String({
-          pattern: '^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$',
-          description: 'The id of a member for events about them, `me` for those about you.',
-          examples: ['me'],
-        }),
+        MemberFilter('The id of a member for events about them, `me` for those about you.'),
       ),
       actorId: Type.Optional(
         Type.String({

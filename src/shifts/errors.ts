@@ -20,9 +20,11 @@ export const signupNotFound = defineError({
   code: 'signup_not_found',
   status: 404,
   title: 'Signup not found',
-  detail: 'You are not signed up for this shift.',
-  meaning: 'You have no signup for this shift: you never signed up, or have cancelled already.',
-  fix: 'You need not do anything. `GET /api/shifts?signedUp=me` lists the shifts that you are signed up for.',
+  detail: 'The shift has no such signup: the member never signed up, or it was cancelled.',
+  meaning: 'The member has no signup for this shift: it was cancelled already, or never existed.',
+  fix:
+    'To cancel, you need not do anything. `GET /api/shifts?signedUp=me` lists the shifts that you are signed up for, and ' +
+    '`GET /api/signups` who is signed up for which.',
   sqlState: 'SH005',
   example: { request: `DELETE /api/shifts/${SHIFT_ID}/signup` },
 });

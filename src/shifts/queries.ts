@@ -12,16 +12,20 @@ import type {
   ShiftSignupDto,
 } from './schemas.js';
 
-const signupColumns: Statement = sql`
+/** The columns of a signup and its member. */
+export const signupColumns: Statement = sql`
   signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
-  signup.created_at as "createdAt"`;
+  signup.created_by_id as "createdById", signup.created_at as "createdAt"`;
 
-const ownSignup: Statement = sql`
+const signupOf = (member: Statement): Statement => sql`
     from app.shift_signups as own
-    where own.shift_id = shift.id and own.member_id = (select app.member_id())`;
+    where own.shift_id = shift.id and own.member_id = ${member}`;
+
+/** A member by the id, or the caller by `me`. */
+export const memberOf = (id: string): Statement => (id === 'me' ? sql`(select app.member_id())` : sql`${id}`);
 
 /** Not EXISTS, for which PostgreSQL may read all signups of the caller to look up a page of shifts. */
-const isSignedUp: Statement = sql`(select true ${ownSignup}) is true`;
+const isSignedUp: Statement = sql`(select true ${signupOf(memberOf('me'))}) is true`;
 
 const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
@@ -68,7 +72,8 @@ function isIndexed({ from, to, signedUp, hasFreeSlots, q, sort }: ShiftListQuery
 
 const isUndefined = (value: unknown) => value === undefined;
 
-function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): Statement[] {
+/** The conditions that a part of a shift is in a window. */
+export function overlap({ from, to }: { from?: string | undefined; to?: string | undefined }): Statement[] {
   const all: Statement[] = [];
   if (from !== undefined) {
     all.push(sql`shift.ends_at > ${from}`);
@@ -78,8 +83,13 @@ function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): St
   if (to !== undefined) {
     all.push(sql`shift.starts_at < ${to}`);
   }
+  return all;
+}
+
+function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): Statement[] {
+  const all = overlap({ from, to });
   if (signedUp !== undefined) {
-    all.push(sql`exists (select ${ownSignup})`);
+    all.push(sql`exists (select ${signupOf(memberOf(signedUp))})`);
   }
   if (hasFreeSlots !== undefined) {
     all.push(sql`shift.signup_count < shift.capacity`);
@@ -162,13 +172,20 @@ export function signUpOnce(
     from app.sign_up_once(${key}, decode(${fingerprint}, 'hex'), ${location}, ${shiftId})`;
 }
 
-/** The caller's signup for a shift; a row whose id is null when there is none. */
-export function findMySignup(shiftId: string): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
+/**
+ * The signup of a member for a shift; a row whose id is null when there is none.
+ *
+ * @param memberId the id of the member, or `me`
+ */
+export function findSignup(
+  shiftId: string,
+  memberId: string,
+): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
   return bounded(sql`
     select ${signupColumns}
     from app.shifts as shift
     left join app.shift_signups as signup
-      on signup.shift_id = shift.id and signup.member_id = (select app.member_id())
+      on signup.shift_id = shift.id and signup.member_id = ${memberOf(memberId)}
     left join app.members as member on member.id = signup.member_id
     where shift.id = ${shiftId}`);
 }

@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
@@ -14,8 +13,8 @@ import * as errors from './errors.js';
 import {
   cancelSignUp,
   deleteShift,
-  findMySignup,
   findShift,
+  findSignup,
   insertShift,
   listShifts,
   lockShift,
@@ -24,6 +23,7 @@ import {
   signUpOnce,
   updateShift,
 } from './queries.js';
+import { foundSignup, roster } from './roster-routes.js';
 import {
   CreateShiftRequest,
   SHIFT_SORT,
@@ -221,12 +221,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const found = await request.read(findMySignup(request.params.id));
-      const signup = foundRow(found, errors.shiftNotFound);
-      if (signup.parse().id === null) {
-        throw new Problem(errors.signupNotFound);
-      }
-      return sendRow(reply, signup as Json<ShiftSignupDto>);
+      const found = await request.read(findSignup(request.params.id, 'me'));
+      return sendRow(reply, foundSignup(found));
     },
   );
 
@@ -249,6 +245,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       return reply.code(204).send(null);
     },
   );
+
+  await app.register(roster);
 };
 
 /** The resource shifts. */

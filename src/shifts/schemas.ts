@@ -4,6 +4,7 @@ import { ListQuery } from '../resource/pagination.js';
 import {
   Id,
   IdParams,
+  MemberFilter,
   Named,
   Nullable,
   OneOf,
@@ -62,12 +63,28 @@ export const ShiftListDto = Type.Object(listed, {
 });
 export type ShiftListDto = Static<typeof ShiftListDto>;
 
+/** Who entered a signup. */
+export const enteredBy = Nullable({
+  ...Id(),
+  description: 'The member who entered the signup. Null: an operator did, or it is older than this field.',
+});
+
 const exampleSignup = {
   id: '019d51ff-9e80-7802-8bc9-1b5c37d55d4a',
   shiftId: exampleRow.id,
   memberId: ANNA.id,
   memberName: ANNA.name,
+  createdById: ANNA.id,
   createdAt: '2026-04-03T06:20:00Z',
+};
+
+/** The signup of a member whom a Manager signed up. */
+const assignedSignup = {
+  ...exampleSignup,
+  id: '019d54a9-afe0-72e9-82f5-57fe93055e13',
+  memberId: BEN.id,
+  memberName: BEN.name,
+  createdAt: '2026-04-03T18:45:00Z',
 };
 
 export const ShiftSignupDto = Type.Object(
@@ -76,6 +93,7 @@ export const ShiftSignupDto = Type.Object(
     shiftId: Id(),
     memberId: Id(),
     memberName: Type.String(),
+    createdById: enteredBy,
     createdAt: Timestamp(),
   },
   {
@@ -87,6 +105,7 @@ export const ShiftSignupDto = Type.Object(
         shiftId: SIGNED_UP_SHIFT_ID,
         createdAt: '2026-04-03T11:00:00Z',
       },
+      assignedSignup,
       exampleSignup,
     ],
   },
@@ -97,16 +116,7 @@ const exampleDetail = {
   ...exampleRow,
   clubId: CLUB_ID,
   description: 'Bring gloves.',
-  signups: [
-    exampleSignup,
-    {
-      id: '019d54a9-afe0-72e9-82f5-57fe93055e13',
-      shiftId: exampleRow.id,
-      memberId: BEN.id,
-      memberName: BEN.name,
-      createdAt: '2026-04-03T18:45:00Z',
-    },
-  ],
+  signups: [exampleSignup, assignedSignup],
   createdById: ANNA.id,
   createdAt: '2026-04-01T12:00:00Z',
   updatedAt: '2026-04-01T12:00:00Z',
@@ -141,6 +151,11 @@ export type ShiftDetailDto = Static<typeof ShiftDetailDto>;
 export const ShiftParams = IdParams('shift', exampleRow.id);
 
 export const SignedUpShiftParams = IdParams('shift', SIGNED_UP_SHIFT_ID);
+
+export const RosterParams = Strict({
+  id: Type.String({ format: 'uuid', description: 'The id of the shift.', examples: [SHIFT_ID] }),
+  memberId: Type.String({ format: 'uuid', description: 'The id of the member.', examples: [BEN.id] }),
+});
 
 const written = {
   title: TextInput('line', { minLength: 1, maxLength: 200 }),
@@ -183,17 +198,23 @@ export const SignUpRequest = Strict({}, { examples: [{}] });
 export const SHIFT_SORT = 'startsAt';
 export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 
-/** `from` and `to` are a window; a shift matches when any part of it is in the window. */
+/** A window; a shift matches when any part of it is in the window. */
+export const windowFilter = {
+  from: Type.Optional(TimestampInput({ description: 'Shifts that end after this moment.' })),
+  to: Type.Optional(
+    TimestampInput({
+      description: 'Shifts that start before this moment, which is not before `from`.',
+      examples: ['2031-05-08T00:00:00+02:00'],
+    }),
+  ),
+};
+
 export const ShiftListQuery = ListQuery(
   {
-    from: Type.Optional(TimestampInput({ description: 'Shifts that end after this moment.' })),
-    to: Type.Optional(
-      TimestampInput({
-        description: 'Shifts that start before this moment, which is not before `from`.',
-        examples: ['2031-05-08T00:00:00+02:00'],
-      }),
+    ...windowFilter,
+    signedUp: Type.Optional(
+      MemberFilter('Shifts that this member is signed up for: the id of a member, or `me`.'),
     ),
-    signedUp: Type.Optional(OneOf(['me'], { description: 'Shifts that you are signed up for.' })),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
     q: Type.Optional(SearchText('the title', 'clean')),
   },

@@ -107,6 +107,14 @@ export const SomeOf = <Word extends string>(words: readonly Word[], options: { d
     ...options,
   });
 
+/** The id of a member in a query string, or `me`. */
+export const MemberFilter = (description: string) =>
+  Type.String({
+    pattern: '^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$',
+    description,
+    examples: ['me'],
+  });
+
 /** A text to search for. */
 export const SearchText = (where: string, example: string) =>
   Type.String({

@@ -55,7 +55,14 @@ t.test('signing up returns the signup and its Location', async (t) => {
   const response = await anna.post(signup);
   t.equal(response.status, 201);
   t.equal(response.headers.location, signup);
-  t.same(Object.keys(response.body).sort(), ['createdAt', 'id', 'memberId', 'memberName', 'shiftId']);
+  t.same(Object.keys(response.body).sort(), [
+    'createdAt',
+    'createdById',
+    'id',
+    'memberId',
+    'memberName',
+    'shiftId',
+  ]);
   t.match(response.body, { shiftId: id, memberId: await anna.memberId(), memberName: 'anna' });
   t.match(response.body.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/);
   t.ok(Math.abs(Date.parse(response.body.createdAt) - Date.now()) < 60_000);

@@ -54,6 +54,12 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     signUp: ['signUp', () => client.shifts.signUp('id-1')],
     mySignup: ['getMySignup', () => client.shifts.mySignup('id-1')],
     cancelSignUp: ['cancelSignUp', () => client.shifts.cancelSignUp('id-1')],
+    assign: ['assignSignUp', () => client.shifts.assign('id-1', 'id-1')],
+    unassign: ['removeSignUp', () => client.shifts.unassign('id-1', 'id-1')],
+    signup: ['getSignup', () => client.shifts.signup('id-1', 'id-1')],
+  },
+  signups: {
+    list: ['listSignups', () => client.signups.list({ memberId: 'me' }).toArray()],
   },
   health: {
     live: ['isAlive', () => client.health.live()],
@@ -77,7 +83,10 @@ t.test('every operation of the document has a method, and every method has an op
     Object.entries(paths).flatMap(([path, of]) =>
       Object.entries(of).map(([method, operation]) => [
         operation.operationId,
-        { request: `${method.toUpperCase()} /behind/a/proxy${path.replaceAll(/\{\w+\}/g, 'id-1')}`, operation },
+        {
+          request: `${method.toUpperCase()} /behind/a/proxy${path.replaceAll(/\{\w+\}/g, 'id-1')}`,
+          operation,
+        },
       ]),
     ),
   );

@@ -19,6 +19,7 @@ import {
   type ShiftDetailDto,
   type ShiftListDto,
   type ShiftSignupDto,
+  type SignupListDto,
   type TaskDetailDto,
   type TaskListDto,
   type TaskState,
@@ -102,6 +103,7 @@ export async function neverCalled(
   // @ts-expect-error: a cursor is a string
   client.members.list({ cursor: 1 });
   client.shifts.list({ hasFreeSlots: true, signedUp: 'me', from: new Date() });
+  client.signups.list({ memberId: 'me', from: new Date() }) satisfies List<SignupListDto>;
   // @ts-expect-error: there is no way to ask for full shifts
   client.shifts.list({ hasFreeSlots: false });
 

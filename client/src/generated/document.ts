@@ -81,6 +81,11 @@ export interface components {
             /** Format: uuid */
             memberId: string;
             memberName: string;
+            /**
+             * Format: uuid
+             * @description The member who entered the signup. Null: an operator did, or it is older than this field.
+             */
+            createdById: string | null;
             /** Format: date-time */
             createdAt: string;
         };
@@ -166,6 +171,28 @@ export interface components {
             description?: string | null;
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
+        };
+        SignupListDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            shiftId: string;
+            shiftTitle: string;
+            location: string | null;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /**
+             * Format: uuid
+             * @description The member who entered the signup. Null: an operator did, or it is older than this field.
+             */
+            createdById: string | null;
+            /** Format: date-time */
+            createdAt: string;
         };
         TaskListDto: {
             /** Format: uuid */
@@ -541,8 +568,8 @@ export interface operations {
                 from?: string;
                 /** @description Shifts that start before this moment, which is not before `from`. */
                 to?: string;
-                /** @description Shifts that you are signed up for. */
-                signedUp?: "me";
+                /** @description Shifts that this member is signed up for: the id of a member, or `me`. */
+                signedUp?: string;
                 /** @description Shifts with a free place. */
                 hasFreeSlots?: "true";
                 /** @description Part of the title, in any letter case. */
@@ -737,6 +764,126 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    getSignup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftSignupDto"];
+                };
+            };
+        };
+    };
+    assignSignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty object, or nothing. */
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Replaced, if it differs from the current state; the body is the new state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftSignupDto"];
+                };
+            };
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftSignupDto"];
+                };
+            };
+        };
+    };
+    removeSignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listSignups: {
+        parameters: {
+            query?: {
+                /** @description Shifts that end after this moment. */
+                from?: string;
+                /** @description Shifts that start before this moment, which is not before `from`. */
+                to?: string;
+                /** @description Signups of this member: the id of a member, or `me`. */
+                memberId?: string;
+                /** @description The sort order; a leading hyphen means descending. */
+                sort?: "startsAt" | "-startsAt";
+                /** @description The maximum number of rows of a page. */
+                limit?: number;
+                /** @description The start of the page, from the Link header of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignupListDto"][];
+                };
             };
         };
     };

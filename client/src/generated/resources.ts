@@ -4,4 +4,5 @@ export { type Clubs, clubsOf as clubs } from '../clubs.js';
 export { type Events, eventsOf as events } from '../events.js';
 export { type Members, membersOf as members } from '../members.js';
 export { type Shifts, shiftsOf as shifts } from '../shifts.js';
+export { type Signups, signupsOf as signups } from '../signups.js';
 export { type Tasks, tasksOf as tasks } from '../tasks.js';

@@ -52,7 +52,8 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
   const request = { ...SHIFT, ...texts, location: inside };
   const shift = (await admin.post('/api/shifts', request, { 'idempotency-key': key })).body.id;
   // Two of each, so that every list has a second page.
-  await admin.post('/api/shifts', { ...request, startsAt: '2100-01-01T09:00:00Z' });
+  const other = (await admin.post('/api/shifts', { ...request, startsAt: '2100-01-01T09:00:00Z' })).body.id;
+  await admin.put(`/api/shifts/${other}/signups/${member}`);
   const signup = (await admin.post(`/api/shifts/${shift}/signup`)).body.id;
   // The event of a deletion has the title.
   await admin.delete(String((await admin.post('/api/tasks', texts)).headers.location));

@@ -1,5 +1,6 @@
-import { defineError } from '../errors/problem.js';
+/** The error of every resource that names a member in its path. */
 import { BEN } from '../examples.js';
+import { defineError } from './problem.js';
 
 export const memberNotFound = defineError({
   code: 'member_not_found',
@@ -9,5 +10,6 @@ export const memberNotFound = defineError({
   meaning:
     'No member of this club has this id. A member belongs to one club: the same person has another id in each club.',
   fix: 'Take an id from `GET /api/members`, and check that `X-Tenant-Id` is the club you mean.',
+  sqlState: 'ME001',
   example: { request: `GET /api/members/${BEN.id}` },
 });

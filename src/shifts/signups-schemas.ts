@@ -1,0 +1,68 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { ANNA, BEN, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
+import { ListQuery } from '../resource/pagination.js';
+import { Id, MemberFilter, Nullable, Timestamp } from '../validation/schemas.js';
+import { enteredBy, windowFilter } from './schemas.js';
+import { window } from './times.js';
+
+const exampleRow = {
+  id: '019d54a9-afe0-72e9-82f5-57fe93055e13',
+  shiftId: SHIFT_ID,
+  shiftTitle: 'Boathouse cleaning',
+  location: 'Boathouse',
+  startsAt: '2031-05-01T16:00:00Z',
+  endsAt: '2031-05-01T18:00:00Z',
+  memberId: BEN.id,
+  memberName: BEN.name,
+  createdById: ANNA.id,
+  createdAt: '2026-04-03T18:45:00Z',
+};
+
+export const SignupListDto = Type.Object(
+  {
+    id: Id(),
+    shiftId: Id(),
+    shiftTitle: Type.String(),
+    location: Nullable(Type.String()),
+    startsAt: Timestamp(),
+    endsAt: Timestamp(),
+    memberId: Id(),
+    memberName: Type.String(),
+    createdById: enteredBy,
+    createdAt: Timestamp(),
+  },
+  {
+    $id: 'SignupListDto',
+    examples: [
+      exampleRow,
+      {
+        ...exampleRow,
+        id: '019d52ff-f780-7d31-a1c5-64e0b2f8d913',
+        shiftId: SIGNED_UP_SHIFT_ID,
+        shiftTitle: 'Regatta catering',
+        location: null,
+        startsAt: '2031-05-08T06:00:00Z',
+        endsAt: '2031-05-08T12:30:00Z',
+        memberId: ANNA.id,
+        memberName: ANNA.name,
+        createdAt: '2026-04-03T11:00:00Z',
+      },
+    ],
+  },
+);
+export type SignupListDto = Static<typeof SignupListDto>;
+
+export const SIGNUP_SORT = 'startsAt';
+export const SIGNUP_SORTS = ['startsAt'] as const;
+
+/** `from` and `to` are a window; a signup matches when any part of its shift is in the window. */
+export const SignupListQuery = ListQuery(
+  {
+    ...windowFilter,
+    memberId: Type.Optional(MemberFilter('Signups of this member: the id of a member, or `me`.')),
+  },
+  SIGNUP_SORTS,
+  SIGNUP_SORT,
+  { 'x-rule': window },
+);
+export type SignupListQuery = Static<typeof SignupListQuery>;
