@@ -14,6 +14,7 @@
 comment on table app.shifts is 'Shifts of a club, each with a capacity.';
 comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
+comment on column app.shifts.batch_id is 'The same for shifts that were created together; null for one that was created alone.';
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
 comment on column app.shift_signups.created_by_id is 'The member who entered the signup; null: an operator, or before this was recorded.';
 
@@ -25,7 +26,7 @@ alter table app.shift_signups alter column id set default app.new_id();
 alter table app.shift_signups alter column created_by_id set default app.member_id();
 
 grant select, delete on app.shifts to club_api;
-grant insert (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
+grant insert (title, location, description, starts_at, ends_at, capacity, batch_id) on app.shifts to club_api;
 grant update (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
 grant select on app.shifts to club_signup;
 grant update (signup_count) on app.shifts to club_signup;
@@ -108,7 +109,7 @@ create trigger shifts_stamp before update on app.shifts
 comment on trigger shifts_stamp on app.shifts is 'Counts the changes of a shift, for every statement of every role.';
 
 create trigger shifts_record after insert or update or delete on app.shifts
-  for each row execute function app.record_event('shift', 'starts_at, ends_at, capacity', 'title, location, description');
+  for each row execute function app.record_event('shift', 'starts_at, ends_at, capacity, batch_id', 'title, location, description');
 comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.changed and shift.deleted.';
 
 set local role club_signup;
