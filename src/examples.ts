@@ -9,6 +9,7 @@ export const ANNA = { id: '019557d1-7660-7749-8b0b-db8d39042ddd', name: 'Anna Al
 export const BEN = { id: '01957a3d-69c0-7963-9a0e-391710bc2a24', name: 'Ben Brandt' };
 export const TASK_ID = '019d4d0b-9d20-7082-8524-56680d21b90d';
 export const SHIFT_ID = '019d48ea-2e00-7f9f-9200-578b0737e037';
+export const BATCH_ID = '019d48e9-5b80-7d1c-a6e2-93c40f7a1b55';
 export const EVENT_ID = '019d5497-8c28-7c5e-8f43-1d6a52b09e71';
 /** A shift that the caller is signed up for, unlike the first one: so the examples of signup and cancellation both succeed. */
 export const SIGNED_UP_SHIFT_ID = '019d48f3-55c0-72e7-83d8-8f3c56968d21';

@@ -9,7 +9,7 @@ import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../sr
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
 import { findTask, insertTask, updateTask } from '../src/tasks/queries.js';
 import { TASK_STATES } from '../src/tasks/schemas.js';
-import { exampleOfBody, type Operation, readDocument } from './document.js';
+import { exampleOfBody, readDocument } from './document.js';
 import { type DemoClub, demoCaller, demoClubs, demoPeople, demoRoles } from './people.js';
 
 const HOUR_MS = 3_600_000;
@@ -131,7 +131,7 @@ async function replaceId(client: Client, table: string, column: string, value: s
   }
 }
 
-/** Creates the row of each example of a POST that the demo data does not have. */
+/** Creates the rows of each example of a POST that the demo data does not have. */
 async function makeExamples(client: Client): Promise<void> {
   await client.query(
     `select set_config('app.tenant_id', $1, true), set_config('app.member_id', $2, true),
@@ -141,29 +141,36 @@ async function makeExamples(client: Client): Promise<void> {
   const document = await readDocument();
   const { paths } = document;
   for (const [path, { post }] of Object.entries(paths)) {
-    const example = post?.responses['201']?.content?.['application/json']?.example;
+    const examples = [
+      post?.responses['201']?.content?.['application/json']?.example ?? [],
+    ].flat() as object[];
     const { get } = paths[`${path}/{id}`] ?? {};
     const id = get?.parameters?.find((parameter) => parameter.in === 'path')?.example;
     const read = get?.responses['200']?.content?.['application/json']?.example;
-    const table = /^\/api\/([\w-]+)$/.exec(path)?.[1]?.replaceAll('-', '_');
-    if (typeof example !== 'object' || example === null || table === undefined) {
+    const table = /^\/api\/([\w-]+)(\/batch)?$/.exec(path)?.[1]?.replaceAll('-', '_');
+    if (post === undefined || table === undefined) {
       continue;
     }
     // What a request sets is that of the row that is read: a POST of its example can then create another row.
-    const sent = Object.keys(exampleOfBody(post as Operation, document) ?? {});
+    const sent = Object.keys(exampleOfBody(post, document) ?? {});
     const set = Object.entries(read ?? {}).filter(([name]) => sent.includes(name));
-    const row = { tenant_id: CLUB_ID, ...inSnakeCase({ ...example, ...Object.fromEntries(set), id }) };
-    const { rows: inserts } = await client.query<{ insert: string }>(
-      `select format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1) on conflict do nothing',
-         attrelid::regclass, string_agg(quote_ident(attname), ', ')) as insert
-       from pg_attribute
-       where attrelid = to_regclass('app.' || quote_ident($1)) and attnum > 0 and not attisdropped and attgenerated = ''
-         and attname = any ($2)
-       group by attrelid`,
-      [table, Object.keys(row)],
-    );
-    for (const { insert } of inserts) {
-      await client.query(insert, [JSON.stringify(row)]);
+    for (const example of examples) {
+      const row = {
+        tenant_id: CLUB_ID,
+        ...inSnakeCase({ ...example, ...Object.fromEntries(set), ...(id === undefined ? {} : { id }) }),
+      };
+      const { rows: inserts } = await client.query<{ insert: string }>(
+        `select format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1) on conflict do nothing',
+           attrelid::regclass, string_agg(quote_ident(attname), ', ')) as insert
+         from pg_attribute
+         where attrelid = to_regclass('app.' || quote_ident($1)) and attnum > 0 and not attisdropped and attgenerated = ''
+           and attname = any ($2)
+         group by attrelid`,
+        [table, Object.keys(row)],
+      );
+      for (const { insert } of inserts) {
+        await client.query(insert, [JSON.stringify(row)]);
+      }
     }
   }
 }

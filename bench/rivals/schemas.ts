@@ -40,6 +40,7 @@ export const shiftList = {
     signupCount: integer,
     freeSlots: integer,
     isSignedUp: { type: 'boolean' },
+    batchId: orNull,
     version: integer,
   }),
 };

@@ -8,6 +8,7 @@ import type {
   ShiftDetailDto,
   ShiftFilter,
   ShiftListDto,
+  ShiftRepeat,
   ShiftSignupDto,
   Versioned,
 } from './types.js';
@@ -42,6 +43,12 @@ export interface Shifts {
   unassign(id: string, memberId: string, options?: CallOptions): Promise<void>;
   /** The signup of a member. */
   signup(id: string, memberId: string, options?: CallOptions): Promise<ShiftSignupDto>;
+  /** Creates up to 200 shifts, all or none, with one `batchId`. */
+  createMany(shifts: CreateShiftRequest[], options?: CreateOptions): Promise<ShiftListDto[]>;
+  /** Creates the shifts of a rule in local times of the club, all or none, with one `batchId`. The rule is not stored. */
+  repeat(rule: ShiftRepeat, options?: CreateOptions): Promise<ShiftListDto[]>;
+  /** Deletes the shifts of a batch and their signups; with `from` only those that start at this time or later. */
+  deleteBatch(batchId: string, options?: CallOptions & { from?: string | Date | undefined }): Promise<void>;
 }
 
 /** The methods for shifts. */
@@ -77,5 +84,9 @@ export function shiftsOf({ send, list }: Sender): Shifts {
     assign: (id, memberId, options) => send('assignSignUp', { id, memberId, ...options }),
     unassign: (id, memberId, options) => send('removeSignUp', { id, memberId, ...options }),
     signup: (id, memberId, options) => send('getSignup', { id, memberId, ...options }),
+    createMany: (shifts, options) => send('createShifts', { body: { shifts }, ...options }),
+    repeat: (rule, options) => send('createShifts', { body: { repeat: rule }, ...options }),
+    deleteBatch: (batchId, { from, ...options } = {}) =>
+      send('deleteShifts', { query: { batchId, from }, ...options }),
   };
 }

@@ -44,6 +44,9 @@ export type ShiftChanges = Body<Partial<Schemas['CreateShiftRequest']>, 'startsA
 /** The query string of a list. `cursor` is the `next` of a page with the same filters and order. */
 export type Query<Id extends keyof operations> = NonNullable<operations[Id]['parameters']['query']>;
 
+/** A rule that creates shifts: local times of the club. */
+export type ShiftRepeat = Timed<NonNullable<Schemas['CreateShiftBatchRequest']['repeat']>>;
+
 export type TaskFilter = Timed<Query<'listTasks'>, 'dueBefore' | 'dueAfter'>;
 export type MemberFilter = Timed<Query<'listMembers'>>;
 export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from' | 'to'> & {

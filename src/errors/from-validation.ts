@@ -135,6 +135,7 @@ function words(allowed: unknown): string[] {
 const formatNames: Record<string, string> = {
   uuid: 'a UUID',
   date: 'a day of the calendar, such as 2026-05-01, in the years 1900 to 2199',
+  'date-time-local': 'a local time without an offset, such as 2026-05-01T18:00, in the years 1970 to 2199',
 };
 
 function typeNames(type: unknown): string {

@@ -16,7 +16,8 @@ import { onlyRow } from './rows.js';
 export interface Created<Body> {
   location: string;
   etag?: string;
-  body: Json<Body>;
+  /** The resource; rows are sent as an array. */
+  body: Body extends readonly (infer Row)[] ? Json<Row>[] : Json<Body>;
 }
 
 /** The key of a request. */

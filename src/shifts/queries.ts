@@ -27,11 +27,12 @@ export const memberOf = (id: string): Statement => (id === 'me' ? sql`(select ap
 /** Not EXISTS, for which PostgreSQL may read all signups of the caller to look up a page of shifts. */
 const isSignedUp: Statement = sql`(select true ${signupOf(memberOf('me'))}) is true`;
 
-const listed: Statement = sql`
+/** The columns of shifts in lists, from rows named shift. */
+export const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
   shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
   ${isSignedUp} as "isSignedUp",
-  shift.version`;
+  shift.batch_id as "batchId", shift.version`;
 
 /** All columns of shifts with their signups, in the order of signing up, from app.shifts or from the rows that a statement has written. */
 const detailed = (source: Statement): Statement => sql`
@@ -64,10 +65,13 @@ export function listShifts(query: ShiftListQuery, page: Page): Query<Listed<Shif
   return bounded(list, isIndexed(query));
 }
 
-/** Whether an index bounds the rows that a list reads: no filter in any order, or a window in the default order. */
-function isIndexed({ from, to, signedUp, hasFreeSlots, q, sort }: ShiftListQuery): boolean {
+/** Whether an index bounds the rows that a list reads: no filter in any order, or a window or a batch in the default order. */
+function isIndexed({ from, to, signedUp, hasFreeSlots, batchId, q, sort }: ShiftListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
-  return [signedUp, hasFreeSlots, q].every(isUndefined) && (isDefaultOrder || [from, to].every(isUndefined));
+  return (
+    [signedUp, hasFreeSlots, q].every(isUndefined) &&
+    (isDefaultOrder || [from, to, batchId].every(isUndefined))
+  );
 }
 
 const isUndefined = (value: unknown) => value === undefined;
@@ -86,13 +90,16 @@ export function overlap({ from, to }: { from?: string | undefined; to?: string |
   return all;
 }
 
-function conditions({ from, to, signedUp, hasFreeSlots, q }: ShiftListQuery): Statement[] {
+function conditions({ from, to, signedUp, hasFreeSlots, batchId, q }: ShiftListQuery): Statement[] {
   const all = overlap({ from, to });
   if (signedUp !== undefined) {
     all.push(sql`exists (select ${signupOf(memberOf(signedUp))})`);
   }
   if (hasFreeSlots !== undefined) {
     all.push(sql`shift.signup_count < shift.capacity`);
+  }
+  if (batchId !== undefined) {
+    all.push(sql`shift.batch_id = ${batchId}`);
   }
   if (q !== undefined) {
     all.push(contains(sql`shift.title`, q));

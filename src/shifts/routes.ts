@@ -9,6 +9,7 @@ import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
+import { batches } from './batch-routes.js';
 import * as errors from './errors.js';
 import {
   cancelSignUp,
@@ -247,6 +248,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   );
 
   await app.register(roster);
+  await app.register(batches);
 };
 
 /** The resource shifts. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ANNA, BEN, CLUB_ID, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
+import { ANNA, BATCH_ID, BEN, CLUB_ID, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
 import {
   Id,
@@ -27,6 +27,7 @@ const listed = {
   signupCount: Type.Integer({ minimum: 0 }),
   freeSlots: Type.Integer({ minimum: 0 }),
   isSignedUp: Type.Boolean({ description: 'Whether the caller is signed up.' }),
+  batchId: Nullable({ ...Id(), description: 'The same for shifts that were created together.' }),
   version: Type.Integer({ minimum: 1 }),
 };
 
@@ -40,6 +41,7 @@ const exampleRow = {
   signupCount: 2,
   freeSlots: 6,
   isSignedUp: true,
+  batchId: null,
   version: 1,
 };
 
@@ -57,6 +59,7 @@ export const ShiftListDto = Type.Object(listed, {
       signupCount: 1,
       freeSlots: 0,
       isSignedUp: true,
+      batchId: null,
       version: 2,
     },
   ],
@@ -195,6 +198,16 @@ export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 /** The body of a signup: none, or an empty object. */
 export const SignUpRequest = Strict({}, { examples: [{}] });
 
+/** The batch of a deletion, and its first moment. */
+export const DeleteShiftsQuery = Strict({
+  batchId: Type.String({
+    format: 'uuid',
+    description: 'Shifts that were created together.',
+    examples: [BATCH_ID],
+  }),
+  from: Type.Optional(TimestampInput({ description: 'Only those that start at this moment or later.' })),
+});
+
 export const SHIFT_SORT = 'startsAt';
 export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;
 
@@ -216,6 +229,13 @@ export const ShiftListQuery = ListQuery(
       MemberFilter('Shifts that this member is signed up for: the id of a member, or `me`.'),
     ),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
+    batchId: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        description: 'Shifts that were created together.',
+        examples: [BATCH_ID],
+      }),
+    ),
     q: Type.Optional(SearchText('the title', 'clean')),
   },
   SHIFT_SORTS,

@@ -8,7 +8,7 @@ import {
 } from 'ajv';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { didYouMean } from './closest.js';
-import { isCalendarDate, toInstant } from './instant.js';
+import { isCalendarDate, isLocalTime, toInstant } from './instant.js';
 import type { Rule } from './schemas.js';
 import { isCleanText, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
@@ -44,13 +44,18 @@ const checkInstant: SchemaValidateFunction = (_on: true, text: string, _schema, 
   return utc !== null;
 };
 
-/** Checks a rule over several fields of an object. */
-const checkRule: SchemaValidateFunction = (
-  { holds, pointer, detail }: Rule,
+/** Checks rules over several fields of an object. */
+const checkRules: SchemaValidateFunction = (
+  rules: Rule | Rule[],
   object: Record<string, unknown>,
+  _schema,
+  place,
 ) => {
-  checkRule.errors = errorOf(detail, pointer);
-  return holds(object);
+  const broken = [rules].flat().filter(({ holds }) => !holds(object));
+  checkRules.errors = broken.flatMap(({ detail, pointer }) =>
+    errorOf(detail, `${place?.instancePath ?? ''}${pointer}`),
+  );
+  return broken.length === 0;
 };
 
 /**
@@ -127,7 +132,7 @@ const keywords: FuncKeywordDefinition[] = [
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },
   { keyword: 'x-digits', type: 'object', modifying: true, before: 'properties', validate: readDigits },
-  { keyword: 'x-rule', type: 'object', errors: true, validate: checkRule },
+  { keyword: 'x-rule', type: 'object', errors: true, validate: checkRules },
 ];
 
 function replace(place: DataValidationCxt | undefined, value: unknown): void {
@@ -152,6 +157,7 @@ function newCompiler(shared: Record<string, unknown> = {}): Ajv {
   });
   ajv.addFormat('uuid', isUuid);
   ajv.addFormat('date', isCalendarDate);
+  ajv.addFormat('date-time-local', isLocalTime);
   // Requests are checked by x-instant; responses are always valid.
   ajv.addFormat('date-time', true);
   for (const keyword of keywords) {

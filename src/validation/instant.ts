@@ -28,6 +28,14 @@ export function toInstant(text: string): string | null {
   return `${utc.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`;
 }
 
+/** Whether the text is a time without an offset, such as 2026-05-01T18:00 or 2026-05-01T18:00:00, in the years 1970 to 2199. */
+export function isLocalTime(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) &&
+    toInstant(`${text}${text.length === 16 ? ':00' : ''}Z`) !== null
+  );
+}
+
 /** Whether the text is a day of the calendar in the years 1900 to 2199. */
 export function isCalendarDate(text: string): boolean {
   return /^(19|20|21)\d\d-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);

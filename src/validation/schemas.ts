@@ -6,8 +6,8 @@ import { type Static, type TObject, type TSchema, type TString, Type } from '@si
 import type { TextKind } from './text.js';
 
 /**
- * A rule over several fields of an object: the keyword `x-rule` of its schema. It is checked beside the rules of the fields,
- * so a field can be absent or invalid.
+ * A rule over several fields of an object: the keyword `x-rule` of its schema, which takes one or an array. It is checked beside
+ * the rules of the fields, so a field can be absent or invalid.
  */
 export interface Rule {
   /** Whether the object follows the rule; also true when a field that it needs is absent or invalid. */
@@ -33,6 +33,10 @@ export const TimestampInput = (options: { description?: string; examples?: strin
     examples: ['2031-05-01T18:00:00+02:00'],
     ...options,
   });
+
+/** A time as clocks show it, without an offset: in the years 1970 to 2199, with or without seconds. */
+export const LocalTimeInput = (options: { description: string; examples: string[] }) =>
+  Type.String({ format: 'date-time-local', ...options });
 
 /** A day without a time or a zone, such as `2026-05-01`, in the years 1900 to 2199 (RFC 3339, full-date). */
 export const CalendarDate = () => Type.String({ format: 'date', examples: ['2026-05-01'] });

@@ -118,6 +118,10 @@ for (const [index, title] of titles.entries()) {
     await makeRow(list, north, title);
   }
 }
+const { body: batch } = await anna.post('/api/shifts/batch', {
+  shifts: titles.map((title) => ({ title, startsAt: noon, endsAt: two, capacity: 2 })),
+});
+const [{ batchId }] = batch;
 // As after an import: many rows have one time, which the service itself rarely makes.
 for (const { path, sorts } of lists) {
   for (const sort of sorts.filter((name) => ['createdAt', 'joinedAt'].includes(name))) {
@@ -359,6 +363,7 @@ const filters: Record<string, Record<string, Choice[]>> = {
       [annaId.toUpperCase(), (row) => row.capacity === 2 && row.signupCount > 0],
       [MISSING, () => false],
     ],
+    batchId: [any, [batchId.toUpperCase(), (row) => row.batchId === batchId], [MISSING, () => false]],
     hasFreeSlots: [any, ['true', (row) => row.freeSlots > 0]],
     q: containing('title', 'bAr', '50%', '0_o', 'äP'),
   },

@@ -11,7 +11,8 @@ const anna = service.as('anna', 'Member', north);
 const bert = service.as('bert', 'Member', north);
 const viewer = service.as('vera', 'Viewer', north);
 
-const listKeys = 'capacity endsAt freeSlots id isSignedUp location signupCount startsAt title version';
+const listKeys =
+  'batchId capacity endsAt freeSlots id isSignedUp location signupCount startsAt title version';
 const detailKeys = `${listKeys} clubId createdAt createdById description signups updatedAt`;
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 
@@ -46,6 +47,7 @@ t.test('a Manager creates a shift and gets it back complete', async (t) => {
     isSignedUp: false,
     signups: [],
     createdById: await manager.memberId(),
+    batchId: null,
     version: 1,
   });
   t.equal(Date.parse(endsAt), Date.parse('2031-06-02T00:00:00Z'));

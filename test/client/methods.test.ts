@@ -19,6 +19,15 @@ const seen = { id: 'id-1', version: 7 };
 const shift = { ...seen, title: 'Bar', startsAt: 'a', endsAt: 'b', capacity: 1, description: null };
 const work = { title: 'Bar', startsAt: new Date(0), endsAt: new Date(1), capacity: 1 };
 
+const rule = {
+  title: 'Training',
+  capacity: 12,
+  startsAtLocal: '2031-05-06T19:00',
+  endsAtLocal: '2031-05-06T21:00',
+  every: 'week',
+  until: '2031-09-30',
+} as const;
+
 /** A call of every method, and its operation. */
 const calls: Record<string, Record<string, [operationId: string, call: () => Promise<unknown>]>> = {
   clubs: {
@@ -57,6 +66,9 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     assign: ['assignSignUp', () => client.shifts.assign('id-1', 'id-1')],
     unassign: ['removeSignUp', () => client.shifts.unassign('id-1', 'id-1')],
     signup: ['getSignup', () => client.shifts.signup('id-1', 'id-1')],
+    createMany: ['createShifts', () => client.shifts.createMany([work])],
+    repeat: ['createShifts', () => client.shifts.repeat(rule)],
+    deleteBatch: ['deleteShifts', () => client.shifts.deleteBatch('id-1', { from: new Date(0) })],
   },
   signups: {
     list: ['listSignups', () => client.signups.list({ memberId: 'me' }).toArray()],

@@ -104,6 +104,10 @@ export async function neverCalled(
   client.members.list({ cursor: 1 });
   client.shifts.list({ hasFreeSlots: true, signedUp: 'me', from: new Date() });
   client.signups.list({ memberId: 'me', from: new Date() }) satisfies List<SignupListDto>;
+  const season = { title: 'Training', startsAtLocal: '', endsAtLocal: '', until: '' };
+  (await client.shifts.repeat({ ...season, capacity: 1, every: 'day' })) satisfies ShiftListDto[];
+  // @ts-expect-error: there is no such frequency
+  await client.shifts.repeat({ ...season, capacity: 1, every: 'month' });
   // @ts-expect-error: there is no way to ask for full shifts
   client.shifts.list({ hasFreeSlots: false });
 

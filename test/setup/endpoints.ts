@@ -50,6 +50,8 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'GET', path: '/api/shifts/:id/signups/:memberId', role: 'Viewer' },
   { method: 'PUT', path: '/api/shifts/:id/signups/:memberId', role: 'Manager' },
   { method: 'DELETE', path: '/api/shifts/:id/signups/:memberId', role: 'Manager' },
+  { method: 'POST', path: '/api/shifts/batch', role: 'Manager' },
+  { method: 'DELETE', path: '/api/shifts', role: 'Admin' },
   { method: 'GET', path: '/api/signups', role: 'Viewer' },
   { method: 'GET', path: '/api/clubs/me', role: 'Viewer' },
   { method: 'GET', path: '/api/clubs/current', role: 'Viewer' },

@@ -103,6 +103,11 @@ export interface components {
             freeSlots: number;
             /** @description Whether the caller is signed up. */
             isSignedUp: boolean;
+            /**
+             * Format: uuid
+             * @description The same for shifts that were created together.
+             */
+            batchId: string | null;
             version: number;
         };
         ShiftDetailDto: {
@@ -119,6 +124,11 @@ export interface components {
             freeSlots: number;
             /** @description Whether the caller is signed up. */
             isSignedUp: boolean;
+            /**
+             * Format: uuid
+             * @description The same for shifts that were created together.
+             */
+            batchId: string | null;
             version: number;
             /** Format: uuid */
             clubId: string;
@@ -171,6 +181,42 @@ export interface components {
             description?: string | null;
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
+        };
+        /** @description Exactly one of `shifts` and `repeat`. */
+        CreateShiftBatchRequest: {
+            shifts?: components["schemas"]["CreateShiftRequest"][];
+            repeat?: {
+                /** @description One line without control characters. Blanks around it are removed. */
+                title: string;
+                capacity: number;
+                /** @description One line without control characters. Blanks around it are removed. */
+                location?: string | null;
+                /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
+                description?: string | null;
+                /**
+                 * Format: date-time-local
+                 * @description The first start, as the clocks of the club show it, without an offset.
+                 */
+                startsAtLocal: string;
+                /**
+                 * Format: date-time-local
+                 * @description The first end. Every shift ends as many days after its start, at this time.
+                 */
+                endsAtLocal: string;
+                /** @enum {string} */
+                every: "day" | "week";
+                /** @description Every so many days or weeks, 1 if it is absent. A week begins on Monday. */
+                interval?: number;
+                /** @description With `week`, and with the weekday of the start among them, which is the default. */
+                weekdays?: ("MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU")[];
+                /**
+                 * Format: date
+                 * @description The last day on which a shift can start.
+                 */
+                until: string;
+                /** @description Days without a shift. Others are ignored. */
+                except?: string[];
+            };
         };
         SignupListDto: {
             /** Format: uuid */
@@ -572,6 +618,8 @@ export interface operations {
                 signedUp?: string;
                 /** @description Shifts with a free place. */
                 hasFreeSlots?: "true";
+                /** @description Shifts that were created together. */
+                batchId?: string;
                 /** @description Part of the title, in any letter case. */
                 q?: string;
                 /** @description The sort order; a leading hyphen means descending. */
@@ -620,6 +668,29 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ShiftDetailDto"];
                 };
+            };
+        };
+    };
+    deleteShifts: {
+        parameters: {
+            query: {
+                /** @description Shifts that were created together. */
+                batchId: string;
+                /** @description Only those that start at this moment or later. */
+                from?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -851,6 +922,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    createShifts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The object to create. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateShiftBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftListDto"][];
+                };
             };
         };
     };

@@ -55,10 +55,11 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
   const other = (await admin.post('/api/shifts', { ...request, startsAt: '2100-01-01T09:00:00Z' })).body.id;
   await admin.put(`/api/shifts/${other}/signups/${member}`);
   const signup = (await admin.post(`/api/shifts/${shift}/signup`)).body.id;
+  const [{ batchId: batch }] = (await admin.post('/api/shifts/batch', { shifts: [request] })).body;
   // The event of a deletion has the title.
   await admin.delete(String((await admin.post('/api/tasks', texts)).headers.location));
   const event = (await admin.get('/api/events?limit=1')).body[0].id;
-  const ids: CanaryClub['ids'] = { task, open, shift, member, signup, event };
+  const ids: CanaryClub['ids'] = { task, open, shift, member, signup, batch, event };
   const rows: Record<string, string> = { '/api/members': member, '/api/tasks': task, '/api/shifts': shift };
   for (const { path, body } of makers.filter(({ path }) => rows[path] === undefined)) {
     const make = (text: string) =>
