@@ -1,6 +1,7 @@
 /** The client of the Club Management Service: all its exports. */
 export { type Client, createClient } from './client.js';
 export type { ClientOptions, RetryLimits, Wait } from './connection.js';
+export { type CsvOptions, csv } from './csv.js';
 export {
   EventsForgottenError,
   isProblem,

@@ -35,6 +35,7 @@ t.test('the code of the client’s README prints the output in the README', asyn
     'All members: true',
     'It is InProgress meanwhile.',
     '3 places are left.',
+    'Trainings: 3, on the list: 3',
     'New: title, now Open',
     'Asked for a token 2 times.',
     'The same: true',
