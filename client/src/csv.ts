@@ -10,8 +10,8 @@ const LINE_END = '\r\n';
 
 /**
  * Rows as CSV (RFC 4180) for a spreadsheet, in UTF-8 with a byte order mark; the first line has the names of the fields of the
- * first row. Text that a spreadsheet would run as a formula begins with an apostrophe. A field whose name ends in `At` is a time: in
- * UTC, and as `…AtLocal` in the time zone, by the time zone data of the platform.
+ * first row. Text that a spreadsheet would run as a formula begins with an apostrophe. The field `at`, and each whose name ends in
+ * `At`, is a time: in UTC, and as `…Local` in the time zone, by the time zone data of the platform.
  *
  * @returns the lines, for `writeFile` or a stream
  * @throws RangeError for an unknown time zone
@@ -21,7 +21,7 @@ export async function* csv(
   { timeZone, delimiter = ',' }: CsvOptions = {},
 ): AsyncGenerator<string, void, undefined> {
   const local = timeZone === undefined ? undefined : localTimes(timeZone);
-  const isTime = (name: string) => local !== undefined && name.endsWith('At');
+  const isTime = (name: string) => local !== undefined && (name === 'at' || name.endsWith('At'));
   const line = (cells: unknown[]) => cells.map((cell) => written(cell, delimiter)).join(delimiter) + LINE_END;
   let names: string[] | undefined;
   for await (const row of rows as AsyncIterable<Record<string, unknown>>) {
@@ -36,16 +36,20 @@ export async function* csv(
 /** Formats a time as `2031-05-01 18:00:00` in a time zone. */
 function localTimes(timeZone: string): (time: unknown) => string {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
-  return (time) => (typeof time === 'string' ? format.format(new Date(time)) : '');
+  return (time) => (typeof time === 'string' || time instanceof Date ? format.format(new Date(time)) : '');
 }
 
 function written(cell: unknown, delimiter: string): string {
-  if (typeof cell !== 'string') {
-    return cell === null || cell === undefined
-      ? ''
-      : quoted(typeof cell === 'object' ? JSON.stringify(cell) : String(cell), delimiter);
+  if (cell === null || cell === undefined) {
+    return '';
   }
-  return quoted(/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell, delimiter);
+  if (typeof cell === 'string') {
+    return quoted(/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell, delimiter);
+  }
+  if (cell instanceof Date) {
+    return quoted(cell.toISOString(), delimiter);
+  }
+  return quoted(typeof cell === 'object' ? JSON.stringify(cell) : String(cell), delimiter);
 }
 
 function quoted(text: string, delimiter: string): string {

@@ -30,9 +30,10 @@ t.test('rows become lines after RFC 4180, with a byte order mark and the names o
 
 t.test('a text that a spreadsheet would run begins with an apostrophe, a number never does', async (t) => {
   for (const text of ['=1+1', '+1', '-1', '@sum', '\tx', '\rx']) {
-    t.match(await textOf([{ text }]), `'${text}`, JSON.stringify(text));
+    const cell = text === '\rx' ? `"'\rx"` : `'${text}`;
+    t.equal(await textOf([{ text }]), `\ufefftext\r\n${cell}\r\n`, JSON.stringify(text));
   }
-  for (const value of [-1, '1', 'a=1', "'=1", ' =1', '']) {
+  for (const value of [-1, -0.5, -5n, '1', 'a=1', "'=1", ' =1', '']) {
     t.equal(await textOf([{ value }]), `\ufeffvalue\r\n${value}\r\n`);
   }
 });
@@ -50,5 +51,13 @@ t.test('a time is in UTC and in the time zone, on the days of a change too', asy
       ',,1\r\n',
   );
   t.equal(await textOf(rows.slice(0, 1)), '\ufeffstartsAt,id\r\n2031-10-26T00:30:00Z,1\r\n');
+  t.equal(
+    await textOf([{ at: '2031-07-01T00:30:00Z', dueAt: new Date(0), format: 'A', startsAtLocal: 'b' }], {
+      timeZone: 'Asia/Tokyo',
+    }),
+    '\ufeffat,atLocal,dueAt,dueAtLocal,format,startsAtLocal\r\n' +
+      '2031-07-01T00:30:00Z,2031-07-01 09:30:00,1970-01-01T00:00:00.000Z,1970-01-01 09:00:00,A,b\r\n',
+    'the time of an event, and a Date',
+  );
   await t.rejects(textOf(rows, { timeZone: 'Nowhere' }), { name: 'RangeError' });
 });
