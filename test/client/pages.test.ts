@@ -142,9 +142,9 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
     t.equal(tokenCalls, run + 2, 'one token per run, requested again after a temporary failure');
   }
   nights.add(today());
-  const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\n');
-  t.equal(head, '\uFEFFstarts,title,free', 'a UTF-8 byte order mark, for spreadsheets');
-  t.match(rows, [/^\d{4}-.*Z,"The ""big"" bar",3$/, /^\d{4}-.*Z,"'=1\+1",2$/], 'and no formula');
+  const [head, ...rows] = (await readFile(join(project, 'open-shifts.csv'), 'utf8')).trimEnd().split('\r\n');
+  t.equal(head, '\uFEFFstartsAt,startsAtLocal,title,freeSlots');
+  t.match(rows, [/^\d{4}-.*Z,\d{4}-.*,"The ""big"" bar",3$/, /^\d{4}-.*Z,\d{4}-.*,'=1\+1,2$/]);
   t.equal(rows.length, 2);
   const made = await mara.tasks.list({ q: 'Fill the open shifts' }).toArray();
   t.ok(made.length >= 1 && made.length <= nights.size, 'one task per night, for both runs');
