@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -158,4 +158,55 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   t.same(await runModule(project, code, { CLUB_URL, CLUB_ID, CLUB_TOKEN }), [
     `mara: "Rake" is due at ${due.dueAt}.`,
   ]);
+});
+
+t.test('the season script creates a season once or not at all, and enters each person once', async (t) => {
+  const [code = ''] = await codeBlocks('docs/guides/season.md', 'js');
+  const club = await service.db.makeClub('season');
+  const mara = await clients.as('mara', 'Manager', club);
+  const CLUB_TOKEN = service.token({ sub: 'mara', name: 'mara', clubs: { [club]: 'Manager' } });
+  const environment = { CLUB_URL: clients.baseUrl, CLUB_ID: club, CLUB_TOKEN };
+  const run = (changed = code) => runModule(project, changed, environment);
+  const addressOf = (name: string) => `${name}@example.org`;
+  const writePeople = (people: string[]) =>
+    writeFile(join(project, 'people.txt'), people.map(addressOf).join('\n'));
+  const idOf = (name: string) => service.as(name, 'Member', club, { email: addressOf(name) }).memberId();
+  const people = Array.from({ length: 30 }, (_, index) => `p${index + 10}`);
+  const ids = await Promise.all(people.map(idOf));
+
+  await writePeople([...people, 'nobody']);
+  await t.rejects(run(), /No member has the address nobody@example\.org\./);
+  await writePeople(people);
+  const invalid = run(code.replace('T23:00', 'T18:00'));
+  await t.rejects(invalid, /validation_failed.*2099-04-07.*2099-09-29/);
+  t.same(await mara.shifts.list().toArray(), [], 'nothing is created in part');
+
+  t.same(await run(), ['']);
+  const shifts = await mara.shifts.list().toArray();
+  const tuesdays = Array.from({ length: 26 }, (_, week) =>
+    new Date(Date.UTC(2099, 3, 7 + 7 * week)).toISOString().slice(0, 10),
+  );
+  t.same(
+    shifts.map(({ startsAt }) => startsAt),
+    tuesdays.map((date) => `${date}T17:00:00Z`),
+  );
+  const readRows = async () => {
+    const [head, ...rows] = (await readFile(join(project, 'who-is-on.csv'), 'utf8')).trimEnd().split('\r\n');
+    t.equal(head, '\uFEFFstartsAt,startsAtLocal,memberName');
+    return rows.sort();
+  };
+  const rowOf = (name: string, week: number) =>
+    `${tuesdays[week]}T17:00:00Z,${tuesdays[week]} 19:00:00,${name}`;
+  const expected = people.map((name, index) => rowOf(name, Math.floor(index / 2)));
+  t.same(await readRows(), expected);
+
+  const first = String(shifts[0]?.id);
+  await mara.shifts.unassign(first, String(ids[0]));
+  await mara.shifts.assign(first, await idOf('olga'));
+  t.same(await run(), ['']);
+  t.same(await readRows(), [rowOf('olga', 0), ...expected.slice(1), rowOf('p10', 15)].sort());
+  t.equal((await mara.shifts.list().toArray()).length, 26, 'a second run creates no second season');
+
+  const grill = code.replace('Bar', 'Grill').replace('capacity: 2', 'capacity: 1');
+  t.same(await run(grill), [`No place is left for ${people.slice(26).map(addressOf).join(', ')}.`]);
 });
