@@ -15,6 +15,8 @@ export const EVERYTHING: Workload = {
   'sign up': 22,
   cancel: 12,
   'read signup': 4,
+  assign: 14,
+  unassign: 8,
   'create task': 10,
   'patch task': 22,
   'delete task': 2,

@@ -45,10 +45,9 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
       'shifts',
       `title || '|' || capacity as content, capacity, signup_count as "signupCount"`,
     ),
-    signups: (await queryAsAdmin('select shift_id as shift, member_id as member from app.shift_signups')) as {
-      shift: string;
-      member: string;
-    }[],
+    signups: (await queryAsAdmin(
+      'select shift_id as shift, member_id as member, created_by_id as creator from app.shift_signups',
+    )) as FinalState['signups'],
     foreign: others,
   };
 }

@@ -20,6 +20,8 @@ export type Kind =
   | 'sign up'
   | 'cancel'
   | 'read signup'
+  | 'assign'
+  | 'unassign'
   | 'list members';
 
 /** A task or a shift, from a response or from the final database. */
@@ -42,6 +44,8 @@ export interface Operation {
   member: string;
   /** The task or shift of the request. */
   target?: string;
+  /** The Member.Id whose signup it is about, if not the caller's own. */
+  holder?: string;
   key?: string;
   /** A unique text of this creation, which the row keeps. */
   marker?: string;
@@ -58,6 +62,8 @@ export interface Operation {
   failure?: 'broken' | 'patience ran out';
   code?: string;
   retryAfter?: boolean;
+  /** Who entered the signup of the response. */
+  creator?: string;
   rows: Row[];
   /** Other clubs whose data is in the response. */
   foreign: string[];
@@ -82,7 +88,7 @@ export interface FinalRow extends Row {
 export interface FinalState {
   tasks: FinalRow[];
   shifts: FinalRow[];
-  signups: { shift: string; member: string }[];
+  signups: { shift: string; member: string; creator: string | null }[];
   /** Other rows with another club's data, in words. */
   foreign: string[];
 }
@@ -144,6 +150,11 @@ export function isDone({ status }: Operation): boolean {
 /** Whether the outcome is unknown: no response, or a 5xx of a service that had lost its database. */
 export function isUnknown({ status }: Operation): boolean {
   return status === null || status >= 500;
+}
+
+/** Whose signup the request is about. */
+export function holderOf({ holder, member }: Operation): string {
+  return holder ?? member;
 }
 
 /** Saves a history for inspection. */

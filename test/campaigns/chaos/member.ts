@@ -17,7 +17,10 @@ export interface Member {
 }
 
 export interface Request
-  extends Pick<Operation, 'kind' | 'target' | 'key' | 'marker' | 'named' | 'content' | 'capacity'> {
+  extends Pick<
+    Operation,
+    'kind' | 'target' | 'holder' | 'key' | 'marker' | 'named' | 'content' | 'capacity'
+  > {
   method: string;
   path: string;
   body?: unknown;
@@ -76,6 +79,8 @@ export async function join(
               status: response.status,
               ...(response.body?.code !== undefined && { code: response.body.code }),
               retryAfter: response.headers['retry-after'] !== undefined,
+              // Signups have a shift, and no version.
+              ...(response.body?.shiftId !== undefined && { creator: response.body.createdById }),
               rows: response.status < 300 ? rowsOf(response.body) : [],
               foreign: foreignIn(response.text, testbed, club.canary),
             }),

@@ -22,7 +22,9 @@ const SHIFTS = 2;
 /** Sends one request of this kind; false when there is no suitable row, or the role is too low. */
 export async function work(member: Member, shared: SharedRows, kind: Kind): Promise<boolean> {
   const isManager = member.role === 'Manager' || member.role === 'Admin';
-  const isAllowed = /^delete/.test(kind) ? member.role === 'Admin' : isManager || !/^(create|put)/.test(kind);
+  const isAllowed = /^delete/.test(kind)
+    ? member.role === 'Admin'
+    : isManager || !/^(create|put|assign|unassign)/.test(kind);
   if (!isAllowed) {
     return false;
   }
@@ -109,11 +111,19 @@ async function workOnShift(member: Member, shared: SharedRows, kind: Kind): Prom
       path: `${path}/signup`,
       ...(member.random() < 0.3 && { key: keyOf(member, shared) }),
     });
-  } else if (kind === 'cancel' || kind === 'read signup') {
+  } else if (kind === 'cancel' || (kind === 'read signup' && member.random() < 0.5)) {
     recorded = await member.act({
       ...about,
       method: kind === 'cancel' ? 'DELETE' : 'GET',
       path: `${path}/signup`,
+    });
+  } else if (kind === 'assign' || kind === 'unassign' || kind === 'read signup') {
+    const holder = pick(member, member.club.memberIds) ?? member.id;
+    recorded = await member.act({
+      ...about,
+      holder,
+      method: { assign: 'PUT', unassign: 'DELETE', 'read signup': 'GET' }[kind],
+      path: `${path}/signups/${holder}`,
     });
   } else if (kind === 'put shift') {
     const capacity = 1 + Math.floor(member.random() * 4);

@@ -27,6 +27,8 @@ const REFUSALS: Record<Kind, string[]> = {
   'sign up': ['shift_not_found', 'shift_full', 'already_signed_up', 'idempotency_in_progress'],
   cancel: ['shift_not_found', 'signup_not_found'],
   'read signup': ['shift_not_found', 'signup_not_found'],
+  assign: ['shift_not_found', 'shift_full'],
+  unassign: ['shift_not_found', 'signup_not_found'],
   'list members': [],
 };
 

@@ -3,6 +3,7 @@ import {
   type FinalState,
   groupBy,
   type History,
+  holderOf,
   isDone,
   isUnknown,
   type Kind,
@@ -20,6 +21,8 @@ const TYPES: Partial<Record<Kind, string>> = {
   'delete shift': 'shift.deleted',
   'sign up': 'signup.created',
   cancel: 'signup.deleted',
+  assign: 'signup.created',
+  unassign: 'signup.deleted',
 };
 
 /** Checks that every acknowledged write has its event, and every event its write. */
@@ -100,7 +103,10 @@ const signup = (shift: string, member: string | null) => `the signup of ${member
  * an unknown outcome have one is left to the final state.
  */
 function checkWrites({ club, events }: Feed, operations: Operation[], report: Report): void {
-  const writes = operations.filter(({ kind }) => TYPES[kind] !== undefined);
+  // Entering a member who is signed up changes nothing.
+  const writes = operations.filter(
+    ({ kind, status }) => TYPES[kind] !== undefined && !(kind === 'assign' && status === 200),
+  );
   // Attempts with one key are one write. The requests of a member are sequential.
   const attempts = groupBy(writes, ({ key, member, called }) => key ?? `${member} ${called}`);
   const acknowledged = [...attempts.values()].flatMap((all) => all.find(isDone) ?? []).map(eventOf);
@@ -139,11 +145,20 @@ interface EventKey {
   type: string;
   subjectId: string | undefined;
   actorId: string | null;
+  /** Whose signup it is; other writes do not decide whom their event is about. */
+  memberId: string | null;
 }
 
-function eventOf({ kind, target, rows, member }: Operation): EventKey {
-  return { type: TYPES[kind] ?? kind, subjectId: target ?? rows[0]?.id, actorId: member };
+function eventOf(operation: Operation): EventKey {
+  const { kind, target, rows, member } = operation;
+  return {
+    type: TYPES[kind] ?? kind,
+    subjectId: target ?? rows[0]?.id,
+    actorId: member,
+    memberId: holderOf(operation),
+  };
 }
 
-const kindOf = ({ type, actorId }: EventKey) => `${type} by ${actorId}`;
-const nameOf = (event: EventKey) => `${kindOf(event)} of ${event.subjectId}`;
+const kindOf = ({ type, actorId, memberId }: EventKey) =>
+  type.startsWith('signup') ? `${type} of ${memberId} by ${actorId}` : `${type} by ${actorId}`;
+const nameOf = (event: EventKey) => `${kindOf(event)} at ${event.subjectId}`;

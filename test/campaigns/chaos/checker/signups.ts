@@ -1,6 +1,17 @@
-import { type FinalRow, groupBy, type History, isDone, isUnknown, type Operation } from '../history.js';
-import { followMember, type Membership, type Span } from './membership.js';
+import {
+  type FinalRow,
+  groupBy,
+  type History,
+  holderOf,
+  isDone,
+  isUnknown,
+  type Kind,
+  type Operation,
+} from '../history.js';
+import { followMember, type Membership, type Span, type State } from './membership.js';
 import { describe, type Report } from './verdict.js';
+
+const OF_SIGNUPS: Kind[] = ['sign up', 'cancel', 'read signup', 'assign', 'unassign'];
 
 /** One shift: its operations, and its members. */
 interface Shift {
@@ -16,10 +27,8 @@ interface Shift {
 
 /** Checks that no shift is overfull or has a member twice, and that only a shift that can be full is called full. */
 export function checkSignups({ operations, finalState }: History, report: Report): void {
-  const taken = new Map<string, string[]>();
-  for (const { shift, member } of finalState.signups) {
-    taken.set(shift, [...(taken.get(shift) ?? []), member]);
-  }
+  const taken = groupBy(finalState.signups, ({ shift }) => shift);
+  const placesOf = (id: string) => taken.get(id) ?? [];
   for (const operation of operations) {
     for (const row of operation.rows) {
       checkPlaces(row, row.members, `${describe(operation)} shows ${row.id}`, report);
@@ -27,10 +36,12 @@ export function checkSignups({ operations, finalState }: History, report: Report
   }
   const left = new Map(finalState.shifts.map((finalRow) => [finalRow.id, finalRow]));
   for (const finalRow of left.values()) {
-    checkPlaces(finalRow, taken.get(finalRow.id) ?? [], `the shift ${finalRow.id}`, report);
+    const members = placesOf(finalRow.id).map(({ member }) => member);
+    checkPlaces(finalRow, members, `the shift ${finalRow.id}`, report);
   }
   for (const shift of shiftsOf(operations)) {
-    checkMembers(shift, left.get(shift.id), new Set(taken.get(shift.id)), report);
+    const creators = new Map(placesOf(shift.id).map(({ member, creator }) => [member, creator ?? 'nobody']));
+    checkMembers(shift, left.get(shift.id), creators, report);
     checkCapacity(shift, report);
     checkFull(shift, report);
     checkReads(shift, report);
@@ -86,14 +97,13 @@ function shiftsOf(operations: Operation[]): Shift[] {
       shift.end = Math.min(shift.end, operation.called);
     } else if (operation.kind === 'read shift' && isDone(operation)) {
       shift.reads.push(operation);
-    } else if (['sign up', 'cancel', 'read signup'].includes(operation.kind)) {
+    } else if (OF_SIGNUPS.includes(operation.kind)) {
       shift.requests.push(operation);
     }
   }
   for (const shift of shifts.values()) {
-    const byMember = groupBy(shift.requests, ({ member }) => member);
-    for (const [member, requests] of byMember) {
-      shift.members.set(member, followMember(requests.sort((a, b) => a.called - b.called)));
+    for (const [member, requests] of groupBy(shift.requests, holderOf)) {
+      shift.members.set(member, followMember(requests));
     }
   }
   return [...shifts.values()];
@@ -102,21 +112,20 @@ function shiftsOf(operations: Operation[]): Shift[] {
 function checkMembers(
   { id, members }: Shift,
   left: FinalRow | undefined,
-  taken: Set<string>,
+  creators: Map<string, State>,
   report: Report,
 ): void {
   for (const [member, { contradiction, mayEnd }] of members) {
+    const creator = creators.get(member);
     if (contradiction !== undefined) {
-      const isSecond = contradiction.kind === 'sign up' && contradiction.status === 201;
-      report(isSecond ? 'doubled' : 'lost', `nothing explains ${describe(contradiction)} to ${member}`);
-    } else if (left !== undefined && !mayEnd(taken.has(member) ? 'in' : 'out')) {
-      report(
-        'lost',
-        `${member} is ${taken.has(member) ? 'in' : 'out'} of ${id}, contrary to an acknowledged answer`,
-      );
+      const isSecond = contradiction.status === 201;
+      report(isSecond ? 'doubled' : 'lost', `nothing explains ${describe(contradiction)} about ${member}`);
+    } else if (left !== undefined && !mayEnd(creator)) {
+      const state = creator === undefined ? 'out of' : `in by ${creator}, of`;
+      report('lost', `${member} is ${state} ${id}, contrary to an acknowledged answer`);
     }
   }
-  for (const member of taken) {
+  for (const member of creators.keys()) {
     if (!members.has(member)) {
       report('anomalies', `${member} is signed up for ${id} and never asked`);
     }
@@ -149,8 +158,9 @@ function checkCapacity(shift: Shift, report: Report): void {
 
 function checkFull(shift: Shift, report: Report): void {
   for (const request of shift.requests.filter(({ code }) => code === 'shift_full')) {
-    const { called, returned, member } = request;
-    const others = [...shift.members].flatMap(([other, { spans }]) => (other === member ? [] : spans));
+    const { called, returned } = request;
+    const holder = holderOf(request);
+    const others = [...shift.members].flatMap(([other, { spans }]) => (other === holder ? [] : spans));
     const possible = others.filter((span) => span.isPossible && span.from <= returned && called <= span.to);
     const least = Math.min(...capacitiesIn(shift, called, returned));
     if (most(possible, called) < least) {
