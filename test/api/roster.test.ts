@@ -1,9 +1,8 @@
 import t from 'tap';
 import { MISSING } from '../setup/endpoints.js';
 import { walk } from '../setup/paging.js';
-import { sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
-import { countsOf, hoursFromNow, shiftRequest, started, tally } from '../setup/shifts.js';
+import { countsOf, hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -78,29 +77,6 @@ t.test(
     t.match(await mara.delete(of(MISSING)), { status: 422, body: { code: 'shift_in_past' } });
   },
 );
-
-t.test('of 50 Managers and 50 Members who want one place at the same time, one gets it', async (t) => {
-  const managers = Array.from({ length: 50 }, (_, index) => service.as(`manager ${index}`, 'Manager', north));
-  const members = Array.from({ length: 50 }, (_, index) => service.as(`member ${index}`, 'Member', north));
-  const ids = await Promise.all(members.map((one) => one.memberId()));
-  await Promise.all(managers.map((one) => one.memberId()));
-  for (const capacity of [1, 20]) {
-    const { id, path, of } = await makeShift({ capacity });
-    const responses = await Promise.all(
-      members.flatMap((member, index) => [
-        sendUnderLoad(() => member.post(`${path}/signup`)),
-        // Of another member than the one beside them.
-        sendUnderLoad(() => (managers[index] as typeof mara).put(of(ids[(index + 1) % 50]))),
-      ]),
-    );
-    const counts = tally(responses);
-    t.equal(counts['201'], capacity, JSON.stringify(counts));
-    for (const outcome of Object.keys(counts)) {
-      t.ok(['200', '201', '409 shift_full', '409 already_signed_up'].includes(outcome), outcome);
-    }
-    t.same(await countsOf(service.db, id), [capacity, capacity]);
-  }
-});
 
 t.test(
   '/api/signups lists who is on, by the start of the shift, filtered by member and window',

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import type { Role } from '../../src/roles.js';
 import { sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
@@ -10,10 +11,37 @@ const north = await service.db.makeClub('north');
 const manager = service.as('mara', 'Manager', north);
 // Real sockets, all open at the same time.
 const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
-const crowd = await Promise.all(Array.from({ length: 100 }, (_, index) => connect(`caller-${index}`)));
+/** Half of them are Members who sign up, the others Managers who each sign up another member. */
+const crowd = await Promise.all(
+  Array.from({ length: 100 }, async (_, index) =>
+    index % 2 === 0
+      ? memberOf(`caller-${index}`)
+      : managerOf(`caller-${index}`, await service.as(`other-${index}`, 'Member', north).memberId()),
+  ),
+);
 
-async function connect(sub: string) {
-  const token = service.token({ sub, name: sub, clubs: { [north]: 'Member' } });
+/** A Member who enters a shift and leaves it. */
+function memberOf(sub: string) {
+  const caller = connect(sub, 'Member');
+  return {
+    get: caller.get,
+    enter: (shift: string) => caller.post(`${shift}/signup`),
+    leave: (shift: string) => caller.delete(`${shift}/signup`),
+  };
+}
+
+/** A Manager who enters a member and removes them. */
+function managerOf(sub: string, memberId: string): ReturnType<typeof memberOf> {
+  const caller = connect(sub, 'Manager');
+  return {
+    get: caller.get,
+    enter: (shift) => caller.put(`${shift}/signups/${memberId}`),
+    leave: (shift) => caller.delete(`${shift}/signups/${memberId}`),
+  };
+}
+
+function connect(sub: string, role: Role) {
+  const token = service.token({ sub, name: sub, clubs: { [north]: role } });
   const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': north };
   const call = (method: string) => (path: string) =>
     sendUnderLoad(async () => {
@@ -21,13 +49,12 @@ async function connect(sub: string) {
       const text = await response.text();
       return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
     });
-  return { get: call('GET'), post: call('POST'), delete: call('DELETE') };
+  return { get: call('GET'), post: call('POST'), put: call('PUT'), delete: call('DELETE') };
 }
 
 async function makeShift(capacity: number) {
   const { id } = (await manager.post('/api/shifts', shiftRequest({ capacity }))).body;
-  const path = `/api/shifts/${id}`;
-  return { id: id as string, path, signup: `${path}/signup` };
+  return { id: id as string, path: `/api/shifts/${id}` };
 }
 
 /** The count and the list in the response, the counter, and the stored rows. */
@@ -37,59 +64,64 @@ async function allCountsOf(id: string): Promise<number[]> {
 }
 
 /** Sends the requests of the crowd; the first ones wait in the database until they can sign up at the same moment. */
-async function signUpAll({ id, signup }: { id: string; signup: string }) {
+async function enterAll({ id, path }: { id: string; path: string }) {
   return withClient(service.db.adminUrl, async (holder) => {
     await holder.query('begin');
     await holder.query('select from app.shifts where id = $1 for update', [id]);
-    const responses = crowd.map((caller) => caller.post(signup));
+    const responses = crowd.map((caller) => caller.enter(path));
     await untilWaitingForLocks(service.db, 2);
     await holder.query('commit');
     return Promise.all(responses);
   });
 }
 
-t.test('of 100 concurrent callers exactly as many get a place as the shift has', async (t) => {
+t.test('of 100 concurrent Members and Managers exactly as many get a place as the shift has', async (t) => {
   // In the first round the callers are new to the club: their members are created at the same time.
   for (const capacity of [20, 1, 100]) {
     const shift = await makeShift(capacity);
-    const counts = tally(await signUpAll(shift));
+    const counts = tally(await enterAll(shift));
     t.equal(counts['201'], capacity, `${capacity} places`);
     t.equal(counts['409 shift_full'] ?? 0, 100 - capacity, `${capacity} places`);
     t.same(await allCountsOf(shift.id), Array(4).fill(capacity));
   }
 });
 
-t.test('of 20 concurrent signups of one caller exactly one succeeds', async (t) => {
-  for (const [caller, capacity] of [
-    [await connect('new-here'), 20],
-    [await connect('caller-0'), 1],
-  ] as const) {
-    const { id, signup } = await makeShift(capacity);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => caller.post(signup)));
-    t.same(tally(answers), { 201: 1, '409 already_signed_up': 19 });
-    t.same(await allCountsOf(id), [1, 1, 1, 1]);
-  }
+t.test('of 20 concurrent signups of a new member exactly one succeeds', async (t) => {
+  const { id, path } = await makeShift(20);
+  const caller = memberOf('new-here');
+  const answers = await Promise.all(Array.from({ length: 20 }, () => caller.enter(path)));
+  t.same(tally(answers), { 201: 1, '409 already_signed_up': 19 });
+  t.same(await allCountsOf(id), [1, 1, 1, 1]);
 });
 
-t.test('of 20 concurrent cancellations of one caller exactly one succeeds', async (t) => {
-  const { id, signup } = await makeShift(5);
-  const caller = await connect('caller-0');
-  await caller.post(signup);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => caller.delete(signup)));
-  t.same(tally(answers), { 204: 1, '404 signup_not_found': 19 });
-  t.same(await allCountsOf(id), [0, 0, 0, 0]);
+t.test('of 20 concurrent signups of one member, and cancellations, exactly one succeeds', async (t) => {
+  const memberId = await service.as('caller-0', 'Member', north).memberId();
+  const callers = Array.from({ length: 20 }, (_, index) =>
+    index % 2 === 0 ? memberOf('caller-0') : managerOf('mara', memberId),
+  );
+  for (const capacity of [20, 1]) {
+    const { id, path } = await makeShift(capacity);
+    const entered = tally(await Promise.all(callers.map((caller) => caller.enter(path))));
+    t.equal(entered['201'], 1);
+    // What a Manager asks for is there already, which is no error.
+    t.same(Object.keys(entered), ['200', '201', '409 already_signed_up']);
+    t.same(await allCountsOf(id), [1, 1, 1, 1]);
+    const left = await Promise.all(callers.map((caller) => caller.leave(path)));
+    t.same(tally(left), { 204: 1, '404 signup_not_found': 19 });
+    t.same(await allCountsOf(id), [0, 0, 0, 0]);
+  }
 });
 
 t.test(
   'concurrent signups and cancellations never overbook, and the counter equals the number of rows',
   async (t) => {
-    const { id, path, signup } = await makeShift(5);
+    const { id, path } = await makeShift(5);
     const sums = await Promise.all(
       crowd.slice(0, 30).map(async (caller, index) => {
         let sum = 0;
         for (let round = 0; round < 5; round += 1) {
-          const answer = (index + round) % 3 === 0 ? await caller.delete(signup) : await caller.post(signup);
-          t.ok([201, 204, 404, 409].includes(answer.status), `${answer.status}`);
+          const answer = (index + round) % 3 === 0 ? await caller.leave(path) : await caller.enter(path);
+          t.ok([200, 201, 204, 404, 409].includes(answer.status), `${answer.status}`);
           sum += answer.status === 201 ? 1 : answer.status === 204 ? -1 : 0;
           const { body } = await caller.get(path);
           t.ok(body.signupCount <= 5 && body.freeSlots === 5 - body.signupCount);
@@ -103,9 +135,9 @@ t.test(
 );
 
 t.test('a capacity that is lowered during signups is never below the number of signups', async (t) => {
-  const { id, path, signup } = await makeShift(40);
+  const { id, path } = await makeShift(40);
   const [answers, changes] = await Promise.all([
-    Promise.all(crowd.map((caller) => caller.post(signup))),
+    Promise.all(crowd.map((caller) => caller.enter(path))),
     Promise.all(
       [30, 20, 10].map((capacity) =>
         sendUnderLoad(() => manager.put(path, shiftRequest({ title: `Of ${capacity}`, capacity }))),
@@ -123,23 +155,25 @@ t.test('a capacity that is lowered during signups is never below the number of s
 });
 
 t.test('a shift that is deleted during signups leaves no signup, and later requests are a 404', async (t) => {
-  const { id, path, signup } = await makeShift(100);
+  const { id, path } = await makeShift(100);
   const admin = service.as('ada', 'Admin', north);
-  const early = crowd.slice(0, 20).map((caller) => caller.post(signup));
+  const early = crowd.slice(0, 20).map((caller) => caller.enter(path));
   const deleted = sendUnderLoad(() => admin.delete(path));
-  const late = crowd.slice(20, 60).map((caller) => caller.post(signup));
-  const cancelled = crowd.slice(0, 20).map((caller) => caller.delete(signup));
+  const late = crowd.slice(20, 60).map((caller) => caller.enter(path));
+  const cancelled = crowd.slice(0, 20).map((caller) => caller.leave(path));
   t.equal((await deleted).status, 204);
   const counts = tally(await Promise.all([...early, ...late, ...cancelled]));
   for (const outcome of Object.keys(counts)) {
     t.ok(['201', '204', '404 shift_not_found', '404 signup_not_found'].includes(outcome), outcome);
   }
-  t.match(await manager.post(signup), { status: 404, body: { code: 'shift_not_found' } });
+  for (const caller of crowd.slice(0, 2)) {
+    t.match(await caller.enter(path), { status: 404, body: { code: 'shift_not_found' } });
+  }
   t.same(await service.db.queryAsAdmin('select from app.shift_signups where shift_id = $1', [id]), []);
 });
 
 t.test('a read is one snapshot: the count and the list of signups agree while others sign up', async (t) => {
-  const { path, signup } = await makeShift(100);
+  const { path } = await makeShift(100);
   let over = false;
   const reads = crowd.slice(0, 2).map(async (reader) => {
     for (let torn = 0; ; ) {
@@ -151,8 +185,8 @@ t.test('a read is one snapshot: the count and the list of signups agree while ot
     }
   });
   for (let round = 0; round < 5; round += 1) {
-    await Promise.all(crowd.slice(2, 12).map((caller) => caller.post(signup)));
-    await Promise.all(crowd.slice(2, 12).map((caller) => caller.delete(signup)));
+    await Promise.all(crowd.slice(2, 12).map((caller) => caller.enter(path)));
+    await Promise.all(crowd.slice(2, 12).map((caller) => caller.leave(path)));
   }
   over = true;
   t.same(await Promise.all(reads), [0, 0], 'answers whose count and list disagree');
