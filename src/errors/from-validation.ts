@@ -54,14 +54,15 @@ function describe(
   { keyword, params, message, parentSchema, data, instancePath }: AjvError,
   part: string,
 ): { code: string; detail: string } {
+  const noun = part === 'body' ? 'field' : 'parameter';
   switch (keyword) {
     case 'required':
-      return { code: 'required', detail: 'This field is required.' };
+      return { code: 'required', detail: `This ${noun} is required.` };
     case 'additionalProperties':
       return {
         code: 'unknown',
         detail:
-          `Unknown ${part === 'body' ? 'field' : 'parameter'}.` +
+          `Unknown ${noun}.` +
           didYouMean(params.additionalProperty, Object.keys(parentSchema?.properties ?? {})),
       };
     case 'type':

@@ -203,7 +203,10 @@ t.test('an Admin deletes the shifts of a batch, or those that start at a time or
   const { body, headers } = await repeat({ every: 'day', until: '2031-03-27' });
   const path = String(headers.location);
   t.match(await mara.delete(path), { status: 403, body: { code: 'insufficient_role' } });
-  t.match(await admin.delete('/api/shifts'), { status: 400, body: { errors: [{ parameter: 'batchId' }] } });
+  t.match(await admin.delete('/api/shifts'), {
+    status: 400,
+    body: { errors: [{ parameter: 'batchId', detail: 'This parameter is required.' }] },
+  });
   t.match(await admin.delete(`${path}&to=2031-04-01T00:00:00Z`), { status: 400 });
   const gone = { status: 404, body: { code: 'shift_not_found' } };
   t.match(await admin.delete(`/api/shifts?batchId=${MISSING}`), gone);
