@@ -35,8 +35,11 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { shifts = [], repeat } = request.body;
       const dates = repeat === undefined ? [] : datesOf(repeat);
-      if (repeat !== undefined && (dates.length === 0 || dates.length > MOST_SHIFTS)) {
-        throw invalid('/repeat/until', `With this the rule gives no shift, or more than ${MOST_SHIFTS}.`);
+      if (repeat !== undefined && dates.length === 0) {
+        throw invalid('/repeat/until', 'The rule gives no shift until this day.');
+      }
+      if (dates.length > MOST_SHIFTS) {
+        throw invalid('/repeat/until', `The rule gives more than ${MOST_SHIFTS} shifts until this day.`);
       }
       const batchId = randomUUID();
       return reply.create<ShiftListDto[]>(async (tx) => ({
@@ -66,7 +69,10 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
       const { batchId, from } = request.query;
       await request.transaction(async (tx) => {
         if ((await deleteBatch(tx, batchId, from)) === 0) {
-          throw new Problem(errors.shiftNotFound, { detail: 'This club has no such shift of this batch.' });
+          throw new Problem(errors.shiftNotFound, {
+            detail:
+              'This club has no such shift of this batch. GET /api/shifts?batchId= lists those that it has.',
+          });
         }
       });
       return reply.code(204).send(null);
@@ -84,7 +90,7 @@ async function createRepeated(
   const occurrences = await listOccurrences(tx, repeat, dates);
   const wrong = occurrences.filter(({ isValid }) => !isValid).map(({ date }) => date);
   if (wrong.length > 0) {
-    const detail = `This must be after the start, by 31 days at most, in the years 1970 to 2199. It is not on ${wrong.join(', ')}.`;
+    const detail = `This must be after the start, by 31 days at most, in the years 1970 to 2199. Dates on which it is not: ${wrong.join(', ')}.`;
     throw invalid('/repeat/endsAtLocal', detail);
   }
   return insertRepeated(tx, batchId, repeat, occurrences);

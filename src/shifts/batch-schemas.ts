@@ -84,14 +84,14 @@ const Repeat = Strict(
       Type.Integer({
         minimum: 1,
         maximum: 52,
-        description: 'Every so many days or weeks, 1 if it is absent. A week begins on Monday.',
+        description: 'Every so many days or weeks; 1 if absent. Weeks begin on Monday.',
       }),
     ),
     weekdays: Type.Optional(
       Type.Array(OneOf(WEEKDAYS), {
         minItems: 1,
         uniqueItems: true,
-        description: 'With `week`, and with the weekday of the start among them, which is the default.',
+        description: 'Only with `week`. The weekday of the start must be among them; it is the default.',
       }),
     ),
     until: {
@@ -102,7 +102,7 @@ const Repeat = Strict(
     except: Type.Optional(
       Type.Array(CalendarDate(), {
         maxItems: 366,
-        description: 'Days without a shift. Others are ignored.',
+        description: 'Dates on which the rule starts no shift. Other dates are ignored.',
       }),
     ),
   },

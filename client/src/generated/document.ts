@@ -205,16 +205,16 @@ export interface components {
                 endsAtLocal: string;
                 /** @enum {string} */
                 every: "day" | "week";
-                /** @description Every so many days or weeks, 1 if it is absent. A week begins on Monday. */
+                /** @description Every so many days or weeks; 1 if absent. Weeks begin on Monday. */
                 interval?: number;
-                /** @description With `week`, and with the weekday of the start among them, which is the default. */
+                /** @description Only with `week`. The weekday of the start must be among them; it is the default. */
                 weekdays?: ("MO" | "TU" | "WE" | "TH" | "FR" | "SA" | "SU")[];
                 /**
                  * Format: date
                  * @description The last day on which a shift can start.
                  */
                 until: string;
-                /** @description Days without a shift. Others are ignored. */
+                /** @description Dates on which the rule starts no shift. Other dates are ignored. */
                 except?: string[];
             };
         };
