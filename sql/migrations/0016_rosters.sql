@@ -1,5 +1,5 @@
 -- Up Migration
--- Who entered a signup, which is unknown of those that exist.
+-- Who created a signup. Null in existing rows, where it is unknown.
 set local row_security = off;
 
 alter table app.shift_signups add column created_by_id uuid;

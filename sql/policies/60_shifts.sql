@@ -16,7 +16,7 @@ comment on column app.shifts.signup_count is 'The number of signups. Maintained 
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
 comment on column app.shifts.batch_id is 'The same for shifts that were created together; null for one that was created alone.';
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
-comment on column app.shift_signups.created_by_id is 'The member who entered the signup; null: an operator, or before this was recorded.';
+comment on column app.shift_signups.created_by_id is 'The member who created the signup. Null: an operator did, or it is older than this column.';
 
 alter table app.shifts alter column tenant_id set default app.tenant_id();
 alter table app.shifts alter column id set default app.new_id();

@@ -8,7 +8,7 @@
 
 grant select on app.shifts, app.shift_signups to club_roster;
 grant select (tenant_id, id) on app.members to club_roster;
--- FOR NO KEY UPDATE needs this privilege. The policy allows no update.
+-- FOR NO KEY UPDATE needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_roster;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_roster;
 grant delete on app.shift_signups to club_roster;
@@ -23,7 +23,7 @@ comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles
 
 create policy members_roster_read on app.members for select to club_roster
   using ((select app.role()) >= 'Manager');
-comment on policy members_roster_read on app.members is 'Managers and higher roles sign up the members of the club.';
+comment on policy members_roster_read on app.members is 'Managers and higher roles find the member whom they sign up.';
 
 create policy shift_signups_roster_read on app.shift_signups for select to club_roster
   using ((select app.role()) >= 'Manager');

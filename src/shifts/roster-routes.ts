@@ -46,7 +46,7 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getSignup',
         summary: 'Read the signup of a member',
-        description: 'Who is signed up, since when, and who entered it.',
+        description: 'Who is signed up, since when, and who created the signup.',
         params: RosterParams,
         querystring: NoQuery,
         errors: [errors.shiftNotFound, errors.signupNotFound],

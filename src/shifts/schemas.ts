@@ -66,10 +66,10 @@ export const ShiftListDto = Type.Object(listed, {
 });
 export type ShiftListDto = Static<typeof ShiftListDto>;
 
-/** Who entered a signup. */
-export const enteredBy = Nullable({
+/** Who created a signup. */
+export const signupCreator = Nullable({
   ...Id(),
-  description: 'The member who entered the signup. Null: an operator did, or it is older than this field.',
+  description: 'The member who created the signup. Null: an operator did, or it is older than this field.',
 });
 
 const exampleSignup = {
@@ -96,7 +96,7 @@ export const ShiftSignupDto = Type.Object(
     shiftId: Id(),
     memberId: Id(),
     memberName: Type.String(),
-    createdById: enteredBy,
+    createdById: signupCreator,
     createdAt: Timestamp(),
   },
   {

@@ -33,7 +33,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
 /** The resource signups: the members on all shifts. A shift has the operations that change them. */
 export const signups: Resource = {
-  tag: { name: 'Signups', description: 'Who is on: the signups of all shifts.' },
+  tag: { name: 'Signups', description: 'Who is signed up for what: the signups of all shifts.' },
   errors: [],
   eventTypes: [],
   routes,

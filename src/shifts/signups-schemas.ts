@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ANNA, BEN, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
 import { Id, MemberFilter, Nullable, Timestamp } from '../validation/schemas.js';
-import { enteredBy, windowFilter } from './schemas.js';
+import { signupCreator, windowFilter } from './schemas.js';
 import { window } from './times.js';
 
 const exampleRow = {
@@ -28,7 +28,7 @@ export const SignupListDto = Type.Object(
     endsAt: Timestamp(),
     memberId: Id(),
     memberName: Type.String(),
-    createdById: enteredBy,
+    createdById: signupCreator,
     createdAt: Timestamp(),
   },
   {

@@ -34,17 +34,17 @@ t.test(
     t.equal((await vera.get(of(verasId))).text, made.text, 'a Viewer reads it');
     t.match((await anna.get(path)).body, { signupCount: 1, isSignedUp: false, signups: [made.body] });
     t.match((await anna.post(`${path}/signup`)).body, { memberId: annasId, createdById: annasId });
-    t.equal((await mara.put(of(annasId))).status, 200, 'also what the member entered');
+    t.equal((await mara.put(of(annasId))).status, 200, 'even if the member created it');
     t.equal((await mara.delete(of(verasId))).status, 204);
     t.match(await vera.get(of(verasId)), { status: 404, body: { code: 'signup_not_found' } });
     t.match(await anna.put(of(annasId)), { status: 403, body: { code: 'insufficient_role' } });
     t.match(await anna.delete(of(annasId)), { status: 403, body: { code: 'insufficient_role' } });
     t.same(await countsOf(service.db, id), [1, 1]);
     const { body: events } = await mara.get(`/api/events?subjectId=${id}&memberId=${verasId}`);
-    const entered = { actorId: marasId, memberId: verasId };
+    const byMara = { actorId: marasId, memberId: verasId };
     t.match(events, [
-      { type: 'signup.created', ...entered },
-      { type: 'signup.deleted', ...entered },
+      { type: 'signup.created', ...byMara },
+      { type: 'signup.deleted', ...byMara },
     ]);
   },
 );
@@ -79,7 +79,7 @@ t.test(
 );
 
 t.test(
-  '/api/signups lists who is on, by the start of the shift, filtered by member and window',
+  '/api/signups lists who is signed up, by the start of the shift, filtered by member and window',
   async (t) => {
     const clubId = await service.db.makeClub();
     const boss = service.as('boss', 'Manager', clubId);

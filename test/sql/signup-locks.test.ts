@@ -38,7 +38,7 @@ const signUp = ({ caller, session }: Someone, id: string) =>
   session.run(caller, 'select app.sign_up($1)', [id]);
 const cancel = ({ caller, session }: Someone, id: string) =>
   session.run(caller, 'select app.cancel_sign_up($1)', [id]);
-/** A Manager enters or removes the member of somebody. */
+/** A Manager signs a member up or off. */
 const assign = ({ session, memberId }: Someone, id: string) =>
   session.run(manager, 'select * from app.assign_sign_up($1, $2)', [id, memberId]);
 const remove = ({ session, memberId }: Someone, id: string) =>

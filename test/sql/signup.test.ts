@@ -24,7 +24,7 @@ const missing = '99999999-9999-4999-8999-999999999999';
 const signUp = (caller: Caller, id: string) => session.run(caller, 'select * from app.sign_up($1)', [id]);
 const cancel = (caller: Caller, id: string) => session.run(caller, 'select app.cancel_sign_up($1)', [id]);
 
-/** Enters Bert, or removes him. */
+/** Signs Bert up or off. */
 const assign = (caller: Caller, id: string) =>
   session.run(caller, 'select * from app.assign_sign_up($1, $2)', [id, idOf.get('bert')]);
 const remove = (caller: Caller, id: string) =>

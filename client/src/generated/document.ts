@@ -83,7 +83,7 @@ export interface components {
             memberName: string;
             /**
              * Format: uuid
-             * @description The member who entered the signup. Null: an operator did, or it is older than this field.
+             * @description The member who created the signup. Null: an operator did, or it is older than this field.
              */
             createdById: string | null;
             /** Format: date-time */
@@ -234,7 +234,7 @@ export interface components {
             memberName: string;
             /**
              * Format: uuid
-             * @description The member who entered the signup. Null: an operator did, or it is older than this field.
+             * @description The member who created the signup. Null: an operator did, or it is older than this field.
              */
             createdById: string | null;
             /** Format: date-time */
