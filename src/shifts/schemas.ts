@@ -156,7 +156,7 @@ export const ShiftParams = IdParams('shift', exampleRow.id);
 export const SignedUpShiftParams = IdParams('shift', SIGNED_UP_SHIFT_ID);
 
 export const RosterParams = Strict({
-  id: Type.String({ format: 'uuid', description: 'The id of the shift.', examples: [SHIFT_ID] }),
+  ...ShiftParams.properties,
   memberId: Type.String({ format: 'uuid', description: 'The id of the member.', examples: [BEN.id] }),
 });
 
@@ -198,13 +198,15 @@ export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 /** The body of a signup: none, or an empty object. */
 export const SignUpRequest = Strict({}, { examples: [{}] });
 
+const batchFilter = Type.String({
+  format: 'uuid',
+  description: 'Shifts that were created together.',
+  examples: [BATCH_ID],
+});
+
 /** The batch of a deletion, and its first moment. */
 export const DeleteShiftsQuery = Strict({
-  batchId: Type.String({
-    format: 'uuid',
-    description: 'Shifts that were created together.',
-    examples: [BATCH_ID],
-  }),
+  batchId: batchFilter,
   from: Type.Optional(TimestampInput({ description: 'Only those that start at this moment or later.' })),
 });
 
@@ -229,13 +231,7 @@ export const ShiftListQuery = ListQuery(
       MemberFilter('Shifts that this member is signed up for: the id of a member, or `me`.'),
     ),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
-    batchId: Type.Optional(
-      Type.String({
-        format: 'uuid',
-        description: 'Shifts that were created together.',
-        examples: [BATCH_ID],
-      }),
-    ),
+    batchId: Type.Optional(batchFilter),
     q: Type.Optional(SearchText('the title', 'clean')),
   },
   SHIFT_SORTS,
