@@ -19,7 +19,7 @@ export interface Received {
  * Sends a request, and repeats it while a retry can succeed.
  *
  * Every operation is safe to repeat: one that creates has an idempotency key, one that changes has the version that it
- * changes, and reads and deletes are idempotent.
+ * changes, and all others are idempotent.
  *
  * @throws ProblemError, UnexpectedAnswerError, NoAnswerError, the reason of the signal, and what the token function throws
  */

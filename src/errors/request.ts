@@ -142,8 +142,10 @@ export const payloadTooLarge = defineError({
   status: 413,
   title: 'Payload too large',
   detail: 'The body is larger than 128 KiB. Send a shorter one.',
-  meaning: 'A body may have at most 128 KiB. No object of the service needs more.',
-  fix: 'Shorten the body. A description has at most 10,000 characters; link to longer texts instead.',
+  meaning: 'A body may have at most 128 KiB. No object of the service needs more; a list of many shifts may.',
+  fix:
+    'Shorten the body. A description has at most 10,000 characters; link to longer texts instead. Create a long list of shifts ' +
+    'in several requests.',
   example: { request: 'POST /api/tasks' },
 });
 
