@@ -117,6 +117,9 @@ t.test('exactly one of shifts and repeat, within their limits', async (t) => {
     t.match(response, { status: 400, body: { errors: [{ pointer, detail }] } }, title);
   }
   t.equal((await repeat({ every: 'day', until: '2032-03-24' })).body.length, 366);
+  t.equal((await mara.post('/api/shifts/batch', { shifts: Array(200).fill(one) })).body.length, 200);
+  const longest = await repeat({ endsAtLocal: '2031-04-25T20:00', until: '2031-03-25' });
+  t.equal(longest.status, 201, '31 days of real time, which clocks show as an hour more');
 });
 
 t.test('a rule gives the starts of its local times, without the excepted days', async (t) => {
