@@ -15,7 +15,7 @@ export interface Occurrence {
 
 /**
  * The times of the shifts that a rule starts on these dates. app.local_instant decides which instants its local times are. Times
- * are valid as for one shift.
+ * are valid as for one shift. Materialized, or PostgreSQL would compute them again for every use.
  */
 export function listOccurrences(
   tx: Transaction,
@@ -23,11 +23,7 @@ export function listOccurrences(
   dates: string[],
 ): Promise<Occurrence[]> {
   return tx.query<Occurrence>(sql`
-    select
-      date, starts_at::text as "startsAt", ends_at::text as "endsAt",
-      ends_at > starts_at and ends_at - starts_at <= interval '31 days'
-        and starts_at >= '1970-01-01T00:00:00Z' and ends_at < '2200-01-01T00:00:00Z' as "isValid"
-    from (
+    with occurrence as materialized (
       select
         item.date, item.place,
         app.local_instant(item.date::date + rule.starts::time, club.time_zone) as starts_at,
@@ -35,7 +31,12 @@ export function listOccurrences(
       from (select ${startsAtLocal}::text::timestamp as starts, ${endsAtLocal}::text::timestamp as ends) as rule
       cross join app.clubs as club
       cross join unnest(${dates}::text[]) with ordinality as item (date, place)
-    ) as occurrence
+    )
+    select
+      date, starts_at::text as "startsAt", ends_at::text as "endsAt",
+      ends_at > starts_at and ends_at - starts_at <= interval '31 days'
+        and starts_at >= '1970-01-01T00:00:00Z' and ends_at < '2200-01-01T00:00:00Z' as "isValid"
+    from occurrence
     order by place`);
 }
 
