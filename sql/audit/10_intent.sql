@@ -175,8 +175,8 @@ create view audit.intended_triggers (trigger, event, function, why) with (securi
   ('app.shift_signups.shift_signups_count', 'AFTER INSERT OR DELETE OR UPDATE OF tenant_id, shift_id', 'app.count_signups()', 'Maintains the counter.'),
   ('app.clubs.clubs_record', 'AFTER UPDATE', 'app.record_event(''club'', ''slug, time_zone'', ''name'')', 'Records events.'),
   ('app.members.members_record', 'AFTER INSERT OR UPDATE', 'app.record_event(''member'', ''role'', ''display_name, email'', ''id'')', 'Records events.'),
-  ('app.tasks.tasks_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''task'', ''state, assignee_id, due_at, completed_at'', ''title, description'', ''assignee_id'')', 'Records events.'),
-  ('app.shifts.shifts_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''shift'', ''starts_at, ends_at, capacity, batch_id'', ''title, location, description'')', 'Records events.'),
+  ('app.tasks.tasks_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''task'', ''state, assignee_id, due_at, completed_at'', ''description, title'', ''assignee_id'')', 'Records events.'),
+  ('app.shifts.shifts_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''shift'', ''starts_at, ends_at, capacity, batch_id'', ''description, location, title'')', 'Records events.'),
   ('app.shift_signups.shift_signups_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''signup'', '''', '''', ''member_id'', ''shift_id'')', 'Records events.'),
   ('app.events.events_number', 'AFTER INSERT', 'app.number_events()', 'Numbers events in the order of commits.');
 comment on view audit.intended_triggers is 'The triggers. All are FOR EACH ROW, without a WHEN condition.';

@@ -179,9 +179,6 @@ begin
         changes := changes || jsonb_build_object(field, jsonb_build_object('from', old_value, 'to', new_value));
       end if;
     end loop;
-    if cardinality(fields) > 1 then
-      fields := array(select name from unnest(fields) as name order by name collate "C");
-    end if;
 
     -- Set by app.erase_member, once for each member.
     if noun = 'member' and verb = 'changed' and side[1] -> 'external_user_id' <> side[2] -> 'external_user_id'
@@ -214,7 +211,7 @@ begin
 end
 $$;
 comment on function app.record_event() is
-  'Records the change of a row as an event. The arguments of its trigger: the noun of the type; the columns whose values are shown; those of free text, of which only the names are; the column of the member whom it is about, if any; the column of the subject, if not id. Columns are separated by a comma and a blank; all others are not recorded.';
+  'Records the change of a row as an event. The arguments of its trigger: the noun of the type; the columns whose values are shown; those of free text, of which only the names are, in alphabetical order; the column of the member whom it is about, if any; the column of the subject, if not id. Columns are separated by a comma and a blank; all others are not recorded.';
 grant execute on function app.record_event() to club_owner;
 
 create or replace function app.number_events() returns trigger

@@ -113,7 +113,7 @@ create trigger tasks_guard before insert or update on app.tasks
 comment on trigger tasks_guard on app.tasks is 'Enforces the workflow for every statement of every role.';
 
 create trigger tasks_record after insert or update or delete on app.tasks
-  for each row execute function app.record_event('task', 'state, assignee_id, due_at, completed_at', 'title, description', 'assignee_id');
+  for each row execute function app.record_event('task', 'state, assignee_id, due_at, completed_at', 'description, title', 'assignee_id');
 comment on trigger tasks_record on app.tasks is 'Records task.created, task.changed and task.deleted.';
 
 grant execute on function app.allowed_transitions(text, uuid) to club_api;

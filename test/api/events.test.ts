@@ -341,7 +341,7 @@ t.test(
       );
       const fieldsOf = (columns = '') =>
         columns.split(', ').map((column) => column.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()));
-      t.same(fieldsOf(recorded?.texts).sort(), texts.sort(), `${path}: free text`);
+      t.same(fieldsOf(recorded?.texts), texts.sort(), `${path}: free text, in the order of events`);
       t.same(
         names.filter((name) => !fieldsOf(recorded?.values).includes(name)).sort(),
         texts,
