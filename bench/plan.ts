@@ -1,6 +1,6 @@
 /** Divides the number of rows and clubs, for work on the benchmark itself: SCALE=100 has a hundredth of them. */
 const scale = Number(process.env.SCALE || 1);
-/** The parts to measure, separated by commas: workloads, growth, memory, signup-rush, events. */
+/** The parts to measure, separated by commas: workloads, growth, memory, signup-rush, batch, events. */
 const only = process.env.ONLY?.split(',').filter((name) => name !== '') ?? [];
 const isQuick = ![undefined, '', '0'].includes(process.env.QUICK);
 

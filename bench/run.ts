@@ -5,6 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../tools/root.js';
+import { measureBatch } from './batch.js';
 import {
   benchmarkOf,
   measureBenchmarks,
@@ -63,7 +64,7 @@ async function bench(environment: Environment): Promise<Findings | undefined> {
     console.log((await profileService(environment, callers, signer)).join('\n'));
     return undefined;
   }
-  const programs = await chooseRivals(environment, callers, signer, say);
+  const programs = WORKLOADS.some(isSelected) ? await chooseRivals(environment, callers, signer, say) : [];
   const running: Contender[] = [];
   const prepared: PreparedContender[] = [];
   for (const program of [service, ...programs]) {
@@ -111,6 +112,21 @@ async function bench(environment: Environment): Promise<Findings | undefined> {
     }
     linesOf(result).forEach(say);
   }
+  const own = await measureService(environment, signer, { ours, pgbench });
+  results.push(...own.results);
+  ratios.push(...own.ratios);
+  findings.minutes = performance.now() / 60_000;
+  return findings;
+}
+
+/** Compares the service with itself, and with the limits of growth, memory and time. */
+async function measureService(
+  environment: Environment,
+  signer: Signer,
+  { ours, pgbench }: { ours: PreparedContender; pgbench: string | undefined },
+): Promise<Pick<Findings, 'results' | 'ratios'>> {
+  const results: Findings['results'] = [];
+  const ratios: Ratio[] = [];
   const add = (ratio: Ratio | undefined) => ratio && ratios.push(ratio);
   if (isSelected('growth')) {
     const growth = await measureGrowth(environment, signer, ours);
@@ -125,14 +141,16 @@ async function bench(environment: Environment): Promise<Findings | undefined> {
   if (isSelected('signup-rush')) {
     add(await measureRush(environment, ours.contender, signer, pgbench));
   }
+  if (isSelected('batch')) {
+    ratios.push(...(await measureBatch(ours.contender, signer)));
+  }
   if (isSelected('events')) {
     const recording = await measureRecording(environment, signer, ours);
     results.push(...recording.results);
     ratios.push(...recording.ratios);
     recording.results.flatMap(linesOf).forEach(say);
   }
-  findings.minutes = performance.now() / 60_000;
-  return findings;
+  return { results, ratios };
 }
 
 const environment = await startEnvironment(say);
