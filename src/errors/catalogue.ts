@@ -6,9 +6,10 @@ import * as member from './member.js';
 import { type ErrorType, Problem } from './problem.js';
 import * as request from './request.js';
 import * as server from './server.js';
+import * as shift from './shift.js';
 
 /** The errors that do not belong to a resource. */
-const common: readonly ErrorType[] = [request, auth, conflict, member, server].flatMap((topic) =>
+const common: readonly ErrorType[] = [request, auth, conflict, member, shift, server].flatMap((topic) =>
   Object.values<ErrorType>(topic),
 );
 

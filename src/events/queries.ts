@@ -1,4 +1,5 @@
 import { bounded, joinValues, type Query, type Statement, sql } from '../database/sql.js';
+import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause } from '../resource/pagination.js';
 import type { EVENT_SORTS, EventDto, EventListQuery } from './schemas.js';
 
@@ -51,14 +52,10 @@ function conditions({ type, subjectId, memberId, actorId }: EventListQuery): Sta
     all.push(sql`event.subject_id = ${subjectId}`);
   }
   if (memberId !== undefined) {
-    all.push(isMember(sql`event.member_id`, memberId));
+    all.push(sql`event.member_id = ${memberOf(memberId)}`);
   }
   if (actorId !== undefined) {
-    all.push(actorId === 'none' ? sql`event.actor_id is null` : isMember(sql`event.actor_id`, actorId));
+    all.push(actorId === 'none' ? sql`event.actor_id is null` : sql`event.actor_id = ${memberOf(actorId)}`);
   }
   return all;
-}
-
-function isMember(column: Statement, member: string): Statement {
-  return member === 'me' ? sql`${column} = (select app.member_id())` : sql`${column} = ${member}`;
 }

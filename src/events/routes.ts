@@ -1,13 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { tenantOf } from '../auth/tenant.js';
 import type { Json } from '../database/json.js';
-import { insufficientRole } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
+import { readOwn } from '../resource/members.js';
 import { type Listed, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource, RouteOptions } from '../resource/resource.js';
-import { isAtLeast } from '../roles.js';
 import { Named } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import { eventOrders, listEvents, type UnknownAfter } from './queries.js';
@@ -35,15 +33,10 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { eventTypes
     },
     async (request, reply) => {
       const { query } = request;
-      const { role } = tenantOf(request);
       const page = readPage(request, eventOrders, EVENT_SORT);
-      const readsAll = isAtLeast(role, 'Manager');
-      const rows = await request.read(listEvents(readsAll ? query : { ...query, memberId: 'me' }, page));
-      // Only the read tells which member the caller is.
-      const { memberId = 'me' } = query;
-      if (!readsAll && memberId !== 'me' && memberId.toLowerCase() !== request.memberId) {
-        throw new Problem(insufficientRole, { requiredRole: 'Manager', yourRole: role });
-      }
+      const rows = await readOwn(request, query.memberId, (readsAll) =>
+        listEvents(readsAll ? query : { ...query, memberId: 'me' }, page),
+      );
       if (query.after !== undefined) {
         requireAfter(rows[0]);
       }

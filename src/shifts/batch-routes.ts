@@ -5,10 +5,10 @@ import type { Json } from '../database/json.js';
 import type { Transaction } from '../database/transaction.js';
 import { Problem } from '../errors/problem.js';
 import { validationFailed } from '../errors/request.js';
+import { shiftNotFound } from '../errors/shift.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { deleteBatch, insertListed, insertRepeated, listOccurrences } from './batch-queries.js';
 import { CreateShiftBatchRequest, datesOf, exampleBatch, MOST_SHIFTS, type Repeat } from './batch-schemas.js';
-import * as errors from './errors.js';
 import { DeleteShiftsQuery, ShiftListDto } from './schemas.js';
 
 /** Many shifts at once: all are created, or none. */
@@ -61,7 +61,7 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Delete the shifts of a batch and their signups',
         description: 'This cannot be undone. With `from`, only the rest of a season.',
         querystring: DeleteShiftsQuery,
-        errors: [errors.shiftNotFound],
+        errors: [shiftNotFound],
         response: { 204: Type.Null() },
       },
     },
@@ -69,7 +69,7 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
       const { batchId, from } = request.query;
       await request.transaction(async (tx) => {
         if ((await deleteBatch(tx, batchId, from)) === 0) {
-          throw new Problem(errors.shiftNotFound, {
+          throw new Problem(shiftNotFound, {
             detail:
               'This club has no such shift of this batch. GET /api/shifts?batchId= lists those that it has.',
           });

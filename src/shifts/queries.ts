@@ -2,6 +2,7 @@ import type { Json } from '../database/json.js';
 import { asJson, bounded, contains, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import type { IdempotencyKey, KeyedResponse } from '../resource/idempotency.js';
+import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../resource/pagination.js';
 import type {
   CreateShiftRequest,
@@ -20,9 +21,6 @@ export const signupColumns: Statement = sql`
 const signupOf = (member: Statement): Statement => sql`
     from app.shift_signups as own
     where own.shift_id = shift.id and own.member_id = ${member}`;
-
-/** A member by the id, or the caller by `me`. */
-export const memberOf = (id: string): Statement => (id === 'me' ? sql`(select app.member_id())` : sql`${id}`);
 
 /** Not EXISTS, for which PostgreSQL may read all signups of the caller to look up a page of shifts. */
 const isSignedUp: Statement = sql`(select true ${signupOf(memberOf('me'))}) is true`;

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
 import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
+import { shiftNotFound } from '../errors/shift.js';
 import { sendRow } from '../resource/json-response.js';
 import { sendPut } from '../resource/put.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
@@ -27,7 +28,7 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
         params: RosterParams,
         querystring: NoQuery,
         body: SignUpRequest,
-        errors: [errors.shiftNotFound, memberNotFound, errors.shiftInPast, errors.shiftFull],
+        errors: [shiftNotFound, memberNotFound, errors.shiftInPast, errors.shiftFull],
         responseHeaders: ['Location'],
         response: { 200: Named(ShiftSignupDto), 201: Named(ShiftSignupDto) },
       },
@@ -49,7 +50,7 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
         description: 'Who is signed up, since when, and who created the signup.',
         params: RosterParams,
         querystring: NoQuery,
-        errors: [errors.shiftNotFound, errors.signupNotFound],
+        errors: [shiftNotFound, errors.signupNotFound],
         response: { 200: Named(ShiftSignupDto) },
       },
     },
@@ -69,7 +70,7 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
         description: 'The place is free again at once. Possible until the shift starts.',
         params: RosterParams,
         querystring: NoQuery,
-        errors: [errors.shiftNotFound, errors.shiftInPast, errors.signupNotFound],
+        errors: [shiftNotFound, errors.shiftInPast, errors.signupNotFound],
         response: { 204: Type.Null() },
       },
     },
@@ -85,7 +86,7 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
 export function foundSignup(
   found: Json<ShiftSignupDto | Record<keyof ShiftSignupDto, null>>[],
 ): Json<ShiftSignupDto> {
-  const signup = foundRow(found, errors.shiftNotFound);
+  const signup = foundRow(found, shiftNotFound);
   if (signup.parse().id === null) {
     throw new Problem(errors.signupNotFound);
   }

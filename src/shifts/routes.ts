@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
+import { shiftNotFound } from '../errors/shift.js';
 import { etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
 import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
@@ -38,7 +39,7 @@ import {
   UpdateShiftRequest,
 } from './schemas.js';
 
-const versionErrors = { notFound: errors.shiftNotFound, conflict: errors.shiftVersionConflict };
+const versionErrors = { notFound: shiftNotFound, conflict: errors.shiftVersionConflict };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [
@@ -82,14 +83,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'Signups are in the order of signing up. They do not change the version.',
         params: ShiftParams,
         querystring: NoQuery,
-        errors: [errors.shiftNotFound],
+        errors: [shiftNotFound],
         responseHeaders: ['ETag'],
         response: { 200: Named(ShiftDetailDto) },
       },
     },
     async (request, reply) => {
       const found = await request.read(findShift(request.params.id));
-      return sendVersion(reply, foundRow(found, errors.shiftNotFound));
+      return sendVersion(reply, foundRow(found, shiftNotFound));
     },
   );
 
@@ -127,12 +128,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ShiftParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
-        errors: [
-          errors.shiftNotFound,
-          preconditionFailed,
-          errors.shiftVersionConflict,
-          errors.capacityBelowSignups,
-        ],
+        errors: [shiftNotFound, preconditionFailed, errors.shiftVersionConflict, errors.capacityBelowSignups],
         requestHeaders: ['If-Match'],
         responseHeaders: ['ETag'],
         response: { 200: Named(ShiftDetailDto) },
@@ -161,7 +157,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'This cannot be undone. With If-Match, only if its version is unchanged.',
         params: ShiftParams,
         querystring: NoQuery,
-        errors: [errors.shiftNotFound, preconditionFailed],
+        errors: [shiftNotFound, preconditionFailed],
         requestHeaders: ['If-Match'],
         response: { 204: Type.Null() },
       },
@@ -190,7 +186,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ShiftParams,
         querystring: NoQuery,
         body: SignUpRequest,
-        errors: [errors.shiftNotFound, errors.shiftInPast, errors.alreadySignedUp, errors.shiftFull],
+        errors: [shiftNotFound, errors.shiftInPast, errors.alreadySignedUp, errors.shiftFull],
         requestHeaders: ['Idempotency-Key'],
         responseHeaders: ['Location', 'Idempotent-Replayed'],
         response: { 201: Named(ShiftSignupDto) },
@@ -217,7 +213,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'The signup that signing up returned, at the path in its header Location.',
         params: SignedUpShiftParams,
         querystring: NoQuery,
-        errors: [errors.shiftNotFound, errors.signupNotFound],
+        errors: [shiftNotFound, errors.signupNotFound],
         response: { 200: Named(ShiftSignupDto) },
       },
     },
@@ -237,7 +233,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'Your place is free again at once. Possible until the shift starts.',
         params: SignedUpShiftParams,
         querystring: NoQuery,
-        errors: [errors.shiftNotFound, errors.shiftInPast, errors.signupNotFound],
+        errors: [shiftNotFound, errors.shiftInPast, errors.signupNotFound],
         response: { 204: Type.Null() },
       },
     },

@@ -15,7 +15,8 @@ import {
   TimestampInput,
   VersionInput,
 } from '../validation/schemas.js';
-import { period, window } from './times.js';
+import { window } from '../validation/window.js';
+import { period } from './times.js';
 
 const listed = {
   id: Id(),

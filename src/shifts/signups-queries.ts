@@ -1,6 +1,7 @@
 import { type Query, type Statement, sql } from '../database/sql.js';
+import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause } from '../resource/pagination.js';
-import { memberOf, overlap } from './queries.js';
+import { overlap } from './queries.js';
 import type { SIGNUP_SORTS, SignupListDto, SignupListQuery } from './signups-schemas.js';
 
 /** The sort orders of signups. */

@@ -1,5 +1,5 @@
-import { toInstant } from '../validation/instant.js';
 import type { Rule } from '../validation/schemas.js';
+import { instantOf } from '../validation/window.js';
 
 const MAX_PERIOD_MS = 31 * 24 * 60 * 60_000;
 
@@ -12,21 +12,6 @@ export const period: Rule = {
   pointer: '/endsAt',
   detail: 'This must be after `startsAt`, by 31 days at most.',
 };
-
-/** The window of a list of shifts. */
-export const window: Rule = {
-  holds: ({ from, to }) => {
-    const [start, end] = [instantOf(from), instantOf(to)];
-    return start === null || end === null || start <= end;
-  },
-  pointer: '/to',
-  detail: 'This must not be before `from`.',
-};
-
-/** A time of a request, in UTC; null when it is absent or invalid, which is reported at its own field. */
-function instantOf(time: unknown): string | null {
-  return typeof time === 'string' ? toInstant(time) : null;
-}
 
 /** Compares to the microsecond: the last digits decide when the milliseconds equal the maximum. */
 function isWithinMaximum(start: string, end: string): boolean {

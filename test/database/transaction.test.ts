@@ -9,7 +9,8 @@ import { memberContext, writeInTenant } from '../../src/database/tenant-context.
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
 import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
-import { shiftFull, shiftNotFound } from '../../src/shifts/errors.js';
+import { shiftNotFound } from '../../src/errors/shift.js';
+import { shiftFull } from '../../src/shifts/errors.js';
 import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 import { callerOf, makeWork, sqlstate } from '../setup/work.js';
