@@ -1,4 +1,7 @@
 /** The resources of the API. To add a resource, add a line here, in alphabetical order. */
+
+export { hours } from './attendance/hours-routes.js';
+export { attendance } from './attendance/routes.js';
 export { clubs } from './clubs/routes.js';
 export { events } from './events/routes.js';
 export { members } from './members/routes.js';

@@ -3,7 +3,15 @@ import { Database } from '../src/database/database.js';
 import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
 import { withClient } from '../src/deploy/client.js';
 import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
-import { ANNA, BEN, CLUB_ID, SHIFT_ID, SIGNED_UP_SHIFT_ID, TASK_ID } from '../src/examples.js';
+import {
+  ANNA,
+  BEN,
+  CLUB_ID,
+  SHIFT_ID,
+  SIGNED_UP_SHIFT_ID,
+  STARTED_SHIFT_ID,
+  TASK_ID,
+} from '../src/examples.js';
 import type { Role } from '../src/roles.js';
 import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
@@ -93,6 +101,7 @@ async function giveExampleIds(client: Client): Promise<void> {
   await replaceId(client, 'tasks', 'title', 'Order new oars', TASK_ID);
   await replaceId(client, 'shifts', 'title', 'Boathouse cleaning', SHIFT_ID);
   await replaceId(client, 'shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID);
+  await replaceId(client, 'shifts', 'title', 'Jetty repair', STARTED_SHIFT_ID);
   await replaceId(client, 'members', 'external_user_id', 'anna', ANNA.id);
   await replaceId(client, 'members', 'external_user_id', 'ben', BEN.id);
   await makeExamples(client);

@@ -1,3 +1,4 @@
+import { STARTED_SHIFT_ID } from '../src/examples.js';
 import {
   type Document,
   exampleOfBody,
@@ -76,7 +77,8 @@ function fill(
 ): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, parameter) => {
     const id = String(parameters.find(({ name }) => name === parameter)?.example);
-    const name = variableOf(lists.get(id) ?? path);
+    // Attendance is of a shift that has started, signups are of one that has not.
+    const name = id === STARTED_SHIFT_ID ? 'startedShiftId' : variableOf(lists.get(id) ?? path);
     // One variable for all requests with this id.
     variables.set(name, variables.get(name) ?? id);
     return `{{${name}}}`;

@@ -15,7 +15,12 @@ interface ListQuery {
 export interface Sender {
   wait: Wait;
   send<Id extends OperationId>(operation: Id, call?: Call): Promise<Answered<Id>>;
-  list<Id extends OperationId>(operation: Id, filter: ListQuery, options: CallOptions): List<ItemOf<Id>>;
+  /** @param options with the id of the row that the list is about, if it has one */
+  list<Id extends OperationId>(
+    operation: Id,
+    filter: ListQuery,
+    options: CallOptions & { id?: string },
+  ): List<ItemOf<Id>>;
 }
 
 /** Creates the sender of a club, or one without a club. */
@@ -26,9 +31,17 @@ export function senderOf(connection: Connection, clubId: string | undefined): Se
     wait: connection.wait,
     send: async <Id extends OperationId>(operation: Id, call: Call = {}) =>
       (await exchange(operation, call)).body as Answered<Id>,
-    list: <Id extends OperationId>(operation: Id, filter: ListQuery, { signal }: CallOptions) =>
+    list: <Id extends OperationId>(
+      operation: Id,
+      filter: ListQuery,
+      { id, signal }: CallOptions & { id?: string },
+    ) =>
       listOf<ItemOf<Id>>(async (cursor) => {
-        const { body, headers } = await exchange(operation, { query: { ...filter, cursor }, signal });
+        const { body, headers } = await exchange(operation, {
+          ...(id !== undefined && { id }),
+          query: { ...filter, cursor },
+          signal,
+        });
         return { items: body as ItemOf<Id>[], next: cursorOf(headers.get('link')) };
       }, filter.cursor),
   };

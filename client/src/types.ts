@@ -11,6 +11,10 @@ export type ShiftListDto = Schemas['ShiftListDto'];
 export type ShiftDetailDto = Schemas['ShiftDetailDto'];
 export type ShiftSignupDto = Schemas['ShiftSignupDto'];
 export type SignupListDto = Schemas['SignupListDto'];
+export type AttendanceDto = Schemas['AttendanceDto'];
+export type ShiftAttendanceDto = Schemas['ShiftAttendanceDto'];
+export type RecordAttendanceRequest = Schemas['RecordAttendanceRequest'];
+export type HoursDto = Schemas['HoursDto'];
 
 export type TaskState = TaskDetailDto['state'];
 export type Role = ClubDto['role'];
@@ -55,6 +59,8 @@ export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from
 };
 
 export type SignupFilter = Timed<Query<'listSignups'>, 'from' | 'to'>;
+/** `from` is inclusive, `to` exclusive; both are about the start of the shift. */
+export type AttendanceFilter = Timed<Query<'listHours'>, 'from' | 'to'>;
 
 export type EventFilter = Timed<Query<'listEvents'>>;
 

@@ -125,6 +125,7 @@ comment on column audit.intended_tenant_columns.tenant_column is 'The column.';
 comment on column audit.intended_tenant_columns.why is 'Why it is so.';
 
 create view audit.intended_updates ("column", why) with (security_invoker) as values
+  ('app.attendance.recorded_by_id', 'Who changed the record last; a policy requires the caller.'),
   ('app.members.updated_at', 'When a token last changed the row.'),
   ('app.tasks.state', 'The state in the workflow; app.guard_task checks each change.');
 comment on view audit.intended_updates is 'The columns with a default that requests may write. All others with a default are written by the server only.';
@@ -178,6 +179,8 @@ create view audit.intended_triggers (trigger, event, function, why) with (securi
   ('app.tasks.tasks_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''task'', ''state, assignee_id, due_at, completed_at'', ''description, title'', ''assignee_id'')', 'Records events.'),
   ('app.shifts.shifts_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''shift'', ''starts_at, ends_at, capacity, batch_id'', ''description, location, title'')', 'Records events.'),
   ('app.shift_signups.shift_signups_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''signup'', '''', '''', ''member_id'', ''shift_id'')', 'Records events.'),
+  ('app.attendance.attendance_stamp', 'BEFORE UPDATE', 'app.stamp_attendance()', 'Writes the version.'),
+  ('app.attendance.attendance_record', 'AFTER INSERT OR DELETE OR UPDATE', 'app.record_event(''attendance'', '''', ''minutes, status'', ''member_id'', ''shift_id'')', 'Records events.'),
   ('app.events.events_number', 'AFTER INSERT', 'app.number_events()', 'Numbers events in the order of commits.');
 comment on view audit.intended_triggers is 'The triggers. All are FOR EACH ROW, without a WHEN condition.';
 comment on column audit.intended_triggers.trigger is 'The table and the trigger.';
@@ -203,6 +206,7 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('CL002', 'No such club.'),
   ('CL003', 'The club is not closed.'),
   ('ME001', 'No such member.'),
+  ('AT001', 'The record of attendance has the last version there is.'),
   ('SH001', 'No such shift in this club.'),
   ('SH002', 'The shift has started.'),
   ('SH003', 'The member signed up already.'),

@@ -54,6 +54,23 @@ export function requireCurrent<Row extends { version: number }>(
 }
 
 /**
+ * Requires that a request for a row that does not exist is not based on a version.
+ *
+ * @throws Problem 412 `precondition_failed`; 409
+ */
+export function requireNoVersion(
+  { headers, body }: Conditions,
+  conflict: ErrorType<{ currentVersion: TInteger }>,
+): void {
+  if (headers['if-match'] !== undefined) {
+    throw new Problem(preconditionFailed, {});
+  }
+  if ((body as { version?: number } | undefined)?.version !== undefined) {
+    throw new Problem(conflict, {});
+  }
+}
+
+/**
  * Whether If-Match allows a change of this version (RFC 9110, section 13.1.1): `*`, or a list of tags with the tag of the
  * version. A weak tag counts as its strong form, because proxies that compress make tags weak. Without the header every
  * version matches.

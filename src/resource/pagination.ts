@@ -16,6 +16,8 @@ export interface Order {
   field?: string;
   /** Whether no two rows have the same value. Otherwise the id decides between them. */
   isUnique?: boolean;
+  /** Whether the id is only for cursors: the last member of a row, which the client does not get. */
+  hidesId?: boolean;
 }
 
 /** A page to read: its order, its number of rows and its start. */
@@ -142,7 +144,6 @@ export function sendPage<Row>(
   { order, limit, scope }: Page,
   rows: Json<Listed<Row>>[],
 ): Row[] {
-  const page: Json<Row>[] = rows.slice(0, limit);
   const last = rows[limit - 1]?.parse();
   if (rows.length > limit && last !== undefined) {
     // A query string may contain further question marks (RFC 3986, 3.4).
@@ -152,5 +153,11 @@ export function sendPage<Row>(
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
     reply.header('link', `<${pathOf(request.url)}?${parameters}>; rel="next"`);
   }
-  return sendRows(reply, order.field === undefined ? page.map((row) => row.without('sortKey')) : page);
+  // From the last one on.
+  const hidden = [...(order.hidesId ? ['id'] : []), ...(order.field === undefined ? ['sortKey'] : [])];
+  const page: Json<Row>[] = rows.slice(0, limit);
+  return sendRows(
+    reply,
+    page.map((row) => hidden.reduce((rest, name) => rest.without(name), row)),
+  );
 }

@@ -102,6 +102,12 @@ export const OneOf = <Word extends string>(
   options: { description?: string; default?: Word } = {},
 ) => Type.Unsafe<Word>({ type: 'string', enum: [...words], ...options });
 
+/** One of these words, or null. */
+export const OneOfOrNull = <Word extends string>(
+  words: readonly Word[],
+  options: { description?: string } = {},
+) => Type.Unsafe<Word | null>({ type: ['string', 'null'], enum: [...words, null], ...options });
+
 /** A comma-separated list of these words, read as an array. */
 export const SomeOf = <Word extends string>(words: readonly Word[], options: { description?: string } = {}) =>
   Type.Unsafe<Word[]>({

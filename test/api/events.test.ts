@@ -1,5 +1,13 @@
 import t from 'tap';
-import { document, endpoints, MISSING, makers, SHIFT } from '../setup/endpoints.js';
+import {
+  document,
+  type Endpoint,
+  endpoints,
+  MISSING,
+  makers,
+  operationOf,
+  SHIFT,
+} from '../setup/endpoints.js';
 import { bodySchemaOf, type Fields } from '../setup/fields.js';
 import { nextOf, walk } from '../setup/paging.js';
 import type { Person } from '../setup/send.js';
@@ -324,7 +332,10 @@ t.test(
   async (t) => {
     t.ok(makers.length >= 2);
     for (const { path } of makers) {
-      const bodies = endpoints.filter((one) => one.path.split('/:id')[0] === path).map(bodySchemaOf);
+      const tagOf = (one: Pick<Endpoint, 'method' | 'path'>) => operationOf(one).tags[0];
+      const bodies = endpoints
+        .filter((one) => one.path.split('/:id')[0] === path && tagOf(one) === tagOf({ method: 'POST', path }))
+        .map(bodySchemaOf);
       const { version: _, ...fields }: Fields = Object.assign(
         {},
         ...bodies.map(({ properties }) => properties),

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { STARTED_SHIFT_ID } from '../../src/examples.js';
 import { ROLES, type Role } from '../../src/roles.js';
 import {
   type Endpoint,
@@ -17,6 +18,11 @@ const service = await startService(t, { testUserHeader: true });
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const rows = await makeRows(service, north);
+// A Member reads rows about themself only, and a record of attendance has a version.
+rows.memberId = await service.as('anna', 'Member', north).memberId();
+await service
+  .as('recorder', 'Manager', north)
+  .put(`/api/shifts/${rows[STARTED_SHIFT_ID]}/attendance/${rows.memberId}`, { status: 'Attended' });
 const endpoints = endpointsFor(rows);
 
 /** A request: it is valid, apart from its mistakes. */
@@ -208,7 +214,7 @@ const checks: Mistake[][] = [
     {
       name: 'a row that does not exist',
       applies: hasId,
-      change: () => ({ ids: {} }),
+      change: ({ ids: { memberId = '' } }) => ({ ids: { memberId } }),
       result: ({ answer }) => `404 ${answer}`,
     },
   ],

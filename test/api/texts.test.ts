@@ -6,6 +6,7 @@ import {
   fit,
   makeRows,
   makers,
+  makeStartedShift,
   parametersOf,
   pathOf,
   textsOf,
@@ -190,10 +191,11 @@ interface Parameter {
   schema: Field & { items?: Field };
 }
 
+const shift = await makeStartedShift(manager);
 const queries = Object.entries(document.paths).flatMap(([path, { get }]) =>
   ((get?.parameters ?? []) as unknown as Parameter[])
     .filter((parameter) => parameter.in === 'query')
-    .map((parameter) => ({ path, ...parameter })),
+    .map((parameter) => ({ path: path.replace('/shifts/{id}', `/shifts/${shift}`), ...parameter })),
 );
 
 t.test('a search for any text finds the rows that contain it, or is refused', async (t) => {

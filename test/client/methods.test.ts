@@ -70,6 +70,22 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     repeat: ['createShifts', () => client.shifts.repeat(rule)],
     deleteBatch: ['deleteShifts', () => client.shifts.deleteBatch('id-1', { from: new Date(0) })],
   },
+  attendance: {
+    list: ['listAttendance', () => client.attendance.list({ from: new Date(0) }).toArray()],
+    ofShift: ['listShiftAttendance', () => client.attendance.ofShift('id-1').toArray()],
+    get: ['getAttendance', () => client.attendance.get('id-1', 'id-1')],
+    record: [
+      'recordAttendance',
+      () => client.attendance.record('id-1', 'id-1', { status: 'NoShow', version: 7 }),
+    ],
+    delete: [
+      'deleteAttendance',
+      () => client.attendance.delete({ shiftId: 'id-1', memberId: 'id-1', version: 7 }),
+    ],
+  },
+  hours: {
+    list: ['listHours', () => client.hours.list({ memberId: 'me' }).toArray()],
+  },
   signups: {
     list: ['listSignups', () => client.signups.list({ memberId: 'me' }).toArray()],
   },

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { attendanceOrders, listAttendance, listHours, nameOrders } from '../../src/attendance/queries.js';
 import type { Query } from '../../src/database/sql.js';
 import { eventOrders, listEvents } from '../../src/events/queries.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
@@ -17,6 +18,8 @@ const TASKS = 100_000;
 const SHIFTS = 20_000;
 const MEMBERS = 2_000;
 const EVENTS = 100_000;
+/** Of attendance, over two years: about ten for each member, of a shift every 53 minutes. */
+const RECORDS = 20_000;
 /** A subject with 100 events. */
 const SUBJECT = '8f14e45f-ceea-167a-5a36-dedd4bea2543';
 
@@ -46,47 +49,52 @@ async function fill(table: string, insert: string): Promise<void> {
   await db.queryAsAdmin(`vacuum analyze ${table}`);
 }
 
-t.before(async () => {
-  await fill(
-    'app.members',
-    `insert into app.members (tenant_id, id, external_user_id, display_name, role, joined_at)
-     select '${club}', gen_random_uuid(), 'member-' || n, 'Member ' || n * 7919::bigint % ${MEMBERS}, 'Member', now() - n * interval '1 minute'
-     from generate_series(1, ${MEMBERS}) n`,
-  );
-  await fill(
-    'app.tasks',
-    `insert into app.tasks (tenant_id, id, title, state, assignee_id, due_at, created_at, updated_at, created_by_id)
-     select '${club}', gen_random_uuid(), 'Task ' || n * 7919::bigint % ${TASKS},
-       case when n % 1000 = 0 then 'Review' when n % 3 = 0 then 'Assigned' else 'Open' end,
-       case when n % 1000 = 0 then '${anna}'::uuid when n % 3 = 0 then '${bob}'::uuid end,
-       case when n % 2 = 0 then now() + (n % 1000 - 500) * interval '1 hour' end,
-       now() - n * interval '10 seconds', now() - n % 5000 * interval '1 minute', null
-     from generate_series(1, ${TASKS}) n`,
-  );
-  await fill(
-    'app.shifts',
-    `insert into app.shifts (tenant_id, id, title, starts_at, ends_at, capacity, created_at, created_by_id)
-     select '${club}', gen_random_uuid(), 'Shift ' || n * 7919::bigint % ${SHIFTS}, now() + (n - ${SHIFTS / 2}) * interval '1 hour',
-       now() + (n - ${SHIFTS / 2} + 4) * interval '1 hour', 10, now() - n * interval '1 minute', null
-     from generate_series(1, ${SHIFTS}) n`,
-  );
-  // The caller was on every shift that is over; PostgreSQL expects one signup of a member, as the members of many other clubs have.
-  await fill(
-    'app.shift_signups',
-    `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)
-     select tenant_id, gen_random_uuid(), id, '${anna}', null from app.shifts where starts_at < now()
-     union all
-     select md5((n % 1000)::text)::uuid, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), null from generate_series(1, 50000) n`,
-  );
-  await fill(
-    'app.events',
-    `insert into app.events (tenant_id, id, sequence, type, subject_id, actor_id, member_id, changes, fields)
-     select '${club}', gen_random_uuid(), n + 10, 'task.changed', md5((n % 1000)::text)::uuid,
-       case when n % 2 = 0 then '${bob}'::uuid end,
-       case when n % 1000 = 0 then '${anna}'::uuid when n % 3 = 0 then '${bob}'::uuid end, '{}', '{}'
-     from generate_series(1, ${EVENTS}) n`,
-  );
-});
+await fill(
+  'app.members',
+  `insert into app.members (tenant_id, id, external_user_id, display_name, role, joined_at)
+   select '${club}', gen_random_uuid(), 'member-' || n, 'Member ' || n * 7919::bigint % ${MEMBERS}, 'Member', now() - n * interval '1 minute'
+   from generate_series(1, ${MEMBERS}) n`,
+);
+await fill(
+  'app.tasks',
+  `insert into app.tasks (tenant_id, id, title, state, assignee_id, due_at, created_at, updated_at, created_by_id)
+   select '${club}', gen_random_uuid(), 'Task ' || n * 7919::bigint % ${TASKS},
+     case when n % 1000 = 0 then 'Review' when n % 3 = 0 then 'Assigned' else 'Open' end,
+     case when n % 1000 = 0 then '${anna}'::uuid when n % 3 = 0 then '${bob}'::uuid end,
+     case when n % 2 = 0 then now() + (n % 1000 - 500) * interval '1 hour' end,
+     now() - n * interval '10 seconds', now() - n % 5000 * interval '1 minute', null
+   from generate_series(1, ${TASKS}) n`,
+);
+await fill(
+  'app.shifts',
+  `insert into app.shifts (tenant_id, id, title, starts_at, ends_at, capacity, created_at, created_by_id)
+   select '${club}', gen_random_uuid(), 'Shift ' || n * 7919::bigint % ${SHIFTS}, now() + (n - ${SHIFTS / 2}) * interval '1 hour',
+     now() + (n - ${SHIFTS / 2} + 4) * interval '1 hour', 10, now() - n * interval '1 minute', null
+   from generate_series(1, ${SHIFTS}) n`,
+);
+// The caller was on every shift that is over; PostgreSQL expects one signup of a member, as the members of many other clubs have.
+await fill(
+  'app.shift_signups',
+  `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)
+   select tenant_id, gen_random_uuid(), id, '${anna}'::uuid, null::uuid from app.shifts where starts_at < now()
+   union all
+   select md5((n % 1000)::text)::uuid, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), null from generate_series(1, 50000) n`,
+);
+await fill(
+  'app.events',
+  `insert into app.events (tenant_id, id, sequence, type, subject_id, actor_id, member_id, changes, fields)
+   select '${club}', gen_random_uuid(), n + 10, 'task.changed', md5((n % 1000)::text)::uuid,
+     case when n % 2 = 0 then '${bob}'::uuid end,
+     case when n % 1000 = 0 then '${anna}'::uuid when n % 3 = 0 then '${bob}'::uuid end, '{}', '{}'
+   from generate_series(1, ${EVENTS}) n`,
+);
+await fill(
+  'app.attendance',
+  `insert into app.attendance (tenant_id, id, shift_id, member_id, shift_title, starts_at, ends_at, was_signed_up, status, minutes, recorded_by_id)
+   select '${club}', gen_random_uuid(), gen_random_uuid(), ids[n % cardinality(ids) + 1], 'Bar', now() - n * interval '53 minutes',
+     now() - (n - 2) * interval '53 minutes', true, 'Attended', 106, '${bob}'
+   from generate_series(1, ${RECORDS}) n, (select array_agg(id) from app.members where tenant_id = '${club}') as member (ids)`,
+);
 
 interface Plan {
   'Node Type': string;
@@ -150,6 +158,8 @@ const LISTS: Record<string, List> = {
     middle: { instant: twoDaysAgo, text: 'Shift 5' },
   },
   events: { orders: eventOrders, list: listEvents, middle: { bigint: '50000' } },
+  attendance: { orders: attendanceOrders, list: listAttendance, middle: { instant: twoDaysAgo } },
+  hours: { orders: nameOrders, list: listHours, middle: { text: 'Member 5' } },
   members: {
     orders: memberOrders,
     list: listMembers,
@@ -271,4 +281,24 @@ t.test('a list of events shares a connection only if an index bounds the rows th
     }
   }
   t.equal(accepted, (3 + 1) * 4, 'no filter, one subject or one member');
+});
+
+t.test('attendance and hours of a season or a member are read from an index', async (t) => {
+  const season = { from: hoursFromNow(-365 * 24), to: hoursFromNow(-180 * 24) };
+  for (const filters of combinations({
+    memberId: [undefined, 'me', bob],
+    from: [undefined, season.from],
+    to: [undefined, season.to],
+  })) {
+    // PostgreSQL sorts or keeps the one row of a member.
+    const isOfRows = (fault: string) =>
+      !('memberId' in filters && filters.memberId !== undefined && /^(Sort|Materialize) $/.test(fault));
+    for (const descending of [false, true]) {
+      const what = `${JSON.stringify(filters)} ${descending}`;
+      const records = await planOf(listAttendance(filters, pageOf(attendanceOrders.startsAt, descending)));
+      t.same(faultsOf(records).filter(isOfRows), [], `attendance ${what}`);
+      const sums = await planOf(listHours(filters, pageOf(nameOrders.memberName, descending)));
+      t.same(faultsOf(sums).filter(isOfRows), [], `hours ${what}`);
+    }
+  }
 });

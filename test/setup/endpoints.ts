@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
+import { STARTED_SHIFT_ID } from '../../src/examples.js';
 import type { Role } from '../../src/roles.js';
 import {
   exampleOfBody,
@@ -53,6 +54,12 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'POST', path: '/api/shifts/batch', role: 'Manager' },
   { method: 'DELETE', path: '/api/shifts', role: 'Admin' },
   { method: 'GET', path: '/api/signups', role: 'Viewer' },
+  { method: 'GET', path: '/api/shifts/:id/attendance', role: 'Manager' },
+  { method: 'GET', path: '/api/shifts/:id/attendance/:memberId', role: 'Member' },
+  { method: 'PUT', path: '/api/shifts/:id/attendance/:memberId', role: 'Manager' },
+  { method: 'DELETE', path: '/api/shifts/:id/attendance/:memberId', role: 'Manager' },
+  { method: 'GET', path: '/api/attendance', role: 'Member' },
+  { method: 'GET', path: '/api/hours', role: 'Member' },
   { method: 'GET', path: '/api/clubs/me', role: 'Viewer' },
   { method: 'GET', path: '/api/clubs/current', role: 'Viewer' },
   { method: 'GET', path: '/api/events', role: 'Member' },
@@ -127,9 +134,9 @@ export const parametersOf = (endpoint: Pick<Endpoint, 'method' | 'path'>) =>
     (one) => one.in === 'path' || (one.in === 'query' && one.required),
   );
 
-/** The value of a parameter: by its name or the path of the list that has its example; otherwise an id that no row has. */
+/** The value of a parameter: by its name, the path of the list that has its example, or its example; otherwise an id that no row has. */
 export const idFor = ({ name, example }: Parameter, ids: Record<string, string> = {}): string =>
-  ids[name] ?? ids[lists.get(String(example)) ?? ''] ?? MISSING;
+  ids[name] ?? ids[lists.get(String(example)) ?? String(example)] ?? MISSING;
 
 /**
  * The URL of an endpoint, with the query parameters that it needs.
@@ -207,7 +214,14 @@ export async function makeRows(
     const { location } = (await admin.post(path, fit(body, ids))).headers;
     Object.assign(ids, Object.fromEntries(new URL(String(location), 'http://service').searchParams));
   }
+  ids[STARTED_SHIFT_ID] = await makeStartedShift(service.as('maker of a shift', 'Admin', clubId));
   return ids;
+}
+
+/** Creates a shift that has started, which takes attendance and no signups. @returns its id */
+export async function makeStartedShift(admin: Person): Promise<string> {
+  const past = { startsAt: '2020-01-01T10:00:00Z', endsAt: '2020-01-01T12:00:00Z' };
+  return (await admin.post('/api/shifts', { ...SHIFT, ...past })).body.id;
 }
 
 /** The endpoints with bodies that are valid in a club with these rows. */

@@ -2,6 +2,69 @@
 
 export interface components {
     schemas: {
+        AttendanceDto: {
+            /** Format: uuid */
+            shiftId: string;
+            shiftTitle: string;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            /** @description Whether the member was signed up. */
+            wasSignedUp: boolean;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /** @enum {string} */
+            status: "Attended" | "Excused" | "NoShow";
+            /** @description How long the member was there. Null unless they attended. */
+            minutes: number | null;
+            /**
+             * Format: uuid
+             * @description The member who changed the record last.
+             */
+            recordedById: string | null;
+            /** Format: date-time */
+            recordedAt: string;
+            version: number;
+        };
+        ShiftAttendanceDto: {
+            /** Format: uuid */
+            shiftId: string;
+            shiftTitle: string;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            /** @description Whether the member was signed up. */
+            wasSignedUp: boolean;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /**
+             * @description Null where nothing is recorded, like all after it.
+             * @enum {string|null}
+             */
+            status: "Attended" | "Excused" | "NoShow" | null;
+            /** @description How long the member was there. Null unless they attended. */
+            minutes: number | null;
+            /**
+             * Format: uuid
+             * @description The member who changed the record last.
+             */
+            recordedById: string | null;
+            /** Format: date-time */
+            recordedAt: string | null;
+            version: number | null;
+        };
+        RecordAttendanceRequest: {
+            /** @enum {string} */
+            status: "Attended" | "Excused" | "NoShow";
+            /** @description Only with `Attended`. Absent or null: the length of the shift, in whole minutes. */
+            minutes?: number | null;
+            /** @description The version that you read. When it is not the current one, nothing is changed. */
+            version?: number;
+        };
         ClubDto: {
             /** Format: uuid */
             id: string;
@@ -23,7 +86,7 @@ export interface components {
              * @description Skip types that you do not know: more may be added.
              * @enum {string}
              */
-            type: "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted";
+            type: "attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted";
             /**
              * Format: date-time
              * @description When the change was made. It may run backwards from one event to the next.
@@ -55,6 +118,16 @@ export interface components {
             };
             /** @description The names of changed free text, such as a title, in alphabetical order. */
             fields: string[];
+        };
+        HoursDto: {
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /** @description How many shifts the member attended. */
+            shifts: number;
+            /** @description For how long, in sum. */
+            minutes: number;
+            noShows: number;
         };
         MemberDto: {
             /** Format: uuid */
@@ -344,7 +417,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -385,10 +458,10 @@ export interface components {
             requestedState?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
             /** @description The states that you may set now. */
             allowedTransitions?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
-            /** @description How many members are signed up. */
-            signupCount?: number;
             /** @description The current version. Read the object again before you repeat the change. */
             currentVersion?: number;
+            /** @description How many members are signed up. */
+            signupCount?: number;
             /** @description The `sequence` of the oldest event of the club. Absent if there is none. */
             oldestSequence?: number;
         };
@@ -456,6 +529,156 @@ export interface operations {
             };
         };
     };
+    listAttendance: {
+        parameters: {
+            query?: {
+                /** @description Of this member: the id of a member, or `me`. A Member reads their own only. */
+                memberId?: string;
+                /** @description Shifts that start at this moment or later. */
+                from?: string;
+                /** @description Shifts that start before this moment, which is not before `from`. */
+                to?: string;
+                /** @description The sort order; a leading hyphen means descending. */
+                sort?: "startsAt" | "-startsAt";
+                /** @description The maximum number of rows of a page. */
+                limit?: number;
+                /** @description The start of the page, from the Link header of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttendanceDto"][];
+                };
+            };
+        };
+    };
+    listShiftAttendance: {
+        parameters: {
+            query?: {
+                /** @description The sort order; a leading hyphen means descending. */
+                sort?: "memberName" | "-memberName";
+                /** @description The maximum number of rows of a page. */
+                limit?: number;
+                /** @description The start of the page, from the Link header of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the shift, which may have been deleted. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftAttendanceDto"][];
+                };
+            };
+        };
+    };
+    getAttendance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift, which may have been deleted. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttendanceDto"];
+                };
+            };
+        };
+    };
+    recordAttendance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift, which may have been deleted. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        /** @description The complete new state. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordAttendanceRequest"];
+            };
+        };
+        responses: {
+            /** @description Replaced, if it differs from the current state; the body is the new state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttendanceDto"];
+                };
+            };
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttendanceDto"];
+                };
+            };
+        };
+    };
+    deleteAttendance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift, which may have been deleted. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     listMyClubs: {
         parameters: {
             query?: never;
@@ -502,7 +725,7 @@ export interface operations {
                 /** @description The id of an event: only those that follow it. Beside a cursor it is not read. */
                 after?: string;
                 /** @description Events of one of these types. */
-                type?: ("club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted")[];
+                type?: ("attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted")[];
                 /** @description Events of this task, shift, member or club. */
                 subjectId?: string;
                 /** @description The id of a member for events about them, `me` for those about you. */
@@ -529,6 +752,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventDto"][];
+                };
+            };
+        };
+    };
+    listHours: {
+        parameters: {
+            query?: {
+                /** @description Of this member: the id of a member, or `me`. A Member reads their own only. */
+                memberId?: string;
+                /** @description Shifts that start at this moment or later. */
+                from?: string;
+                /** @description Shifts that start before this moment, which is not before `from`. */
+                to?: string;
+                /** @description The sort order; a leading hyphen means descending. */
+                sort?: "memberName" | "-memberName";
+                /** @description The maximum number of rows of a page. */
+                limit?: number;
+                /** @description The start of the page, from the Link header of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HoursDto"][];
                 };
             };
         };

@@ -55,6 +55,11 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
   const other = (await admin.post('/api/shifts', { ...request, startsAt: '2100-01-01T09:00:00Z' })).body.id;
   await admin.put(`/api/shifts/${other}/signups/${member}`);
   const signup = (await admin.post(`/api/shifts/${shift}/signup`)).body.id;
+  for (const status of ['Attended', 'NoShow']) {
+    const past = { startsAt: '2020-01-01T10:00:00Z', endsAt: '2020-01-01T12:00:00Z' };
+    const { headers } = await admin.post('/api/shifts', { ...request, ...past });
+    await admin.put(`${headers.location}/attendance/${member}`, { status });
+  }
   const [{ batchId: batch }] = (await admin.post('/api/shifts/batch', { shifts: [request] })).body;
   // The event of a deletion has the title.
   await admin.delete(String((await admin.post('/api/tasks', texts)).headers.location));

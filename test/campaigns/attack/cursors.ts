@@ -23,7 +23,8 @@ export async function attackCursors(
   const subject = 'a Admin';
   const anna = service.as(subject, 'Admin', north.id);
   const sam = service.as('a Member of south', 'Member', south.id);
-  const lists = operations.filter(({ query }) => query.cursor !== undefined);
+  // Those of a whole club. A cursor of a list of one shift is tested in test/api/attendance.test.ts.
+  const lists = operations.filter(({ path, query }) => query.cursor !== undefined && !path.includes('{'));
 
   const list = async (title: string, person: Person, path: string, allowed: (number | string)[]) => {
     tally.tried += 1;

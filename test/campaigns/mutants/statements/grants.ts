@@ -78,6 +78,8 @@ export const grants: Mutants = {
     'grant insert (created_by_id) on app.tasks to club_api',
     'grant update (id) on app.members to club_api',
     'grant insert (at) on app.events to club_api',
+    'grant update (version) on app.attendance to club_api',
+    'grant insert (recorded_at) on app.attendance to club_api',
   ],
   operator_function_granted: [
     'grant execute on function app.erase_member(uuid, uuid) to club_api',

@@ -13,6 +13,7 @@ export const policies: Mutants = {
     'drop policy events_floor on app.events',
     'drop policy events_recorder_floor on app.events',
     'drop policy event_counters_floor on app.event_counters',
+    'drop policy attendance_floor on app.attendance',
     'alter policy events_recorder_floor on app.events using (true)',
     'alter policy event_counters_floor on app.event_counters to club_recorder',
     floor('members', `as permissive for all to public using ${same}`),
@@ -42,6 +43,7 @@ export const policies: Mutants = {
     'alter policy events_recorder_floor on app.events using (sequence is null)',
     'alter policy events_recorder_floor on app.events with check (true)',
     'alter policy event_counters_floor on app.event_counters with check (last_sequence > 0)',
+    'alter policy attendance_floor on app.attendance using (shift_id = (select app.tenant_id()))',
     'alter policy clubs_recorder_floor on app.clubs using (true)',
     'alter policy clubs_recorder_floor on app.clubs with check (true)',
     'alter policy tasks_floor on app.tasks using (tenant_id = coalesce((select app.tenant_id()), tenant_id))',
@@ -58,6 +60,7 @@ export const policies: Mutants = {
     'create policy open on app.tasks for insert to club_api with check (true)',
     'alter policy shifts_read on app.shifts using (true)',
     'alter policy events_read on app.events using (true)',
+    'alter policy attendance_read_own on app.attendance using (true)',
     'alter policy events_record on app.events using (true)',
     'alter policy event_counters_count on app.event_counters with check (true)',
     // Only the registry may have policies that are always true, and only to read clubs.
@@ -84,6 +87,7 @@ export const policies: Mutants = {
   ],
   policy_form: [
     'alter policy events_read_own on app.events using (sequence is not null or member_id = (select app.member_id()))',
+    'alter policy attendance_read_own on app.attendance using (minutes is null or member_id = (select app.member_id()))',
     `alter policy tasks_read on app.tasks using (tenant_id = (select app.tenant_id()) or id is null)`,
     `alter policy tasks_read on app.tasks using (coalesce((select app.role()) >= 'Admin', true))`,
     'alter policy tasks_read on app.tasks using (tenant_id <> (select app.tenant_id()))',
@@ -93,6 +97,7 @@ export const policies: Mutants = {
   ],
   policy_without_context: [
     'alter policy events_read on app.events using (sequence is not null)',
+    'alter policy attendance_edit on app.attendance with check (recorded_by_id = member_id)',
     'alter policy events_record on app.events using (sequence is null)',
     'create policy open on app.tasks for select to club_api using (1 = 1)',
     'alter policy tasks_delete on app.tasks using (tenant_id = tenant_id)',
@@ -154,6 +159,7 @@ export const policies: Mutants = {
   ],
   not_forgettable: [
     'drop policy tasks_forget on app.tasks',
+    'drop policy attendance_forget on app.attendance',
     'revoke delete on app.shifts from club_operator',
     'create table app.notes (tenant_id uuid not null)',
   ],

@@ -69,6 +69,8 @@ export const drift: Mutants = {
     'drop policy tasks_create on app.tasks',
     `alter policy events_read on app.events using (sequence is not null and (select app.role()) >= 'Member')`,
     'alter policy events_record on app.events to club_recorder, club_api',
+    `alter policy attendance_read on app.attendance using ((select app.role()) >= 'Member')`,
+    `alter policy attendance_edit on app.attendance with check ((select app.role()) >= 'Manager')`,
     'revoke select on app.tasks from club_api',
     'grant select on app.tasks to club_signup',
     'grant select on app.tasks to club_signup with grant option; set local role club_signup; grant select on app.tasks to club_directory; reset role; grant select on app.tasks to club_directory',

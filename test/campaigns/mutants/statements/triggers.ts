@@ -24,6 +24,7 @@ export const triggers: Mutants = {
   trigger_missing: [
     'drop trigger tasks_guard on app.tasks',
     'drop trigger shifts_record on app.shifts',
+    'drop trigger attendance_stamp on app.attendance',
     `create or replace trigger tasks_record after insert or update or delete on app.tasks for each row execute function app.record_event('task', 'state', 'title')`,
     'drop trigger events_number on app.events',
     `create or replace trigger shift_signups_record after insert or update or delete on app.shift_signups for each row execute function app.record_event('signup', '', '', 'member_id')`,

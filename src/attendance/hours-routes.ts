@@ -1,0 +1,46 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import { invalidCursor } from '../errors/request.js';
+import { readOwn } from '../resource/members.js';
+import { readPage, sendPage } from '../resource/pagination.js';
+import type { Resource } from '../resource/resource.js';
+import { Named } from '../validation/schemas.js';
+import { listHours, nameOrders } from './queries.js';
+import { HoursDto, HoursQuery, NAME_SORT } from './schemas.js';
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  app.addSchema(HoursDto);
+
+  app.get(
+    '/hours',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        operationId: 'listHours',
+        summary: 'List the hours of members',
+        description:
+          'In pages: the header Link has the URL of the next page. Every member has a row; a former member only with hours. A Manager reads all, a Member their own.',
+        querystring: HoursQuery,
+        errors: [invalidCursor],
+        responseHeaders: ['Link'],
+        response: { 200: Type.Array(Named(HoursDto)) },
+      },
+    },
+    async (request, reply) => {
+      const { query } = request;
+      const page = readPage(request, nameOrders, NAME_SORT);
+      const rows = await readOwn(request, query.memberId, (readsAll) =>
+        listHours(readsAll ? query : { ...query, memberId: 'me' }, page),
+      );
+      return sendPage(request, reply, page, rows);
+    },
+  );
+};
+
+/** The resource hours: what members have attended, in sum. */
+export const hours: Resource = {
+  tag: { name: 'Hours', description: 'How long members were at shifts.' },
+  errors: [],
+  eventTypes: [],
+  routes,
+};

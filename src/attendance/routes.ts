@@ -1,0 +1,236 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from '@sinclair/typebox';
+import type { Json } from '../database/json.js';
+import { preconditionFailed } from '../errors/conflict.js';
+import { memberNotFound } from '../errors/member.js';
+import { Problem } from '../errors/problem.js';
+import { invalidCursor } from '../errors/request.js';
+import { shiftNotFound } from '../errors/shift.js';
+import { type Conditions, requireCurrent, requireNoVersion, sendVersion } from '../resource/conditional.js';
+import { readOwn } from '../resource/members.js';
+import { type Listed, readPage, sendPage } from '../resource/pagination.js';
+import type { Resource } from '../resource/resource.js';
+import { foundRow } from '../resource/rows.js';
+import { Named, NoQuery } from '../validation/schemas.js';
+import * as errors from './errors.js';
+import {
+  attendanceOrders,
+  deleteAttendance,
+  findAttendance,
+  type LockedRecord,
+  listAttendance,
+  listShiftAttendance,
+  lockAttendance,
+  lockShiftOfRecord,
+  nameOrders,
+  readAttendance,
+  type ShiftOfRecord,
+  writeAttendance,
+} from './queries.js';
+import {
+  ATTENDANCE_SORT,
+  AttendanceDto,
+  AttendanceListQuery,
+  AttendanceParams,
+  NAME_SORT,
+  RecordAttendanceRequest,
+  ShiftAttendanceDto,
+  ShiftAttendanceParams,
+  ShiftAttendanceQuery,
+} from './schemas.js';
+
+const versionErrors = { notFound: errors.attendanceNotFound, conflict: errors.attendanceVersionConflict };
+
+const routes: FastifyPluginAsyncTypebox = async (app) => {
+  for (const schema of [AttendanceDto, ShiftAttendanceDto, RecordAttendanceRequest]) {
+    app.addSchema(schema);
+  }
+
+  app.get(
+    '/attendance',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        operationId: 'listAttendance',
+        summary: 'List who came when',
+        description:
+          'In pages: the header Link has the URL of the next page. By the start of the shift. A Manager reads all records, a Member their own.',
+        querystring: AttendanceListQuery,
+        errors: [invalidCursor],
+        responseHeaders: ['Link'],
+        response: { 200: Type.Array(Named(AttendanceDto)) },
+      },
+    },
+    async (request, reply) => {
+      const { query } = request;
+      const page = readPage(request, attendanceOrders, ATTENDANCE_SORT);
+      const rows = await readOwn(request, query.memberId, (readsAll) =>
+        listAttendance(readsAll ? query : { ...query, memberId: 'me' }, page),
+      );
+      return sendPage(request, reply, page, rows);
+    },
+  );
+
+  app.get(
+    '/shifts/:id/attendance',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        operationId: 'listShiftAttendance',
+        summary: 'List who came to a shift',
+        description:
+          'In pages: the header Link has the URL of the next page. Everybody who signed up or has a record, by name.',
+        params: ShiftAttendanceParams,
+        querystring: ShiftAttendanceQuery,
+        errors: [invalidCursor, shiftNotFound],
+        responseHeaders: ['Link'],
+        response: { 200: Type.Array(Named(ShiftAttendanceDto)) },
+      },
+    },
+    async (request, reply) => {
+      const page = readPage(request, nameOrders, NAME_SORT);
+      const rows = await request.read(listShiftAttendance(request.params.id, page));
+      if (rows[0]?.parse().id === null) {
+        throw new Problem(shiftNotFound);
+      }
+      return sendPage(request, reply, page, rows as Json<Listed<ShiftAttendanceDto>>[]);
+    },
+  );
+
+  app.put(
+    '/shifts/:id/attendance/:memberId',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        operationId: 'recordAttendance',
+        summary: 'Record whether a member came',
+        description:
+          'From the start of the shift on, for any member, signed up or not. A record outlives its shift and can then still be changed.',
+        params: AttendanceParams,
+        querystring: NoQuery,
+        body: Named(RecordAttendanceRequest),
+        errors: [
+          shiftNotFound,
+          memberNotFound,
+          preconditionFailed,
+          errors.attendanceVersionConflict,
+          errors.shiftNotStarted,
+        ],
+        requestHeaders: ['If-Match'],
+        responseHeaders: ['ETag', 'Location'],
+        response: { 200: Named(AttendanceDto), 201: Named(AttendanceDto) },
+      },
+    },
+    async (request, reply) => {
+      const { id, memberId } = request.params;
+      const { status } = request.body;
+      const { record, isNew } = await request.transaction(async (tx) => {
+        const shift = await lockShiftOfRecord(tx, id, memberId);
+        const found = await lockAttendance(tx, id, memberId);
+        requireRecordable(shift, found, request);
+        const length = shift?.minutes ?? found?.length ?? null;
+        const minutes = status === 'Attended' ? (request.body.minutes ?? length) : null;
+        const isSame = found?.status === status && found.minutes === minutes;
+        return {
+          isNew: found === undefined,
+          record: await (isSame
+            ? readAttendance(tx, id, memberId)
+            : writeAttendance(tx, id, memberId, { status, minutes })),
+        };
+      });
+      if (isNew) {
+        reply
+          .code(201)
+          .header('location', `/api/shifts/${id.toLowerCase()}/attendance/${memberId.toLowerCase()}`);
+      }
+      return sendVersion(reply, record);
+    },
+  );
+
+  app.get(
+    '/shifts/:id/attendance/:memberId',
+    {
+      config: { policy: 'RequireMember' },
+      schema: {
+        operationId: 'getAttendance',
+        summary: 'Read whether a member came',
+        description: 'A Manager reads the record of any member, a Member their own.',
+        params: AttendanceParams,
+        querystring: NoQuery,
+        errors: [shiftNotFound, errors.attendanceNotFound],
+        responseHeaders: ['ETag'],
+        response: { 200: Named(AttendanceDto) },
+      },
+    },
+    async (request, reply) => {
+      const { id, memberId } = request.params;
+      const found = await readOwn(request, memberId, () => findAttendance(id, memberId));
+      const record = foundRow(found, shiftNotFound);
+      if (record.parse().version === null) {
+        throw new Problem(errors.attendanceNotFound);
+      }
+      return sendVersion(reply, record as Json<AttendanceDto>);
+    },
+  );
+
+  app.delete(
+    '/shifts/:id/attendance/:memberId',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        operationId: 'deleteAttendance',
+        summary: 'Delete the record of a member',
+        description: 'With If-Match, only if its version is unchanged.',
+        params: AttendanceParams,
+        querystring: NoQuery,
+        errors: [shiftNotFound, errors.attendanceNotFound, preconditionFailed],
+        requestHeaders: ['If-Match'],
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { id, memberId } = request.params;
+      await request.transaction(async (tx) => {
+        const shift = await lockShiftOfRecord(tx, id, memberId);
+        const found = await lockAttendance(tx, id, memberId);
+        const notFound = shift === undefined ? shiftNotFound : errors.attendanceNotFound;
+        requireCurrent(found, request, { notFound });
+        await deleteAttendance(tx, id, memberId);
+      });
+      return reply.code(204).send(null);
+    },
+  );
+};
+
+/**
+ * Requires that a request may record attendance, in the order of its errors.
+ *
+ * @param shift undefined when it was deleted
+ * @param found the record that exists
+ */
+function requireRecordable(
+  shift: ShiftOfRecord | undefined,
+  found: LockedRecord | undefined,
+  request: Conditions,
+): void {
+  if (found !== undefined) {
+    requireCurrent(found, request, versionErrors);
+  } else if (shift === undefined) {
+    throw new Problem(shiftNotFound);
+  } else if (!shift.hasMember) {
+    throw new Problem(memberNotFound);
+  } else {
+    requireNoVersion(request, errors.attendanceVersionConflict);
+  }
+  if (shift?.hasStarted === false) {
+    throw new Problem(errors.shiftNotStarted);
+  }
+}
+
+/** The resource attendance: who came to which shift, and the hours of members. */
+export const attendance: Resource = {
+  tag: { name: 'Attendance', description: 'Who came to a shift, and for how long.' },
+  errors: Object.values(errors),
+  eventTypes: ['attendance.created', 'attendance.changed', 'attendance.deleted'],
+  routes,
+};
