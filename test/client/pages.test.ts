@@ -94,7 +94,7 @@ t.test(
   },
 );
 
-t.test('the nightly script exports shifts, creates one task per night, and sends reminders', async (t) => {
+t.test('the nightly script exports shifts and hours, creates a task per night, and reminds', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/nightly-script.md', 'js');
   const club = await service.db.makeClub('nightly');
   const mara = await clients.as('mara', 'Manager', club);
@@ -106,6 +106,19 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
     shiftRequest({ title: 'Later', startsAt: hoursFromNow(200), endsAt: hoursFromNow(201) }),
   );
   await mara.shifts.create(shiftRequest({ title: 'Running', ...started() }));
+  const year = new Date(Date.now() + 3_600_000).getUTCFullYear();
+  const newYear = Date.UTC(year, 0) - 3_600_000;
+  for (const [title, start, minutes] of [
+    ['Old year', newYear - 60_000, 30],
+    ['New year', newYear, 45],
+  ] as const) {
+    const times = {
+      startsAt: new Date(start).toISOString(),
+      endsAt: new Date(start + 3_600_000).toISOString(),
+    };
+    const { id } = await mara.shifts.create(shiftRequest({ title, ...times }));
+    await mara.attendance.record(id, (await mara.members.me()).id, { status: 'Attended', minutes });
+  }
   const full = await mara.shifts.create(shiftRequest({ title: 'Full', capacity: 1 }));
   await mara.shifts.signUp(full.id);
   const due = await mara.tasks.take(await mara.tasks.create({ title: 'Rake', dueAt: hoursFromNow(30) }));
@@ -146,6 +159,13 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   t.equal(head, '\uFEFFstartsAt,startsAtLocal,title,freeSlots');
   t.match(rows, [/^\d{4}-.*Z,\d{4}-.*,"The ""big"" bar",3$/, /^\d{4}-.*Z,\d{4}-.*,'=1\+1,2$/]);
   t.equal(rows.length, 2);
+  const hours = (await readFile(join(project, `hours-${year}.csv`), 'utf8')).trimEnd().split('\r\n');
+  t.match(hours, [
+    '\uFEFFmemberId,memberName,shifts,minutes,noShows',
+    /^[\w-]+,mara,1,45,0$/,
+    /,Nightly,0,0,0$/,
+  ]);
+  t.equal(hours.length, 3);
   const made = await mara.tasks.list({ q: 'Fill the open shifts' }).toArray();
   t.ok(made.length >= 1 && made.length <= nights.size, 'one task per night, for both runs');
   await t.rejects(runModule(project, code, { ...environment, CLIENT_SECRET: 'wrong' }), /gave no token: 401/);
@@ -160,7 +180,7 @@ t.test('the nightly script exports shifts, creates one task per night, and sends
   ]);
 });
 
-t.test('the season script creates a season once or not at all, and enters each person once', async (t) => {
+t.test('the season scripts create a season once or not at all, and record who came', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/season.md', 'js');
   const club = await service.db.makeClub('season');
   const mara = await clients.as('mara', 'Manager', club);
@@ -206,6 +226,20 @@ t.test('the season script creates a season once or not at all, and enters each p
   t.same(await run(), ['']);
   t.same(await readRows(), [rowOf('olga', 0), ...expected.slice(1), rowOf('p10', 15)].sort());
   t.equal((await mara.shifts.list().toArray()).length, 26, 'a second run creates no second season');
+
+  const [whoCame = ''] = (await codeBlocks('docs/guides/season.md', 'js')).slice(1);
+  const begun = whoCame.replaceAll('2099-', '2020-');
+  t.same(await run(begun), [''], 'a shift that is not over has no record');
+  const times = { startsAt: '2020-04-07T17:00:00Z', endsAt: '2020-04-07T20:30:00Z' };
+  await mara.shifts.update(await mara.shifts.get(first), times);
+  const absent = await mara.attendance.record(first, String(ids[1]), { status: 'NoShow' });
+  for (let time = 1; time <= 2; time += 1) {
+    t.same(await run(begun), [
+      'olga: 1 shifts, 3.5 hours, 0 times absent',
+      'p11: 0 shifts, 0 hours, 1 times absent',
+    ]);
+  }
+  t.same(await mara.attendance.get(first, String(ids[1])), absent);
 
   const grill = code.replace('Bar', 'Grill').replace('capacity: 2', 'capacity: 1');
   t.same(await run(grill), [`No place is left for ${people.slice(26).map(addressOf).join(', ')}.`]);
