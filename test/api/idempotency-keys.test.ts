@@ -62,7 +62,8 @@ t.test('every POST takes keys: replayed, refused for another request, in progres
     const again = await admin.post(path, body, withKey(`key of ${path}`));
     t.same([seen(again), again.headers['idempotent-replayed']], [seen(made), 'true'], path);
     const [list, row] = path === '/api/tasks' ? ['/api/shifts', SHIFT] : ['/api/tasks', { title: 'Mow' }];
-    const other = await admin.post(list, row, withKey(`key of ${path}`));
+    await admin.post(list, row, withKey(`other of ${path}`));
+    const other = await admin.post(path, body, withKey(`other of ${path}`));
     t.match(other, { status: 422, body: { code: 'idempotency_key_reused' } }, path);
     await withClient(db.adminUrl, async (session) => {
       await session.query('begin');
