@@ -1,10 +1,10 @@
 import type { List } from './list.js';
 import type { Sender } from './send.js';
-import type { AttendanceFilter, CallOptions, HoursDto } from './types.js';
+import type { CallOptions, HoursDto, HoursFilter } from './types.js';
 
 export interface Hours {
   /** The hours of members, by name: of all for a Manager, for a Member their own. */
-  list(filter?: AttendanceFilter, options?: CallOptions): List<HoursDto>;
+  list(filter?: HoursFilter, options?: CallOptions): List<HoursDto>;
 }
 
 /** The methods for hours. */

@@ -60,7 +60,9 @@ export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from
 
 export type SignupFilter = Timed<Query<'listSignups'>, 'from' | 'to'>;
 /** `from` is inclusive, `to` exclusive; both are about the start of the shift. */
-export type AttendanceFilter = Timed<Query<'listHours'>, 'from' | 'to'>;
+export type AttendanceFilter = Timed<Query<'listAttendance'>, 'from' | 'to'>;
+/** `from` and `to` as for attendance. */
+export type HoursFilter = Timed<Query<'listHours'>, 'from' | 'to'>;
 
 export type EventFilter = Timed<Query<'listEvents'>>;
 

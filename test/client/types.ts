@@ -104,6 +104,12 @@ export async function neverCalled(
   client.members.list({ cursor: 1 });
   client.shifts.list({ hasFreeSlots: true, signedUp: 'me', from: new Date() });
   client.signups.list({ memberId: 'me', from: new Date() }) satisfies List<SignupListDto>;
+  client.attendance.list({ memberId: 'me', from: new Date(), sort: '-startsAt' });
+  client.hours.list({ memberId: 'me', to: new Date(), sort: '-memberName' });
+  // @ts-expect-error: records have no order by name
+  client.attendance.list({ sort: 'memberName' });
+  // @ts-expect-error: hours have no start
+  client.hours.list({ sort: 'startsAt' });
   const season = { title: 'Training', startsAtLocal: '', endsAtLocal: '', until: '' };
   (await client.shifts.repeat({ ...season, capacity: 1, every: 'day' })) satisfies ShiftListDto[];
   // @ts-expect-error: there is no such frequency
