@@ -22,8 +22,8 @@ comment on column app.events.subject_id is 'The row that was changed; of a signu
 comment on column app.events.subject_title is 'The title of a deleted row. Null if it has none, and once the member was erased who deleted it or whom it was about.';
 comment on column app.events.actor_id is 'The member who made the change; null for SQL outside of a request.';
 comment on column app.events.member_id is 'The member whom the change is about.';
-comment on column app.events.changes is 'The fields that were changed, with their values before and after. Without free text.';
-comment on column app.events.fields is 'The names of the changed fields of free text, never the text.';
+comment on column app.events.changes is 'The changed fields whose values are shown, with the values before and after.';
+comment on column app.events.fields is 'The names of the changed fields whose values are not shown: free text, and status and minutes of attendance.';
 comment on column app.events.transaction_id is 'The transaction that recorded the event, for the floor of club_recorder and for numbering.';
 comment on column app.events.position is 'The order of the events of one transaction.';
 comment on table app.event_counters is 'The number of the last event of a club. A transaction that records locks it in COMMIT, until it has ended.';
@@ -211,7 +211,7 @@ begin
 end
 $$;
 comment on function app.record_event() is
-  'Records the change of a row as an event. The arguments of its trigger: the noun of the type; the columns whose values are shown; those of free text, of which only the names are, in alphabetical order; the column of the member whom it is about, if any; the column of the subject, if not id. Columns are separated by a comma and a blank; all others are not recorded.';
+  'Records the change of a row as an event. The arguments of its trigger: the noun of the type; the columns whose values are shown; those of which only the names are, in alphabetical order; the column of the member whom it is about, if any; the column of the subject, if not id. Columns are separated by a comma and a blank; all others are not recorded.';
 grant execute on function app.record_event() to club_owner;
 
 create or replace function app.number_events() returns trigger

@@ -49,7 +49,7 @@ export const EventDto = (types: readonly string[]) =>
       },
       subjectId: {
         ...Id(),
-        description: 'The task, shift, member or club; of a signup the shift.',
+        description: 'The task, shift, member or club; of a signup and of attendance the shift.',
       },
       subjectTitle: Nullable(
         Type.String({
@@ -64,7 +64,8 @@ export const EventDto = (types: readonly string[]) =>
       }),
       changes: Changes(),
       fields: Type.Array(Type.String(), {
-        description: 'The names of changed free text, such as a title, in alphabetical order.',
+        description:
+          'The names of the changed fields whose values are not shown, such as a title, in alphabetical order.',
       }),
     },
     {

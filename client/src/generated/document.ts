@@ -94,7 +94,7 @@ export interface components {
             at: string;
             /**
              * Format: uuid
-             * @description The task, shift, member or club; of a signup the shift.
+             * @description The task, shift, member or club; of a signup and of attendance the shift.
              */
             subjectId: string;
             /** @description Of a deleted task or shift. Null once a member was erased who deleted it or whom it was about. */
@@ -116,7 +116,7 @@ export interface components {
                     to: string | number | boolean | null;
                 };
             };
-            /** @description The names of changed free text, such as a title, in alphabetical order. */
+            /** @description The names of the changed fields whose values are not shown, such as a title, in alphabetical order. */
             fields: string[];
         };
         HoursDto: {
