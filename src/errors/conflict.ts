@@ -30,13 +30,15 @@ export const preconditionFailed = defineError({
   status: 412,
   title: 'Precondition failed',
   detail: ({ currentVersion }) =>
-    'If-Match does not contain the current version. ' +
-    (currentVersion === undefined
-      ? 'Read it again.'
-      : `Read it again; its ETag is now "${currentVersion}", with the quotes.`),
+    currentVersion === undefined
+      ? 'If-Match needs something that exists, and there is nothing. Send the request without If-Match to create it.'
+      : `If-Match does not contain the current version. Read it again; its ETag is now "${currentVersion}", with the quotes.`,
   meaning:
-    'You sent `If-Match`, and the version has changed since you read it, or the value is not an `ETag` with its quotes.',
-  fix: 'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`.',
+    'You sent `If-Match`, and the version has changed since you read it, there is nothing, or the value is not an ' +
+    '`ETag` with its quotes.',
+  fix:
+    'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`. To create something, send no ' +
+    '`If-Match`.',
   members: { currentVersion: CurrentVersion },
   example: { request: `DELETE /api/tasks/${TASK_ID}`, members: { currentVersion: 3 } },
 });
