@@ -36,6 +36,7 @@ t.test('the code of the client’s README prints the output in the README', asyn
     'It is InProgress meanwhile.',
     '3 places are left.',
     'Trainings: 3, on the list: 3',
+    'This year: 1 shift, 2.5 hours',
     'New: title, now Open',
     'Asked for a token 2 times.',
     'The same: true',
