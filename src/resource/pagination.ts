@@ -102,12 +102,12 @@ export function readPage<Key extends string>(
   return { order, descending: sort.startsWith('-'), limit, after, scope };
 }
 
-/** The scope of a cursor: club, list, filters and order; the caller too if a filter is `me`. */
+/** The scope of a cursor: club, path, filters and order; the caller too if a filter is `me`. */
 function scopeOf(request: FastifyRequest, sort: string, filters: Record<string, unknown>): string {
   const entries = Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1));
   const isOwn = entries.some(([name, value]) => name !== 'q' && value === 'me');
   const caller = isOwn ? (request.testMemberId ?? request.identity.subject) : null;
-  return JSON.stringify([request.tenant?.id, request.routeOptions.url, sort, entries, caller]);
+  return JSON.stringify([request.tenant?.id, pathOf(request.url), sort, entries, caller]);
 }
 
 /** The sort key as an additional column of a list's statement, if no field has it. */
