@@ -35,7 +35,7 @@ export const shiftNotStarted = defineError({
   code: 'shift_not_started',
   status: 422,
   title: 'Shift not started',
-  detail: 'The shift has not started, so it is not known yet who comes.',
+  detail: 'The shift has not started. Record who came from its start on.',
   meaning: 'Attendance is recorded from `startsAt` on. The clock of the database decides.',
   fix: 'Wait until the shift has started. If its start is wrong, a Manager can correct it.',
   example: { request: `PUT ${PATH}` },

@@ -105,7 +105,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'recordAttendance',
         summary: 'Record whether a member came',
         description:
-          'From the start of the shift on, for any member, signed up or not. A record outlives its shift and can then still be changed.',
+          'From the start of the shift on, for any member, signed up or not. The same status and minutes change nothing. A record outlives its shift and can then still be changed.',
         params: AttendanceParams,
         querystring: NoQuery,
         body: Named(RecordAttendanceRequest),

@@ -41,7 +41,10 @@ const fields = {
   shiftTitle: Type.String(),
   startsAt: Timestamp(),
   endsAt: Timestamp(),
-  wasSignedUp: Type.Boolean({ description: 'Whether the member was signed up.' }),
+  wasSignedUp: Type.Boolean({
+    description:
+      'Whether the member was signed up. Like the title and the times, as it was when the record was last changed.',
+  }),
   memberId: Id(),
   memberName: Type.String(),
 };
@@ -50,7 +53,7 @@ const minutes = Nullable(
 );
 const recordedById = Nullable({ ...Id(), description: 'The member who changed the record last.' });
 
-/** A record. Title, times and `wasSignedUp` are as they were when it was last changed. */
+/** A record of a member and a shift. */
 export const AttendanceDto = Type.Object(
   {
     ...fields,

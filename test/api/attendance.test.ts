@@ -151,6 +151,13 @@ t.test('a record keeps its shift as it was, outlives it, and can be changed then
   t.match((await mara.put(of(annasId), { status: 'Attended' })).body, { minutes: 120, version: 4 });
   t.equal((await mara.delete(of(annasId))).status, 204);
   t.match(await mara.get(of(annasId)), refused(404, 'shift_not_found'));
+
+  const bar = { title: 'Bar', capacity: 1, startsAt: hoursFromNow(-3), endsAt: hoursFromNow(-1) };
+  const [made] = (await mara.post('/api/shifts/batch', { shifts: [bar] })).body;
+  const record = `/api/shifts/${made.id}/attendance/${bensId}`;
+  t.equal((await mara.put(record, { status: 'Attended' })).status, 201);
+  t.equal((await adam.delete(`/api/shifts?batchId=${made.batchId}`)).status, 204);
+  t.match(await ben.get(record), { status: 200, body: { shiftTitle: 'Bar', minutes: 120 } });
 });
 
 t.test('the list of a shift has everybody who signed up or was recorded, by name', async (t) => {

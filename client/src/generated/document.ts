@@ -10,7 +10,7 @@ export interface components {
             startsAt: string;
             /** Format: date-time */
             endsAt: string;
-            /** @description Whether the member was signed up. */
+            /** @description Whether the member was signed up. Like the title and the times, as it was when the record was last changed. */
             wasSignedUp: boolean;
             /** Format: uuid */
             memberId: string;
@@ -36,7 +36,7 @@ export interface components {
             startsAt: string;
             /** Format: date-time */
             endsAt: string;
-            /** @description Whether the member was signed up. */
+            /** @description Whether the member was signed up. Like the title and the times, as it was when the record was last changed. */
             wasSignedUp: boolean;
             /** Format: uuid */
             memberId: string;
