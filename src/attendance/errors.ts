@@ -8,7 +8,7 @@ export const attendanceNotFound = defineError({
   status: 404,
   title: 'Attendance not found',
   detail: 'Nothing is recorded about this member and this shift.',
-  meaning: 'Nobody has recorded yet whether the member came to this shift, or the record was deleted.',
+  meaning: 'It was not recorded yet whether the member came to this shift, or the record was deleted.',
   fix: 'A Manager records it with `PUT` to the same path.',
   example: { request: `GET ${PATH}` },
 });
