@@ -183,7 +183,7 @@ t.test('the list of a shift has everybody who signed up or was recorded, by name
   t.match(await anna.get(`${path}/attendance`), refused(403, 'insufficient_role'));
 });
 
-t.test('a Member reads their own records and hours only, by whatever way they ask', async (t) => {
+t.test('a Member reads their own records and hours only, with every filter and path', async (t) => {
   const { of } = await makeShift([annasId, bensId]);
   for (const memberId of [annasId, bensId]) {
     await mara.put(of(memberId), { status: 'Attended', minutes: 30 });

@@ -22,7 +22,7 @@ export interface Membership {
 
 /** What a request does, at one moment between its call and its response. */
 interface Effect {
-  /** The same for effects that cannot be told apart. */
+  /** The same for effects that are equal. */
   name: string;
   called: number;
   /** Infinite when the outcome is unknown: it may take effect at any later time, or never. */

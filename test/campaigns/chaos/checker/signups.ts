@@ -40,7 +40,9 @@ export function checkSignups({ operations, finalState }: History, report: Report
     checkPlaces(finalRow, members, `the shift ${finalRow.id}`, report);
   }
   for (const shift of shiftsOf(operations)) {
-    const creators = new Map(placesOf(shift.id).map(({ member, creator }) => [member, creator ?? 'nobody']));
+    const creators = new Map(
+      placesOf(shift.id).map(({ member, creator }) => [member, creator ?? 'no creator']),
+    );
     checkMembers(shift, left.get(shift.id), creators, report);
     checkCapacity(shift, report);
     checkFull(shift, report);
