@@ -8,7 +8,7 @@ import {
   type Kind,
   type Operation,
 } from '../history.js';
-import { followMember, type Membership, type Span, type State } from './membership.js';
+import { followStates, type Knowledge, type Meaning, type Span, type State } from './states.js';
 import { describe, type Report } from './verdict.js';
 
 const OF_SIGNUPS: Kind[] = ['sign up', 'cancel', 'read signup', 'assign', 'unassign'];
@@ -22,7 +22,7 @@ interface Shift {
   reads: Operation[];
   /** The time from which it may be deleted. */
   end: number;
-  members: Map<string, Membership>;
+  members: Map<string, Knowledge>;
 }
 
 /** Checks that no shift is overfull or has a member twice, and that only a shift that can be full is called full. */
@@ -105,10 +105,38 @@ function shiftsOf(operations: Operation[]): Shift[] {
   }
   for (const shift of shifts.values()) {
     for (const [member, requests] of groupBy(shift.requests, holderOf)) {
-      shift.members.set(member, followMember(requests));
+      shift.members.set(member, followStates(requests, meaningOf));
     }
   }
   return [...shifts.values()];
+}
+
+/** What a request does to a signup. Its state is who entered it. */
+function meaningOf(operation: Operation): Meaning | undefined {
+  const { kind, status, code, member, creator } = operation;
+  const isIn = (state: State) => state !== undefined;
+  const enters = (state: State) => (isIn(state) ? [] : [member]);
+  const leaves = (state: State) => (isIn(state) ? [undefined] : []);
+  const isEntering = kind === 'sign up' || kind === 'assign';
+  if (isUnknown(operation)) {
+    return isEntering ? enters : kind === 'read signup' ? undefined : leaves;
+  }
+  if (status === 201) {
+    return enters;
+  }
+  if (status === 204) {
+    return leaves;
+  }
+  if (status === 200) {
+    return (state) => (isIn(state) && state === (creator ?? state) ? [state] : []);
+  }
+  if (code === 'already_signed_up') {
+    return (state) => (isIn(state) ? [state] : []);
+  }
+  if (code === 'shift_full' || code === 'signup_not_found') {
+    return (state) => (isIn(state) ? [] : [state]);
+  }
+  return undefined;
 }
 
 function checkMembers(

@@ -1,9 +1,9 @@
 import { groupBy, isDone, isUnknown, type Operation } from '../history.js';
 
-/** Who entered the signup of a member; undefined when there is none. */
+/** What is stored about a member and a shift, as a text; undefined when nothing is. */
 export type State = string | undefined;
 
-/** A time span, and whether the member was possibly or certainly signed up during it. */
+/** A time span, and whether something was possibly or certainly stored during it. */
 export interface Span {
   from: number;
   to: number;
@@ -11,8 +11,11 @@ export interface Span {
   isCertain: boolean;
 }
 
+/** The states after a response, by the state before it; none when it is impossible in this state. */
+export type Meaning = (before: State) => State[];
+
 /** The knowledge about one member and one shift, from the requests of the member and of Managers. */
-export interface Membership {
+export interface Knowledge {
   spans: Span[];
   /** The first response that no possible state explains. */
   contradiction: Operation | undefined;
@@ -28,8 +31,7 @@ interface Effect {
   /** Infinite when the outcome is unknown: it may take effect at any later time, or never. */
   returned: number;
   by: Operation;
-  /** The state after it, in a list; empty when it is impossible in this state. */
-  after(state: State): State[];
+  after: Meaning;
 }
 
 /** A possible state, with the effects that are yet to come. */
@@ -38,8 +40,15 @@ interface Possibility {
   open: Effect[];
 }
 
-/** Follows all states that are possible in any order of concurrent requests. */
-export function followMember(operations: Operation[]): Membership {
+/**
+ * Follows all states that are possible in any order of concurrent requests.
+ *
+ * @param meaningOf what a request does, undefined when it says and does nothing
+ */
+export function followStates(
+  operations: Operation[],
+  meaningOf: (operation: Operation) => Meaning | undefined,
+): Knowledge {
   let possibilities: Possibility[] = [{ state: undefined, open: [] }];
   let contradiction: Operation | undefined;
   const spans: Span[] = [];
@@ -55,7 +64,7 @@ export function followMember(operations: Operation[]): Membership {
     }
     from = to;
   };
-  for (const { time, effect, isReturn } of momentsOf(operations)) {
+  for (const { time, effect, isReturn } of momentsOf(operations, meaningOf)) {
     endSpan(time);
     if (!isReturn) {
       possibilities = unfold(possibilities.map(({ state, open }) => ({ state, open: [...open, effect] })));
@@ -82,8 +91,11 @@ export function followMember(operations: Operation[]): Membership {
 }
 
 /** The calls and responses of the effects, by time. */
-function momentsOf(operations: Operation[]): { time: number; effect: Effect; isReturn: boolean }[] {
-  return effectsOf(operations)
+function momentsOf(
+  operations: Operation[],
+  meaningOf: (operation: Operation) => Meaning | undefined,
+): { time: number; effect: Effect; isReturn: boolean }[] {
+  return effectsOf(operations, meaningOf)
     .flatMap((effect) => [
       { time: effect.called, effect, isReturn: false },
       { time: effect.returned, effect, isReturn: true },
@@ -93,7 +105,11 @@ function momentsOf(operations: Operation[]): { time: number; effect: Effect; isR
 }
 
 /** The effects of requests. Attempts with one key have at most one: a success may be that of an earlier attempt. */
-function effectsOf(operations: Operation[]): Effect[] {
+function effectsOf(
+  operations: Operation[],
+  meaningOf: (operation: Operation) => Meaning | undefined,
+): Effect[] {
+  const effectOf = (by: Operation) => toEffect(by, meaningOf(by));
   const attempts = groupBy(operations, ({ key, member, called }) => key ?? `${member} ${called}`);
   return [...attempts.values()].flatMap((all) => {
     const done = all.find(isDone);
@@ -104,43 +120,15 @@ function effectsOf(operations: Operation[]): Effect[] {
   });
 }
 
-function effectOf(by: Operation): Effect[] {
-  const after = meaningOf(by);
+function toEffect(by: Operation, after: Meaning | undefined): Effect[] {
   if (after === undefined) {
     return [];
   }
-  const { kind, member, called, returned } = by;
+  const { kind, member, content, named, called, returned } = by;
+  const name = [kind, content, named, 'by', member].join(' ');
   return isUnknown(by)
-    ? [{ name: `${kind} by ${member}`, called, returned: Number.POSITIVE_INFINITY, by, after }]
-    : [{ name: `${kind} by ${member} at ${called}`, called, returned, by, after }];
-}
-
-/** The states after a response, by the state before it; undefined when it says and does nothing. */
-function meaningOf(operation: Operation): Effect['after'] | undefined {
-  const { kind, status, code, member, creator } = operation;
-  const isIn = (state: State) => state !== undefined;
-  const enters = (state: State) => (isIn(state) ? [] : [member]);
-  const leaves = (state: State) => (isIn(state) ? [undefined] : []);
-  const isEntering = kind === 'sign up' || kind === 'assign';
-  if (isUnknown(operation)) {
-    return isEntering ? enters : kind === 'read signup' ? undefined : leaves;
-  }
-  if (status === 201) {
-    return enters;
-  }
-  if (status === 204) {
-    return leaves;
-  }
-  if (status === 200) {
-    return (state) => (isIn(state) && state === (creator ?? state) ? [state] : []);
-  }
-  if (code === 'already_signed_up') {
-    return (state) => (isIn(state) ? [state] : []);
-  }
-  if (code === 'shift_full' || code === 'signup_not_found') {
-    return (state) => (isIn(state) ? [] : [state]);
-  }
-  return undefined;
+    ? [{ name, called, returned: Number.POSITIVE_INFINITY, by, after }]
+    : [{ name: `${name} at ${called}`, called, returned, by, after }];
 }
 
 /** These possibilities, and all that follow when open effects come. */
