@@ -58,7 +58,7 @@ const shiftsWindow = (caller: Caller, query: string): Exchange => ({
   isRight: isPageOf(caller.mark),
 });
 
-function taskPatch(caller: Caller, turn: number): Exchange {
+function taskPatch(caller: Caller, turn: number, versions: Map<string, number>): Exchange {
   const id = caller.taskIds[turn % caller.taskIds.length] as string;
   titles += 1;
   const title = `"title":"Title ${titles} of ${caller.mark}"`;
@@ -78,8 +78,6 @@ function taskPatch(caller: Caller, turn: number): Exchange {
 }
 /** One counter for all contenders, so that each patch has a new title: an unchanged title might not be written. */
 let titles = 0;
-/** The last version of each task, to detect a patch that changed nothing. */
-const versions = new Map<string, number>();
 
 /** @param headers further header lines */
 const signupCancel = (caller: Caller, headers = ''): Exchange => ({
@@ -120,7 +118,9 @@ export function makeWorkloads(callers: Caller[], cursors: Map<string, string>, s
   const page = each(taskPage);
   const one = each(taskOne);
   const shifts = each((caller) => shiftsWindow(caller, window));
-  const patch = each(taskPatch);
+  // The last version of each task in the database of this contender, to detect a patch that changed nothing.
+  const versions = new Map<string, number>();
+  const patch = each((caller, turn) => taskPatch(caller, turn, versions));
   const signup = each((caller) => signupCancel(caller));
   const keyed = each((caller) => signupCancel(caller, `Idempotency-Key: ${randomUUID()}\r\n`));
   // Twenty requests: sixteen reads, two patches, a signup and its cancellation.
