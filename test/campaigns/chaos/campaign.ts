@@ -28,6 +28,11 @@ export const EVERYTHING: Workload = {
   'read shift': 9,
   'list shifts': 3,
   'list members': 1,
+  record: 10,
+  'remove record': 2,
+  'read record': 4,
+  'list attendance': 1,
+  'list hours': 1,
 };
 
 const PEOPLE: [string, Role][] = [
@@ -91,7 +96,7 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
   const sharedRows = new Map(
     testbed.clubs.map((club): [string, SharedRows] => [
       club.id,
-      { tasks: [], shifts: [], count: 0, end: () => testbed.now() > end + LAST_TRIES_MS },
+      { tasks: [], shifts: [], started: [], count: 0, end: () => testbed.now() > end + LAST_TRIES_MS },
     ]),
   );
   const live = async (member: Member) => {

@@ -32,7 +32,14 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
       foreign: foreignIn(text, testbed, row.club),
     }));
   const others: string[] = [];
-  for (const table of ['members', 'shift_signups', 'idempotency_keys', 'events', 'event_counters']) {
+  for (const table of [
+    'members',
+    'shift_signups',
+    'attendance',
+    'idempotency_keys',
+    'events',
+    'event_counters',
+  ]) {
     for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
       others.push(
         ...foreignIn(text, testbed, club).map((other) => `a row of ${table} of ${club} holds ${other}`),
@@ -48,6 +55,11 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
     signups: (await queryAsAdmin(
       'select shift_id as shift, member_id as member, created_by_id as creator from app.shift_signups',
     )) as FinalState['signups'],
+    attendance: (await queryAsAdmin(
+      `select club.slug as club, shift_id as shift, member_id as member, version,
+         concat_ws('|', version, concat_ws(' ', status, minutes), recorded_by_id) as record
+       from app.attendance join app.clubs as club on club.id = tenant_id`,
+    )) as FinalState['attendance'],
     foreign: others,
   };
 }

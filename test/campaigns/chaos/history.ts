@@ -22,7 +22,12 @@ export type Kind =
   | 'read signup'
   | 'assign'
   | 'unassign'
-  | 'list members';
+  | 'list members'
+  | 'record'
+  | 'remove record'
+  | 'read record'
+  | 'list attendance'
+  | 'list hours';
 
 /** A task or a shift, from a response or from the final database. */
 export interface Row {
@@ -44,7 +49,7 @@ export interface Operation {
   member: string;
   /** The task or shift of the request. */
   target?: string;
-  /** The Member.Id whose signup it is about, if not the caller's own. */
+  /** The Member.Id whose signup or attendance it is about, if not the caller's own. */
   holder?: string;
   key?: string;
   /** A unique text of this creation, which the row keeps. */
@@ -64,6 +69,10 @@ export interface Operation {
   retryAfter?: boolean;
   /** Who entered the signup of the response. */
   creator?: string;
+  /** The record of attendance of the response. */
+  record?: string;
+  /** The version in the refusal of a writer who had read another one; null when there is no record. */
+  currentVersion?: number | null;
   rows: Row[];
   /** Other clubs whose data is in the response. */
   foreign: string[];
@@ -84,11 +93,21 @@ export interface FinalRow extends Row {
   foreign: string[];
 }
 
+/** A record of attendance in the final database. */
+export interface FinalRecord {
+  club: string;
+  shift: string;
+  member: string;
+  version: number;
+  record: string;
+}
+
 /** The final database. */
 export interface FinalState {
   tasks: FinalRow[];
   shifts: FinalRow[];
   signups: { shift: string; member: string; creator: string | null }[];
+  attendance: FinalRecord[];
   /** Other rows with another club's data, in words. */
   foreign: string[];
 }
@@ -152,7 +171,17 @@ export function isUnknown({ status }: Operation): boolean {
   return status === null || status >= 500;
 }
 
-/** Whose signup the request is about. */
+/** The status and minutes of a record as one text. */
+export function contentOf(status: string, minutes: number | null): string {
+  return minutes === null ? status : `${status} ${minutes}`;
+}
+
+/** A record of attendance as one text. */
+export function recordText(version: number, content: string, recordedById: string | null): string {
+  return `${version}|${content}|${recordedById}`;
+}
+
+/** Whose signup or attendance the request is about. */
 export function holderOf({ holder, member }: Operation): string {
   return holder ?? member;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
 import { foreignIds, foreignTexts } from '../rules.js';
-import { isUnknown, type Operation, type Row } from './history.js';
+import { contentOf, isUnknown, type Operation, type Row, recordText } from './history.js';
 import type { Club, Testbed } from './testbed.js';
 import { openWire, randomOf, type Send } from './wire.js';
 
@@ -79,8 +79,7 @@ export async function join(
               status: response.status,
               ...(response.body?.code !== undefined && { code: response.body.code }),
               retryAfter: response.headers['retry-after'] !== undefined,
-              // Signups have a shift, and no version.
-              ...(response.body?.shiftId !== undefined && { creator: response.body.createdById }),
+              ...ofMember(response.body),
               rows: response.status < 300 ? rowsOf(response.body) : [],
               foreign: foreignIn(response.text, testbed, club.canary),
             }),
@@ -108,12 +107,25 @@ async function ownId(send: Send, headers: Record<string, string>): Promise<strin
   }
 }
 
-/** The tasks and shifts of a response; members and signups have no version. */
+/** What a response says of a signup or a record of attendance. */
+// biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
+function ofMember(body: any): Partial<Operation> {
+  if (body?.code === 'attendance_version_conflict') {
+    return { currentVersion: body.currentVersion ?? null };
+  }
+  if (body?.status !== undefined && body.recordedById !== undefined) {
+    const { version, status, minutes, recordedById } = body;
+    return { record: recordText(version, contentOf(status, minutes), recordedById) };
+  }
+  return body?.shiftId === undefined ? {} : { creator: body.createdById };
+}
+
+/** The tasks and shifts of a response; members and signups have no version, records no id. */
 // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
 function rowsOf(body: any): Row[] {
   const rows = Array.isArray(body) ? body : body === undefined ? [] : [body];
   return rows
-    .filter(({ version }) => version !== undefined)
+    .filter(({ id, version }) => id !== undefined && version !== undefined)
     .map(({ id, version, title, state, capacity, signupCount, signups }) => ({
       id,
       version,

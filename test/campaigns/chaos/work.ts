@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STATES, type State } from '../../setup/workflow.js';
-import { isDone, type Kind } from './history.js';
+import { contentOf, isDone, isUnknown, type Kind } from './history.js';
 import type { Member, Recorded, Request } from './member.js';
 
 /** The current rows of a club: all members work on the same few rows, so that they conflict. */
@@ -8,23 +8,40 @@ export interface SharedRows {
   /** `state` is undefined when it may have changed. */
   tasks: { id: string; version: number; state: State | undefined; uses: number }[];
   shifts: { id: string; version: number; capacity: number; uses: number }[];
+  /** Shifts that have started, with the last known version of the record of each member; null when there is none. */
+  started: { id: string; versions: Map<string, number | null>; uses: number }[];
   /** A counter that makes written texts unique. */
   count: number;
   /** The time after which keyed requests are not repeated. */
   end: () => boolean;
 }
 
+/** What Managers record. */
+const RECORDS: { status: string; minutes?: number }[] = [
+  { status: 'Attended' },
+  { status: 'Attended', minutes: 45 },
+  { status: 'Excused' },
+  { status: 'NoShow' },
+];
+
 /** A row is not used after this many requests, to limit its unknown outcomes. */
 const MOST_USES = 60;
 const TASKS = 3;
 const SHIFTS = 2;
+const STARTED_SHIFTS = 1;
+/** Unknown outcomes multiply what may be stored, and any of them may still happen to the record. */
+const USES_OF_UNKNOWN = 8;
+
+const COMING = { startsAt: '2101-05-01T10:00:00Z', endsAt: '2101-05-01T12:00:00Z' };
+const STARTED = { startsAt: '2001-05-01T10:00:00Z', endsAt: '2001-05-01T12:00:00Z' };
+const SHIFT_MINUTES = 120;
 
 /** Sends one request of this kind; false when there is no suitable row, or the role is too low. */
 export async function work(member: Member, shared: SharedRows, kind: Kind): Promise<boolean> {
   const isManager = member.role === 'Manager' || member.role === 'Admin';
   const isAllowed = /^delete/.test(kind)
     ? member.role === 'Admin'
-    : isManager || !/^(create|put|assign|unassign)/.test(kind);
+    : isManager || !/^(create|put|assign|unassign|record|remove)/.test(kind);
   if (!isAllowed) {
     return false;
   }
@@ -35,6 +52,8 @@ export async function work(member: Member, shared: SharedRows, kind: Kind): Prom
     await createShift(member, shared);
   } else if (kind.startsWith('list')) {
     await member.act({ kind, method: 'GET', path: `/api/${kind.slice(5)}` });
+  } else if (kind.endsWith('record')) {
+    return workOnAttendance(member, shared, kind);
   } else {
     return kind.endsWith('task') ? workOnTask(member, shared, kind) : workOnShift(member, shared, kind);
   }
@@ -44,11 +63,15 @@ export async function work(member: Member, shared: SharedRows, kind: Kind): Prom
 async function refill(member: Member, shared: SharedRows): Promise<void> {
   shared.tasks = shared.tasks.filter(({ uses }) => uses < MOST_USES);
   shared.shifts = shared.shifts.filter(({ uses }) => uses < MOST_USES);
+  shared.started = shared.started.filter(({ uses }) => uses < MOST_USES);
   if (shared.tasks.length < TASKS) {
     await createTask(member, shared);
   }
   if (shared.shifts.length < SHIFTS) {
     await createShift(member, shared);
+  }
+  if (shared.started.length < STARTED_SHIFTS) {
+    await createShift(member, shared, STARTED);
   }
 }
 
@@ -151,6 +174,45 @@ async function workOnShift(member: Member, shared: SharedRows, kind: Kind): Prom
   return true;
 }
 
+/** Works on the record of a member and a shift. An Admin deletes the shift at times: records outlive it. */
+async function workOnAttendance(member: Member, shared: SharedRows, kind: Kind): Promise<boolean> {
+  const shift = pick(member, shared.started);
+  if (shift === undefined) {
+    return false;
+  }
+  const path = `/api/shifts/${shift.id}`;
+  if (kind === 'remove record' && member.role === 'Admin' && member.random() < 0.1) {
+    await member.act({ kind: 'delete shift', target: shift.id, method: 'DELETE', path });
+    return true;
+  }
+  // A Member reads only one's own.
+  const holder = (member.role !== 'Member' && pick(member, member.club.memberIds)) || member.id;
+  const version = shift.versions.get(holder);
+  const about = { kind, target: shift.id, holder, path: `${path}/attendance/${holder}` };
+  let recorded: Recorded;
+  if (kind === 'record') {
+    const isNamed = typeof version === 'number' && member.random() < 0.8;
+    const body = pick(member, RECORDS) ?? { status: 'NoShow' };
+    recorded = await member.act({
+      ...about,
+      method: 'PUT',
+      ...(isNamed && { named: version }),
+      content: contentOf(body.status, body.status === 'Attended' ? (body.minutes ?? SHIFT_MINUTES) : null),
+      body: { ...body, ...(isNamed && { version }) },
+    });
+  } else {
+    recorded = await member.act({ ...about, method: kind === 'read record' ? 'GET' : 'DELETE' });
+  }
+  const { operation, body } = recorded;
+  shift.uses += isUnknown(operation) ? USES_OF_UNKNOWN : 1;
+  if (isDone(operation)) {
+    shift.versions.set(holder, body?.version ?? null);
+  } else if (operation.currentVersion !== undefined) {
+    shift.versions.set(holder, operation.currentVersion);
+  }
+  return true;
+}
+
 async function createTask(member: Member, shared: SharedRows): Promise<void> {
   const { canary } = member.club;
   const marker = `${canary} mark-${nextOf(shared)}`;
@@ -167,7 +229,7 @@ async function createTask(member: Member, shared: SharedRows): Promise<void> {
   }
 }
 
-async function createShift(member: Member, shared: SharedRows): Promise<void> {
+async function createShift(member: Member, shared: SharedRows, times = COMING): Promise<void> {
   const marker = `${member.club.canary} mark-${nextOf(shared)}`;
   const capacity = 1 + Math.floor(member.random() * 3);
   const { operation, body } = await sendUntilKnown(member, shared, {
@@ -177,9 +239,15 @@ async function createShift(member: Member, shared: SharedRows): Promise<void> {
     marker,
     capacity,
     ...(member.random() < 0.6 && { key: keyOf(member, shared) }),
-    body: { ...shiftOf(member, `${member.club.canary} ${nextOf(shared)}`, capacity), description: marker },
+    body: {
+      ...shiftOf(member, `${member.club.canary} ${nextOf(shared)}`, capacity),
+      ...times,
+      description: marker,
+    },
   });
-  if (isDone(operation) && shared.shifts.length < 2 * SHIFTS) {
+  if (isDone(operation) && times === STARTED) {
+    shared.started.push({ id: body.id, versions: new Map(), uses: 0 });
+  } else if (isDone(operation) && shared.shifts.length < 2 * SHIFTS) {
     shared.shifts.push({ id: body.id, version: body.version, capacity, uses: 0 });
   }
 }
@@ -197,8 +265,7 @@ async function sendUntilKnown(member: Member, shared: SharedRows, request: Reque
 }
 
 function shiftOf({ club }: Member, title: string, capacity: number) {
-  const times = { startsAt: '2101-05-01T10:00:00Z', endsAt: '2101-05-01T12:00:00Z' };
-  return { title, location: club.canary, ...times, capacity };
+  return { title, location: club.canary, ...COMING, capacity };
 }
 
 function keyOf({ club }: Member, shared: SharedRows): string {

@@ -30,6 +30,11 @@ const REFUSALS: Record<Kind, string[]> = {
   assign: ['shift_not_found', 'shift_full'],
   unassign: ['shift_not_found', 'signup_not_found'],
   'list members': [],
+  record: ['shift_not_found', 'attendance_version_conflict'],
+  'remove record': ['shift_not_found', 'attendance_not_found'],
+  'read record': ['shift_not_found', 'attendance_not_found'],
+  'list attendance': [],
+  'list hours': [],
 };
 
 /** Checks that every response is allowed for its request and in time, and that every 5xx has a fault as its cause. */

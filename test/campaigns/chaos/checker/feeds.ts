@@ -11,18 +11,20 @@ import {
 } from '../history.js';
 import type { Report } from './verdict.js';
 
-/** The event of each kind of write. */
-const TYPES: Partial<Record<Kind, string>> = {
-  'create task': 'task.created',
-  'patch task': 'task.changed',
-  'delete task': 'task.deleted',
-  'create shift': 'shift.created',
-  'put shift': 'shift.changed',
-  'delete shift': 'shift.deleted',
-  'sign up': 'signup.created',
-  cancel: 'signup.deleted',
-  assign: 'signup.created',
-  unassign: 'signup.deleted',
+/** The event of each kind of write. A record is created, changed, or what it was. */
+const TYPES: Partial<Record<Kind, string[]>> = {
+  'create task': ['task.created'],
+  'patch task': ['task.changed'],
+  'delete task': ['task.deleted'],
+  'create shift': ['shift.created'],
+  'put shift': ['shift.changed'],
+  'delete shift': ['shift.deleted'],
+  'sign up': ['signup.created'],
+  cancel: ['signup.deleted'],
+  assign: ['signup.created'],
+  unassign: ['signup.deleted'],
+  record: ['attendance.created', 'attendance.changed'],
+  'remove record': ['attendance.deleted'],
 };
 
 /** Checks that every acknowledged write has its event, and every event its write. */
@@ -69,8 +71,8 @@ function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
   const rows = new Map<string, number>();
   for (const { type, subjectId, memberId, sequence } of events) {
     const [noun, verb] = type.split('.');
-    if (noun === 'task' || noun === 'shift' || noun === 'signup') {
-      const row = noun === 'signup' ? signup(subjectId, memberId) : `${noun} ${subjectId}`;
+    if (noun !== undefined && ['task', 'shift', 'signup', 'attendance'].includes(noun)) {
+      const row = isOfMember(type) ? ofMember(noun, subjectId, memberId) : `${noun} ${subjectId}`;
       const changes = rows.get(row) ?? 0;
       if ((verb === 'created') !== (changes === 0)) {
         report('anomalies', `${type} of ${row} is out of order: event ${sequence} of ${club}`);
@@ -85,18 +87,23 @@ function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
   return rows;
 }
 
-function rowsStored({ tasks, shifts, signups }: FinalState, club: string): Map<string, number> {
+function rowsStored({ tasks, shifts, signups, attendance }: FinalState, club: string): Map<string, number> {
   const own = new Map(shifts.filter((row) => row.club === club).map(({ id, version }) => [id, version]));
   return new Map([
     ...tasks.filter((row) => row.club === club).map(({ id, version }) => [`task ${id}`, version] as const),
     ...[...own].map(([id, version]) => [`shift ${id}`, version] as const),
     ...signups
       .filter(({ shift }) => own.has(shift))
-      .map(({ shift, member }) => [signup(shift, member), 1] as const),
+      .map(({ shift, member }) => [ofMember('signup', shift, member), 1] as const),
+    ...attendance
+      .filter((record) => record.club === club)
+      .map(({ shift, member, version }) => [ofMember('attendance', shift, member), version] as const),
   ]);
 }
 
-const signup = (shift: string, member: string | null) => `the signup of ${member} for ${shift}`;
+const ofMember = (noun: string, shift: string, member: string | null) =>
+  `the ${noun} of ${member} for ${shift}`;
+const isOfMember = (type: string) => /^(signup|attendance)\./.test(type);
 
 /**
  * Checks that each acknowledged write is one event of its caller, and that there are no more events than writes. Which writes with
@@ -109,12 +116,10 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
   );
   // Attempts with one key are one write. The requests of a member are sequential.
   const attempts = groupBy(writes, ({ key, member, called }) => key ?? `${member} ${called}`);
-  const acknowledged = [...attempts.values()].flatMap((all) => all.find(isDone) ?? []).map(eventOf);
-  const doubtful = [...attempts.values()]
-    .filter((all) => !all.some(isDone))
-    .flatMap((all) => all.find(isUnknown) ?? [])
-    .map(eventOf);
-  const isWrite = (type: string) => Object.values(TYPES).includes(type);
+  const happened = [...attempts.values()].flatMap((all) => all.find(isDone) ?? all.find(isUnknown) ?? []);
+  const acknowledged = happened.flatMap(certainEvents);
+  const possible = groupBy(happened.flatMap(possibleEvents), kindOf);
+  const isWrite = (type: string) => Object.values(TYPES).flat().includes(type);
   const shiftsGone = new Set<string>();
   const requested = events.filter(({ type, subjectId }) => {
     if (type === 'shift.deleted') {
@@ -131,7 +136,6 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
       report('anomalies', `${club}: ${all.length} acknowledged ${name}, and ${count} events`);
     }
   }
-  const possible = groupBy([...acknowledged, ...doubtful], kindOf);
   for (const [kind, all] of groupBy(requested, kindOf)) {
     const count = possible.get(kind)?.length ?? 0;
     if (count < all.length) {
@@ -145,20 +149,27 @@ interface EventKey {
   type: string;
   subjectId: string | undefined;
   actorId: string | null;
-  /** Whose signup it is; other writes do not decide whom their event is about. */
+  /** Whose signup or attendance it is; other writes do not decide whom their event is about. */
   memberId: string | null;
 }
 
-function eventOf(operation: Operation): EventKey {
+function possibleEvents(operation: Operation): EventKey[] {
   const { kind, target, rows, member } = operation;
-  return {
-    type: TYPES[kind] ?? kind,
+  return (TYPES[kind] ?? []).map((type) => ({
+    type,
     subjectId: target ?? rows[0]?.id,
     actorId: member,
     memberId: holderOf(operation),
-  };
+  }));
+}
+
+/** The event of an acknowledged write; none where it may have changed nothing. */
+function certainEvents(operation: Operation): EventKey[] {
+  const [event, ...others] = isDone(operation) ? possibleEvents(operation) : [];
+  const isCertain = others.length === 0 || operation.status === 201;
+  return event !== undefined && isCertain ? [event] : [];
 }
 
 const kindOf = ({ type, actorId, memberId }: EventKey) =>
-  type.startsWith('signup') ? `${type} of ${memberId} by ${actorId}` : `${type} by ${actorId}`;
+  isOfMember(type) ? `${type} of ${memberId} by ${actorId}` : `${type} by ${actorId}`;
 const nameOf = (event: EventKey) => `${kindOf(event)} at ${event.subjectId}`;

@@ -1,5 +1,6 @@
 import type { History } from '../history.js';
 import { checkAnswers, checkTenants } from './answers.js';
+import { checkAttendance } from './attendance.js';
 import { checkFeeds } from './feeds.js';
 import { checkLists } from './lists.js';
 import { checkRows } from './rows.js';
@@ -17,6 +18,7 @@ export function check(history: History): Verdict {
   checkRows(history, { name: 'shift', change: 'put shift', finalRows: shifts }, report);
   checkLists(history, report);
   checkSignups(history, report);
+  checkAttendance(history, report);
   checkFeeds(history, report);
   return verdict;
 }
