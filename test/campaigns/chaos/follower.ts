@@ -4,6 +4,10 @@ import { foreignIn } from './member.js';
 import type { Club, Testbed } from './testbed.js';
 import { openWire } from './wire.js';
 
+/** Whether a body has events and nothing else: it may be the response to another request. */
+const isPageOfEvents = (body: { sequence?: number; type?: string }[]): boolean =>
+  Array.isArray(body) && body.every(({ sequence, type }) => sequence !== undefined && type !== undefined);
+
 /** Shorter than the faults that freeze a connection: a follower asks again. */
 const PATIENCE_MS = 5_000;
 /** The failed requests after which a follower gives up, when nothing is written any more. */
@@ -34,7 +38,7 @@ export async function follow(
     if ('failure' in response || response.status >= 500) {
       tries += isLast ? 1 : 0;
       await sleep(100);
-    } else if (response.status !== 200) {
+    } else if (response.status !== 200 || !isPageOfEvents(response.body)) {
       feed.refused.push(response.text);
     } else {
       feed.foreign.push(...foreignIn(response.text, testbed, club.canary));
