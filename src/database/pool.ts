@@ -29,6 +29,9 @@ interface Waiter {
 /** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
 
+/** For calendars: callers without a token, who get at most one connection together. */
+export const CALENDARS = 'calendars';
+
 const MAX_WAIT_MS = 5_000;
 /** The maximum queue of one tenant: the default of MAX_CONNECTIONS, because waiting costs less than immediate retries. */
 const QUEUE_PER_TENANT = 5_000;
@@ -50,9 +53,9 @@ const REOPEN_PAUSE_MS = 1_000;
  * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival. A free connection goes
  *   to the two kinds in turn.
  * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
- *   requests too.
- * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits, and
- *   leave two connections. If all of theirs are slow, they take one more at once, and leave one connection.
+ *   requests too. Calendars have one.
+ * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits but those
+ *   of calendars, and leave two connections. If all of theirs are slow, they take one more at once, and leave one connection.
  * - A tenant's reads use as many connections as reads may take, or one less while other tenants send requests too. A slow
  *   connection counts only for the tenant of its oldest read, for which all others on it wait.
  * - A pool of one connection alternates between reads and exclusive leases.
@@ -281,7 +284,8 @@ export class Pool {
   #forExclusive(tenant: string): Connection | undefined {
     const { size } = this.#options;
     const most = this.#hasOtherTenants ? Math.ceil(size / 2) : size - 1;
-    const limit = tenant === NO_TENANT ? size : Math.max(1, most);
+    const ofTenant = tenant === CALENDARS ? 1 : Math.max(1, most);
+    const limit = tenant === NO_TENANT ? size : ofTenant;
     return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit ? this.#takeFree() : undefined;
   }
 
@@ -316,7 +320,8 @@ export class Pool {
   get #readsMayTakeFree(): boolean {
     return this.#accepting.length === 0
       ? this.#reading.size < Math.max(1, this.#options.size - 1)
-      : this.#reading.size < this.#usualReading && this.#queues.exclusive.size === 0;
+      : this.#reading.size < this.#usualReading &&
+          this.#queues.exclusive.size === this.#queues.exclusive.sizeOf(CALENDARS);
   }
 
   /** Whether a tenant other than the last one sent a request lately. */
@@ -357,7 +362,7 @@ export class Pool {
   }
 
   #noteArrival(tenant: string): void {
-    if (tenant === NO_TENANT || tenant === this.#lastTenant) {
+    if (tenant === NO_TENANT || tenant === CALENDARS || tenant === this.#lastTenant) {
       return;
     }
     if (this.#lastTenant !== undefined) {

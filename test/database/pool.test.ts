@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { QUEUE_FULL, Unavailable } from '../../src/database/errors.js';
-import { type Lease, type LeaseKind, NO_TENANT, Pool, type PoolOptions } from '../../src/database/pool.js';
+import {
+  CALENDARS,
+  type Lease,
+  type LeaseKind,
+  NO_TENANT,
+  Pool,
+  type PoolOptions,
+} from '../../src/database/pool.js';
 import { RoundRobinQueue } from '../../src/database/round-robin-queue.js';
 import { sql } from '../../src/database/sql.js';
 import { makeDatabase } from '../setup/database.js';
@@ -483,6 +490,39 @@ t.test('the service’s own work has no bulkhead, and does not count as a tenant
     await each.done;
     pool.release(each.lease as Lease);
   }
+});
+
+t.test('calendars have one connection together, and do not count as another tenant', async (t) => {
+  for (const [size, most] of [
+    [1, 0],
+    [2, 1],
+    [5, 4],
+  ] as const) {
+    const pool = makePool(t, { size });
+    await warm(pool);
+    const calendars = Array.from({ length: size + 1 }, () => requestLease(pool, 'exclusive', CALENDARS));
+    t.equal(await granted(calendars), 1, `of ${size}`);
+    const club = Array.from({ length: size }, () => requestLease(pool, 'exclusive', 'north'));
+    t.equal(await granted(club), most, 'as many as a tenant has alone');
+    for (const each of [...calendars, ...club]) {
+      await each.done;
+      pool.release(each.lease as Lease);
+    }
+    t.same(pool.load, AT_REST);
+  }
+});
+
+t.test('calendars that wait do not keep reads from a further connection', async (t) => {
+  const pool = makePool(t, { size: 5, readsPerConnection: 8 });
+  await warm(pool);
+  const calendars = Array.from({ length: 20 }, () => requestLease(pool, 'exclusive', CALENDARS));
+  const reads = Array.from({ length: 40 }, () => requestLease(pool, 'shared', 'north'));
+  t.equal(await granted(reads), 24, 'as many as without calendars');
+  for (const each of [...calendars, ...reads]) {
+    await each.done;
+    pool.release(each.lease as Lease);
+  }
+  t.same(pool.load, AT_REST);
 });
 
 t.test('a tenant with ten times the load of all others delays only itself', async (t) => {

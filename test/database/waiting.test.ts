@@ -3,7 +3,7 @@ import pg from 'pg';
 import t, { type Test } from 'tap';
 import { Database } from '../../src/database/database.js';
 import { sql } from '../../src/database/sql.js';
-import { type Caller, writeInTenant } from '../../src/database/tenant-context.js';
+import { type Caller, readForCalendar, writeInTenant } from '../../src/database/tenant-context.js';
 import { makeDatabase } from '../setup/database.js';
 import { until } from '../setup/wait.js';
 import { callerOf, readRows } from '../setup/work.js';
@@ -94,6 +94,7 @@ const usual = (size: number) => Math.max(1, size - 2);
 for (const size of SIZES) {
   t.test(`with ${size} connections`, async (t) => {
     const database = await openDatabase(t, size);
+    const calendar = (query: typeof FAST) => readForCalendar(database, 'calendar', query);
 
     await t.test(
       'without reads, the writes of a club use all connections but one, the writes of several clubs all',
@@ -165,6 +166,33 @@ for (const size of SIZES) {
         );
       },
     );
+
+    await t.test(
+      'behind slow reads of calendars, a club is served unless there is one connection',
+      async (t) => {
+        let slow: Promise<unknown>[] = [];
+        await whileBlocked(async () => {
+          slow = Array.from({ length: 50 }, () => calendar(BLOCKED).catch(() => {}));
+          await sleep(300);
+          t.equal(database.load.inUse, 1);
+          t.equal(await isSoon(readRows(database, south, FAST)), size > 1);
+          t.equal(await isSoon(writeInTenant(database, south, 'write', (tx) => tx.query(FAST))), size > 1);
+        });
+        await Promise.all(slow);
+      },
+    );
+
+    await t.test('a flood of a club does not keep a calendar from its turn', async (t) => {
+      let waiting = 0;
+      const flood = Array.from({ length: 50 * size }, async () => {
+        waiting += 1;
+        await writeInTenant(database, north, 'write', (tx) => tx.query(sql`select pg_sleep(0.01)`));
+        waiting -= 1;
+      });
+      await calendar(FAST);
+      t.ok(waiting > 30 * size, `${waiting} of the flood wait`);
+      await Promise.all(flood);
+    });
 
     t.equal(database.connections.lost, 0);
   });
