@@ -34,7 +34,7 @@ begin
       ('club_registry',  'nologin', 'Capability: owns app.list_clubs. Sees id, name, slug and closing time of every club and nothing else.'),
       ('club_recorder',  'nologin', 'Capability: owns the trigger functions that record and number events. Sees what its own transaction recorded.'),
       ('club_roster',    'nologin', 'Capability: owns the functions by which Managers sign members up and off.'),
-      ('club_calendar',  'nologin', 'Capability: for the function that reads the shifts of a calendar link.'),
+      ('club_calendar',  'nologin', 'Capability: owns app.read_calendar. Sees one calendar link, the signups of its member, their shifts, and the name and time zone of the club.'),
       ('club_operator',  'nologin', 'Capability: owns the functions for operators, such as app.provision_club.')
     ) as role (name, login, comment)
   loop

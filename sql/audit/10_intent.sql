@@ -15,7 +15,7 @@ create view audit.intended_roles (role, can_login, purpose, why) with (security_
   ('club_registry', false, 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
   ('club_recorder', false, 'capability', 'Owns the functions that record and number events: no other role inserts an event.'),
   ('club_roster', false, 'capability', 'Owns the functions by which Managers sign members up and off: club_signup writes the caller''s own signup only.'),
-  ('club_calendar', false, 'capability', 'For the function that reads the shifts of a calendar link, which has no role in the club; it owns nothing yet.'),
+  ('club_calendar', false, 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read.'),
   ('club_operator', false, 'capability', 'Owns the functions for operators, such as app.provision_club.');
 comment on view audit.intended_roles is 'The roles of the service. None has SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB or REPLICATION.';
 comment on column audit.intended_roles.role is 'The role.';
@@ -60,7 +60,9 @@ create view audit.intended_accessors (function, setting, why) with (security_inv
   ('app.role()', 'app.role', 'The caller''s role in the club.'),
   ('app.member_id()', 'app.member_id', 'The caller''s row in app.members.'),
   ('app.closed_club_id()', 'app.closed_club_id', 'The closed club that an operator removes.'),
-  ('app.club_ids()', 'app.club_ids', 'The clubs of the token, before one is chosen.');
+  ('app.club_ids()', 'app.club_ids', 'The clubs of the token, before one is chosen.'),
+  ('app.link_hash()', 'app.link_hash', 'The hash of the secret of a calendar link.'),
+  ('app.shift_ids()', 'app.shift_ids', 'The shifts of the member of a calendar link.');
 comment on view audit.intended_accessors is 'The only functions that policies call. Each is STABLE, runs as its caller and raises TN001 when its setting is missing.';
 comment on column audit.intended_accessors.function is 'Its signature.';
 comment on column audit.intended_accessors.setting is 'The setting that it reads.';
@@ -77,6 +79,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.delete_expired_answers()', 'club_expiry', 'Deletes stored responses of all clubs that are older than 24 hours.'),
   ('app.my_clubs()', 'club_directory', 'Reads the clubs of the token without a club in the context.'),
   ('app.list_clubs()', 'club_registry', 'Reads the names of all clubs, which no request may do.'),
+  ('app.read_calendar(uuid,bytea)', 'club_calendar', 'Reads the shifts of a calendar link, which has no role in the club.'),
   ('app.record_event()', 'club_recorder', 'Inserts an event, which no other role may.'),
   ('app.number_events()', 'club_recorder', 'Numbers events, which no other role may.'),
   ('app.forget_events(uuid,timestamp with time zone)', 'club_operator', 'Deletes old events, which no request may.'),
@@ -96,6 +99,7 @@ create view audit.intended_entrances (function, why) with (security_invoker) as 
   ('app.enter_directory(uuid[])', 'Begins a request in no single club.'),
   ('app.enter_as_operator(uuid)', 'An operator chooses the club.'),
   ('app.leave_as_operator(jsonb)', 'Restores the context that was there before.'),
+  ('app.read_calendar(uuid,bytea)', 'Enters with a calendar link, and restores the context that was there before.'),
   ('app.forget_club(uuid)', 'An operator removes a closed club.'),
   ('app.number_events()', 'Reaches the counter of each club whose events it numbers.'),
   ('app.provision_club(text,text,text,uuid)', 'An operator creates the club.'),

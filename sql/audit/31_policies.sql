@@ -143,7 +143,7 @@ select 'policy_without_context', policy, 'it calls no accessor: ' || expressions
 from policy
 where exists (
   select from unnest(array[using_expression, check_expression]) as expression
-  where expression !~ '\mapp\.(tenant_id|user_id|role|member_id|club_ids|closed_club_id)\(\)' and expression not in ('true', 'false')
+  where expression !~ '\mapp\.(tenant_id|user_id|role|member_id|club_ids|closed_club_id|link_hash|shift_ids)\(\)' and expression not in ('true', 'false')
     and not exists (
       select from audit.intended_floors as intended where (intended.relation, intended.using_expression) = (policy.relation, expression)
     )

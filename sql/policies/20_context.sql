@@ -56,6 +56,18 @@ return coalesce(nullif(current_setting('app.closed_club_id', true), ''), app.mis
 comment on function app.closed_club_id() is
   'The closed club that an operator removes in this transaction. Raises TN001 when it is not set.';
 
+create or replace function app.link_hash() returns bytea
+language sql stable parallel safe
+return coalesce(nullif(current_setting('app.link_hash', true), ''), app.missing_context('app.link_hash'))::bytea;
+comment on function app.link_hash() is
+  'The hash of the secret of a calendar link; set only by app.read_calendar. Raises TN001 when it is not set.';
+
+create or replace function app.shift_ids() returns uuid[]
+language sql stable parallel safe
+return coalesce(nullif(current_setting('app.shift_ids', true), ''), app.missing_context('app.shift_ids'))::uuid[];
+comment on function app.shift_ids() is
+  'The shifts of the member of a calendar link; set only by app.read_calendar. Raises TN001 when it is not set.';
+
 -- Call it with named arguments: a further claim is then a further argument with a default, and no other call changes.
 create or replace function app.enter(
   tenant_id uuid, user_id text, role app.club_role,

@@ -81,12 +81,13 @@ as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
-  -- An event and a key for a response hold FOR KEY SHARE on this row: this waits for the transactions that have written them,
+  -- An event, a key for a response and a calendar link hold FOR KEY SHARE on this row: this waits for the transactions that have written them,
   -- then blocks others until the end. A title or a response may contain the member.
   perform from app.clubs as club where club.id = club_id for update;
   -- Before the member is in the context: an operator is the actor of no event.
   delete from app.attendance as attendance
   where attendance.member_id = erase_member.member_id and attendance.status <> 'Attended';
+  delete from app.calendar_links as link where link.member_id = erase_member.member_id;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
   set external_user_id = 'erased:' || member.id, display_name = 'Former member', email = null,
@@ -103,7 +104,7 @@ begin
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40P01: a request is in the way, call it again.';
+  'Removes the personal data from a member''s row. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40P01: a request is in the way, call it again.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

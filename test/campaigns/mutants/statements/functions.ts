@@ -28,11 +28,13 @@ export const functions: Mutants = {
     'alter function app.my_clubs() owner to club_signup',
     'alter function app.count_signups() owner to club_operator',
     'alter function app.number_events() owner to club_owner',
+    'alter function app.read_calendar(uuid, bytea) owner to club_operator',
   ],
   definer_missing: [
     'alter function app.sign_up(uuid) security invoker',
     'alter function app.my_clubs() security invoker',
     'alter function app.record_event() security invoker',
+    'alter function app.read_calendar(uuid, bytea) security invoker',
   ],
   search_path_unpinned: [
     'alter function app.sign_up(uuid) reset search_path',
@@ -40,6 +42,7 @@ export const functions: Mutants = {
     `alter function app.my_clubs() set search_path = public, app`,
     `alter function app.erase_member(uuid, uuid) set search_path = "$user", public`,
     'alter function app.count_signups() reset all',
+    'alter function app.read_calendar(uuid, bytea) reset search_path',
     'alter function app.record_event() reset search_path',
   ],
   search_path_inherited: [
@@ -69,6 +72,7 @@ export const functions: Mutants = {
     'alter function app.tenant_id() volatile',
     'alter function app.role() immutable',
     'alter function app.club_ids() volatile',
+    'alter function app.link_hash() volatile',
     'alter function app.member_id() immutable',
   ],
   accessor_silent: [
@@ -83,6 +87,8 @@ export const functions: Mutants = {
     ),
     `create or replace function app.role() returns app.club_role language sql stable return 'Admin'::app.club_role`,
     `create or replace function app.role() returns app.club_role language sql stable return coalesce(nullif(current_setting('app.role', true), ''), 'Viewer')::app.club_role`,
+    `create or replace function app.link_hash() returns bytea language sql stable return coalesce(nullif(current_setting('app.link_hash', true), ''), '')::bytea`,
+    `create or replace function app.shift_ids() returns uuid[] language sql stable return coalesce(nullif(current_setting('app.shift_ids', true), ''), '{}')::uuid[]`,
     `create or replace function app.member_id() returns uuid language sql stable return nullif(current_setting('app.member_id', true), '')::uuid`,
     accessor(
       `return case when current_user = 'club_api' then coalesce(nullif(current_setting('app.tenant_id', true), ''), app.missing_context('app.tenant_id'))::uuid end`,
@@ -103,6 +109,7 @@ export const functions: Mutants = {
   ],
   function_public_execute: [
     'grant execute on function app.sign_up(uuid) to public',
+    'grant execute on function app.read_calendar(uuid, bytea) to public',
     'grant execute on function app.provision_club(text, text, text, uuid) to public',
     'grant execute on all functions in schema app to public',
     make('language sql return 1'),
@@ -137,6 +144,7 @@ export const functions: Mutants = {
   context_setter: [
     signUp(`begin perform set_config('app.tenant_id', shift_id::text, true); end`),
     make(`language sql return length(set_config('app.role', 'Admin', true))`),
+    make(`language sql return length(set_config('app.link_hash', 'x', true))`),
     signUp(`begin perform set_config ('app.tenant_id', shift_id::text, true); end`),
     signUp(`declare name text := 'app.tenant_id'; begin perform set_config(name, shift_id::text, true); end`),
     signUp(`begin perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),

@@ -70,6 +70,8 @@ export const grants: Mutants = {
     'grant delete on app.events to club_api',
     'grant insert (last_sequence) on app.event_counters to club_api',
     'grant select (title) on app.tasks to club_recorder',
+    'grant select on app.members to club_calendar',
+    'grant update (expires_at) on app.calendar_links to club_api',
   ],
   grant_server_column: [
     'grant update (version) on app.tasks to club_api',

@@ -14,6 +14,8 @@ export const policies: Mutants = {
     'drop policy events_recorder_floor on app.events',
     'drop policy event_counters_floor on app.event_counters',
     'drop policy attendance_floor on app.attendance',
+    'drop policy calendar_links_floor on app.calendar_links',
+    'alter policy clubs_floor on app.clubs to club_api, club_operator',
     'alter policy events_recorder_floor on app.events using (true)',
     'alter policy event_counters_floor on app.event_counters to club_recorder',
     floor('members', `as permissive for all to public using ${same}`),
@@ -61,6 +63,9 @@ export const policies: Mutants = {
     'alter policy shifts_read on app.shifts using (true)',
     'alter policy events_read on app.events using (true)',
     'alter policy attendance_read_own on app.attendance using (true)',
+    'alter policy calendar_links_enter on app.calendar_links using (true)',
+    'alter policy shift_signups_calendar on app.shift_signups using (true)',
+    'alter policy shifts_calendar on app.shifts using (true)',
     'alter policy events_record on app.events using (true)',
     'alter policy event_counters_count on app.event_counters with check (true)',
     // Only the registry may have policies that are always true, and only to read clubs.
@@ -98,6 +103,8 @@ export const policies: Mutants = {
   policy_without_context: [
     'alter policy events_read on app.events using (sequence is not null)',
     'alter policy attendance_edit on app.attendance with check (recorded_by_id = member_id)',
+    'alter policy calendar_links_enter on app.calendar_links using (expires_at > created_at)',
+    'alter policy clubs_calendar on app.clubs using (closed_at is null)',
     'alter policy events_record on app.events using (sequence is null)',
     'create policy open on app.tasks for select to club_api using (1 = 1)',
     'alter policy tasks_delete on app.tasks using (tenant_id = tenant_id)',
@@ -160,6 +167,7 @@ export const policies: Mutants = {
   not_forgettable: [
     'drop policy tasks_forget on app.tasks',
     'drop policy attendance_forget on app.attendance',
+    'drop policy calendar_links_forget on app.calendar_links',
     'revoke delete on app.shifts from club_operator',
     'create table app.notes (tenant_id uuid not null)',
   ],

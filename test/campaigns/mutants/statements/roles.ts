@@ -16,6 +16,7 @@ export const roles: Mutants = {
     'alter role club_signup bypassrls',
     'alter role club_auditor bypassrls',
     'alter role club_recorder bypassrls',
+    'alter role club_calendar bypassrls',
   ],
   role_creates_roles: ['alter role club_migrator createrole', 'alter role club_api createrole'],
   role_creates_databases: ['alter role club_migrator createdb', 'alter role club_api createdb'],
@@ -32,6 +33,7 @@ export const roles: Mutants = {
     'grant club_operator to club_api',
     'grant club_directory to club_auditor',
     'grant club_recorder to club_api',
+    'grant club_calendar to club_api',
     'grant club_migrator to club_api',
     'create role bridge; grant club_owner to bridge; grant bridge to club_api',
     'create role first; create role second; grant club_operator to first; grant first to second; grant second to club_auditor',
@@ -72,6 +74,7 @@ export const roles: Mutants = {
     `do $$ begin execute format('alter role club_api in database %I set app.member_id = ''x''', current_database()); end $$`,
     `create role alice login in role club_api; alter role alice set app.tenant_id = 'x'`,
     `alter role club_signup set app.club_ids = '{}'`,
+    `alter role club_api set app.link_hash = 'x'`,
     `create role "Al Ice" login in role club_owner; alter role "Al Ice" set "APP.tenant_ID" = 'x'`,
   ],
   replication_role_preset: [

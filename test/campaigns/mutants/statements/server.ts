@@ -71,6 +71,8 @@ export const drift: Mutants = {
     'alter policy events_record on app.events to club_recorder, club_api',
     `alter policy attendance_read on app.attendance using ((select app.role()) >= 'Member')`,
     `alter policy attendance_edit on app.attendance with check ((select app.role()) >= 'Manager')`,
+    'grant select (secret_hash) on app.calendar_links to club_api',
+    `do $$ begin execute replace(pg_get_functiondef('app.read_calendar(uuid,bytea)'::regprocedure), 'l.expires_at > now()', 'true'); end $$`,
     'revoke select on app.tasks from club_api',
     'grant select on app.tasks to club_signup',
     'grant select on app.tasks to club_signup with grant option; set local role club_signup; grant select on app.tasks to club_directory; reset role; grant select on app.tasks to club_directory',
