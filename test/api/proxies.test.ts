@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -27,6 +28,8 @@ const { port: servicePort } = service.app.server.address() as AddressInfo;
 const club = await service.db.makeClub('north');
 const token = service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Manager' } });
 const HEAD = `host: club\r\nauthorization: Bearer ${token}\r\nx-tenant-id: ${club}\r\n`;
+const SECRET = 'a-secret-that-is-logged';
+const CALENDAR = `/calendars/${club}/${SECRET}.ics`;
 const page = await readFile(join(root, 'docs/operate.md'), 'utf8');
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 
@@ -35,8 +38,8 @@ interface Proxy {
   /** The arguments that check a configuration, and those that run it. */
   check: string[];
   run: string[];
-  /** The configuration around the block of the page. */
-  wrap(block: string, directory: string): string;
+  /** The configuration around the block of the page, with a log of requests that is sent to a port as syslog. */
+  wrap(block: string, directory: string, logPort: number): string;
 }
 
 const proxies: Record<'nginx' | 'haproxy', Proxy> = {
@@ -44,27 +47,40 @@ const proxies: Record<'nginx' | 'haproxy', Proxy> = {
     program: 'nginx',
     check: ['-t', '-c'],
     run: ['-g', 'daemon off;', '-c'],
-    wrap: (block, directory) => `
-      pid ${directory}/nginx.pid; error_log ${directory}/error.log; worker_processes 1;
+    wrap: (block, directory, logPort) => `
+      pid ${directory}/nginx.pid; error_log syslog:server=127.0.0.1:${logPort}; worker_processes 1;
       ${process.getuid?.() === 0 ? 'user root;' : ''}
       events { worker_connections 1024; }
       http {
-        access_log off; client_body_temp_path ${directory}/body; proxy_temp_path ${directory}/proxy;
+        access_log syslog:server=127.0.0.1:${logPort}; client_body_temp_path ${directory}/body; proxy_temp_path ${directory}/proxy;
         fastcgi_temp_path ${directory}/f; uwsgi_temp_path ${directory}/u; scgi_temp_path ${directory}/s;
         ${block}
       }`,
   },
-  haproxy: { program: 'haproxy', check: ['-c', '-f'], run: ['-db', '-f'], wrap: (block) => block },
+  haproxy: {
+    program: 'haproxy',
+    check: ['-c', '-f'],
+    run: ['-db', '-f'],
+    wrap: (block, _directory, logPort) =>
+      `global\n  log 127.0.0.1:${logPort} local0\n${block.replace('mode http', 'mode http\n  log global\n  option httplog')}`,
+  },
 };
 
-/** Checks the configuration and starts a proxy; returns its port. */
-async function startProxy(t: Test, name: keyof typeof proxies): Promise<number> {
+/** Checks the configuration and starts a proxy; returns its port, and what it has logged so far. */
+async function startProxy(
+  t: Test,
+  name: keyof typeof proxies,
+): Promise<{ port: number; logged: () => string }> {
   const { program, check, run, wrap } = proxies[name];
   const directory = await mkdtemp(join(tmpdir(), `club-${name}-`));
   const port = await freePort();
   const [, block = ''] = new RegExp(`\`\`\`${name}\n(.*?)\`\`\``, 's').exec(page) ?? [];
   t.ok(block.includes('127.0.0.1:3000') && block.includes('127.0.0.1:8080'));
-  const text = wrap(block, directory)
+  const lines: string[] = [];
+  const log = createSocket('udp4', (line) => lines.push(line.toString()));
+  t.teardown(() => log.close());
+  await new Promise<void>((resolve) => log.bind(0, '127.0.0.1', resolve));
+  const text = wrap(block, directory, log.address().port)
     .replaceAll('127.0.0.1:3000', `127.0.0.1:${servicePort}`)
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
     .replaceAll('9464', String(metricsPort))
@@ -94,7 +110,7 @@ async function startProxy(t: Test, name: keyof typeof proxies): Promise<number> 
       ),
     (status) => status === 200,
   );
-  return port;
+  return { port, logged: () => lines.join('\n') };
 }
 
 const isInstalled = (program: string) => spawnSync(program, ['-v'], { env: ENV }).error === undefined;
@@ -104,7 +120,7 @@ for (const name of ['nginx', 'haproxy'] as const) {
     `through ${name} as docs/operate.md configures it`,
     { skip: !isInstalled(proxies[name].program) && `${name} is missing; install ${name}` },
     async (t) => {
-      const port = await startProxy(t, name);
+      const { port, logged } = await startProxy(t, name);
       const get = (path: string, headers: Record<string, string> = {}) => {
         const send = () =>
           fetch(`http://127.0.0.1:${port}${path}`, {
@@ -124,6 +140,13 @@ for (const name of ['nginx', 'haproxy'] as const) {
         );
         t.match(written.join(''), /"ip":"127\.0\.0\.1"/);
         t.notMatch(written.join(''), '203.0.113.7');
+      });
+
+      await t.test('a calendar gets its response, and its path is in no log of the proxy', async (t) => {
+        t.equal((await get(CALENDAR)).status, 404);
+        t.equal((await get('/livez?after')).status, 400);
+        t.match(await until(logged, (text) => text.includes('/livez?after')), '/livez?after');
+        t.notMatch(logged(), SECRET);
       });
 
       await t.test('a token of 9 KB reaches the service, and one of 17 KB is refused', async (t) => {
@@ -192,6 +215,11 @@ for (const name of ['nginx', 'haproxy'] as const) {
           );
           t.ok((statuses.get(429) ?? 0) > 0 && (statuses.get(200) ?? 0) > 0, JSON.stringify([...statuses]));
           t.equal(written.join('').split('"route":"/livez"').length - 1, statuses.get(200));
+          // nginx logs what it refuses, with the request line.
+          t.equal((await get(CALENDAR)).status, 429);
+          t.equal((await get('/livez?refused')).status, 429);
+          await until(logged, (text) => text.includes('/livez?refused'));
+          t.notMatch(logged(), SECRET);
         },
       );
     },
