@@ -8,8 +8,10 @@ import { authenticate } from './auth/authenticate.js';
 import { authorize } from './auth/authorize.js';
 import { tenant } from './auth/tenant.js';
 import { testUser } from './auth/test-user.js';
+import { calendarFeed } from './calendar/feed.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
+import { readForCalendar } from './database/tenant-context.js';
 import { Catalogue } from './errors/catalogue.js';
 import { testUserInvalid } from './errors/test-user.js';
 import { accessLog } from './http/access-log.js';
@@ -36,7 +38,7 @@ import { type AuditTimes, auditIsolation } from './ops/isolation-audit.js';
 import { Metrics } from './ops/metrics.js';
 import { idempotency } from './resource/idempotency.js';
 import { jsonResponse } from './resource/json-response.js';
-import { rateLimit } from './resource/rate-limit.js';
+import { callerRateLimit, linkRateLimit } from './resource/rate-limit.js';
 import { loggedCaller, requestTransaction } from './resource/request-transaction.js';
 import { registerResource } from './resource/resource.js';
 import * as resources from './resources.js';
@@ -125,6 +127,15 @@ export async function buildApp({
   await app.register(problemPages, { catalogue });
   await app.register(health, healthOptions);
 
+  const perMinute = config.rateLimitPerMinute;
+
+  await app.register(async (calendars) => {
+    await calendars.register(linkRateLimit, { perMinute });
+    await calendars.register(calendarFeed, {
+      read: (query) => readForCalendar(database, 'readCalendar', query),
+    });
+  });
+
   await app.register(
     async (api) => {
       await api.register(authenticate, config.auth);
@@ -132,14 +143,14 @@ export async function buildApp({
       await api.register(authorize);
       await api.register(testUser, { enabled: config.testUserHeader });
       // Counts authorized requests, before the body is parsed and a connection is acquired.
-      await api.register(rateLimit, { perMinute: config.rateLimitPerMinute });
+      await api.register(callerRateLimit, { perMinute });
       await api.register(jsonResponse);
       await api.register(requestTransaction, { database });
       await api.register(idempotency);
 
       const eventTypes = Object.values(resources).flatMap((resource) => resource.eventTypes);
       for (const resource of Object.values(resources)) {
-        await registerResource(api, resource, { eventTypes });
+        await registerResource(api, resource, { eventTypes, publicUrl: config.publicUrl });
       }
     },
     { prefix: '/api' },

@@ -30,6 +30,7 @@ export class ConfigurationError extends OperatorError {
 const PATTERNS: Partial<Record<Variable, (text: string) => boolean>> = {
   TRUST_PROXY: (text) => text.split(',').every(isNetwork),
   CORS_ORIGINS: (text) => text.split(',').every(isOrigin),
+  PUBLIC_URL: isOrigin,
   ...patterns,
 };
 
@@ -159,6 +160,8 @@ export interface ServerConfig {
   auth: AuthSettings;
   /** The proxies whose X-Forwarded-For is trusted, for the address in the log; undefined for none. */
   trustProxy: string[] | undefined;
+  /** The origin of URLs in responses, as clients reach the service; empty when it is unknown. */
+  publicUrl: string;
   /** The origins whose pages may read responses; empty without CORS. */
   corsOrigins: string[];
   testUserHeader: boolean;
@@ -195,6 +198,7 @@ export function readServerConfig(
     },
     auth: readAuthSettings(variables),
     trustProxy: variables.TRUST_PROXY?.split(','),
+    publicUrl: variables.PUBLIC_URL ?? '',
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',
     isDevelopment: variables.NODE_ENV === 'development',

@@ -17,6 +17,9 @@ export const SIGNED_UP_SHIFT_ID = '019d48f3-55c0-72e7-83d8-8f3c56968d21';
 /** A shift in the past, of which attendance is recorded. */
 export const STARTED_SHIFT_ID = '019c9f2e-6d40-7b36-9c1f-2e5a84d07b63';
 
+/** The secret of a calendar link. The demo data has its hash, so the example works with `make run`. */
+export const CALENDAR_SECRET = 'q2n0fXb7R1mVtKc5yJw8LzD4HsUeGp6oAaNi9TkBv3E';
+
 /** A cursor as in the Link header of a list. */
 export const CURSOR =
   'WyJFNmJmSkNBZUFqOTJfZ1VyIiwiMjAyNi0wMy0yOFQxNjo0MDowMC4wMDAwMDBaIiwiMDE5ZDM1NTEtMTcwMC03OWFkLWJhZmMtZWUyYWM4MTQwMWYwIl0';

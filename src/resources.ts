@@ -2,6 +2,7 @@
 
 export { hours } from './attendance/hours-routes.js';
 export { attendance } from './attendance/routes.js';
+export { calendar } from './calendar/routes.js';
 export { clubs } from './clubs/routes.js';
 export { events } from './events/routes.js';
 export { members } from './members/routes.js';

@@ -84,6 +84,9 @@ export const Environment = Type.Object({
       description: 'addresses or networks with commas between, such as 10.0.0.0/8',
     }),
   ),
+  PUBLIC_URL: Type.Optional(
+    Type.String({ description: 'an origin without a path, such as https://clubs.example.org' }),
+  ),
   CORS_ORIGINS: Type.Optional(
     Type.String({
       description: 'origins as browsers send them, with commas between, such as https://app.example.org',

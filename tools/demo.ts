@@ -1,4 +1,6 @@
 import type { Client } from 'pg';
+import { findLink, replaceLink } from '../src/calendar/queries.js';
+import { hashOf } from '../src/calendar/secret.js';
 import { Database } from '../src/database/database.js';
 import { type TenantTransaction, writeInTenant } from '../src/database/tenant-context.js';
 import { withClient } from '../src/deploy/client.js';
@@ -6,6 +8,7 @@ import { ClubRefused, provisionClub } from '../src/deploy/provision-club.js';
 import {
   ANNA,
   BEN,
+  CALENDAR_SECRET,
   CLUB_ID,
   SHIFT_ID,
   SIGNED_UP_SHIFT_ID,
@@ -58,11 +61,13 @@ export async function loadDemo(urls: {
       await joinClubs(as);
       await makeShifts(as);
       await makeTasks(as);
+      await makeCalendarLink(as);
       if (urls.adminUrl !== undefined) {
         await asSuperuser(urls.adminUrl, giveExampleIds);
       }
     } else {
       await moveShiftsOn(as);
+      await makeCalendarLink(as);
       if (urls.adminUrl !== undefined) {
         await asSuperuser(urls.adminUrl, makeExamples);
       }
@@ -249,6 +254,14 @@ async function moveShiftsOn(as: As): Promise<void> {
         await updateShift(tx, shift.id, { ...shiftOf(title, inDays), capacity: shift.capacity });
       }
     }
+  });
+}
+
+/** Creates the link of the example in the OpenAPI document, unless Ben has created one. */
+async function makeCalendarLink(as: As): Promise<void> {
+  await as('ben', 'north', async (tx) => {
+    const [link] = await tx.query(findLink());
+    return link ?? replaceLink(tx, hashOf(CALENDAR_SECRET));
   });
 }
 

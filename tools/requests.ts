@@ -68,7 +68,7 @@ export function describeRequests(document: Document): string {
   ].join('');
 }
 
-/** The path with its ids in variables: `/api/tasks/{id}` becomes `/api/tasks/{{taskId}}`. */
+/** The path with variables for its parameters: `/api/tasks/{id}` becomes `/api/tasks/{{taskId}}`. */
 function fill(
   path: string,
   { parameters = [] }: Operation,
@@ -77,8 +77,10 @@ function fill(
 ): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, parameter) => {
     const id = String(parameters.find(({ name }) => name === parameter)?.example);
+    const list = lists.get(id) ?? (parameter === 'id' ? path : undefined);
     // Attendance is of a shift that has started, signups are of one that has not.
-    const name = id === STARTED_SHIFT_ID ? 'startedShiftId' : variableOf(lists.get(id) ?? path);
+    const name =
+      id === STARTED_SHIFT_ID ? 'startedShiftId' : list === undefined ? parameter : variableOf(list);
     // One variable for all requests with this id.
     variables.set(name, variables.get(name) ?? id);
     return `{{${name}}}`;

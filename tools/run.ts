@@ -49,16 +49,18 @@ async function run(config: DevelopmentConfig, stops: Stop[]): Promise<void> {
     await loading;
   }
 
+  const host = isIPv6(config.HOST) ? `[${config.HOST}]` : config.HOST;
+  const url = `http://${host}:${port}`;
   const provided = {
     PORT: String(port),
+    PUBLIC_URL: config.PUBLIC_URL ?? new URL(url).origin,
     DATABASE_URL: database.url,
     ...(issuer && { AUTH_ISSUER: issuer.url, ...ownClaims }),
   };
   const people = issuer && demoDocs(issuer, config.AUTH_AUDIENCE.split(','));
   const close = await start(readServerConfig(provided), people);
   stops.unshift(() => close({ drainMs: 0, finishMs: 1_000 }));
-  const host = isIPv6(config.HOST) ? `[${config.HOST}]` : config.HOST;
-  console.log(await welcome(`http://${host}:${port}`, config, issuer));
+  console.log(await welcome(url, config, issuer));
 }
 
 /**

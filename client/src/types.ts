@@ -15,6 +15,7 @@ export type AttendanceDto = Schemas['AttendanceDto'];
 export type ShiftAttendanceDto = Schemas['ShiftAttendanceDto'];
 export type RecordAttendanceRequest = Schemas['RecordAttendanceRequest'];
 export type HoursDto = Schemas['HoursDto'];
+export type CalendarLinkDto = Schemas['CalendarLinkDto'];
 
 export type TaskState = TaskDetailDto['state'];
 export type Role = ClubDto['role'];

@@ -89,7 +89,8 @@ export const rateLimited = defineError({
   title: 'Too many requests',
   detail: 'You have reached the limit of requests per minute. Try again after the seconds in Retry-After.',
   meaning:
-    'You have sent more requests in this club within a minute than one caller may. Other callers are not affected.',
+    'You have sent more requests in this club within a minute than one caller may, or a calendar link was read too often. Other ' +
+    'callers and links are not affected.',
   fix:
     'Wait for the seconds in `Retry-After`. `RateLimit-Remaining` in every counted response is the number of requests ' +
     'that are left. With `limit=500` a list needs fewer requests.',

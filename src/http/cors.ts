@@ -5,7 +5,14 @@ import plugin from 'fastify-plugin';
 /** How long a browser may cache the result of a preflight. */
 const MAX_AGE_S = 600;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'X-Tenant-Id', 'If-Match', 'Idempotency-Key'];
+const REQUEST_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'X-Tenant-Id',
+  'If-Match',
+  'If-None-Match',
+  'Idempotency-Key',
+];
 
 /** The URL of the OPTIONS route that @fastify/cors adds for every path. Preflights end before it, others are rejected. */
 export const PREFLIGHT_URL = '*';

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QUEUE_FULL } from '../database/errors.js';
+import { calendarNotFound } from '../errors/calendar.js';
 import type { Catalogue } from '../errors/catalogue.js';
 import { problemFromDatabase } from '../errors/from-database.js';
 import { problemFromValidation } from '../errors/from-validation.js';
@@ -10,7 +11,7 @@ import { internalError, serviceUnavailable } from '../errors/server.js';
 import { discardingRest } from './early-response.js';
 import { addressOf, logRequest } from './log-line.js';
 import { headersWithoutHooks } from './response-headers.js';
-import { pathOf } from './target.js';
+import { isCalendar, pathOf, shownPathOf } from './target.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -76,15 +77,18 @@ export function handleBrokenRequest(error: FastifyError, request: FastifyRequest
   if (request.server.isDraining) {
     reply.header('connection', 'close');
   }
-  const problem =
-    error.code === BROKEN_PATH
-      ? new Problem(invalidParameter, {
-          detail: 'The path is not percent-encoded UTF-8: %25 is a percent sign.',
-        })
-      : problemOf(error);
+  const problem = error.code === BROKEN_PATH ? brokenPath(request) : problemOf(error);
   const { method, log } = request;
   logRequest(log, { method, route: null, status: problem.status, ip: addressOf(request) }, problem);
   reply.send(discardingRest(render(problem, request, reply), request, reply));
+}
+
+function brokenPath({ url }: FastifyRequest): Problem {
+  return isCalendar(pathOf(url))
+    ? new Problem(calendarNotFound)
+    : new Problem(invalidParameter, {
+        detail: 'The path is not percent-encoded UTF-8: %25 is a percent sign.',
+      });
 }
 
 /** Sets status and headers of a problem, and returns its body: as bytes, because Fastify adds a charset to the type of a text. */
@@ -94,7 +98,7 @@ function render(problem: Problem, request: FastifyRequest, reply: FastifyReply):
     reply.header('retry-after', RETRY_AFTER_S);
   }
   reply.code(problem.status).headers(problem.headers).type('application/problem+json');
-  return Buffer.from(JSON.stringify(problem.toBody(pathOf(request.url), request.id)));
+  return Buffer.from(JSON.stringify(problem.toBody(shownPathOf(request.url), request.id)));
 }
 
 /** The log fields of an error. Messages of PostgreSQL can contain values of a request, so only its codes are logged. */

@@ -1,10 +1,18 @@
 import plugin from 'fastify-plugin';
+import { calendarNotFound } from '../errors/calendar.js';
 import { Problem } from '../errors/problem.js';
 import { methodNotAllowed, routeNotFound } from '../errors/request.js';
 import { isUuid } from '../validation/uuid.js';
 import { PREFLIGHT_URL } from './cors.js';
 import { syncHook } from './sync-hook.js';
-import { pathOf } from './target.js';
+import { isCalendar, pathOf } from './target.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True for a route whose handler checks its path parameters. Those of other routes must be UUIDs. */
+    checksParameters?: true;
+  }
+}
 
 interface Pattern {
   segments: string[];
@@ -37,16 +45,18 @@ export const notFound = plugin(
       syncHook(({ is404, routeOptions, params, method, url }) => {
         const isFound = !is404 && routeOptions.url !== PREFLIGHT_URL;
         // The router takes any text for an id, even none, and a word of another path such as /shifts/batch.
-        if (isFound && Object.values(params as Record<string, string>).every(isUuid)) {
+        const areIds = () => Object.values(params as Record<string, string>).every(isUuid);
+        if (isFound && (routeOptions.config.checksParameters || areIds())) {
           return;
         }
         const allow = methodsOf(url, [...patterns.values()]);
         if (isFound && allow.includes(method)) {
           return;
         }
-        throw allow.length === 0
-          ? new Problem(routeNotFound)
-          : new Problem(methodNotAllowed, {}, { headers: { allow: allow.join(', ') } });
+        if (allow.length > 0) {
+          throw new Problem(methodNotAllowed, {}, { headers: { allow: allow.join(', ') } });
+        }
+        throw new Problem(isCalendar(pathOf(url)) ? calendarNotFound : routeNotFound);
       }),
     );
   },

@@ -5,15 +5,15 @@ import { syncHook } from './sync-hook.js';
 
 /**
  * Rejects a query string that does not decode to UTF-8. The parser would keep such a part undecoded: a search for `%ff`
- * would find a percent sign and two letters.
+ * would find a percent sign and two letters. A route without a schema of its query ignores it.
  */
 export const queryString = plugin(
   async (app) => {
     app.addHook(
       'preValidation',
-      syncHook(({ url }) => {
+      syncHook(({ url, routeOptions }) => {
         const start = url.indexOf('?');
-        if (start === -1 || !url.includes('%', start)) {
+        if (routeOptions.schema?.querystring === undefined || start === -1 || !url.includes('%', start)) {
           return;
         }
         const broken = url

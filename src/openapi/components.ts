@@ -11,6 +11,9 @@ export interface Parameter {
   [member: string]: unknown;
 }
 
+/** The entity tag of a file. */
+const ENTITY_TAG = '"yA0zQ5m1uJfXc0hV3iQd8l6tqk2b9nS7oWgR4pEeTzU"';
+
 /** The request headers, as OpenAPI parameters. */
 export const requestHeaders: Record<string, Parameter> = {
   'X-Tenant-Id': {
@@ -35,6 +38,14 @@ export const requestHeaders: Record<string, Parameter> = {
     description:
       'Run the request only if the current ETag is in this list (RFC 9110, 13.1.1): tags separated by commas, or `*`.',
     schema: { type: 'string', examples: ['"1"'] },
+  },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description:
+      'Send the body only if the current ETag is not in this list; otherwise 304 (RFC 9110, 13.1.2).',
+    schema: { type: 'string', examples: [ENTITY_TAG] },
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',
@@ -72,9 +83,9 @@ export const responseHeaders: Record<string, HeaderOf> = {
     example: () => REQUEST_ID,
   },
   ETag: {
-    description: 'The version; send it as If-Match.',
+    description: 'The current state: the version for If-Match, or a hash of the file for If-None-Match.',
     schema: { type: 'string' },
-    example: ({ body }) => `"${body?.version}"`,
+    example: ({ body }) => (body?.version === undefined ? ENTITY_TAG : `"${body.version}"`),
   },
   Location: {
     description: 'Where the new resource is.',
@@ -97,7 +108,8 @@ export const responseHeaders: Record<string, HeaderOf> = {
     example: ({ status }) => (status === 429 ? 12 : 1),
   },
   'RateLimit-Limit': {
-    description: 'The maximum number of your requests per minute in this club.',
+    description:
+      'The maximum number of requests per minute: yours in this club, or those of a calendar link.',
     schema: { type: 'integer', minimum: 1 },
     example: () => 600,
   },
@@ -118,13 +130,19 @@ export const responseHeaders: Record<string, HeaderOf> = {
   },
 };
 
-/** Where a created resource is. One below a row, such as a signup, is at the path of the request; a batch is in a list. */
+/**
+ * Where a created resource is. One below a row, such as a signup, or without an id is at the path of the request; a batch is in a
+ * list.
+ */
 function locationOf({ path, url, body }: Exchange): string {
   if (path !== url) {
     return url;
   }
   const { id, batchId } = body ?? {};
-  return batchId ? `${url.slice(0, url.lastIndexOf('/'))}?batchId=${batchId}` : `${url}/${id}`;
+  if (batchId) {
+    return `${url.slice(0, url.lastIndexOf('/'))}?batchId=${batchId}`;
+  }
+  return id === undefined ? url : `${url}/${id}`;
 }
 
 /** The schema of every error (RFC 9457). Like all responses it allows further members, which clients ignore. */

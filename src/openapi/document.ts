@@ -33,8 +33,9 @@ export interface Document {
 
 const RATE_LIMIT = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-/** The descriptions of success responses, by method. */
-const successes: Record<string, string> = {
+/** The descriptions of responses by status, otherwise of successes by method. */
+const descriptions: Record<string, string> = {
+  304: 'If-None-Match has the current ETag. There is no body.',
   GET: 'Success.',
   POST: 'Created; the header Location has its path.',
   PUT: 'Replaced, if it differs from the current state; the body is the new state.',
@@ -93,13 +94,14 @@ function completeOperation(
   for (const [status, response] of Object.entries(responses)) {
     // A PUT can create too.
     const method = status === '201' ? 'POST' : operation.method;
-    response.description = successes[method] ?? response.description;
-    if (status === '204') {
+    response.description = descriptions[status] ?? successOf(method, operation) ?? response.description;
+    if (['204', '304'].includes(status)) {
       delete response.content;
     }
     const content = response.content?.['application/json'];
     if (content !== undefined) {
-      content.example ??= exampleOf(content.schema, status, schemas, ids);
+      const isNew = method === 'POST' || (operation.method === 'PUT' && responses['201'] !== undefined);
+      content.example ??= exampleOf(content.schema, isNew, schemas, ids);
     }
     const [body] = [content?.example].flat() as Exchange['body'][];
     const names = [
@@ -122,6 +124,13 @@ function completeOperation(
     responses[status] = errorResponse(group, operation, { path, url, status, body: undefined });
   }
   entry.responses = responses;
+}
+
+/** The description of a success. A PUT without fields creates what does not exist; the rest is in its own description. */
+function successOf(method: string, { bodyIsOptional }: Operation): string | undefined {
+  return method === 'PUT' && bodyIsOptional
+    ? 'There was one already; the body is the current state.'
+    : descriptions[method];
 }
 
 function completeBody(
@@ -150,20 +159,18 @@ function whoMay({ policy, hasTenant }: Operation): string {
 
 /**
  * The example of a response. A list has all examples of its DTO; a single DTO has the first example when it is read, and the
- * last one when it was just created: of those that have the ids of the path, if there are any.
+ * last one when the request creates it: of those that have the ids of the path, if there are any.
  */
 function exampleOf(
   schema: Schema,
-  status: string,
+  isNew: boolean,
   schemas: Record<string, Schema>,
   ids: Parameter[],
 ): unknown {
   const { $ref } = (schema.items ?? schema) as { $ref: string };
   const { examples } = schemas[$ref.replace('#/components/schemas/', '')] as { examples: object[] };
   const fitting = examples.filter((one) => ids.every(({ example }) => Object.values(one).includes(example)));
-  return schema.items !== undefined
-    ? examples
-    : (fitting.length > 0 ? fitting : examples).at(status === '201' ? -1 : 0);
+  return schema.items !== undefined ? examples : (fitting.length > 0 ? fitting : examples).at(isNew ? -1 : 0);
 }
 
 /**

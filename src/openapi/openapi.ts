@@ -39,7 +39,7 @@ export const openapi = plugin<OpenApiOptions>(
           responseHeaders: schema.responseHeaders ?? [],
           hasTenant,
           hasTestUser: testUserHeader && hasTenant,
-          isRateLimited: isRateLimited && config?.policy !== undefined,
+          isRateLimited: isRateLimited && (config?.policy !== undefined || schema.isRateLimited === true),
           body: resolve(schema.body, (id) => this.getSchema(id)),
           query: resolve(schema.querystring, (id) => this.getSchema(id)),
           bodyIsOptional: config?.bodyIsOptional ?? false,

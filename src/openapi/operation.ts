@@ -10,8 +10,10 @@ declare module 'fastify' {
   interface FastifySchema {
     /** The errors of this route only; `errorsOf` adds those of every route. */
     errors?: readonly ErrorType[];
+    /** True for a route without a policy that is rate-limited. */
+    isRateLimited?: true;
     /** The headers that the route reads, other than X-Tenant-Id. */
-    requestHeaders?: readonly ('If-Match' | 'Idempotency-Key')[];
+    requestHeaders?: readonly ('If-Match' | 'If-None-Match' | 'Idempotency-Key')[];
     /** The headers of a success, other than those of every response. */
     responseHeaders?: readonly ('ETag' | 'Location' | 'Link' | 'Idempotent-Replayed')[];
   }
@@ -49,7 +51,8 @@ export interface ObjectSchema {
 
 /** Every error of an operation. */
 export function errorsOf(operation: Operation): ErrorType[] {
-  const { method, policy, errors, requestHeaders, hasTenant, hasTestUser, isRateLimited, body } = operation;
+  const { method, policy, errors, requestHeaders, hasTenant, hasTestUser, isRateLimited } = operation;
+  const { body, query } = operation;
   const parsesBody = method !== 'GET';
   return [
     ...only(policy !== undefined, [auth.unauthenticated, auth.invalidToken]),
@@ -59,7 +62,7 @@ export function errorsOf(operation: Operation): ErrorType[] {
     ...only(isRateLimited, [auth.rateLimited]),
     ...only(parsesBody, [message.malformedJson, message.payloadTooLarge, message.unsupportedMediaType]),
     ...only(body !== undefined, [message.validationFailed]),
-    message.invalidParameter,
+    ...only(query !== undefined, [message.invalidParameter]),
     ...only(requestHeaders.includes('Idempotency-Key'), [
       conflict.idempotencyKeyInvalid,
       conflict.idempotencyInProgress,

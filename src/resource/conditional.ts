@@ -71,14 +71,15 @@ export function requireNoVersion(
 }
 
 /**
- * Whether If-Match allows a change of this version (RFC 9110, section 13.1.1): `*`, or a list of tags with the tag of the
- * version. A weak tag counts as its strong form, because proxies that compress make tags weak. Without the header every
- * version matches.
+ * Whether If-Match allows a change of this version (RFC 9110, section 13.1.1). Weak tags are allowed, because proxies that
+ * compress make tags weak. Without the header every version matches.
  */
 function matches(ifMatch: string | undefined, version: number): boolean {
-  if (ifMatch === undefined || ifMatch.trim() === '*') {
-    return true;
-  }
-  const tags = ifMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes(etagOf(version));
+  return ifMatch === undefined || hasTag(ifMatch, etagOf(version));
+}
+
+/** Whether a list of entity tags is `*` or has this one. A weak tag counts as its strong form. */
+export function hasTag(list: string, etag: string): boolean {
+  const tags = list.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return list.trim() === '*' || tags.includes(etag);
 }

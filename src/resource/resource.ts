@@ -15,6 +15,8 @@ export interface Resource {
 export interface RouteOptions {
   /** The types of the events of all resources. */
   eventTypes: readonly string[];
+  /** The origin of URLs in responses; empty when it is not configured. */
+  publicUrl: string;
 }
 
 /** Registers the routes of a resource, each with the tag of the resource. */

@@ -22,6 +22,7 @@ t.test('every setting is read, and the settings of a command override the enviro
     ...production,
     HOST: '0.0.0.0',
     TRUST_PROXY: '10.0.0.0/8',
+    PUBLIC_URL: 'https://clubs.example.org',
     CORS_ORIGINS: 'https://app.example.org,http://localhost:5173',
     PORT: '0',
     MAX_CONNECTIONS: '65535',
@@ -48,6 +49,7 @@ t.test('every setting is read, and the settings of a command override the enviro
     rateLimitPerMinute: 0,
     metrics: { host: '10.0.0.1', port: 9_464 },
     trustProxy: ['10.0.0.0/8'],
+    publicUrl: 'https://clubs.example.org',
     corsOrigins: ['https://app.example.org', 'http://localhost:5173'],
     logLevel: 'silent',
     database: { url: production.DATABASE_URL, size: 100, readsPerConnection: 8, prepare: false },
@@ -165,6 +167,10 @@ t.test('an invalid value is refused with the name of its variable', async (t) =>
       '*', 'null', 'app.example.org', 'https://', 'ftp://app.example.org', 'https://*.example.org',
       'https://app.example.org/', 'https://App.example.org', 'https://app.example.org:443', 'http://a:b@c',
       'https://app.example.org, https://b.example.org', 'https://app.example.org,', 'https://a.example/x',
+    ],
+    PUBLIC_URL: [
+      'clubs.example.org', 'ftp://clubs.example.org', 'https://clubs.example.org/', 'https://clubs.example.org/clubs',
+      'https://clubs.example.org?', 'https://a:b@clubs.example.org', 'https://a.example.org,https://b.example.org',
     ],
     TEST_USER_HEADER: ['true', 'yes'],
   }; // biome-ignore format: lists of values

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { Decimal, TextListInput } from '../../src/validation/schemas.js';
-import { document, endpoints, fit, MISSING, makeClubFor } from '../setup/endpoints.js';
+import { document, endpoints, fit, MEMBER, MISSING, makeClubFor, pathOf } from '../setup/endpoints.js';
 import { errorOf, type Field, faultsOf, fieldsWhere, writesOf } from '../setup/fields.js';
 import type { Response } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -322,13 +322,16 @@ t.test('a DELETE takes an empty body or none, and refuses a field instead of ign
   for (const endpoint of endpoints.filter(({ method }) => method === 'DELETE')) {
     const { path } = endpoint;
     const { clubId, url, ids } = await makeClubFor(service, endpoint);
-    const admin = service.as('anna', 'Admin', clubId);
-    // What is below a row is created by a request to the same path.
-    for (const { method, body } of endpoints.filter((one) => one.path === path && one.body !== undefined)) {
-      await admin[method === 'POST' ? 'post' : 'put'](url, fit(body, ids));
+    const admin = service.as(MEMBER, 'Admin', clubId);
+    // What is below a row is created by a request to the same path, or by the member of the row to that of `me`.
+    const paths = [path, path.replace(':id', 'me')];
+    for (const { method, path: own, body } of endpoints.filter((one) => one.body !== undefined)) {
+      if (paths.includes(own)) {
+        await admin[method === 'POST' ? 'post' : 'put'](pathOf({ method, path: own }, ids), fit(body, ids));
+      }
     }
     const headers = {
-      authorization: `Bearer ${service.token({ sub: 'anna', clubs: { [clubId]: 'Admin' } })}`,
+      authorization: `Bearer ${service.token({ sub: MEMBER, clubs: { [clubId]: 'Admin' } })}`,
       'x-tenant-id': clubId,
     };
     await changesNothing(t, clubId, async () => {

@@ -67,6 +67,24 @@ t.test('a caller never uses another caller’s limit, even with similar subjects
   t.same([...found], ['2']);
 });
 
+t.test('a link to a calendar has its own limit, in every spelling of its path', async (t) => {
+  const linkOf = async (name: string) =>
+    (await thrice.as(name, 'Member', north).put('/api/members/me/calendar')).body.url as string;
+  const [url, other] = [await linkOf('lena'), await linkOf('lars')];
+  const spellings = [url, url.replace(north, north.toUpperCase()), `${url.replace('/c', '/%63')}?a=b`];
+  for (const [index, spelling] of spellings.entries()) {
+    const response = await thrice.send('GET', spelling);
+    t.same([response.status, left(response)], [200, String(2 - index)], spelling);
+  }
+  const body = { code: 'rate_limited', instance: '/calendars' };
+  const headers = { 'ratelimit-limit': '3', 'ratelimit-remaining': '0', 'retry-after': /^\d+$/ };
+  t.match(await thrice.send('GET', url), { status: 429, headers, body });
+  t.equal(left(await thrice.send('GET', other)), '2');
+  for (const expected of [404, 404, 404, 429]) {
+    t.equal((await thrice.send('GET', '/calendars/x')).status, expected, 'a malformed one counts too');
+  }
+});
+
 t.test('HEAD counts like GET', async (t) => {
   const headers = {
     authorization: `Bearer ${thrice.token({ sub: 'head', clubs: { [north]: 'Member' } })}`,
@@ -152,6 +170,7 @@ t.test('0 means no limit, and the document mentions none', async (t) => {
   const anna = free.as('anna', 'Admin', await free.db.makeClub());
   const answer = await anna.get('/api/tasks');
   t.match([answer.status, left(answer)], [200, undefined]);
+  t.equal((await free.send('GET', '/calendars/x')).headers['ratelimit-limit'], undefined);
   const { paths } = (await free.send('GET', '/openapi.json')).body;
   const { responses } = paths['/api/tasks'].get;
   t.same([responses[429], responses[200].headers['RateLimit-Limit']], [undefined, undefined]);

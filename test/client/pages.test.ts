@@ -37,6 +37,7 @@ t.test('the code of the client’s README prints the output in the README', asyn
     '3 places are left.',
     'Trainings: 3, on the list: 3',
     'This year: 1 shift, 2.5 hours',
+    'Shifts in my calendar: 4',
     'New: title, now Open',
     'Asked for a token 2 times.',
     'The same: true',

@@ -1,5 +1,7 @@
 import t from 'tap';
 import { attendanceOrders, listAttendance, listHours, nameOrders } from '../../src/attendance/queries.js';
+import { findCalendar } from '../../src/calendar/queries.js';
+import { hashOf } from '../../src/calendar/secret.js';
 import type { Query } from '../../src/database/sql.js';
 import { eventOrders, listEvents } from '../../src/events/queries.js';
 import { listMembers, memberOrders } from '../../src/members/queries.js';
@@ -20,6 +22,7 @@ const MEMBERS = 2_000;
 const EVENTS = 100_000;
 /** Of attendance, over two years: about ten for each member, of a shift every 53 minutes. */
 const RECORDS = 20_000;
+const LINKS = 20_000;
 /** A subject with 100 events. */
 const SUBJECT = '8f14e45f-ceea-167a-5a36-dedd4bea2543';
 
@@ -72,11 +75,14 @@ await fill(
      now() + (n - ${SHIFTS / 2} + 4) * interval '1 hour', 10, now() - n * interval '1 minute', null
    from generate_series(1, ${SHIFTS}) n`,
 );
-// The caller was on every shift that is over; PostgreSQL expects one signup of a member, as the members of many other clubs have.
+// The caller was on every shift that is over, and bob is on 2,000 around now; PostgreSQL expects one signup of a member, as the members of many other clubs have.
 await fill(
   'app.shift_signups',
   `insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)
    select tenant_id, gen_random_uuid(), id, '${anna}'::uuid, null::uuid from app.shifts where starts_at < now()
+   union all
+   select tenant_id, gen_random_uuid(), id, '${bob}', null from app.shifts
+   where starts_at between now() - interval '1000 hours' and now() + interval '1000 hours'
    union all
    select md5((n % 1000)::text)::uuid, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), null from generate_series(1, 50000) n`,
 );
@@ -94,6 +100,14 @@ await fill(
    select '${club}', gen_random_uuid(), gen_random_uuid(), ids[n % cardinality(ids) + 1], 'Bar', now() - n * interval '53 minutes',
      now() - (n - 2) * interval '53 minutes', true, 'Attended', 106, '${bob}'
    from generate_series(1, ${RECORDS}) n, (select array_agg(id) from app.members where tenant_id = '${club}') as member (ids)`,
+);
+
+await fill(
+  'app.calendar_links',
+  `insert into app.calendar_links (tenant_id, id, member_id, secret_hash)
+   select '${club}'::uuid, gen_random_uuid(), '${bob}'::uuid, decode('${hashOf('of bob')}', 'hex')
+   union all
+   select '${club}', gen_random_uuid(), gen_random_uuid(), sha256(n::text::bytea) from generate_series(1, ${LINKS}) n`,
 );
 
 interface Plan {
@@ -300,5 +314,34 @@ t.test('attendance and hours of a season or a member are read from an index', as
       const sums = await planOf(listHours(filters, pageOf(nameOrders.memberName, descending)));
       t.same(faultsOf(sums).filter(isOfRows), [], `hours ${what}`);
     }
+  }
+});
+
+t.test('a calendar is read from indexes: its link, its signups and their shifts alone', async (t) => {
+  /** The rows and the sequential scans of each table that this session has read so far. */
+  const counts = async (): Promise<number[]> => {
+    const { rows } = await runtime.client.query(
+      `select idx_tup_fetch::integer, seq_scan::integer from pg_stat_xact_user_tables
+       where relname in ('calendar_links', 'shift_signups', 'shifts') order by relname`,
+    );
+    return rows.flatMap((row) => Object.values<number>(row));
+  };
+  for (const [secret, most] of [
+    ['of bob', [1, 0, 2_000, 0, 2_000, 0]],
+    ['wrong', [0, 0, 0, 0, 0, 0]],
+  ] as const) {
+    const { text, literals } = prepared(findCalendar(club, hashOf(secret)));
+    await runtime.client.query(`prepare calendar as ${text}; begin`);
+    const before = await counts();
+    const { rows } = await runtime.client.query(`execute calendar ${literals}`);
+    const after = await counts();
+    await runtime.client.query('rollback; deallocate calendar');
+    t.equal(rows[0]?.shifts.length ?? 0, most[4], secret);
+    const read = after.map((count, place) => count - Number(before[place]));
+    // Fewer where an index alone has the columns.
+    t.ok(
+      read.every((count, place) => count <= Number(most[place])),
+      `${secret}: ${read}`,
+    );
   }
 });

@@ -78,7 +78,7 @@ function checkOf(document: Document): Check {
     }
   }
 
-  return (method, url, { status, body, headers }) => {
+  return (method, url, { status, body, text, headers }) => {
     const [called = ''] = url.split('?');
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
     const known = Object.keys(document.paths).filter(
@@ -111,7 +111,7 @@ function checkOf(document: Document): Check {
     const reference = `document#/${pointer.map(pointerPart).join('/')}`;
     const validate = validators.get(reference) ?? ajv.compile({ $ref: reference });
     validators.set(reference, validate);
-    if (!validate(body)) {
+    if (!validate(media.endsWith('json') ? body : text)) {
       throw new Error(
         `The answer ${name} has another form than documented: ${ajv.errorsText(validate.errors)}`,
       );

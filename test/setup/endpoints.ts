@@ -17,6 +17,9 @@ import type { TestService } from './service.js';
 /** An id that no row has. */
 export const MISSING = '99999999-9999-4999-8999-999999999999';
 
+/** The subject of the member of `makeRows`. */
+export const MEMBER = 'member of a row';
+
 export const SHIFT = {
   title: 'Bar',
   startsAt: '2100-01-01T10:00:00Z',
@@ -66,6 +69,10 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'GET', path: '/api/members', role: 'Member' },
   { method: 'GET', path: '/api/members/:id', role: 'Member' },
   { method: 'GET', path: '/api/members/me', role: 'Viewer' },
+  { method: 'PUT', path: '/api/members/me/calendar', role: 'Member' },
+  { method: 'GET', path: '/api/members/me/calendar', role: 'Member' },
+  { method: 'DELETE', path: '/api/members/me/calendar', role: 'Member' },
+  { method: 'DELETE', path: '/api/members/:id/calendar', role: 'Admin' },
 ];
 
 interface Route {
@@ -118,7 +125,7 @@ function endpointOf(method: Method, path: string, policy: string): Endpoint {
     method,
     path,
     role: known?.role ?? (policy.slice('Require'.length) as Role),
-    answer: Object.keys(notFound)[0] ?? (method === 'POST' ? 201 : 200),
+    answer: Object.keys(notFound)[0] ?? (operation.responses['201'] ? 201 : 200),
     ...(operation.requestBody && { body: exampleOfBody(operation, document) ?? {} }),
   };
 }
@@ -200,7 +207,7 @@ export async function makeRows(
   before?: string,
 ): Promise<Record<string, string>> {
   const ids: Record<string, string> = {
-    '/api/members': await service.as('member of a row', 'Admin', clubId).memberId(),
+    '/api/members': await service.as(MEMBER, 'Admin', clubId).memberId(),
   };
   for (const maker of makers) {
     if (maker.path === before) {

@@ -9,7 +9,7 @@ import { root } from '../../tools/root.js';
 
 /** The place of an added line: before the first line with this start. */
 const places: Record<string, string> = {
-  'src/resources.ts': 'export { clubs }',
+  'src/resources.ts': 'export { calendar }',
   'docs/api.md': '| `/api/events`',
   'sql/audit/10_intent.sql': "  ('app.shifts.shifts_stamp'",
 };

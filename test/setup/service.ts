@@ -35,7 +35,13 @@ export async function startService(
   settings: Partial<
     Pick<
       ServerConfig,
-      'testUserHeader' | 'rateLimitPerMinute' | 'corsOrigins' | 'metrics' | 'trustProxy' | 'isDevelopment'
+      | 'testUserHeader'
+      | 'rateLimitPerMinute'
+      | 'corsOrigins'
+      | 'publicUrl'
+      | 'metrics'
+      | 'trustProxy'
+      | 'isDevelopment'
     >
   > = {},
   route: (db: TestDatabase) => Promise<ServerConfig['database']> = straight,
@@ -47,6 +53,7 @@ export async function startService(
   const config: ServerConfig = {
     host: '127.0.0.1',
     port: 0,
+    publicUrl: '',
     maxConnections: 1_000,
     // More than any test sends, so that every response has the rate limit headers and none is a 429.
     rateLimitPerMinute: 1_000_000,

@@ -13,6 +13,8 @@ const south = await service.db.makeClub('south');
 const anna = service.as('anna', 'Manager', north);
 const ben = service.as('ben', 'Member', north);
 
+const LINK = '/api/members/me/calendar';
+
 const operator = new pg.Client(service.db.migrationUrl);
 await operator.connect();
 await operator.query('set role club_owner');
@@ -80,7 +82,10 @@ t.test(
   async (t) => {
     const before = await ben.memberId();
     const { body: task } = await anna.post('/api/tasks', { title: 'Done by Ben', assigneeId: before });
+    const links = await Promise.all([anna, ben].map(async (who) => (await who.put(LINK)).body.url));
     await operator.query('select app.erase_member($1, $2)', [north, before]);
+    const statuses = await Promise.all(links.map(async (url) => (await service.send('GET', url)).status));
+    t.same(statuses, [200, 404], 'their calendar link has ended, those of others have not');
     const { body: read } = await anna.get(`/api/tasks/${task.id}`);
     t.match(read, { assigneeId: before, assigneeName: 'Former member' });
     t.match((await service.as('dora', 'Admin', north).get(`/api/members/${before}`)).body, {
@@ -201,6 +206,22 @@ t.test('a response that is stored during the erasure of a member is deleted too'
     await service.db.queryAsAdmin('select key from app.idempotency_keys where tenant_id = $1', [south]),
     [],
   );
+});
+
+t.test('a calendar link that is created during the erasure of its member is not kept', async (t) => {
+  const gerd = service.as('gerd', 'Member', south);
+  const memberId = await gerd.memberId();
+  await operator.query('begin');
+  await operator.query('select app.erase_member($1, $2)', [south, memberId]);
+  const creation = gerd.put(LINK);
+  t.equal(await untilWaitingForLocks(service.db, 1), 1);
+  await operator.query('commit');
+  t.equal((await creation).status, 503);
+  t.same(
+    await service.db.queryAsAdmin('select id from app.calendar_links where member_id = $1', [memberId]),
+    [],
+  );
+  t.equal((await gerd.put(LINK)).status, 201, 'the same user returns as a new member');
 });
 
 t.test('closing, reopening and renaming a club wait for no write; removal and erasure do', async (t) => {

@@ -44,17 +44,21 @@ t.test('the file has every operation, and all its variables are at the top', asy
 
 t.test('every request of the file succeeds unchanged, twice, once its variables have values', async (t) => {
   const club = await service.db.makeClub('north');
+  const ben = service.as('ben', 'Member', club);
   const values = new Map<string, string>([
     ...(variables as [string, string][]),
     ['baseUrl', ''],
     ['clubId', club],
     ['token', service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Admin' } })],
-    ['memberId', await service.as('ben', 'Member', club).memberId()],
+    ['memberId', await ben.memberId()],
     ['startedShiftId', await makeStartedShift(service.as('anna', 'Admin', club, { name: 'anna' }))],
   ]);
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>
     service.send(method, url, { headers, ...(body ? { body } : {}) });
   for (const time of ['first', 'second']) {
+    // The link of a member to their calendar, which the file deletes.
+    const { url: link } = (await ben.put('/api/members/me/calendar')).body;
+    values.set('secret', /([\w-]+)\.ics$/.exec(link)?.[1] ?? '');
     const answers = new Map<string, string>();
     const note = ({ operationId }: ReturnType<typeof read>, { status, body }: Response) =>
       answers.set(operationId, `${operationId} ${status} ${body?.detail ?? ''}`.trim());

@@ -65,6 +65,14 @@ export interface components {
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
         };
+        CalendarLinkDto: {
+            /** @description The URL to subscribe to. It is the right to read the calendar: keep it like a password. Null, except in the response that creates it. */
+            url: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            expiresAt: string;
+        };
         ClubDto: {
             /** Format: uuid */
             id: string;
@@ -417,7 +425,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -525,6 +533,31 @@ export interface operations {
                             at: string;
                         };
                     };
+                };
+            };
+        };
+    };
+    readCalendar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the club. */
+                clubId: string;
+                /** @description The secret of the link. */
+                secret: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/calendar": string;
                 };
             };
         };
@@ -665,6 +698,99 @@ export interface operations {
                 id: string;
                 /** @description The id of the member. */
                 memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getCalendarLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalendarLinkDto"];
+                };
+            };
+        };
+    };
+    createCalendarLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An empty object, or nothing. */
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description There was one already; the body is the current state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalendarLinkDto"];
+                };
+            };
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalendarLinkDto"];
+                };
+            };
+        };
+    };
+    deleteCalendarLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deleteCalendarLinkOf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
             };
             cookie?: never;
         };
@@ -1138,7 +1264,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Replaced, if it differs from the current state; the body is the new state. */
+            /** @description There was one already; the body is the current state. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -1,6 +1,7 @@
 // Generated from the OpenAPI document by make snapshot; make verify fails when it is stale.
 
 export { type Attendance, attendanceOf as attendance } from '../attendance.js';
+export { type Calendar, calendarOf as calendar } from '../calendar.js';
 export { type Clubs, clubsOf as clubs } from '../clubs.js';
 export { type Events, eventsOf as events } from '../events.js';
 export { type Hours, hoursOf as hours } from '../hours.js';
