@@ -199,6 +199,7 @@ t.test(
       ['GET', `/api/tasks/${secret}`],
       ['GET', `/api/${secret}`],
       ['GET', `/api/tasks/${secret}%zz`],
+      ['GET', `/calendars/${MISSING}/${secret.padEnd(43, 'A')}.ics`],
       ['GET', `/api/tasks/${MISSING}`],
       ['POST', '/api/tasks', body],
       ['POST', '/api/tasks', `${body}}`],

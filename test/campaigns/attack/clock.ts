@@ -10,6 +10,8 @@ export interface Probe {
   title: string;
   method: Method;
   ids: string[];
+  /** Ids that do not exist; by default beside those that do. */
+  missing?: string[];
   path(id: string): string;
   body?(id: string): unknown;
   tenant?(id: string): string;
@@ -83,7 +85,7 @@ export async function startClock(
     };
     const pairs = [
       [probe.ids, there],
-      [probe.ids.map(beside), missing],
+      [probe.missing ?? probe.ids.map(beside), missing],
     ] as const;
     for (let turn = -warm; turn < samples; turn += 1) {
       // Alternating, so that changes of the machine affect both; and in random order, so that neither is

@@ -17,6 +17,8 @@ export interface CanaryClub {
   subject: string;
   /** The Idempotency-Key of a request that created a row. */
   key: string;
+  /** The secret of the link to its member's calendar. */
+  secret: string;
   /** A row id of each kind, by its path parameter. */
   ids: Record<string, string> & {
     task: string;
@@ -61,6 +63,8 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
     await admin.put(`${headers.location}/attendance/${member}`, { status });
   }
   const [{ batchId: batch }] = (await admin.post('/api/shifts/batch', { shifts: [request] })).body;
+  const { url } = (await admin.put('/api/members/me/calendar')).body;
+  const secret = /([^/]+)\.ics$/.exec(url)?.[1] as string;
   // The event of a deletion has the title.
   await admin.delete(String((await admin.post('/api/tasks', texts)).headers.location));
   const event = (await admin.get('/api/events?limit=1')).body[0].id;
@@ -80,7 +84,7 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
     rows[path] = row.id;
     ids[kindOf(path)] = row.id;
   }
-  return { id, front: canary('front'), inside, mail, subject, key, ids, rows };
+  return { id, front: canary('front'), inside, mail, subject, key, secret, ids, rows };
 }
 
 /** Columns that an operator or the service writes, without a canary. */
@@ -126,10 +130,10 @@ export async function rowsOf(db: TestDatabase, clubId: string): Promise<string[]
 
 /** The canaries of the club in a text, except those that the request contained. */
 export function shownOf(
-  { id, front, inside, mail, subject, key, ids }: CanaryClub,
+  { id, front, inside, mail, subject, key, secret, ids }: CanaryClub,
   text: string,
   sent: string,
 ): string[] {
-  const marks = [{ words: [front, inside, mail, subject, key], ids: [id, ...Object.values(ids)] }];
+  const marks = [{ words: [front, inside, mail, subject, key, secret], ids: [id, ...Object.values(ids)] }];
   return [...foreignTexts(marks, text, sent), ...foreignIds(marks, text, sent)];
 }

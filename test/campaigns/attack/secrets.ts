@@ -101,7 +101,8 @@ async function runBroken(
       await database.close();
     };
     const send = sendTo(app);
-    for (const path of ['/readyz', '/api/tasks', '/api/clubs/me', '/api/members/me', '/livez']) {
+    const calendar = `/calendars/${clubId}/${SECRET.padEnd(43, 'A')}.ics`;
+    for (const path of ['/readyz', '/api/tasks', '/api/clubs/me', '/api/members/me', calendar, '/livez']) {
       tally.tried += 1;
       const headers = { authorization: `Bearer ${token}`, 'x-tenant-id': clubId, 'idempotency-key': SECRET };
       const response = await send('GET', path, { headers });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { SHIFT } from '../../setup/endpoints.js';
 import { startService } from '../../setup/service.js';
@@ -21,6 +22,11 @@ for (let count = 0; count < 20; count += 1) {
   ids.member.push(await service.as(`guest-${count}`, 'Member', south).memberId());
 }
 ids.event = (await admin.south.get('/api/events?limit=20')).body.map(({ id }: { id: string }) => id);
+const calendars: string[] = [];
+for (let count = 0; count < 20; count += 1) {
+  const { url } = (await service.as(`guest-${count}`, 'Member', south).put('/api/members/me/calendar')).body;
+  calendars.push(url.split('/').at(-1));
+}
 const own = (await admin.north.post('/api/tasks', { title: 'Mow' })).body.id;
 const anna = await admin.north.memberId();
 const authorization = `Bearer ${service.token({ sub: 'anna', name: 'anna', clubs: { [north]: 'Manager' } })}`;
@@ -60,6 +66,15 @@ const probes: Probe[] = [
   },
   { title: 'GET a signup', method: 'GET', ids: ids.shift, path: (id) => `/api/shifts/${id}/signup`, code: 'shift_not_found' },
   { title: 'cancel a signup', method: 'DELETE', ids: ids.shift, path: (id) => `/api/shifts/${id}/signup`, code: 'shift_not_found' },
+  {
+    title: 'GET a calendar',
+    method: 'GET',
+    ids: calendars,
+    missing: calendars.map(() => `${randomBytes(32).toString('base64url')}.ics`),
+    path: (file) => `/calendars/${north}/${file}`,
+    code: 'calendar_not_found',
+  },
+  { title: 'name a club of a calendar', method: 'GET', ids: [north, west], path: (id) => `/calendars/${id}/${calendars[0]}`, code: 'calendar_not_found' },
   {
     title: 'name a club',
     method: 'GET',

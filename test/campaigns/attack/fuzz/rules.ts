@@ -114,7 +114,9 @@ async function lostBy(
     body: Buffer.alloc(0),
   });
   if (method === 'DELETE') {
-    return read.status === 404 ? undefined : `it is read as ${read.status} ${read.text}`;
+    // A path without a GET is deleted again.
+    const again = read.status === 405 ? await send({ ...request, headers: caller }) : read;
+    return again.status === 404 ? undefined : `it is read as ${again.status} ${again.text}`;
   }
   if (Array.isArray(body)) {
     // Rows that were created together are read in the order of their list.
@@ -123,7 +125,9 @@ async function lostBy(
       ? undefined
       : `${JSON.stringify(body)} is read as ${read.text}`;
   }
-  if (!isDeepStrictEqual(read.body, body)) {
+  // The URL of a calendar is a secret that is shown once.
+  const shown = body.url === undefined ? body : { ...body, url: null };
+  if (!isDeepStrictEqual(read.body, shown)) {
     return `answered as ${JSON.stringify(body)}, read as ${read.status} ${read.text}`;
   }
   const lost = Object.entries(fieldsOf(request.body)).filter(
