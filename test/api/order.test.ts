@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { STARTED_SHIFT_ID } from '../../src/examples.js';
+import { CALENDAR_SECRET, STARTED_SHIFT_ID } from '../../src/examples.js';
 import { ROLES, type Role } from '../../src/roles.js';
 import {
   type Endpoint,
@@ -328,6 +328,10 @@ t.test(
         await isReported(t, broken, endpoint, mistake);
       }
     }
+    // A calendar has no token: only a link that has the form of one is looked up.
+    const link = (secret: string) => broken.send('GET', `/calendars/${MISSING}/${secret}.ics`);
+    t.match(await link(CALENDAR_SECRET), { status: 503, headers: { 'retry-after': /^[1-9]/ } });
+    t.match(await link('short'), { status: 404, body: { code: 'calendar_not_found' } });
     await runAudit(service);
     t.equal((await service.send('GET', '/readyz')).status, 200);
     t.match(await broken.send('GET', '/readyz'), { status: 503, headers: { 'retry-after': /^[1-9]/ } });
