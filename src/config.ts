@@ -9,6 +9,7 @@ import { Value } from '@sinclair/typebox/value';
 import { type AuthSettings, patterns, readAuthSettings } from './auth/settings.js';
 import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
+import { parseServers } from './database/servers.js';
 import { parseDatabaseUrl } from './database/socket.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
@@ -99,12 +100,9 @@ function overlap(...hosts: [string, string]): boolean {
 /** Adds the errors that a JSON Schema cannot find. */
 function addPatternErrors(variables: Variables, errors: Map<string, string>): void {
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
-    const error = variables[name] && errorOfUrl(variables[name]);
+    const error = variables[name] && errorOfUrl(name, variables[name], variables);
     if (error) {
-      errors.set(
-        name,
-        `${name} must be the URL of one server, with %, /, @, # and ? in the password percent-encoded (${error}).`,
-      );
+      errors.set(name, error);
     }
   }
   for (const [name, matches] of Object.entries(PATTERNS) as [Variable, (text: string) => boolean][]) {
@@ -115,12 +113,19 @@ function addPatternErrors(variables: Variables, errors: Map<string, string>): vo
 }
 
 /** What is wrong with a database URL, such as an unknown sslmode; undefined when it is valid. */
-function errorOfUrl(url: string): string | undefined {
+function errorOfUrl(name: string, url: string, { DATABASE_PREPARE }: Variables): string | undefined {
   try {
-    parseDatabaseUrl(url);
+    const { urls, role } = parseServers(url);
+    urls.forEach(parseDatabaseUrl);
+    if (urls.length > 1 && role === 'any' && name !== 'AUDIT_DATABASE_URL') {
+      return `${name} must have target_session_attrs=primary or read-write, because it names several hosts.`;
+    }
+    if (urls.length > 1 && DATABASE_PREPARE === 'off' && name === 'DATABASE_URL') {
+      return `${name} must name one host with DATABASE_PREPARE=off: the pooler chooses the server.`;
+    }
     return undefined;
   } catch (error) {
-    return (error as Error).message;
+    return `${name} must be the URL of a database, with %, /, @, # and ? in the password percent-encoded (${(error as Error).message}).`;
   }
 }
 

@@ -1,26 +1,20 @@
-import net from 'node:net';
-import postgres from 'postgres';
-import { ConnectionLost, isStatementError } from './errors.js';
-import { checkSession } from './session-setup.js';
-import { connectSocket, parseDatabaseUrl, type Server } from './socket.js';
-import type { Statement, Value } from './sql.js';
-import { SQLSTATE } from './sql-states.js';
+import { ConnectionLost, Standby, UnsafeDatabase } from './errors.js';
+import { type Attempt, openFirst } from './open-first.js';
+import { parseServers } from './servers.js';
+import { type Result, Session, type SessionOptions } from './session.js';
+import type { Statement } from './sql.js';
+
+export type { Result } from './session.js';
 
 export interface ConnectionOptions {
+  /** The URL of one or several hosts. */
   url: string;
   /** Named prepared statements; off behind a pooler in transaction mode. */
   prepare: boolean;
 }
 
-/** The rows of a statement and its command tag without the count, such as `COMMIT` or `INSERT`. */
-export interface Result<Row = Record<string, unknown>> extends Array<Row> {
-  command: string;
-}
-
-/** The limit for TCP, TLS, authentication and the check of the session together. */
+/** The limit for TCP, TLS, authentication and the check of the session together, for all hosts. */
 const CONNECT_TIMEOUT_MS = 2_000;
-const CLOSE_TIMEOUT_S = 1;
-const KEEP_ALIVE_S = 60;
 /** A connection older than this is to be closed. */
 const MAX_AGE_MS = 30 * 60_000;
 /**
@@ -29,46 +23,41 @@ const MAX_AGE_MS = 30 * 60_000;
  */
 const MAX_STATEMENTS = 250;
 
-/** Warnings of an unexpected transaction state: BEGIN inside a transaction, COMMIT or ROLLBACK outside of one. */
-const TRANSACTION_WARNINGS: string[] = [SQLSTATE.ACTIVE_SQL_TRANSACTION, SQLSTATE.NO_ACTIVE_SQL_TRANSACTION];
-/** The routine that warns that a COMMIT no longer waits for its synchronous standby. The message is translated, this is not. */
-const UNREPLICATED_COMMIT = 'SyncRepWaitForLSN';
-
 /**
- * One connection to PostgreSQL.
+ * One connection to PostgreSQL: the first session that opens, of the hosts of the URL.
  *
- * It has one socket and never reconnects: a reconnect could happen in the middle of another tenant's transaction. Any
- * error other than the failure of a single statement destroys it, and its statements in flight fail at once.
+ * It never reconnects, and ends with its session.
  */
 export class Connection {
   readonly openedAt = performance.now();
   /** Resolves when the session is open and checked; rejects with the reason otherwise. */
   readonly ready: Promise<void>;
-  readonly #sql: postgres.Sql;
-  readonly #socket = new net.Socket();
-  /** The stream of the driver: the socket, or TLS over it. Destroy this one: after the socket alone, a TLS write fails. */
-  #stream = this.#socket;
   readonly #onDestroyed: () => void;
-  readonly #prepares: boolean;
-  /** The prepared statements: the driver prepares one for each text, and keeps it. */
-  readonly #prepared = new Set<TemplateStringsArray>();
-  readonly #inFlight = new Set<(reason: Error) => void>();
-  #isReady = false;
+  /** All sessions until one is open, then this one. */
+  readonly #sessions = new Map<Session, string>();
+  #open: Session | undefined;
   #destroyed: Error | undefined;
-  #expectsNoTransaction = false;
 
-  /** @param onDestroyed called once when the connection is destroyed; not when it is closed */
-  constructor({ url, prepare }: ConnectionOptions, onDestroyed = () => {}) {
+  /**
+   * @param onDestroyed called once when the connection is destroyed; not when it is closed
+   * @param first the URL of the host to try first, of those of the list
+   */
+  constructor({ url, prepare }: ConnectionOptions, onDestroyed = () => {}, first?: string) {
     this.#onDestroyed = onDestroyed;
-    this.#prepares = prepare;
-    this.#sql = this.#createDriver(parseDatabaseUrl(url), prepare);
-    this.ready = this.#open();
+    const { urls, role } = parseServers(url);
+    const order = [...urls].sort((one, other) => Number(other === first) - Number(one === first));
+    this.ready = this.#openFirst(order.map((host) => ({ url: host, role, prepare })));
     this.ready.catch(() => {});
+  }
+
+  /** The URL of its host, once it is open. */
+  get url(): string | undefined {
+    return this.#open && this.#sessions.get(this.#open);
   }
 
   /** Whether the session is open and checked. */
   get isOpen(): boolean {
-    return this.#isReady && this.#destroyed === undefined;
+    return this.#open !== undefined && this.#destroyed === undefined;
   }
 
   get isDestroyed(): boolean {
@@ -77,7 +66,7 @@ export class Connection {
 
   /** Whether the pool closes it when its last lease is released: it is old, or has prepared many statements. */
   get isExpired(): boolean {
-    return performance.now() - this.openedAt > MAX_AGE_MS || this.#prepared.size > MAX_STATEMENTS;
+    return performance.now() - this.openedAt > MAX_AGE_MS || (this.#open?.statements ?? 0) > MAX_STATEMENTS;
   }
 
   /**
@@ -85,41 +74,15 @@ export class Connection {
    *
    * @throws postgres.PostgresError when the statement failed; ConnectionLost for any other failure
    */
-  query<Row extends object = Record<string, unknown>>({ strings, values }: Statement): Promise<Result<Row>> {
-    if (this.#destroyed !== undefined) {
-      return Promise.reject(new ConnectionLost(this.#destroyed));
-    }
-    const template = templateOf(strings);
-    return new Promise((resolve, reject) => {
-      this.#inFlight.add(reject);
-      if (this.#prepares) {
-        this.#prepared.add(template);
-      }
-      this.#sql<Row[]>(template, ...values.map(toText)).then(
-        (result) => {
-          if (this.#inFlight.delete(reject)) {
-            resolve(result);
-          }
-        },
-        (error: Error) => {
-          if (isStatementError(error) && this.#inFlight.delete(reject)) {
-            reject(error);
-          } else {
-            this.destroy(error);
-          }
-        },
-      );
-    });
+  query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<Result<Row>> {
+    return this.#open === undefined
+      ? this.#opened().then((session) => session.query(statement))
+      : this.#open.query(statement);
   }
 
   /** Sends ROLLBACK after COMMIT failed. The transaction has ended, so the warning 25P01 is expected here. */
   async rollbackAfterFailedCommit(rollback: Statement): Promise<Result> {
-    this.#expectsNoTransaction = true;
-    try {
-      return await this.query(rollback);
-    } finally {
-      this.#expectsNoTransaction = false;
-    }
+    return (await this.#opened()).rollbackAfterFailedCommit(rollback);
   }
 
   /** Closes the socket at once: statements in flight fail, later ones are rejected. A second call does nothing. */
@@ -129,7 +92,9 @@ export class Connection {
     }
     this.#destroyed = reason;
     this.#onDestroyed();
-    this.#abandon(reason);
+    for (const session of this.#sessions.keys()) {
+      session.destroy(reason);
+    }
   }
 
   /** Closes an idle session with the Terminate message; does nothing for a destroyed one. */
@@ -138,131 +103,54 @@ export class Connection {
       return;
     }
     this.#destroyed = new Error('the connection was closed');
-    await this.#sql.end({ timeout: CLOSE_TIMEOUT_S }).catch(() => {});
-    // The driver never settles statements that it has not sent.
-    this.#abandon(this.#destroyed);
+    await Promise.all([...this.#sessions.keys()].map((session) => session.close()));
   }
 
-  #abandon(reason: Error): void {
-    for (const reject of this.#inFlight) {
-      reject(new ConnectionLost(reason));
-    }
-    this.#inFlight.clear();
-    this.#stream.destroy();
+  async #opened(): Promise<Session> {
+    await this.ready;
+    return this.#open as Session;
   }
 
-  async #open(): Promise<void> {
+  async #openFirst(hosts: SessionOptions[]): Promise<void> {
     const timer = setTimeout(
       () => this.destroy(new Error('the connection was not ready in time')),
       CONNECT_TIMEOUT_MS,
     );
     try {
-      await checkSession((statement) => this.query(statement));
-      this.#isReady = true;
+      this.#open = await openFirst(hosts.map((host) => () => this.#attempt(host)));
     } catch (error) {
-      this.destroy(error as Error);
-      throw error;
+      const reason = error instanceof AggregateError ? ofAll(error) : (error as Error);
+      this.destroy(reason);
+      throw reason;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #createDriver(server: Server, prepare: boolean): postgres.Sql {
-    let sockets = 0;
-    const openSocket = async () => {
-      sockets += 1;
-      if (sockets > 1) {
-        throw new Error('the connection closed');
-      }
-      this.#stream = await connectSocket(this.#socket, server);
-      if (this.#destroyed !== undefined) {
-        this.#stream.destroy();
-      }
-      return this.#stream;
-    };
-    const options = {
-      host: server.host,
-      port: server.port,
-      database: server.database,
-      user: server.user,
-      pass: server.password,
-      max: 1,
-      prepare,
-      // The socket already uses TLS. The driver's own timers are off: they could end a session between two statements.
-      ssl: false,
-      socket: openSocket,
-      idle_timeout: 0,
-      max_lifetime: null,
-      connect_timeout: 0,
-      keep_alive: KEEP_ALIVE_S,
-      fetch_types: false,
-      types,
-      connection: {
-        application_name: 'club-management-service',
-        ...server.settings,
-        TimeZone: 'UTC',
-        DateStyle: 'ISO',
-      },
-      onnotice: (notice: postgres.Notice) => this.#onNotice(notice),
-      onclose: () => this.destroy(new Error('the connection closed')),
-    };
-    // The published types leave out `socket`.
-    return postgres(options as postgres.Options<typeof types>) as postgres.Sql;
-  }
-
-  #onNotice({ code = '', routine }: postgres.Notice): void {
-    const isUnexpectedState = TRANSACTION_WARNINGS.includes(code) && !this.#expectsNoTransaction;
-    if (isUnexpectedState || routine === UNREPLICATED_COMMIT) {
-      this.destroy(new Error(`the server warned with ${code} in ${routine}`));
+  #attempt(host: SessionOptions): Attempt<Session> {
+    // The next host has its turn when this connection is destroyed, too.
+    if (this.#destroyed !== undefined) {
+      return { opened: Promise.reject(new ConnectionLost(this.#destroyed)), abandon: () => {} };
     }
+    const session = new Session(host, (reason) => {
+      this.#sessions.delete(session);
+      if (session === this.#open) {
+        this.destroy(reason);
+      }
+    });
+    this.#sessions.set(session, host.url);
+    return {
+      opened: session.ready.then(() => session),
+      abandon: () => session.destroy(new Error('another host was faster')),
+    };
   }
 }
 
-/** The templates by their text. The combinations in the code bound their number. */
-const templates = new Map<string, TemplateStringsArray>();
-
-/** One template for each text: the driver keeps every template that it has seen, with an error for its stack. */
-function templateOf(strings: readonly string[]): TemplateStringsArray {
-  const text = strings.join('\0');
-  let template = templates.get(text);
-  if (template === undefined) {
-    template = Object.assign([...strings], { raw: strings });
-    templates.set(text, template);
+/** The reason why no host can be used. */
+function ofAll(all: AggregateError): Error {
+  const errors: Error[] = all.errors;
+  if (errors.every((error) => error instanceof Standby)) {
+    return new Standby(`None of the ${errors.length} servers of DATABASE_URL is the primary.`);
   }
-  return template;
-}
-
-/** Sends every parameter as text; PostgreSQL converts it to the type of the parameter. */
-function toText(value: Value): string | null {
-  return value === null || typeof value === 'string' ? value : String(value);
-}
-
-/**
- * How values are parsed and serialized, by the OID in pg_type. No function here may throw: an error inside the driver
- * leaves its connection in the middle of a message.
- */
-const asText = (text: string) => text;
-const types = {
-  text: { to: 25, from: [25, 17, 1082, 1114], serialize: asText, parse: asText },
-  unknown: { to: 0, from: [], serialize: asText, parse: asText },
-  boolean: { to: 16, from: [16], serialize: asText, parse: (text: string) => text === 't' },
-  // A bigint stays text: JavaScript's numbers cannot hold it.
-  number: { to: 23, from: [21, 23, 26, 700, 701], serialize: asText, parse: Number },
-  json: { to: 114, from: [114, 3802], serialize: asText, parse: parseJson },
-  // Text: a Date would cut microseconds to milliseconds.
-  instant: { to: 1184, from: [1184], serialize: asText, parse: toRfc3339 },
-  // Every other type is text, such as an array, which a statement can select as JSON.
-};
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** PostgreSQL prints a timestamptz in UTC as `2026-05-01 18:00:00.123456+00`; `infinity` is returned unchanged. */
-function toRfc3339(text: string): string {
-  return text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text;
+  return errors.find((error) => error instanceof UnsafeDatabase) ?? new ConnectionLost(all);
 }

@@ -1,5 +1,5 @@
 import { Connection, type ConnectionOptions } from './connection.js';
-import { ConnectionLost, QUEUE_FULL, Unavailable } from './errors.js';
+import { QUEUE_FULL, Unavailable } from './errors.js';
 import { RoundRobinQueue } from './round-robin-queue.js';
 
 export interface PoolOptions extends ConnectionOptions {
@@ -77,6 +77,8 @@ export class Pool {
   #lastTenant: string | undefined;
   #tenantChangedAt = Number.NEGATIVE_INFINITY;
   #openFailedAt = Number.NEGATIVE_INFINITY;
+  /** The URL of the host that was used last: the primary, as far as it is known. */
+  #lastHost: string | undefined;
   #closed: Promise<void> | undefined;
   /** The number of released connections that are being closed; they have their place in the pool until then. */
   #closing = 0;
@@ -116,7 +118,7 @@ export class Pool {
       } catch (error) {
         this.#openFailedAt = performance.now();
         this.release(lease);
-        if (!(error instanceof ConnectionLost) || !this.#hasOpen) {
+        if (!(error instanceof Unavailable) || !this.#hasOpen) {
           throw error;
         }
       }
@@ -356,8 +358,14 @@ export class Pool {
       };
       connection.ready.then(add, () => {});
     };
-    const connection = new Connection(this.#options, () => count('lost'));
+    const connection = new Connection(this.#options, () => count('lost'), this.#lastHost);
     count('opened');
+    connection.ready.then(
+      () => {
+        this.#lastHost = connection.url;
+      },
+      () => {},
+    );
     return connection;
   }
 

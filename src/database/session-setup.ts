@@ -1,8 +1,9 @@
 import { UnsafeDatabase } from './errors.js';
+import { type Role, requireServer, type ServerFacts } from './servers.js';
 import { type Query, sql } from './sql.js';
 
-/** The properties of a session that decide whether row-level security holds. */
-export interface SessionFacts {
+/** The properties of a session that decide whether the service uses it. */
+export interface SessionFacts extends ServerFacts {
   login: string;
   /** Why row-level security does not hold for the login; null when it holds. */
   danger: string | null;
@@ -13,11 +14,13 @@ export interface SessionFacts {
  * Checks a new session before its first use. Policies isolate the clubs, so a login that bypasses policies, or that can
  * become a role that does, is refused.
  *
+ * @param role what the session must be
  * @param query runs a statement in the session
- * @throws UnsafeDatabase naming the reason
+ * @throws UnsafeDatabase naming the reason; Standby when the server does not have the role
  * @throws what `query` throws
  */
 export async function checkSession(
+  role: Role,
   query: (statement: Query<SessionFacts>) => Promise<SessionFacts[]>,
 ): Promise<void> {
   const [facts] = await query(sql`
@@ -39,12 +42,15 @@ export async function checkSession(
             and pg_catalog.pg_has_role(role.oid, class.relowner, 'member')
         ) then 'may become the owner of the tables'
       end as danger,
-      exists (select from pg_catalog.pg_extension where extname = 'citus') as "hasCitus"
+      exists (select from pg_catalog.pg_extension where extname = 'citus') as "hasCitus",
+      pg_catalog.pg_is_in_recovery() as "isStandby",
+      pg_catalog.current_setting('default_transaction_read_only') = 'on' as "isReadOnly"
     from pg_catalog.pg_roles as role
     -- session_user as well: RESET ROLE returns to it.
     where role.rolname in (session_user, current_user)
     order by danger nulls last
     limit 1`);
+  requireServer(role, facts);
   if (facts === undefined) {
     throw new UnsafeDatabase(
       'The login of DATABASE_URL is not a role of the server. Use club_api, which sql/roles.sql creates.',

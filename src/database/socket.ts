@@ -26,7 +26,7 @@ const PLAIN = 'disable';
 /**
  * Reads a database URL (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
  *
- * @throws TypeError when the text is not the URL of one server, or `sslmode` is unknown
+ * @throws TypeError when the text is not the URL of one host (`servers.ts` reads lists), or `sslmode` is unknown
  */
 export function parseDatabaseUrl(url: string): Server {
   const { hostname, port, pathname, username, password, searchParams } = new URL(url);
@@ -40,7 +40,9 @@ export function parseDatabaseUrl(url: string): Server {
   } = Object.fromEntries(searchParams);
   const named = host ?? decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1');
   if (named.includes(',')) {
-    throw new TypeError('the URL names several servers');
+    throw new TypeError(
+      'several hosts are written before the path, each with its port: //one:5432,two:5432/clubs',
+    );
   }
   if (![...VERIFIED, UNVERIFIED, PLAIN].includes(sslmode)) {
     throw new TypeError(`sslmode must be one of ${[PLAIN, ...VERIFIED, UNVERIFIED].join(', ')}`);

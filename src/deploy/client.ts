@@ -1,5 +1,8 @@
+import net from 'node:net';
 import pg from 'pg';
 import { OperatorError, reasonOf } from '../database/errors.js';
+import { type Attempt, openFirst } from '../database/open-first.js';
+import { parseServers, type Role, requireServer } from '../database/servers.js';
 
 /** Shorter than the connect timeout of the operating system. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -32,11 +35,12 @@ export async function withClient<Result>(
   work: (client: pg.Client) => Promise<Result>,
   variable = 'MIGRATION_DATABASE_URL',
 ): Promise<Result> {
-  let loss: Error | undefined;
-  const client = await connect(url, (error) => {
-    loss = error;
-  }).catch((error) => {
+  const client = await connect(url).catch((error) => {
     throw new ConnectionFailed(error, variable);
+  });
+  let loss: Error | undefined;
+  client.on('error', (error) => {
+    loss = error;
   });
   try {
     return await work(client);
@@ -48,23 +52,51 @@ export async function withClient<Result>(
   }
 }
 
-/**
- * @param onLoss is called when the connection is lost
- * @throws Error of the URL, of a file that it names, of the network or of the server
- */
-async function connect(url: string, onLoss: (error: Error) => void): Promise<pg.Client> {
+/** @throws Error of the URL, of a file that it names, of the network or of the server; Standby */
+async function connect(url: string): Promise<pg.Client> {
+  const { urls, role } = parseServers(url);
+  return openFirst(urls.map((host) => () => attempt(host, role)));
+}
+
+function attempt(url: string, role: Role): Attempt<pg.Client> {
+  const socket = new net.Socket();
   const client = new pg.Client({
     connectionString: url,
+    stream: () => socket,
     application_name: 'club-management-service operator',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  client.on('error', onLoss);
-  try {
-    await client.connect();
-  } catch (error) {
-    // Otherwise the server waits a minute for the rest of the login, and DROP DATABASE waits for that.
-    client.end().catch(() => {});
-    throw error;
+  // What is in flight fails too. Without a listener the event would end the process.
+  client.on('error', () => {});
+  const timer = setTimeout(
+    () => socket.destroy(new Error('the server did not respond in time')),
+    CONNECT_TIMEOUT_MS,
+  );
+  // Otherwise the server waits a minute for the rest of the login, and DROP DATABASE waits for that.
+  const abandon = () => void socket.destroy();
+  const open = async () => {
+    try {
+      await client.connect();
+      await requireRole(client, role);
+      return client;
+    } catch (error) {
+      abandon();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return { opened: open(), abandon };
+}
+
+/** @throws Standby when the server does not have the role */
+async function requireRole(client: pg.Client, role: Role): Promise<void> {
+  if (role === 'any') {
+    return;
   }
-  return client;
+  const { rows } = await client.query<{ isStandby: boolean; isReadOnly: boolean }>(
+    `select pg_catalog.pg_is_in_recovery() as "isStandby",
+       pg_catalog.current_setting('default_transaction_read_only') = 'on' as "isReadOnly"`,
+  );
+  requireServer(role, rows[0]);
 }

@@ -83,7 +83,10 @@ t.test('a URL is parsed like libpq parses it', async (t) => {
     ...{ host: '/run/postgresql', port: 5432, database: 'u', user: 'u', password: '' },
   });
   t.equal(parseDatabaseUrl('postgres://u@[::1]/d').host, '::1');
-  t.throws(() => parseDatabaseUrl('postgres://u@localhost/d?host=a,b'), /several servers/);
+  t.throws(
+    () => parseDatabaseUrl('postgres://u@localhost/d?host=a,b'),
+    /several hosts are written before the path/,
+  );
 });
 
 t.test('a server without TLS is refused by every sslmode but disable', async (t) => {

@@ -62,7 +62,10 @@ export async function startProxy(t: Test, url: string, split: Splitter = splitMe
   const server = net.createServer((client) => {
     accepted += 1;
     keep(client);
-    if (proxy.greeting === 'hang up') {
+    if (proxy.greeting === 'say nothing') {
+      // Otherwise it does not notice that the client closes the connection.
+      client.resume();
+    } else if (proxy.greeting === 'hang up') {
       client.destroy();
     } else if (proxy.greeting === 'connect') {
       const upstream = keep(net.connect(Number(target.port), target.hostname));

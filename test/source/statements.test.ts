@@ -6,7 +6,7 @@ import { builtStatements } from './statements.js';
 const exceptions: { because: string; calls: string[] }[] = [
   {
     because: 'It splits a statement for the driver, and only the tag sql creates statements.',
-    calls: ['src/database/connection.ts: #sql(template)'],
+    calls: ['src/database/session.ts: #sql(template)'],
   },
   {
     because: 'The tag sql creates the statements of the audit, which have no parameters.',

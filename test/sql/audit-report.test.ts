@@ -156,7 +156,7 @@ t.test('an audit that cannot run gives the reason in one sentence, and exits wit
   stranger.password = 'wrong';
   const nobody = 'postgres://club_auditor@127.0.0.1:1/club';
   isImpossible(t, await run(undefined), /AUDIT_DATABASE_URL must be set/);
-  isImpossible(t, await run('postgres://a,b/club'), /AUDIT_DATABASE_URL must be the URL of one server/);
+  isImpossible(t, await run('postgres://a,/club'), /AUDIT_DATABASE_URL must be the URL of a database/);
   isImpossible(t, await run(db.url, 'html'), /^There is no format html\. Formats are text, markdown\./);
   isImpossible(
     t,
