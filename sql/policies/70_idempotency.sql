@@ -85,7 +85,9 @@ begin
     if found then
       return;
     end if;
-    select * into known from app.idempotency_keys as k where k.member_id = caller_id and k.key = claim_key.key;
+    -- The lock makes COMMIT wait until a synchronous standby has the stored response.
+    select * into known from app.idempotency_keys as k where k.member_id = caller_id and k.key = claim_key.key
+    for key share;
     -- An expired key may be deleted between the two statements. Then it is inserted again.
     exit when found;
   end loop;

@@ -7,7 +7,7 @@ import { buildApp } from '../../src/app.js';
 import { readServerConfig } from '../../src/config.js';
 import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/errors.js';
-import { sql } from '../../src/database/sql.js';
+import { type Query, sql } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../campaigns/chaos/postgres.js';
@@ -27,14 +27,14 @@ const club = await provisionClub(victim.urls(name).migration, {
   timeZone: 'Europe/Berlin',
 });
 
-/** Writes a task; returns the result for its caller. */
-const write = (title: string, to = database) =>
-  writeInTenant(to, callerOf(club), 'write', (tx) =>
-    tx.query(sql`insert into app.tasks (title) values (${title})`),
-  ).then(
+/** Runs a statement as an Admin; returns the result for its caller. */
+const run = (query: Query<object>, to = database) =>
+  writeInTenant(to, callerOf(club), 'write', (tx) => tx.query(query)).then(
     () => 'committed',
     (error) => (error instanceof Unavailable ? error.committed : error),
   );
+/** Writes a task. */
+const write = (title: string, to = database) => run(sql`insert into app.tasks (title) values (${title})`, to);
 /** Writes until a write is committed: on a busy machine a connection may not open in time. */
 const writeAgain = (title: string) =>
   until(
@@ -83,6 +83,21 @@ t.test(
   },
 );
 
+t.test('a stored response is sent again only when the standby has it', async (t) => {
+  await waitFor('nobody');
+  const { pid: first } = await writeAndWait();
+  await queryAsAdmin(`select pg_cancel_backend(${first})`);
+  for (const attempt of ['first', 'replay']) {
+    const outcome = run(sql`select app.claim_key('key', sha256(''))`);
+    const pid = await Promise.race([waiting(), outcome]);
+    t.type(pid, 'number', `the ${attempt} one waits`);
+    await queryAsAdmin(`select pg_cancel_backend(${Number(pid)})`);
+    t.equal(await outcome, 'unknown', attempt);
+  }
+  await waitFor('');
+  t.equal(await writeAgain('after the replay'), 'committed');
+});
+
 t.test('on a standby the service reads, refuses writes and is not ready, until it is promoted', async (t) => {
   const [row] = await queryAsAdmin<{ path: string }>(`select current_setting('data_directory') as path`);
   await writeFile(join(row?.path ?? '', 'standby.signal'), '');
@@ -107,6 +122,18 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
     return { status, detail: body.detail };
   };
 
+  const port = new URL(victim.urls(name).api).port;
+  const several = victim.urls(name).api.replace(`:${port}/`, `:${port},localhost:${port}/`);
+  const wanting = new Database({
+    ...config.database,
+    url: `${several}?target_session_attrs=primary`,
+  });
+  t.teardown(() => wanting.close());
+  await t.rejects(readRows(wanting, callerOf(club), sql`select title from app.tasks`), {
+    name: 'Standby',
+    message: 'None of the 2 servers of DATABASE_URL is the primary.',
+  });
+
   t.same(await ready(), {
     status: 503,
     detail: 'The server is a standby. DATABASE_URL must lead to the primary.',
@@ -119,4 +146,5 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
   await queryAsAdmin('select pg_promote()');
   t.match(await ready(), { status: 200 });
   t.equal(await write('after the promotion', standby), 'committed');
+  t.equal(await write('after the promotion of one of two', wanting), 'committed');
 });
