@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
 import { probeRecovery, readFinalState, untilIdle } from './final-state.js';
 import { follow } from './follower.js';
-import type { History, Kind, Operation } from './history.js';
+import type { History, Kind } from './history.js';
 import { join, type Member } from './member.js';
-import type { Testbed } from './testbed.js';
+import type { Target, Testbed } from './testbed.js';
 import { randomOf } from './wire.js';
 import { type SharedRows, work } from './work.js';
 
@@ -48,7 +48,7 @@ const PATIENCE_MS = 18_000;
 const FAULTLESS_MS = 1_500;
 const LAST_TRIES_MS = 5_000;
 
-export interface Plan {
+export interface Plan<Ground extends Target = Testbed> {
   seed: number;
   durationMs: number;
   /** The faults and requests that happen at least, even if a slow machine needs longer than the duration. */
@@ -57,14 +57,31 @@ export interface Plan {
   patienceMs?: number;
   /** The longest pause of a client between two requests. */
   restMs?: number;
+  /** The pause of a client after a request with an unknown outcome. */
+  restInDoubtMs?: number;
   /** How long clients continue after the last fault. */
   faultlessMs?: number;
   /** Injects faults until the end, and removes all of them before it returns. */
-  nemesis(testbed: Testbed, isOver: () => boolean, random: () => number): Promise<void>;
+  nemesis(target: Ground, isOver: () => boolean, random: () => number): Promise<void>;
+}
+
+/** Runs clients, followers and the nemesis together, records the history, and tests whether the service has recovered. */
+export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History> {
+  const history = await recordWork(testbed, plan);
+  const recovery = await probeRecovery(testbed);
+  return {
+    ...history,
+    crashes: [...testbed.service.crashes],
+    failedDeploys: testbed.failedDeploys,
+    recovery,
+  };
 }
 
 /** Runs clients, followers and the nemesis together, and records the history. */
-export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History> {
+export async function recordWork<Ground extends Target>(
+  target: Ground,
+  plan: Plan<Ground>,
+): Promise<Omit<History, 'crashes' | 'failedDeploys'>> {
   const {
     seed,
     durationMs,
@@ -72,60 +89,62 @@ export async function runCampaign(testbed: Testbed, plan: Plan): Promise<History
     workload = EVERYTHING,
     patienceMs = PATIENCE_MS,
     restMs = 6,
+    restInDoubtMs = 20,
     faultlessMs = FAULTLESS_MS,
   } = plan;
-  const operations: Operation[] = [];
+  const { operations, faults, entrances } = target;
   const members = await Promise.all(
-    testbed.clubs.flatMap((club, place) =>
+    target.clubs.flatMap((club, place) =>
       PEOPLE.map(([subject, role], person) =>
-        join(testbed, club, subject, role, operations, { seed: seed + place * 100 + person + 1, patienceMs }),
+        join(target, club, subject, role, {
+          entrance: entrances[(place + person) % entrances.length] as string,
+          seed: seed + place * 100 + person + 1,
+          patienceMs,
+          restInDoubtMs,
+        }),
       ),
     ),
   );
   // Followers pause while the database becomes idle, and read the rest then.
   let isSettled = Promise.resolve(false);
-  const following = testbed.clubs.map((club) =>
-    follow(testbed, club, { limit: 100, restMs: 200, isOver: () => isSettled }),
+  const following = target.clubs.map((club) =>
+    follow(target, club, { limit: 100, restMs: 200, isOver: () => isSettled }),
   );
-  const began = testbed.now();
+  const began = target.now();
   const isOver = () =>
-    testbed.now() - began > durationMs &&
-    testbed.faults.length >= least.faults &&
+    target.now() - began > durationMs &&
+    faults.length >= least.faults &&
     operations.length >= least.operations;
   let end = Number.POSITIVE_INFINITY;
   const sharedRows = new Map(
-    testbed.clubs.map((club): [string, SharedRows] => [
+    target.clubs.map((club): [string, SharedRows] => [
       club.id,
-      { tasks: [], shifts: [], started: [], count: 0, end: () => testbed.now() > end + LAST_TRIES_MS },
+      { tasks: [], shifts: [], started: [], count: 0, end: () => target.now() > end + LAST_TRIES_MS },
     ]),
   );
   const live = async (member: Member) => {
     const shared = sharedRows.get(member.club.id) as SharedRows;
-    while (testbed.now() < end) {
+    while (target.now() < end) {
       await work(member, shared, choose(workload, member.random()));
       await sleep(member.random() * restMs);
     }
     member.leave();
   };
   const lives = members.map(live);
-  await plan.nemesis(testbed, isOver, randomOf(seed));
-  end = testbed.now() + faultlessMs;
+  await plan.nemesis(target, isOver, randomOf(seed));
+  end = target.now() + faultlessMs;
   await Promise.all(lives);
-  isSettled = untilIdle(testbed).then(() => true);
+  isSettled = untilIdle(target).then(() => true);
   await isSettled;
   const feeds = await Promise.all(following);
-  const finalState = await readFinalState(testbed);
-  const recovery = await probeRecovery(testbed);
+  const finalState = await readFinalState(target);
   return {
     seed,
-    clubs: testbed.clubs.map(({ canary }) => canary),
+    clubs: target.clubs.map(({ canary }) => canary),
     operations,
-    faults: testbed.faults,
-    crashes: [...testbed.service.crashes],
-    failedDeploys: testbed.failedDeploys,
+    faults,
     finalState,
     feeds,
-    recovery,
   };
 }
 

@@ -1,13 +1,13 @@
 import { until } from '../../setup/wait.js';
 import type { FinalRow, FinalState, Recovery } from './history.js';
 import { foreignIn } from './member.js';
-import { POOL_SIZE, type Testbed } from './testbed.js';
+import { POOL_SIZE, type Target, type Testbed } from './testbed.js';
 import { openWire } from './wire.js';
 
 const SESSIONS = `from pg_stat_activity where usename like 'club\\_api%' and datname = current_database()`;
 
 /** Waits until the database is idle. */
-export async function untilIdle({ queryAsAdmin }: Testbed): Promise<void> {
+export async function untilIdle({ queryAsAdmin }: Target): Promise<void> {
   let calm = 0;
   const isCalm = async () => {
     const busy = await queryAsAdmin(`select ${SESSIONS} and state <> 'idle'`);
@@ -18,8 +18,8 @@ export async function untilIdle({ queryAsAdmin }: Testbed): Promise<void> {
 }
 
 /** Reads the final state as superuser, without policies. */
-export async function readFinalState(testbed: Testbed): Promise<FinalState> {
-  const { queryAsAdmin } = testbed;
+export async function readFinalState(target: Target): Promise<FinalState> {
+  const { queryAsAdmin } = target;
   const rowsOf = async (table: string, columns: string) =>
     (await queryAsAdmin(
       `select club.slug as club, row::text as text, ${columns}
@@ -29,7 +29,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
   const finalRows = async (table: string, columns: string): Promise<FinalRow[]> =>
     (await rowsOf(table, `row.id, version, ${MARK}, ${columns}`)).map(({ text, ...row }) => ({
       ...row,
-      foreign: foreignIn(text, testbed, row.club),
+      foreign: foreignIn(text, target, row.club),
     }));
   const others: string[] = [];
   for (const table of [
@@ -42,7 +42,7 @@ export async function readFinalState(testbed: Testbed): Promise<FinalState> {
   ]) {
     for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
       others.push(
-        ...foreignIn(text, testbed, club).map((other) => `a row of ${table} of ${club} holds ${other}`),
+        ...foreignIn(text, target, club).map((other) => `a row of ${table} of ${club} holds ${other}`),
       );
     }
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Feed } from './history.js';
 import { foreignIn } from './member.js';
-import type { Club, Testbed } from './testbed.js';
+import type { Club, Target } from './testbed.js';
 import { openWire } from './wire.js';
 
 /** Whether a body has events and nothing else: it may be the response to another request. */
@@ -18,13 +18,15 @@ const LAST_TRIES = 50;
  * after any fault. It ends when nothing is written any more and nothing is left to read.
  */
 export async function follow(
-  testbed: Testbed,
+  target: Target,
   club: Club,
   { limit, restMs, isOver }: { limit: number; restMs: number; isOver: () => Promise<boolean> },
 ): Promise<Feed> {
-  const { send, close } = openWire(testbed.front.url, PATIENCE_MS);
+  const { entrances, clubs } = target;
+  const entrance = entrances[clubs.indexOf(club) % entrances.length] as string;
+  const { send, close } = openWire(entrance, PATIENCE_MS);
   const headers = {
-    authorization: `Bearer ${testbed.token(club, 'boss', 'Admin')}`,
+    authorization: `Bearer ${target.token(club, 'boss', 'Admin')}`,
     'x-tenant-id': club.id,
   };
   const feed: Feed = { club: club.canary, events: [], refused: [], foreign: [] };
@@ -41,7 +43,7 @@ export async function follow(
     } else if (response.status !== 200 || !isPageOfEvents(response.body)) {
       feed.refused.push(response.text);
     } else {
-      feed.foreign.push(...foreignIn(response.text, testbed, club.canary));
+      feed.foreign.push(...foreignIn(response.text, target, club.canary));
       for (const { id, sequence, type, subjectId, actorId, memberId } of response.body) {
         feed.events.push({ id, sequence, type, subjectId, actorId, memberId });
       }

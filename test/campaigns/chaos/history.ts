@@ -47,6 +47,8 @@ export interface Operation {
   club: string;
   /** The Member.Id of the caller. */
   member: string;
+  /** The URL of the service that it was sent to. */
+  entrance?: string;
   /** The task or shift of the request. */
   target?: string;
   /** The Member.Id whose signup or attendance it is about, if not the caller's own. */
@@ -158,7 +160,8 @@ export interface History {
   finalState: FinalState;
   /** What a follower of each club read during the faults. */
   feeds: Feed[];
-  recovery: Recovery;
+  /** Undefined when the run does not test it. */
+  recovery?: Recovery;
 }
 
 /** Whether the write is acknowledged. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
 import { foreignIds, foreignTexts } from '../rules.js';
 import { contentOf, isUnknown, type Operation, type Row, recordText } from './history.js';
-import type { Club, Testbed } from './testbed.js';
+import type { Club, Target } from './testbed.js';
 import { openWire, randomOf, type Send } from './wire.js';
 
 /** A member of a club, whose requests are sequential and recorded. */
@@ -34,7 +34,7 @@ export interface Recorded {
 }
 
 /** The texts and ids of the clubs but this one in a text. */
-export function foreignIn(text: string, { clubs }: Testbed, canary: string): string[] {
+export function foreignIn(text: string, { clubs }: Target, canary: string): string[] {
   const others = clubs
     .filter((club) => club.canary !== canary)
     .map((club) => ({ words: [club.canary], ids: [club.id, ...club.memberIds] }));
@@ -43,16 +43,16 @@ export function foreignIn(text: string, { clubs }: Testbed, canary: string): str
 
 /** Joins the club: the first request creates the member, before any fault. */
 export async function join(
-  testbed: Testbed,
+  target: Target,
   club: Club,
   subject: string,
   role: Role,
-  notes: Operation[],
-  { seed, patienceMs }: { seed: number; patienceMs: number },
+  options: { entrance: string; seed: number; patienceMs: number; restInDoubtMs: number },
 ): Promise<Member> {
-  const { send, close } = openWire(testbed.front.url, patienceMs);
+  const { entrance, seed, patienceMs, restInDoubtMs } = options;
+  const { send, close } = openWire(entrance, patienceMs);
   const headers = {
-    authorization: `Bearer ${testbed.token(club, subject, role)}`,
+    authorization: `Bearer ${target.token(club, subject, role)}`,
     'x-tenant-id': club.id,
   };
   const id = await ownId(send, headers);
@@ -64,15 +64,16 @@ export async function join(
     random: randomOf(seed),
     leave: close,
     act: async ({ method, path, body, ...about }) => {
-      const called = testbed.now();
+      const called = target.now();
       const key = about.key === undefined ? {} : { 'idempotency-key': about.key };
       const response = await send(method, path, { ...headers, ...key }, body);
       const operation: Operation = {
         ...about,
         club: club.canary,
         member: id,
+        entrance,
         called,
-        returned: testbed.now(),
+        returned: target.now(),
         ...('failure' in response
           ? { status: null, failure: response.failure, rows: [], foreign: [] }
           : {
@@ -81,12 +82,12 @@ export async function join(
               retryAfter: response.headers['retry-after'] !== undefined,
               ...ofMember(response.body),
               rows: response.status < 300 ? rowsOf(response.body) : [],
-              foreign: foreignIn(response.text, testbed, club.canary),
+              foreign: foreignIn(response.text, target, club.canary),
             }),
       };
-      notes.push(operation);
+      target.operations.push(operation);
       if (isUnknown(operation)) {
-        await sleep(20);
+        await sleep(restInDoubtMs);
       }
       return { operation, body: 'failure' in response ? undefined : response.body };
     },

@@ -5,14 +5,15 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { Test } from 'tap';
 import { withClient } from '../../../src/deploy/client.js';
+import { readLogins } from '../../../src/deploy/roles.js';
 import { urlOf } from '../../../tools/database-url.js';
 import { startPostgres } from '../../../tools/postgres.js';
 import { openTestCluster } from '../../../tools/test-cluster.js';
 import { makeDatabase } from '../../setup/database.js';
 import { until } from '../../setup/wait.js';
 
-/** A PostgreSQL server to crash. */
-export interface Victim {
+/** Deployed databases of a PostgreSQL server. */
+export interface Databases {
   /** Creates a deployed database; returns its name. */
   makeDatabase(): Promise<string>;
   /** The current URLs: each start uses another port. */
@@ -23,6 +24,10 @@ export interface Victim {
     sql: string,
     values?: unknown[],
   ): Promise<Row[]>;
+}
+
+/** A PostgreSQL server to crash. */
+export interface Victim extends Databases {
   /** Ends the server and starts it again: SIGKILL, SIGQUIT (immediately) or SIGINT (fast). */
   restart(signal: 'SIGKILL' | 'SIGQUIT' | 'SIGINT'): Promise<void>;
   /** Waits until it accepts connections. */
@@ -42,14 +47,8 @@ export async function startVictim(t: Test): Promise<Victim> {
   };
   let server = await startPostgres(options);
   t.teardown(() => server.stop());
-  const { cluster } = await openTestCluster({ TEST_DATABASE_URL: server.url('postgres') } as Parameters<
-    typeof openTestCluster
-  >[0]);
-
-  const admin = (database: string) => server.url(database);
-  const queryAsAdmin: Victim['queryAsAdmin'] = (database, sql, values) =>
-    withClient(admin(database), async (client) => (await client.query(sql, values)).rows);
-
+  const databases = await openDatabases((database) => server.url(database));
+  const { queryAsAdmin } = databases;
   const isAccepting = () =>
     queryAsAdmin('postgres', 'select').then(
       () => true,
@@ -57,21 +56,8 @@ export async function startVictim(t: Test): Promise<Victim> {
     );
 
   return {
-    urls: (database) => ({
-      admin: admin(database),
-      api: urlOf(admin(database), database, cluster.api),
-      migration: urlOf(admin(database), database, cluster.migrator),
-    }),
-    queryAsAdmin,
+    ...databases,
     untilAccepting: async () => void (await until(isAccepting, Boolean)),
-    makeDatabase: async () => {
-      const name = `${cluster.template}_${randomBytes(4).toString('hex')}`;
-      await queryAsAdmin('postgres', `create database ${name} template ${cluster.template}`);
-      await queryAsAdmin('postgres', `revoke connect, temporary on database ${name} from public`);
-      await queryAsAdmin('postgres', `grant connect on database ${name} to club_api, club_migrator`);
-      await queryAsAdmin('postgres', `grant create on database ${name} to club_owner`);
-      return name;
-    },
     restart: async (signal) => {
       const [row] = await queryAsAdmin<{ path: string }>(
         'postgres',
@@ -85,6 +71,35 @@ export async function startVictim(t: Test): Promise<Victim> {
       );
       server = await startPostgres(options);
       await until(isAccepting, Boolean);
+    },
+  };
+}
+
+/**
+ * Creates the roles on a server, and deployed databases.
+ *
+ * @param admin the current URL of a database as the superuser
+ */
+export async function openDatabases(admin: (database: string) => string): Promise<Databases> {
+  const { cluster } = await openTestCluster({ TEST_DATABASE_URL: admin('postgres') } as Parameters<
+    typeof openTestCluster
+  >[0]);
+  const queryAsAdmin: Databases['queryAsAdmin'] = (database, sql, values) =>
+    withClient(admin(database), async (client) => (await client.query(sql, values)).rows);
+  return {
+    urls: (database) => ({
+      admin: admin(database),
+      api: urlOf(admin(database), database, cluster.api),
+      migration: urlOf(admin(database), database, cluster.migrator),
+    }),
+    queryAsAdmin,
+    makeDatabase: async () => {
+      const name = `${cluster.template}_${randomBytes(4).toString('hex')}`;
+      await queryAsAdmin('postgres', `create database ${name} template ${cluster.template}`);
+      await queryAsAdmin('postgres', `revoke connect, temporary on database ${name} from public`);
+      await queryAsAdmin('postgres', `grant connect on database ${name} to ${readLogins().join(', ')}`);
+      await queryAsAdmin('postgres', `grant create on database ${name} to club_owner`);
+      return name;
     },
   };
 }

@@ -6,8 +6,8 @@ import type { Role } from '../../../src/roles.js';
 import { root } from '../../../tools/root.js';
 import { AUDIENCE, type Issuer, startIssuer } from '../../setup/issuer.js';
 import { type Splitter, startProxy, type TestProxy } from '../../setup/proxy.js';
-import type { Fault } from './history.js';
-import type { Victim } from './postgres.js';
+import type { Fault, Operation } from './history.js';
+import type { Databases, Victim } from './postgres.js';
 import { prepareService, type ServiceProcess } from './process.js';
 
 export const POOL_SIZE = 4;
@@ -23,24 +23,31 @@ export interface Club {
   memberIds: string[];
 }
 
-/** The chain of clients, proxy, service process, proxy and PostgreSQL, with a clock. */
-export interface Testbed {
-  victim: Victim;
+/** Clubs in a database, the URLs that lead to them, a clock, and the record of a run. */
+export interface Target {
   database: string;
+  /** The URLs of the service. The members are divided among them. */
+  entrances: string[];
+  /** The issuer of the tokens. */
+  issuer: Issuer;
+  clubs: Club[];
+  operations: Operation[];
+  faults: Fault[];
+  now(): number;
+  token(club: Club, subject: string, role: Role): string;
+  queryAsAdmin: (sql: string, values?: unknown[]) => ReturnType<Databases['queryAsAdmin']>;
+}
+
+/** The chain of clients, proxy, service process, proxy and PostgreSQL. */
+export interface Testbed extends Target {
+  victim: Victim;
   service: ServiceProcess;
   /** The proxy between the clients and the service. */
   front: TestProxy;
   /** The proxy between the service and PostgreSQL. */
   back: TestProxy;
-  /** The issuer of the tokens. */
-  issuer: Issuer;
-  clubs: Club[];
-  faults: Fault[];
   /** Failed deploys, in words. */
   failedDeploys: string[];
-  now(): number;
-  token(club: Club, subject: string, role: Role): string;
-  queryAsAdmin: (sql: string, values?: unknown[]) => ReturnType<Victim['queryAsAdmin']>;
 }
 
 export interface TestbedOptions {
@@ -50,15 +57,10 @@ export interface TestbedOptions {
   prepare?: string;
 }
 
-/** Starts a database with three clubs, the service on it, and proxies on both sides. */
-export async function startTestbed(
-  t: Test,
-  victim: Victim,
-  { program, prepare }: TestbedOptions,
-): Promise<Testbed> {
-  const database = await victim.makeDatabase();
-  const { api, migration } = victim.urls(database);
-  const back = await startProxy(t, api);
+/** Makes a database with three clubs, which no service serves yet. */
+export async function makeTarget(t: Test, databases: Databases): Promise<Target> {
+  const database = await databases.makeDatabase();
+  const { migration } = databases.urls(database);
   const issuer = await startIssuer(t);
   const clubs: Club[] = [];
   for (const name of ['north', 'south', 'west']) {
@@ -66,11 +68,34 @@ export async function startTestbed(
     const id = await provisionClub(migration, { name: canary, slug: canary, timeZone: 'Europe/Berlin' });
     clubs.push({ id, canary, memberIds: [] });
   }
-  if (prepare !== undefined) {
-    await victim.queryAsAdmin(database, prepare);
-  }
+  const began = performance.now();
+  return {
+    database,
+    entrances: [],
+    issuer,
+    clubs,
+    operations: [],
+    faults: [],
+    now: () => Math.round((performance.now() - began) * 1000) / 1000,
+    token: ({ id, canary }, subject, role) =>
+      issuer.sign({
+        sub: `${subject}-${canary}`,
+        name: `${canary} ${subject}`,
+        clubs: { [id]: role },
+      }),
+    queryAsAdmin: (sql, values) => databases.queryAsAdmin(database, sql, values),
+  };
+}
+
+/** Starts a process of the service for these clubs. */
+export async function startProcess(
+  t: Test,
+  { issuer }: Target,
+  program: string,
+  url: string,
+): Promise<ServiceProcess> {
   const service = await prepareService(t, join(root, program), {
-    DATABASE_URL: back.url,
+    DATABASE_URL: url,
     DATABASE_POOL_SIZE: String(POOL_SIZE),
     AUTH_ISSUER: issuer.url,
     AUTH_AUDIENCE: AUDIENCE,
@@ -80,27 +105,23 @@ export async function startTestbed(
   });
   await service.start();
   await service.untilReady();
+  return service;
+}
+
+/** Starts a database with three clubs, the service on it, and proxies on both sides. */
+export async function startTestbed(
+  t: Test,
+  victim: Victim,
+  { program, prepare }: TestbedOptions,
+): Promise<Testbed> {
+  const target = await makeTarget(t, victim);
+  if (prepare !== undefined) {
+    await target.queryAsAdmin(prepare);
+  }
+  const back = await startProxy(t, victim.urls(target.database).api);
+  const service = await startProcess(t, target, program, back.url);
   const front = await startProxy(t, service.url, splitHttp);
-  const began = performance.now();
-  return {
-    victim,
-    database,
-    service,
-    front,
-    back,
-    issuer,
-    clubs,
-    faults: [],
-    failedDeploys: [],
-    now: () => Math.round((performance.now() - began) * 1000) / 1000,
-    token: ({ id, canary }, subject, role) =>
-      issuer.sign({
-        sub: `${subject}-${canary}`,
-        name: `${canary} ${subject}`,
-        clubs: { [id]: role },
-      }),
-    queryAsAdmin: (sql, values) => victim.queryAsAdmin(database, sql, values),
-  };
+  return { ...target, entrances: [front.url], victim, service, front, back, failedDeploys: [] };
 }
 
 /** Splits HTTP into head and body at the end of the head. */

@@ -64,6 +64,9 @@ export function checkAnswers(
   for (const failure of failedDeploys) {
     report('anomalies', failure);
   }
+  if (recovery === undefined) {
+    return;
+  }
   const { poolSize, sessions, usable, refused, slowestMs } = recovery;
   if (sessions > poolSize) {
     report('anomalies', `${sessions} sessions of ${poolSize} are left`);

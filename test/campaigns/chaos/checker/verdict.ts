@@ -30,12 +30,17 @@ export function isClean(verdict: Verdict): boolean {
   return VIOLATIONS.every((violation) => verdict[violation].length === 0);
 }
 
+/** Whether it is a write that has succeeded. */
+export function isAcknowledgedWrite(operation: Operation): boolean {
+  return isDone(operation) && !/^(read|list)/.test(operation.kind);
+}
+
 /** The last line of a run. */
-export function sumUp({ faults, operations }: History, verdict: Verdict): string {
-  const writes = operations.filter((operation) => isDone(operation) && !/^(read|list)/.test(operation.kind));
+export function sumUp({ faults, operations }: History, verdict: Verdict, campaign = 'chaos'): string {
+  const writes = operations.filter(isAcknowledgedWrite);
   const counts = VIOLATIONS.map((violation) => `${violation} ${verdict[violation].length}`);
   return [
-    `chaos: faults ${faults.length}`,
+    `${campaign}: faults ${faults.length}`,
     `operations ${operations.length}`,
     `acknowledged ${writes.length}`,
     ...counts,
