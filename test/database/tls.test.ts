@@ -246,6 +246,22 @@ t.test('with TLS', { skip: isMissing }, async (t) => {
     });
   }
 
+  await t.test('of several hosts each is compared with its own name', async (t) => {
+    const { host, port } = new URL(url);
+    const query = { sslmode: 'verify-full', ...authority, target_session_attrs: 'primary' };
+    const withHosts = (...names: string[]) =>
+      withQuery(url, query).replace(`@${host}/`, `@${names.map((name) => `${name}:${port}`).join(',')}/`);
+    const right = withHosts('127.0.0.1', 'localhost');
+    t.equal(await reach(t, right), 'encrypted');
+    await withClient(right, (client) => client.query('select 1'));
+    const wrong = withHosts('127.0.0.1', '127.0.0.1');
+    t.match(await reach(t, wrong), /IP: 127\.0\.0\.1 is not in the cert's list/);
+    await t.rejects(
+      withClient(wrong, async () => {}),
+      /IP: 127\.0\.0\.1 is not in the cert's list/,
+    );
+  });
+
   await t.test(
     'the service, the deploy and psql accept one URL with the file of the authority; without it psql refuses',
     { skip: !hasPsql() && 'psql is missing; install postgresql-client' },
