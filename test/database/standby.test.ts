@@ -69,7 +69,7 @@ t.test(
   'a COMMIT whose wait for its standby is cancelled is reported as unknown, and its connection is destroyed',
   async (t) => {
     t.equal(await writeAgain('before'), 'committed');
-    await waitFor('nobody');
+    await waitFor('absent');
     for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) {
       const { title, outcome, pid } = await writeAndWait();
       await queryAsAdmin(`select ${end}(${pid})`);
@@ -84,7 +84,7 @@ t.test(
 );
 
 t.test('a stored response is sent again only when the standby has it', async (t) => {
-  await waitFor('nobody');
+  await waitFor('absent');
   const { pid: first } = await writeAndWait();
   await queryAsAdmin(`select pg_cancel_backend(${first})`);
   for (const attempt of ['first', 'replay']) {
