@@ -132,8 +132,12 @@ async function lostBy(
     return `answered as ${JSON.stringify(body)}, read as ${read.status} ${read.text}`;
   }
   const lost = Object.entries(fieldsOf(request.body)).filter(
-    // The version is a condition: it is compared, not stored.
-    ([name, value]) => name !== 'version' && !(Object.hasOwn(body, name) && isSame(value, body[name])),
+    ([name, value]) =>
+      // The version is a condition: it is compared, not stored.
+      name !== 'version' &&
+      // Null minutes are the length of the shift.
+      !(name === 'minutes' && value === null) &&
+      !(Object.hasOwn(body, name) && isSame(value, body[name])),
   );
   return lost.length === 0
     ? undefined
