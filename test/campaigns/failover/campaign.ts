@@ -41,8 +41,8 @@ export interface Run {
   /** The URLs of the processes, by the name of their route. */
   entrances: Map<string, string>;
   database: string;
-  /** The titles of tasks that the shipped client created, and of those that are stored. */
-  creations: { created: string[]; stored: string[] };
+  /** The titles of tasks that the shipped client created, of those that are stored, and how many requests it sent. */
+  creations: { created: string[]; stored: string[]; requests: number };
 }
 
 /** Injects faults under the load of one process for each route. */
@@ -95,7 +95,11 @@ export async function runFailovers(
     history,
     feeds,
     database: target.database,
-    creations: { created: clients.created.sort(), stored: (await clients.stored()).sort() },
+    creations: {
+      created: clients.created.sort(),
+      stored: (await clients.stored()).sort(),
+      requests: clients.requests(),
+    },
     entrances: new Map(Object.keys(ROUTES).map((route, index) => [route, target.entrances[index] ?? ''])),
   };
 }
@@ -166,8 +170,13 @@ async function prepareClients({ entrances, issuer, queryAsAdmin }: Target, migra
   const token = issuer.sign({ sub: 'anna', name: 'anna', clubs: { [clubId]: 'Manager' } });
   const retry = { attempts: Number.POSITIVE_INFINITY, withinMs: 300_000 };
   const created: string[] = [];
+  let requests = 0;
+  const countingFetch: typeof fetch = (input, init) => {
+    requests += 1;
+    return fetch(input, init);
+  };
   const create = async (baseUrl: string, isOver: () => boolean) => {
-    const client = createClient({ baseUrl, clubId, token, retry });
+    const client = createClient({ baseUrl, clubId, token, retry, fetch: countingFetch });
     while (!isOver()) {
       created.push((await client.tasks.create({ title: randomUUID() })).title);
       await sleep(CREATION_MS);
@@ -179,6 +188,7 @@ async function prepareClients({ entrances, issuer, queryAsAdmin }: Target, migra
       await Promise.all(entrances.map((entrance) => create(entrance, isOver)));
     },
     created,
+    requests: () => requests,
     stored: async (): Promise<string[]> => {
       const rows = await queryAsAdmin('select title from app.tasks where tenant_id = $1', [clubId]);
       return rows.map(({ title }) => title);

@@ -55,7 +55,9 @@ t.test('a failover of PostgreSQL', { skip }, async (t) => {
     }
   });
 
-  t.same(run.creations.stored, run.creations.created, 'the shipped client creates once what it retries');
+  const { created, stored, requests } = run.creations;
+  t.ok(requests > created.length, `the shipped client retried: ${requests} requests`);
+  t.same(stored, created, 'the shipped client creates once what it retries');
 
   await t.test('leaves the audit without a critical finding, on every node', async (t) => {
     const password = randomUUID();
