@@ -37,7 +37,10 @@ select
   -- From PostgreSQL 16 on a membership may have only ADMIN OPTION: the member cannot use the role but may grant it.
   coalesce((to_jsonb(edge) ->> 'inherit_option')::boolean, true) as inherits,
   coalesce((to_jsonb(edge) ->> 'set_option')::boolean, true) as may_become,
-  edge.grantor::regrole::text as grantor
+  edge.grantor::regrole::text as grantor,
+  -- From PostgreSQL 16 on a superuser revokes what another role granted only in the name of that role.
+  format('revoke %I from %I%s cascade', role.rolname, member.rolname,
+    case when edge.grantor <> 10 and current_setting('server_version_num')::integer >= 160000 then ' granted by ' || edge.grantor::regrole end) as revoke
 from pg_auth_members as edge
 join pg_roles as member on member.oid = edge.member
 join pg_roles as role on role.oid = edge.roleid;
@@ -48,6 +51,7 @@ comment on column audit.memberships.may_grant is 'Whether it has ADMIN OPTION.';
 comment on column audit.memberships.inherits is 'Whether it has the role''s privileges without SET ROLE.';
 comment on column audit.memberships.may_become is 'Whether it may SET ROLE.';
 comment on column audit.memberships.grantor is 'The role that granted it.';
+comment on column audit.memberships.revoke is 'SQL that revokes it, with what the member granted on.';
 
 create view audit.role_settings with (security_invoker) as
 select

@@ -90,19 +90,19 @@ select case when reach.member_purpose is null then 'role_lent' else 'role_reacha
   reach.member, 'it is a member of ' || reach.role,
   -- Revokes the first membership on the way to that role.
   coalesce((
-    select string_agg(format('revoke %I from %I', edge.role, edge.member), '; ')
+    select string_agg(edge.revoke, '; ')
     from memberships as edge
     where edge.member = reach.member and pg_has_role(edge.role, reach.role, 'member')
   ), '')
 from reach
 where reach.purpose <> 'auditor'
 union all
-select 'role_belongs_elsewhere', edge.member, 'it is a member of ' || edge.role, format('revoke %I from %I', edge.role, edge.member)
+select 'role_belongs_elsewhere', edge.member, 'it is a member of ' || edge.role, edge.revoke
 from memberships as edge
 join ours on ours.role = edge.member
 where not exists (select from ours as other where other.role = edge.role)
 union all
-select 'role_hands_on', edge.member, 'it may grant ' || edge.role, format('revoke admin option for %I from %I', edge.role, edge.member)
+select 'role_hands_on', edge.member, 'it may grant ' || edge.role, regexp_replace(edge.revoke, '^revoke ', 'revoke admin option for ')
 from memberships as edge
 join ours on ours.role = edge.role
 join roles as member on member.role = edge.member

@@ -145,4 +145,9 @@ export const rolesOf16: Mutants = {
   ],
   role_hands_on: ['grant club_owner to club_api with admin true, inherit false, set false'],
   membership_missing: ['grant club_owner to club_migrator with set false'],
+  role_lent: [
+    // Granted by another role than the superuser.
+    `create role boss; create role alice; grant club_api to boss with admin true; set local role boss;
+     grant club_api to alice; reset role`,
+  ],
 };
