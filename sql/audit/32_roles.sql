@@ -32,6 +32,8 @@ create view audit.role_findings (code, object, detail, fix) with (security_invok
 with memberships as (select * from audit.memberships), role_settings as (select * from audit.role_settings),
 roles as (select * from audit.roles), schemas as (select * from audit.schemas),
 ours as (select * from roles where purpose is not null),
+-- Materialized: otherwise the signature of every function of PostgreSQL is computed.
+functions as materialized (select function, funcid, owner from audit.functions where ours),
 second_login as (
   -- During a change of password there is a second login next to club_api, with the same settings and no other.
   select login.roleid
@@ -158,9 +160,9 @@ select 'object_owner', 'schema ' || name, 'it belongs to ' || owner, format('alt
 from schemas where ours and owner <> 'club_owner'
 union all
 select 'object_owner', function, 'it belongs to ' || functions.owner, format('alter routine %s owner to club_owner', function)
-from audit.functions as functions
+from functions
 join ours on ours.role = functions.owner and ours.purpose = 'capability'
-where functions.ours and not exists (select from audit.intended_definers as intended where intended.function = functions.function)
+where not exists (select from audit.intended_definers as intended where intended.function = functions.function)
   -- A function that no other role may execute is not a finding.
   and (functions.funcid in (select tgfoid from pg_trigger)
     or functions.function in (select object from audit.privileges where kind = 'routine'))
