@@ -11,6 +11,7 @@ import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
 import { parseServers } from './database/servers.js';
 import { parseDatabaseUrl } from './database/socket.js';
+import type { Decisions } from './deploy/approvals.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
@@ -210,9 +211,22 @@ export function readServerConfig(
   };
 }
 
-/** Reads the database URL of the migration login, for a deploy. @throws ConfigurationError */
-export function readMigrationUrl(environment: NodeJS.ProcessEnv = process.env): string {
-  return readEnvironment(environment, ['MIGRATION_DATABASE_URL']).MIGRATION_DATABASE_URL;
+/** The configuration of a deploy. */
+export interface DeployConfig {
+  /** The URL of the database, with the migration login. */
+  url: string;
+  decisions: Decisions;
+}
+
+/** Reads the configuration of a deploy. @throws ConfigurationError */
+export function readDeployConfig(environment: NodeJS.ProcessEnv = process.env): DeployConfig {
+  const {
+    MIGRATION_DATABASE_URL: url,
+    APPROVE,
+    PROVIDER,
+  } = readEnvironment(environment, ['MIGRATION_DATABASE_URL']);
+  const approve = APPROVE === 'none' ? [] : APPROVE?.split(',');
+  return { url, decisions: { approve, provider: PROVIDER === 'none' ? null : PROVIDER } };
 }
 
 /** Reads the database URL of a login that may read the schema audit. @throws ConfigurationError */

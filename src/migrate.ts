@@ -1,12 +1,13 @@
 /**
  * The command `node dist/migrate.js`, which deploys to MIGRATION_DATABASE_URL.
  */
-import { readMigrationUrl } from './config.js';
+import { readDeployConfig } from './config.js';
 import { explain } from './database/errors.js';
 import { deploy } from './deploy/deploy.js';
 
 try {
-  const { migrations, applied, warnings } = await deploy(readMigrationUrl());
+  const { url, decisions } = readDeployConfig();
+  const { migrations, applied, approved, warnings } = await deploy(url, undefined, decisions);
   const ran = `${migrations.length} migrations (${migrations.join(', ') || 'none were new'})`;
   const chapters = applied ? 'all chapters' : 'no chapter, because all are applied already';
   console.log(
@@ -14,6 +15,15 @@ try {
       ? `Deployed: ${ran} and ${chapters}.`
       : 'Nothing to do: this release is deployed, and nothing was changed by hand since.',
   );
+  if (approved?.length === 0) {
+    console.log('Approved: no role.');
+  }
+  for (const { role, powers } of approved ?? []) {
+    console.log(`Approved: ${role} (${powers.join(', ') || 'it has no power to approve'}).`);
+  }
+  if (decisions.provider !== undefined) {
+    console.log(`Provider: ${decisions.provider ?? 'none'}.`);
+  }
   for (const warning of warnings) {
     console.error(warning);
   }

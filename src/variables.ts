@@ -39,6 +39,13 @@ export const Environment = Type.Object({
   DATABASE_URL: Type.Optional(PostgresUrl),
   MIGRATION_DATABASE_URL: Type.Optional(PostgresUrl),
   AUDIT_DATABASE_URL: Type.Optional(PostgresUrl),
+  APPROVE: Type.Optional(
+    Type.String({
+      pattern: '^[^,\\s][^,]*(,[^,\\s][^,]*)*$',
+      description: 'names of roles with commas and no blanks between, or none',
+    }),
+  ),
+  PROVIDER: Type.Optional(Type.String({ description: 'the short name of a provider, or none' })),
   DATABASE_POOL_SIZE: Type.Integer({
     minimum: 1,
     maximum: 100,

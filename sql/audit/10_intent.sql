@@ -143,7 +143,8 @@ create view audit.intended_reference_tables (relation, why) with (security_invok
   ('deploy.migration_files', 'The hashes of the migrations when they ran.'),
   ('deploy.releases', 'Which releases were deployed.'),
   ('deploy.chapters', 'Which chapters were applied.'),
-  ('deploy.facts', 'The facts after the last deploy, for audit.drift.');
+  ('deploy.facts', 'The facts after the last deploy, for audit.drift.'),
+  ('deploy.approvals', 'The powers of roles and the provider that were approved with a deploy.');
 comment on view audit.intended_reference_tables is 'The tables without a tenant. They have no data of a club, and only the owner writes them.';
 comment on column audit.intended_reference_tables.relation is 'The table.';
 comment on column audit.intended_reference_tables.why is 'What it contains.';
@@ -235,19 +236,19 @@ comment on view audit.intended_extensions is 'The extensions that are not findin
 comment on column audit.intended_extensions.extension is 'The extension.';
 comment on column audit.intended_extensions.why is 'What it does.';
 
--- A provider has its own roles that read every row; a customer cannot revoke that.
+-- A provider has its own roles that read every row; a customer cannot revoke that. A deploy with PROVIDER=rds excuses those of rds.
 create view audit.provider_roles (role, provider) with (security_invoker) as values
-  ('rdsadmin'::name, 'Amazon RDS'), ('rds_superuser', 'Amazon RDS'), ('rds_replication', 'Amazon RDS'),
-  ('cloudsqladmin', 'Google Cloud SQL'), ('cloudsqlsuperuser', 'Google Cloud SQL'), ('cloudsqlagent', 'Google Cloud SQL'),
-  ('alloydbadmin', 'Google AlloyDB'), ('alloydbsuperuser', 'Google AlloyDB'),
-  ('azuresu', 'Azure'), ('azure_superuser', 'Azure'), ('azure_pg_admin', 'Azure'),
-  ('supabase_admin', 'Supabase'), ('supabase_replication_admin', 'Supabase'), ('supabase_read_only_user', 'Supabase'),
-  ('neon_superuser', 'Neon'), ('cloud_admin', 'Neon'),
-  ('doadmin', 'DigitalOcean'), ('_doadmin_managed', 'DigitalOcean'),
-  ('avnadmin', 'Aiven'), ('aiven_admin', 'Aiven');
-comment on view audit.provider_roles is 'Roles of providers of managed PostgreSQL. Their privileges are listed in audit.notes and are not findings.';
+  ('rdsadmin'::name, 'rds'), ('rds_superuser', 'rds'), ('rds_replication', 'rds'),
+  ('cloudsqladmin', 'cloudsql'), ('cloudsqlsuperuser', 'cloudsql'), ('cloudsqlagent', 'cloudsql'),
+  ('alloydbadmin', 'alloydb'), ('alloydbsuperuser', 'alloydb'),
+  ('azuresu', 'azure'), ('azure_superuser', 'azure'), ('azure_pg_admin', 'azure'),
+  ('supabase_admin', 'supabase'), ('supabase_replication_admin', 'supabase'), ('supabase_read_only_user', 'supabase'),
+  ('neon_superuser', 'neon'), ('cloud_admin', 'neon'),
+  ('doadmin', 'digitalocean'), ('_doadmin_managed', 'digitalocean'),
+  ('avnadmin', 'aiven'), ('aiven_admin', 'aiven');
+comment on view audit.provider_roles is 'Roles of providers of managed PostgreSQL. The privileges of those that a deploy has excused (audit.excused_roles) are listed in audit.notes and are not findings.';
 comment on column audit.provider_roles.role is 'The role.';
-comment on column audit.provider_roles.provider is 'The provider.';
+comment on column audit.provider_roles.provider is 'The provider, as in PROVIDER.';
 
 -- Another application in the same database: roles with their own objects, which cannot become a role of the service.
 create view audit.other_applications (roleid) with (security_invoker) as

@@ -15,12 +15,12 @@ select
   shobj_description(role.oid, 'pg_authid') as comment
 from pg_roles as role
 left join audit.intended_roles as intended on intended.role = role.rolname
-left join audit.provider_roles as provider on provider.role = role.rolname;
+left join audit.excused_roles as provider on provider.role = role.rolname;
 comment on view audit.roles is 'All roles of the server, and their purpose for the service.';
 comment on column audit.roles.roleid is 'Its number in pg_authid.';
 comment on column audit.roles.role is 'Its name.';
 comment on column audit.roles.purpose is 'Its purpose, as in audit.intended_roles; null when it is not a role of the service.';
-comment on column audit.roles.provider is 'Its provider, as in audit.provider_roles; null when it has none.';
+comment on column audit.roles.provider is 'Its provider, as in audit.excused_roles; null when it has none, or the deploy got no PROVIDER.';
 comment on column audit.roles.can_login is 'Whether it logs in.';
 comment on column audit.roles.superuser is 'Whether it is SUPERUSER.';
 comment on column audit.roles.bypass_row_security is 'Whether it has BYPASSRLS.';

@@ -11,7 +11,9 @@ create view audit.role_checks (code, severity, title, why) with (security_invoke
   ('role_reachable', 'critical', 'A role of the service is a member of another by mistake', 'As the owner it may change policies; as a capability role it can do more than the functions of that role allow.'),
   ('role_lent', 'warning', 'A role outside the service is a member of one of its roles', 'It can act as the service, the deploy or the owner. Grant people club_auditor instead.'),
   ('role_belongs_elsewhere', 'critical', 'A role of the service is a member of a role outside the service', 'It has all present and future privileges of that role; pg_read_all_data, for example, reads every table.'),
-  ('role_hands_on', 'critical', 'A role may grant a role of the service', 'Only an administrator may grant memberships.'),
+  ('role_hands_on', 'critical', 'A role of the service may grant one of its roles', 'Only an administrator may grant memberships.'),
+  ('beyond_row_level_security', 'warning', 'A role outside the service is beyond row-level security, or can put itself there', 'Policies and grants do not limit it. To approve it with the powers that it has, deploy with APPROVE and all roles to approve; sql/audit/README.md explains it.'),
+  ('approvals_edited', 'critical', 'deploy.approvals was edited by hand', 'Nothing in the edited list counts. Only a deploy with APPROVE or PROVIDER may write it.'),
   ('membership_missing', 'warning', 'club_migrator is not a member of a role that it needs', 'The next deploy fails.'),
   ('context_preset', 'critical', 'A setting of the context has a preset value', 'A transaction that did not call app.enter reads the rows of that club instead of raising TN001.'),
   ('replication_role_preset', 'critical', 'session_replication_role is preset', 'It disables triggers and foreign keys, which keep references inside a club.'),
@@ -43,7 +45,7 @@ second_login as (
       = array(select format('%s=%s', meant.name, meant.value) from audit.intended_settings as meant where meant.role = 'club_api' order by 1)
     and array(select format('%s %s', edge.role, edge.may_grant) from memberships as edge where edge.member = login.role) = array['club_api f']
 ), administrator as (
-  -- From PostgreSQL 16 on the creator of a role may grant it without using it: audit.notes lists these roles.
+  -- From PostgreSQL 16 on the creator of a role may grant it without using it: audit.powers lists these roles.
   select edge.member, edge.role
   from memberships as edge
   join roles as member on member.role = edge.member and member.purpose is null
@@ -107,8 +109,21 @@ union all
 select 'role_hands_on', edge.member, 'it may grant ' || edge.role, regexp_replace(edge.revoke, '^revoke ', 'revoke admin option for ')
 from memberships as edge
 join ours on ours.role = edge.role
-join roles as member on member.role = edge.member
-where edge.may_grant and not member.superuser and member.provider is null and (member.purpose is not null or edge.inherits or edge.may_become)
+join ours as member on member.role = edge.member
+where edge.may_grant
+union all
+-- PUBLIC includes the service: parameter_granted.
+select 'beyond_row_level_security', role::text,
+  string_agg(power, ', ' order by array_position(array['superuser', 'BYPASSRLS', 'REPLICATION'], power), power), string_agg(distinct revoke, '; ')
+from audit.powers
+where accepted is null and role <> 'public'
+group by role
+union all
+select distinct 'approvals_edited', 'deploy.approvals', format('its list of kind %s was edited', kind),
+  audit.manual(case kind when 'power' then 'Deploy with APPROVE and the roles to approve, or APPROVE=none' else 'Deploy with PROVIDER and the provider, or PROVIDER=none' end)
+from audit.approval_seals as found
+full join (select name as kind, value as seal from deploy.approvals where kind = 'seal') as stored using (kind, seal)
+where found is null or stored is null
 union all
 select 'membership_missing', intended.member::text, 'it is not a member of ' || intended.role,
   format('revoke %I from %I; grant %1$I to %2$I', intended.role, intended.member)

@@ -13,7 +13,7 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('grant_hand_on', 'critical', 'A privilege has GRANT OPTION', 'Only the chapters may grant privileges.'),
   ('grant_without_policy', 'warning', 'A role has a privilege without a policy', 'It has no effect now, but a later policy would make it effective without a review.'),
   ('grant_server_column', 'critical', 'The running service may write a column with a default', 'Requests could forge an id, an author or a counter. The exceptions are in audit.intended_updates.'),
-  ('operator_function_granted', 'critical', 'A role other than the owner may execute a function for operators', 'Such a function lists, creates, closes or changes clubs, or changes the facts that audit.drift compares with.'),
+  ('operator_function_granted', 'critical', 'A role other than the owner may execute a function for operators', 'Such a function lists, creates, closes or changes clubs, or changes the facts that audit.drift compares with, or approves a role.'),
   ('reference_table_writable', 'critical', 'Reference data may be written', 'All clubs share it: a request in one club could change the rules of the others.'),
   ('schema_create', 'critical', 'A role may create in a schema', 'A name may resolve to an object of that role instead of the service''s.'),
   ('schema_shared', 'warning', 'A role of the service has a privilege on a schema of another application', 'The objects there are not checked. The search path of the service does not have that schema, so no name resolves to them by mistake.'),
@@ -82,7 +82,8 @@ where held.purpose = 'runtime' and held.privilege in ('insert', 'update')
 union all
 select 'operator_function_granted', what, says, revoke_it
 from held
-where kind = 'routine' and grantee <> 'club_owner' and (owner in ('club_operator', 'club_registry') or object = 'audit.record_facts(jsonb)')
+where kind = 'routine' and grantee <> 'club_owner' and (owner in ('club_operator', 'club_registry')
+  or object in ('audit.record_facts(jsonb)', 'audit.approve(text[])', 'audit.record_provider(text)'))
 union all
 select 'grant_tenant_column', what, says, revoke_it
 from held where column_name = tenant_column and privilege in ('insert', 'update')

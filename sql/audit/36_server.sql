@@ -32,7 +32,7 @@ select
   ]) or extension.extname ~ '(_fdw|u)$' and extension.extname ~ '^pl|_fdw$' as risky,
   provider.provider
 from pg_extension as extension
-left join audit.provider_roles as provider on provider.role = pg_get_userbyid(extension.extowner);
+left join audit.excused_roles as provider on provider.role = pg_get_userbyid(extension.extowner);
 comment on view audit.extensions is 'The extensions of this database.';
 comment on column audit.extensions.extid is 'Its number in pg_extension.';
 comment on column audit.extensions.extension is 'Its name.';
@@ -92,7 +92,7 @@ where subdbid = (select oid from pg_database where datname = current_database())
 union all
 select 'event_trigger', evtname::text, format('at %s, as written by %s', evtevent, evtowner::regrole), format('drop event trigger %I', evtname)
 from pg_event_trigger as event
-where pg_get_userbyid(evtowner) not in (select role from audit.provider_roles)
+where pg_get_userbyid(evtowner) not in (select role from audit.excused_roles)
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_event_trigger'::regclass, event.oid))
 union all
 select 'version_vulnerable', 'PostgreSQL ' || current_setting('server_version'), why, '-- Update the server to the newest version of its major release.'
@@ -111,40 +111,21 @@ comment on column audit.server_findings.detail is 'What is wrong with it.';
 comment on column audit.server_findings.fix is 'SQL that repairs it.';
 
 create view audit.notes (topic, object, detail) with (security_invoker) as
-with roles as (select * from audit.roles)
-select 'beyond row-level security', role.role::text,
-  concat_ws(', ', case when superuser then 'superuser' end, case when bypass_row_security then 'BYPASSRLS' end, case when replication then 'REPLICATION' end, provider)
-from roles as role
-where role.purpose is null and (superuser or bypass_row_security or replication or provider is not null)
+select 'beyond row-level security', role::text,
+  concat_ws(', ', string_agg(power, ', ' order by array_position(array['superuser', 'BYPASSRLS', 'REPLICATION'], power), power), nullif(accepted, 'PostgreSQL'))
+from audit.powers
+where accepted is not null
+group by role, accepted
 union all
--- Through memberships, direct or not. A role of the service with one is the finding role_belongs_elsewhere.
-select 'beyond row-level security', member.role::text, 'member of ' || string_agg(powerful.role, ', ' order by powerful.role)
-from roles as member
-join roles as powerful on powerful.roleid <> member.roleid and pg_has_role(member.roleid, powerful.roleid, 'member')
-where member.purpose is null and not member.superuser and member.provider is null and member.role !~ '^pg_'
-  and (powerful.superuser or powerful.bypass_row_security or powerful.provider is not null or powerful.role in ('pg_read_all_data',
-    'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program', 'pg_maintain', 'pg_create_subscription'))
-group by member.role
-union all
-select 'owns the database', owner.role::text, 'it may drop the database, and change its settings for all sessions'
-from pg_database as database
-join roles as owner on owner.roleid = database.datdba
-where database.datname = current_database() and owner.purpose is null and not owner.superuser and owner.provider is null
-union all
-select 'may grant roles', member.role::text, 'CREATEROLE: it may grant roles of the service to itself or others'
-from roles as member where member.purpose is null and member.create_role and not member.superuser
-union all
-select 'may grant roles', edge.member::text, format('it may grant %s to others and to itself', edge.role)
-from audit.memberships as edge
-join audit.intended_roles as ours on ours.role = edge.role
-where edge.may_grant and not edge.inherits and not edge.may_become
+select 'of the provider', role::text, format('a role of %s', provider)
+from audit.roles where provider is not null
 union all
 select 'of the provider', extension::text, format('the extension belongs to %s', provider)
 from audit.extensions where provider is not null
 union all
 select 'contains every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
 from pg_replication_slots;
-comment on view audit.notes is 'Facts to know that are not findings: roles outside the service that are beyond row-level security, may become such a role, own the database or may grant roles; extensions of a provider; replication slots.';
+comment on view audit.notes is 'Facts to know that are not findings: powers of roles outside the service (audit.powers) that were approved or cannot be taken away; extensions of a provider; replication slots.';
 comment on column audit.notes.topic is 'The kind of note.';
 comment on column audit.notes.object is 'The role or object.';
 comment on column audit.notes.detail is 'What it may do or contains.';

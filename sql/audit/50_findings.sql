@@ -117,6 +117,6 @@ comment on column audit.access.policies is 'The policies that apply, restrictive
 revoke execute on all functions in schema audit from public;
 grant select on all tables in schema audit to club_auditor, club_api;
 grant execute on all functions in schema audit to club_auditor, club_api;
-revoke execute on function audit.record_facts(jsonb) from club_auditor, club_api;
+revoke execute on function audit.record_facts(jsonb), audit.approve(text[]), audit.record_provider(text) from club_auditor, club_api;
 
 set local role none;

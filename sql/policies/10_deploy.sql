@@ -10,6 +10,7 @@ comment on table deploy.releases is 'Every release (migrations and chapters, as 
 comment on table deploy.chapters is 'The chapters that were applied, as one hash. A deploy applies unchanged chapters again only after a change by hand.';
 
 comment on table deploy.facts is 'The facts of the database after the last deploy, with the SQL that restores each. audit.drift compares them with the catalogs.';
+comment on table deploy.approvals is 'The powers of roles outside the service, and the provider, that were approved with a deploy, each list with a seal. audit.powers reads them.';
 
 grant usage on schema deploy to club_api, club_auditor;
-grant select on deploy.releases, deploy.facts to club_api, club_auditor;
+grant select on deploy.releases, deploy.facts, deploy.approvals to club_api, club_auditor;

@@ -6,12 +6,14 @@
  * committed before has no grants until then. The service never has the login of the deploy.
  */
 import type pg from 'pg';
+import { type Approved, type Decisions, recordDecisions, requireKnown } from './approvals.js';
 import { isDatabaseError, withClient } from './client.js';
 import { DeployError, DeployFailed, lockDeploys, whenLocksAreFree } from './locks.js';
 import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
 import { type Release, readRelease, type SqlFile, sha256 } from './release.js';
 import { MIGRATOR, OWNER, readRoles } from './roles.js';
 
+export type { Approved, Decisions } from './approvals.js';
 export { DeployError } from './locks.js';
 
 export interface DeployResult {
@@ -19,6 +21,8 @@ export interface DeployResult {
   migrations: string[];
   /** Whether the chapters were applied; false when they are unchanged since the last deploy and the database has no drift. */
   applied: boolean;
+  /** The roles that this deploy approved, each with its powers; undefined when it left the list as it was. */
+  approved: Approved[] | undefined;
   /** Warnings for an administrator, one sentence each. */
   warnings: string[];
 }
@@ -27,12 +31,17 @@ export interface DeployResult {
  * Deploys the release to the database.
  *
  * @param url the URL of the database, with the migration login
- * @throws ConnectionFailed; DeployError when the roles are missing, the database is newer, a migration was edited after it
+ * @param decisions what to approve
+ * @throws ConnectionFailed; DeployError when the roles are missing, a role to approve or the provider is unknown, the database is newer, a migration was edited after it
  *   ran or is out of order, or a lock could not be acquired; DeployFailed when a statement failed
  */
-export async function deploy(url: string, release: Release = readRelease()): Promise<DeployResult> {
+export async function deploy(
+  url: string,
+  release: Release = readRelease(),
+  decisions: Decisions = {},
+): Promise<DeployResult> {
   try {
-    return await withClient(url, (client) => deployWith(client, release));
+    return await withClient(url, (client) => deployWith(client, release, decisions));
   } catch (error) {
     throw isDatabaseError(error) ? new DeployFailed(sentenceOf(error), { cause: error }) : error;
   }
@@ -45,12 +54,13 @@ function sentenceOf({ message, code, position, where, hint }: pg.DatabaseError):
   return `The deploy failed, and its last step was rolled back: ${message} (SQLSTATE ${code}${place}).`;
 }
 
-async function deployWith(client: pg.Client, release: Release): Promise<DeployResult> {
+async function deployWith(client: pg.Client, release: Release, decisions: Decisions): Promise<DeployResult> {
   // The search_path of the login must not matter: a name could resolve to an object that another role created.
   await client.query('set search_path = pg_catalog, pg_temp');
   await client.query('set statement_timeout = 0');
   await requireRoles(client);
   await requirePreparedDatabase(client);
+  await requireKnown(client, release, decisions);
   await lockDeploys(client);
   const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
   for (const step of stepsOf(pending, applies)) {
@@ -61,9 +71,11 @@ async function deployWith(client: pg.Client, release: Release): Promise<DeployRe
     );
   }
   await whenLocksAreFree(client, () => recordRelease(client, release));
+  const approved = await whenLocksAreFree(client, () => recordDecisions(client, decisions));
   return {
     migrations: pending.map(({ name }) => name),
     applied: applies,
+    approved,
     warnings: await creatorsInPublic(client),
   };
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { FastifyPluginAsync } from 'fastify';
 import t from 'tap';
-import { readDevelopmentConfig, readMigrationUrl, readServerConfig } from '../../src/config.js';
+import { readDeployConfig, readDevelopmentConfig, readServerConfig } from '../../src/config.js';
 import { explain } from '../../src/database/errors.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { start } from '../../src/start.js';
@@ -102,10 +102,28 @@ t.test('without NODE_ENV it is production, which needs a database and an issuer'
   t.same(configErrors({ NODE_ENV: 'test' }), ['  DATABASE_URL must be set.', '  AUTH_ISSUER must be set.']);
   t.same(configErrors(production), []);
   t.throws(
-    () => readMigrationUrl(production),
+    () => readDeployConfig(production),
     /^The configuration is unusable:\n {2}MIGRATION_DATABASE_URL must/,
   );
-  t.equal(readMigrationUrl({ MIGRATION_DATABASE_URL: production.DATABASE_URL }), production.DATABASE_URL);
+  const MIGRATION_DATABASE_URL = production.DATABASE_URL;
+  t.equal(readDeployConfig({ MIGRATION_DATABASE_URL }).url, MIGRATION_DATABASE_URL);
+});
+
+t.test('a deploy approves the roles of APPROVE, none of them, or leaves the list', async (t) => {
+  const decisionsOf = (variables: Record<string, string>) =>
+    readDeployConfig({ MIGRATION_DATABASE_URL: production.DATABASE_URL, ...variables }).decisions;
+  t.same(decisionsOf({}), { approve: undefined, provider: undefined });
+  t.same(decisionsOf({ APPROVE: 'anna,Back Up', PROVIDER: 'rds' }), {
+    approve: ['anna', 'Back Up'],
+    provider: 'rds',
+  });
+  t.same(decisionsOf({ APPROVE: 'none', PROVIDER: 'none' }), { approve: [], provider: null });
+  for (const APPROVE of ['anna, backup', 'anna,', ',anna', 'anna,,backup']) {
+    t.throws(
+      () => decisionsOf({ APPROVE }),
+      /^The configuration is unusable:\n {2}APPROVE must be names of roles/,
+    );
+  }
 });
 
 t.test('an empty variable counts as unset', async (t) => {

@@ -1,12 +1,14 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { explain } from '../../src/database/errors.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK, lockDeploys, whenLocksAreFree } from '../../src/deploy/locks.js';
 import { onlineStatements } from '../../src/deploy/migrations.js';
 import { readRelease, type SqlFile } from '../../src/deploy/release.js';
+import { createDatabase } from '../../tools/development-database.js';
 import { makeDatabase, type TestDatabase, testCluster } from '../setup/database.js';
 import { startProxy } from '../setup/proxy.js';
+import { startServer } from '../setup/server.js';
 import { until } from '../setup/wait.js';
 
 t.jobs = 4;
@@ -30,7 +32,12 @@ function difference(some: string[], others: string[]): string[] {
 t.test('a deploy creates the database from nothing, always the same', async (t) => {
   const db = await makeDatabase(t, { empty: true });
   const names = release.migrations.map(({ name }) => name);
-  t.same(await deploy(db.migrationUrl), { migrations: names, applied: true, warnings: [] });
+  t.same(await deploy(db.migrationUrl), {
+    migrations: names,
+    applied: true,
+    approved: undefined,
+    warnings: [],
+  });
   t.same(await db.queryAsAdmin('select name, sha256 from deploy.migration_files order by name'), [
     ...release.migrations.map(({ name, sha256 }) => ({ name, sha256 })),
   ]);
@@ -179,6 +186,86 @@ t.test(
     t.same(await db.queryAsAdmin(`select to_regnamespace('deploy') as made`), [{ made: null }]);
   },
 );
+
+/** A separate server, because roles belong to the server; with its findings as `code object: detail`. */
+async function startDeployed(t: Test) {
+  const server = await startServer(t);
+  await createDatabase(server, 'club');
+  const url = server.url('club', 'club_migrator', server.password);
+  await deploy(url);
+  const query = (sql: string) =>
+    withClient(server.url('club'), async (admin) => (await admin.query(sql)).rows);
+  const findings = async () =>
+    (await query('table audit.findings')).map(
+      ({ severity, code, object, detail }) => `${severity} ${code} ${object}: ${detail}`,
+    );
+  const beyond = (role: string, powers: string) => `warning beyond_row_level_security ${role}: ${powers}`;
+  return { url, query, findings, beyond };
+}
+
+t.test('only a deploy with APPROVE approves a role, with the powers that it has then', async (t) => {
+  const { url, query, findings, beyond } = await startDeployed(t);
+  await query('create role anna superuser; create role backup bypassrls');
+  const anna = beyond('anna', 'superuser');
+  await deploy(url);
+  t.same(await findings(), [anna, beyond('backup', 'BYPASSRLS')], 'not a deploy without it');
+  t.match(await deploy(url, release, { approve: ['anna', 'backup', 'club_api'] }), {
+    approved: [
+      { role: 'anna', powers: ['superuser'] },
+      { role: 'backup', powers: ['BYPASSRLS'] },
+      { role: 'club_api', powers: [] },
+    ],
+  });
+  t.same(await findings(), []);
+  t.match(await query(`select detail from audit.notes where object = 'anna'`), [
+    { detail: 'superuser, approved' },
+  ]);
+
+  await query('alter role backup replication');
+  t.match(await deploy(url), { approved: undefined });
+  t.same(await findings(), [beyond('backup', 'REPLICATION')], 'a further power is a finding again');
+  await t.rejects(deploy(url, release, { approve: ['nora', 'backup', 'Ben'] }), {
+    name: 'DeployError',
+    message: 'APPROVE names a role that the server does not have: nora, Ben.',
+  });
+  t.same(await findings(), [beyond('backup', 'REPLICATION')], 'which changes nothing');
+  await deploy(url, release, { approve: ['anna'] });
+  t.same(await findings(), [beyond('backup', 'BYPASSRLS, REPLICATION')], 'the list is replaced');
+
+  await query(`insert into deploy.approvals (kind, name, value) values ('power', 'backup', 'BYPASSRLS')`);
+  const edited = 'critical approvals_edited deploy.approvals: its list of kind power was edited';
+  for (const decisions of [{}, { provider: 'rds' }, { provider: null }]) {
+    await deploy(url, release, decisions);
+    const all = [edited, anna, beyond('backup', 'BYPASSRLS, REPLICATION')];
+    t.same(await findings(), all, 'a row by hand approves nothing, and stays a finding');
+  }
+  t.match(await deploy(url, release, { approve: [] }), { approved: [] });
+  t.same(await findings(), [anna, beyond('backup', 'BYPASSRLS, REPLICATION')]);
+});
+
+t.test('the roles of a provider are excused only after a deploy with that PROVIDER', async (t) => {
+  const { url, query, findings, beyond } = await startDeployed(t);
+  await query('create role rds_superuser bypassrls; create role doadmin superuser');
+  const [rds, doadmin] = [beyond('rds_superuser', 'BYPASSRLS'), beyond('doadmin', 'superuser')];
+  t.same(await findings(), [doadmin, rds]);
+  await deploy(url, release, { provider: 'rds' });
+  t.same(await findings(), [doadmin]);
+  await deploy(url);
+  t.same(await findings(), [doadmin], 'a deploy without it leaves the provider');
+  await t.rejects(deploy(url, release, { provider: 'heroku', approve: ['doadmin'] }), {
+    name: 'DeployError',
+    message: /^PROVIDER must be none or one of aiven, .*, digitalocean, .*, supabase\.$/,
+  });
+  t.same(await findings(), [doadmin], 'which changes nothing');
+  await deploy(url, release, { provider: 'digitalocean' });
+  t.same(await findings(), [rds], 'another one replaces it');
+  await query(`insert into deploy.approvals (kind, name, value) values ('provider', 'rds', '')`);
+  await deploy(url, release, { approve: [] });
+  const edited = 'critical approvals_edited deploy.approvals: its list of kind provider was edited';
+  t.same(await findings(), [edited, doadmin, rds], 'a row by hand excuses nothing');
+  await deploy(url, release, { provider: null });
+  t.same(await findings(), [doadmin, rds]);
+});
 
 t.test('every table, policy, trigger and function has a COMMENT with its purpose', async (t) => {
   const db = await makeDatabase(t);

@@ -4,7 +4,7 @@ import { constraints, constraintsOf18, grantsOf17 } from './statements/constrain
 import { functions } from './statements/functions.js';
 import { grants } from './statements/grants.js';
 import { policies } from './statements/policies.js';
-import { roles, rolesOf16 } from './statements/roles.js';
+import { roles, rolesBefore16, rolesOf16 } from './statements/roles.js';
 import { drift, server } from './statements/server.js';
 import { tables } from './statements/tables.js';
 import { triggers } from './statements/triggers.js';
@@ -32,13 +32,13 @@ interface Finding {
 /** Every weakening that this version of PostgreSQL supports. */
 export async function mutantsOf(client: pg.Client): Promise<Mutants> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
-  const newer = rows[0].major >= 16 ? rolesOf16 : {};
+  const ofVersion = rows[0].major >= 16 ? rolesOf16 : rolesBefore16;
   return {
     ...tables,
     ...policies,
     ...roles,
     ...Object.fromEntries(
-      Object.entries(newer).map(([code, more]) => [code, [...(roles[code] ?? []), ...more]]),
+      Object.entries(ofVersion).map(([code, more]) => [code, [...(roles[code] ?? []), ...more]]),
     ),
     ...grants,
     ...(rows[0].major >= 17 ? grantsOf17 : {}),

@@ -63,7 +63,36 @@ export const roles: Mutants = {
   role_hands_on: [
     'grant club_owner to club_migrator with admin option',
     'grant club_signup to club_api with admin option',
-    'create role alice login; grant club_api to alice with admin option',
+  ],
+  beyond_row_level_security: [
+    'create role anna bypassrls',
+    'create role anna superuser',
+    'create role "An Na" replication login',
+    'create role anna; grant postgres to anna',
+    'create role anna; grant pg_read_all_data to anna',
+    'create role anna; grant pg_write_all_data to anna with admin option',
+    'create role anna; grant pg_read_server_files, pg_write_server_files, pg_execute_server_program to anna',
+    'create role team bypassrls; create role "An Na" in role team; create role ben in role "An Na"',
+    'grant pg_read_server_files to pg_monitor',
+    `create role anna; do $$ begin execute format('alter database %I owner to anna', current_database()); end $$`,
+    `create role team; create role anna in role team; do $$ begin execute format('alter database %I owner to team', current_database()); end $$`,
+    'create role anna; grant club_owner to anna with admin option',
+    'create role "An Na"; grant club_api to "An Na" with admin option',
+    'create role anna; grant set on parameter session_replication_role to anna',
+    'create role "An Na"; grant alter system on parameter archive_command to "An Na" with grant option',
+    'create role anna; grant set on parameter session_preload_libraries to anna',
+    'create role team; grant set on parameter lo_compat_privileges to team; create role anna in role team',
+    'create role anna; grant alter system on parameter app.tenant_id to anna',
+    'create role anna; grant alter system on parameter search_path to anna',
+    'create role anna; grant alter system on parameter ssl_key_file to anna',
+    'create role rds_superuser bypassrls',
+    'create role doadmin superuser',
+  ],
+  approvals_edited: [
+    `create role anna bypassrls; insert into deploy.approvals (kind, name, value) values ('power', 'anna', 'BYPASSRLS')`,
+    `create role anna bypassrls; select audit.approve('{anna}'); alter role anna superuser; update deploy.approvals set value = 'superuser' where kind = 'power'`,
+    `select audit.record_provider('rds'); delete from deploy.approvals where kind = 'provider'`,
+    `create role cloud_admin bypassrls; insert into deploy.approvals (kind, name, value) values ('provider', 'neon', '')`,
   ],
   membership_missing: ['revoke club_owner from club_migrator', 'revoke club_directory from club_migrator'],
   context_preset: [
@@ -137,6 +166,14 @@ export const roles: Mutants = {
   ],
 };
 
+/** Before PostgreSQL 16 CREATEROLE grants every role. */
+export const rolesBefore16: Mutants = {
+  beyond_row_level_security: [
+    'create role anna createrole',
+    'create role team createrole; create role anna in role team',
+  ],
+};
+
 /** Role memberships have options since PostgreSQL 16. */
 export const rolesOf16: Mutants = {
   role_reachable: [
@@ -144,6 +181,14 @@ export const rolesOf16: Mutants = {
     'create role bridge; grant club_owner to bridge with admin true, inherit false, set false; grant bridge to club_api',
   ],
   role_hands_on: ['grant club_owner to club_api with admin true, inherit false, set false'],
+  beyond_row_level_security: [
+    'create role anna; grant pg_create_subscription to anna',
+    // What another role than the superuser granted, and what a role granted on.
+    `create role boss; create role anna; grant pg_read_all_data to boss with admin true; set local role boss;
+     grant pg_read_all_data to anna; reset role`,
+    `create role boss createrole; revoke club_owner from club_migrator; grant club_owner to boss with admin true, inherit false, set false;
+     set local role boss; grant club_owner to club_migrator; reset role`,
+  ],
   membership_missing: ['grant club_owner to club_migrator with set false'],
   role_lent: [
     // Granted by another role than the superuser.
