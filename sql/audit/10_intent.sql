@@ -103,7 +103,8 @@ create view audit.intended_entrances (function, why) with (security_invoker) as 
   ('app.forget_club(uuid)', 'An operator removes a closed club.'),
   ('app.number_events()', 'Reaches the counter of each club whose events it numbers.'),
   ('app.provision_club(text,text,text,uuid)', 'An operator creates the club.'),
-  ('app.erase_member(uuid,uuid)', 'An operator chooses the member.');
+  ('app.erase_member(uuid,uuid)', 'An operator chooses the member.'),
+  ('audit.preset_context()', 'Resets the context to read what the server presets, and restores it.');
 comment on view audit.intended_entrances is 'The only functions that set the context.';
 comment on column audit.intended_entrances.function is 'Its signature.';
 comment on column audit.intended_entrances.why is 'When it does so.';

@@ -15,7 +15,7 @@ create view audit.role_checks (code, severity, title, why) with (security_invoke
   ('beyond_row_level_security', 'warning', 'A role outside the service is beyond row-level security, or can put itself there', 'Policies and grants do not limit it. To approve it with the powers that it has, deploy with APPROVE and all roles to approve; sql/audit/README.md explains it.'),
   ('approvals_edited', 'critical', 'deploy.approvals was edited by hand', 'Nothing in the edited list counts. Only a deploy with APPROVE or PROVIDER may write it.'),
   ('membership_missing', 'warning', 'club_migrator is not a member of a role that it needs', 'The next deploy fails.'),
-  ('context_preset', 'critical', 'A setting of the context has a preset value', 'A transaction that did not call app.enter reads the rows of that club instead of raising TN001.'),
+  ('context_preset', 'warning', 'A setting of the context has a preset value', 'A transaction that did not call app.enter reads the rows of that club instead of raising TN001. Requests always call it.'),
   ('replication_role_preset', 'critical', 'session_replication_role is preset', 'It disables triggers and foreign keys, which keep references inside a club.'),
   ('row_security_preset', 'warning', 'row_security is preset', 'When it is off, every statement to which a policy applies fails.'),
   ('search_path_preset', 'critical', 'The search path of a role of the service was changed', 'A name may then resolve to an object of another role.'),
@@ -29,6 +29,24 @@ comment on column audit.role_checks.code is 'Its name, for audit.findings.';
 comment on column audit.role_checks.severity is 'critical: one club may access another; warning: any other weakness.';
 comment on column audit.role_checks.title is 'What it finds.';
 comment on column audit.role_checks.why is 'Why it matters.';
+
+create function audit.preset_context() returns table (setting text, value text)
+language plpgsql stable set search_path = ''
+as $$
+declare
+  entered text;
+begin
+  for setting in select accessor.setting from audit.intended_accessors as accessor loop
+    entered := current_setting(setting, true);
+    -- Null resets it to the value that the session began with.
+    value := set_config(setting, null, true);
+    entered := set_config(setting, coalesce(entered, ''), true);
+    return next;
+  end loop;
+end
+$$;
+comment on function audit.preset_context() is
+  'The settings of the context with the value that this session began with. What the transaction has entered stays.';
 
 create view audit.role_findings (code, object, detail, fix) with (security_invoker) as
 with memberships as (select * from audit.memberships), role_settings as (select * from audit.role_settings),
@@ -44,6 +62,13 @@ second_login as (
     and array(select format('%s=%s', setting.name, setting.value) from role_settings as setting where setting.role = quote_ident(login.role) order by 1)
       = array(select format('%s=%s', meant.name, meant.value) from audit.intended_settings as meant where meant.role = 'club_api' order by 1)
     and array(select format('%s %s', edge.role, edge.may_grant) from memberships as edge where edge.member = login.role) = array['club_api f']
+), can_become as (
+  -- Roles outside the service that may become one of its roles, other than the auditor, or may grant one to themselves.
+  select outside.role
+  from roles as outside
+  where outside.purpose is null and (outside.superuser
+    or outside.create_role and current_setting('server_version_num')::integer < 160000
+    or exists (select from ours where ours.purpose <> 'auditor' and pg_has_role(outside.roleid, ours.roleid, 'member')))
 ), administrator as (
   -- From PostgreSQL 16 on the creator of a role may grant it without using it: audit.powers lists these roles.
   select edge.member, edge.role
@@ -158,11 +183,19 @@ where not exists (
   -- A setting of other roles is a finding only when it affects the isolation: when it is for all of them, or for one that
   -- may become a role of the service. Every login may set some settings of its own role, such as local_preload_libraries.
   and (exists (select from ours where ours.role = setting.role)
+    or (setting.role is null or setting.role in (select quote_ident(can_become.role) from can_become))
+      and setting.name in (select accessor.setting from audit.intended_accessors as accessor)
     or (setting.role is null or setting.role in (select quote_ident(reach.member) from reach where reach.member_purpose is null and reach.purpose <> 'auditor'))
-      and (setting.name in (select accessor.setting from audit.intended_accessors as accessor) or setting.name ~ '_preload_libraries$'
-        or setting.name in ('session_replication_role', 'row_security'))
+      and (setting.name ~ '_preload_libraries$' or setting.name in ('session_replication_role', 'row_security'))
     or setting.role is null and setting.name in ('search_path', 'role', 'dynamic_library_path', 'allow_system_table_mods', 'transform_null_equals',
       'standard_conforming_strings', 'quote_all_identifiers', 'check_function_bodies', 'default_tablespace', 'default_table_access_method'))
+union all
+-- For the whole server: postgresql.conf, ALTER SYSTEM or the command line. The value that a session begins with shows it, unless a
+-- setting of the role or the database does.
+select 'context_preset', 'the server', format('%s is %s', preset.setting, preset.value),
+  audit.manual(format('Remove it from postgresql.conf and the command line; or alter system reset %s; then select pg_reload_conf()', preset.setting))
+from audit.preset_context() as preset
+where preset.value <> '' and preset.setting not in (select setting.name from role_settings as setting where coalesce(setting.role, quote_ident(session_user)) = quote_ident(session_user))
 union all
 select 'setting_missing', meant.role::text, meant.name || ' is not set',
   format('alter role %I set %s = %s', meant.role, meant.name, case meant.name when 'search_path' then meant.value else quote_literal(meant.value) end)

@@ -1,6 +1,11 @@
+import type pg from 'pg';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { createDatabase } from '../../tools/development-database.js';
 import { makeDatabase } from '../setup/database.js';
+import { startServer } from '../setup/server.js';
+import { until } from '../setup/wait.js';
 
 /** SQLSTATEs of a statement with a wrong name: a syntax error, or no such table, object or function. */
 const NOT_UNDERSTOOD = ['42601', '42P01', '42704', '42883'];
@@ -220,5 +225,45 @@ t.test('a power of a role outside the service is a finding, and a note when it i
     );
     t.same(await found(), [{ object: 'shop', detail: 'owns the database' }]);
     await client.query('rollback');
+  });
+});
+
+t.test('a context that the whole server presets is a finding in every session', async (t) => {
+  const server = await startServer(t);
+  await createDatabase(server, 'club');
+  await deploy(server.url('club', 'club_migrator', server.password));
+  const club = '11111111-1111-4111-8111-111111111111';
+  const context = `select array(select coalesce(current_setting(setting, true), '') from audit.intended_accessors) as context`;
+  const found = `select code, severity, object, detail from audit.findings`;
+  /** The findings inside of another club, whose context they leave as it is. */
+  const readWithin = async (client: pg.Client) => {
+    await client.query(`begin; set local role club_api;
+      select app.enter('22222222-2222-4222-8222-222222222222', 'anna', 'Member')`);
+    const before = (await client.query(context)).rows;
+    const { rows } = await client.query(found);
+    t.same((await client.query(context)).rows, before);
+    await client.query('rollback');
+    return rows;
+  };
+  await withClient(server.url('club'), async (client) => {
+    t.same(await readWithin(client), [], 'not what a transaction has entered');
+    // PostgreSQL 15 knows the setting only in a session that has set it.
+    await client.query(`set app.tenant_id = ''`);
+    await client.query(`alter system set app.tenant_id = '${club}'`);
+    await client.query('select pg_reload_conf()');
+    const finding = {
+      code: 'context_preset',
+      severity: 'warning',
+      object: 'the server',
+      detail: `app.tenant_id is ${club}`,
+    };
+    await withClient(server.url('club', 'club_auditor', server.password), async (auditor) => {
+      const rows = await until(
+        async () => (await auditor.query(found)).rows,
+        ({ length }) => length > 0,
+      );
+      t.same(rows, [finding]);
+    });
+    t.same(await readWithin(client), [finding]);
   });
 });

@@ -105,6 +105,8 @@ export const roles: Mutants = {
     `alter role club_signup set app.club_ids = '{}'`,
     `alter role club_api set app.link_hash = 'x'`,
     `create role "Al Ice" login in role club_owner; alter role "Al Ice" set "APP.tenant_ID" = 'x'`,
+    `alter role postgres set app.tenant_id = 'x'`,
+    `create role "Al Ice" superuser; alter role "Al Ice" set app.role = 'Admin'`,
   ],
   replication_role_preset: [
     'alter role club_api set session_replication_role = replica',
@@ -172,6 +174,7 @@ export const rolesBefore16: Mutants = {
     'create role anna createrole',
     'create role team createrole; create role anna in role team',
   ],
+  context_preset: [`create role boss createrole; alter role boss set app.tenant_id = 'x'`],
 };
 
 /** Role memberships have options since PostgreSQL 16. */
@@ -188,6 +191,9 @@ export const rolesOf16: Mutants = {
      grant pg_read_all_data to anna; reset role`,
     `create role boss createrole; revoke club_owner from club_migrator; grant club_owner to boss with admin true, inherit false, set false;
      set local role boss; grant club_owner to club_migrator; reset role`,
+  ],
+  context_preset: [
+    `create role boss; grant club_owner to boss with admin true, inherit false, set false; alter role boss set app.tenant_id = 'x'`,
   ],
   membership_missing: ['grant club_owner to club_migrator with set false'],
   role_lent: [
