@@ -20,6 +20,8 @@ create view audit.role_checks (code, severity, title, why) with (security_invoke
   ('row_security_preset', 'warning', 'row_security is preset', 'When it is off, every statement to which a policy applies fails.'),
   ('search_path_preset', 'critical', 'The search path of a role of the service was changed', 'A name may then resolve to an object of another role.'),
   ('library_preset', 'critical', 'A library is loaded into sessions of the service', 'Policies do not apply to its code.'),
+  ('setting_loses_data', 'warning', 'A setting of all sessions can lose or corrupt data', 'A crash loses transactions that were acknowledged, or damaged pages are read as empty or valid ones.'),
+  ('large_objects_open', 'warning', 'lo_compat_privileges is on', 'Every role may read and write every large object.'),
   ('setting_unintended', 'warning', 'A role of the service has a setting that is not intended', 'The intended ones are in audit.intended_settings.'),
   ('setting_missing', 'warning', 'A setting of a role of the service is missing', 'The intended ones, with reasons, are in audit.intended_settings.'),
   ('object_owner', 'critical', 'An object of the service has the wrong owner', 'Its owner may change it. The objects in app, deploy and audit belong to club_owner; a capability role owns only its functions.'),
@@ -158,6 +160,8 @@ union all
 select
   case
     when setting.name in (select accessor.setting from audit.intended_accessors as accessor) then 'context_preset'
+    when setting.name = 'lo_compat_privileges' then 'large_objects_open'
+    when setting.role is null and setting.name in ('synchronous_commit', 'zero_damaged_pages', 'ignore_checksum_failure') then 'setting_loses_data'
     when setting.name = 'session_replication_role' then 'replication_role_preset'
     when setting.name = 'row_security' then 'row_security_preset'
     when setting.name ~ '_preload_libraries$' then 'library_preset'
@@ -187,6 +191,12 @@ where not exists (
       and setting.name in (select accessor.setting from audit.intended_accessors as accessor)
     or (setting.role is null or setting.role in (select quote_ident(reach.member) from reach where reach.member_purpose is null and reach.purpose <> 'auditor'))
       and (setting.name ~ '_preload_libraries$' or setting.name in ('session_replication_role', 'row_security'))
+    or setting.role is null and case setting.name
+      when 'synchronous_commit' then lower(setting.value) in ('local', 'remote_write', 'off', 'false', 'no', '0')
+      when 'zero_damaged_pages' then setting.value::boolean
+      when 'ignore_checksum_failure' then setting.value::boolean
+      when 'lo_compat_privileges' then setting.value::boolean
+    end
     or setting.role is null and setting.name in ('search_path', 'role', 'dynamic_library_path', 'allow_system_table_mods', 'transform_null_equals',
       'standard_conforming_strings', 'quote_all_identifiers', 'check_function_bodies', 'default_tablespace', 'default_table_access_method'))
 union all
@@ -196,6 +206,10 @@ select 'context_preset', 'the server', format('%s is %s', preset.setting, preset
   audit.manual(format('Remove it from postgresql.conf and the command line; or alter system reset %s; then select pg_reload_conf()', preset.setting))
 from audit.preset_context() as preset
 where preset.value <> '' and preset.setting not in (select setting.name from role_settings as setting where coalesce(setting.role, quote_ident(session_user)) = quote_ident(session_user))
+union all
+select 'large_objects_open', 'lo_compat_privileges', 'it is on', 'set lo_compat_privileges = off; -- and take it out of the configuration'
+where current_setting('lo_compat_privileges')::boolean
+  and not exists (select from role_settings as setting where setting.name = 'lo_compat_privileges' and setting.role is null)
 union all
 select 'setting_missing', meant.role::text, meant.name || ' is not set',
   format('alter role %I set %s = %s', meant.role, meant.name, case meant.name when 'search_path' then meant.value else quote_literal(meant.value) end)

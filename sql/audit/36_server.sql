@@ -123,9 +123,16 @@ union all
 select 'of the provider', extension::text, format('the extension belongs to %s', provider)
 from audit.extensions where provider is not null
 union all
+-- What the server has, without the settings of roles and the database; setting_loses_data reports those.
+select 'can lose data', name, format('it is %s for the whole server', reset_val)
+from pg_settings
+where (name in ('fsync', 'full_page_writes') and reset_val = 'off' or name in ('zero_damaged_pages', 'ignore_checksum_failure') and reset_val = 'on'
+    or name = 'synchronous_commit' and reset_val in ('off', 'local', 'remote_write'))
+  and name not in (select setting.name from audit.role_settings as setting)
+union all
 select 'contains every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
 from pg_replication_slots;
-comment on view audit.notes is 'Facts to know that are not findings: powers of roles outside the service (audit.powers) that were approved or cannot be taken away; extensions of a provider; replication slots.';
+comment on view audit.notes is 'Facts to know that are not findings: powers of roles outside the service (audit.powers) that were approved or cannot be taken away; extensions of a provider; replication slots; durability of the server.';
 comment on column audit.notes.topic is 'The kind of note.';
 comment on column audit.notes.object is 'The role or object.';
 comment on column audit.notes.detail is 'What it may do or contains.';

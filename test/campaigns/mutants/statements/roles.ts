@@ -129,6 +129,17 @@ export const roles: Mutants = {
     `alter role club_migrator set session_preload_libraries = 'auto_explain'`,
     `do $$ begin execute format('alter database %I set session_preload_libraries = ''spy''', current_database()); end $$`,
   ],
+  setting_loses_data: [
+    `do $$ begin execute format('alter database %I set synchronous_commit = off', current_database()); end $$`,
+    `alter role all set synchronous_commit = 'LOCAL'`,
+    `alter role all set "Zero_Damaged_Pages" = 'T'`,
+    `do $$ begin execute format('alter database %I set ignore_checksum_failure = on', current_database()); end $$`,
+  ],
+  large_objects_open: [
+    'set local lo_compat_privileges = on',
+    `alter role all set lo_compat_privileges = 'yes'`,
+    `do $$ begin execute format('alter database %I set lo_compat_privileges = on', current_database()); end $$`,
+  ],
   setting_unintended: [
     `alter role club_api set app.jwt_secret = 'x'`,
     `alter role club_api set statement_timeout = 0`,
