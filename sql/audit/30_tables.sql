@@ -6,27 +6,27 @@ create view audit.table_checks (code, severity, title, why) with (security_invok
   ('rls_disabled', 'critical', 'A table is not under row-level security', 'Its policies have no effect: every role that may read the table reads the rows of every club.'),
   ('rls_not_forced', 'critical', 'Row-level security does not apply to the owner', 'A function or a deploy that runs as the owner reads the rows of every club.'),
   ('tenant_column_missing', 'critical', 'A table has no tenant column', 'No policy can separate its rows by club. Reference data is listed in audit.intended_reference_tables.'),
-  ('tenant_column_nullable', 'critical', 'The tenant column may be null', 'A row without a tenant belongs to no club: no floor selects it, and foreign keys do not check it.'),
+  ('tenant_column_nullable', 'warning', 'The tenant column may be null', 'A row without a tenant belongs to no club: no floor selects it, and foreign keys do not check it.'),
   ('tenant_column_type', 'critical', 'A tenant column is not a uuid', 'Another type compares in another way: one id may have two spellings, or two ids may be equal.'),
-  ('tenant_column_default', 'critical', 'The default of a tenant column is not the context', 'The default decides to which club a new row belongs, because club_api may not write the column.'),
+  ('tenant_column_default', 'warning', 'The default of a tenant column is not the context', 'The default decides to which club a new row belongs, because club_api may not write the column.'),
   ('no_policy', 'warning', 'A table has no permissive policy', 'No role can use the table: it is not finished, or its policies were dropped.'),
-  ('table_outside_schema', 'critical', 'A table is outside the schemas of the service', 'The checks of tenants and policies apply to the schema app; a copy of rows in another schema escapes them.'),
+  ('table_outside_schema', 'warning', 'A table is outside the schemas of the service', 'The checks of tenants and policies apply to the schema app; a copy of rows in another schema escapes them.'),
   ('inheritance_child', 'critical', 'A table inherits from another, or is a partition', 'The policies of the parent do not apply when the child is read by its own name.'),
-  ('foreign_table', 'critical', 'There is a foreign table', 'PostgreSQL has no row-level security for foreign tables.'),
-  ('materialized_view', 'critical', 'There is a materialized view', 'It can store rows of every club, and PostgreSQL has no row-level security for it.'),
-  ('referenced_elsewhere', 'critical', 'An object of another application depends on a table of the service', 'A stored copy and a foreign key stay when the privilege that created them is revoked: the one keeps rows of clubs, the other shows which exist.'),
+  ('foreign_table', 'critical', 'There is a foreign table in a schema of the service', 'PostgreSQL has no row-level security for foreign tables.'),
+  ('materialized_view', 'critical', 'There is a materialized view in a schema of the service', 'It can store rows of every club, and PostgreSQL has no row-level security for it.'),
+  ('referenced_elsewhere', 'warning', 'An object of another application depends on a table of the service', 'A stored copy and a foreign key stay when the privilege that created them is revoked: the one keeps rows of clubs, the other shows which exist.'),
   ('sequence_shared', 'warning', 'All clubs share a sequence', 'Its numbers show one club how many rows the others write. Use app.new_id() for ids.'),
   ('table_owner', 'critical', 'A table does not belong to club_owner', 'Its owner may disable row-level security.'),
   ('table_unlogged', 'warning', 'A table is unlogged', 'Its rows are lost after a crash, and a standby never has them.'),
   ('temporary_object', 'warning', 'There is a temporary object', 'A temporary table has no policies, and its name may be resolved before a table of the service.'),
   ('table_rule', 'critical', 'A table or view has a rewrite rule', 'A rule replaces the caller''s statement by others, which run with the privileges of the owner of the table.'),
   ('table_without_comment', 'warning', 'A table or view has no comment', 'A review needs to know its purpose.'),
-  ('view_reads_as_owner', 'critical', 'A view reads as its owner', 'The policies of the caller do not apply to the tables behind it. Set security_invoker.'),
+  ('view_reads_as_owner', 'critical', 'A view in a schema of the service reads as its owner', 'The policies of the caller do not apply to the tables behind it. Set security_invoker.'),
   ('view_outside_schema', 'warning', 'A view is outside the schemas of the service', 'No chapter creates it, so it was not reviewed.'),
   ('view_owner', 'warning', 'A view does not belong to club_owner', 'Its owner can replace it until a deploy drops it.');
 comment on view audit.table_checks is 'The checks of tables and views.';
 comment on column audit.table_checks.code is 'Its name, for audit.findings.';
-comment on column audit.table_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.table_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.table_checks.title is 'What it finds.';
 comment on column audit.table_checks.why is 'Why it matters.';
 
@@ -113,13 +113,13 @@ from pg_inherits as inherits
 join pg_class as class on class.oid = inherits.inhrelid and class.relkind in ('r', 'p', 'f')
 cross join lateral pg_identify_object('pg_class'::regclass, inherits.inhparent, 0) as parent
 cross join lateral pg_identify_object('pg_class'::regclass, inherits.inhrelid, 0) as child
-where inherits.inhrelid in (select relid from tables) or inherits.inhparent in (select relid from tables where ours)
+where exists (select from tables where ours and relid in (inherits.inhrelid, inherits.inhparent))
 union all
 select 'foreign_table', relation, 'it reads rows of another server', format('drop foreign table %s', relation)
-from tables where kind = 'foreign table'
+from tables where ours and kind = 'foreign table'
 union all
 select 'materialized_view', relation, 'its rows are under no policy', format('drop materialized view %s', relation)
-from tables where kind = 'materialized view'
+from tables where ours and kind = 'materialized view'
 union all
 select distinct 'referenced_elsewhere', thing.identity, format('a %s that refers to %s', thing.type, tables.relation),
   case when con.oid is null then format('drop materialized view %s', thing.identity)
@@ -162,9 +162,9 @@ from (
 where comment is null
 union all
 select 'view_reads_as_owner', relation, 'it reads as ' || owner, format('alter view %s set (security_invoker = true)', relation)
-from views where not security_invoker
+from views where ours and not security_invoker
 union all
-select 'view_outside_schema', relation, 'a view in the schema ' || schema, format('drop view %s', relation)
+select 'view_outside_schema', relation, 'a view in the schema ' || schema || case when security_invoker then '' else ' that reads as ' || owner end, format('drop view %s', relation)
 from views where not ours
 union all
 select 'view_owner', relation, 'it belongs to ' || owner, format('alter view %s owner to club_owner', relation)

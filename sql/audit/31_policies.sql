@@ -24,7 +24,7 @@ create view audit.policy_checks (code, severity, title, why) with (security_invo
   ('policy_on_open_table', 'critical', 'A policy is on a table without row-level security', 'The policy has no effect.');
 comment on view audit.policy_checks is 'The checks of policies.';
 comment on column audit.policy_checks.code is 'Its name, for audit.findings.';
-comment on column audit.policy_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.policy_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.policy_checks.title is 'What it finds.';
 comment on column audit.policy_checks.why is 'Why it matters.';
 
@@ -60,7 +60,7 @@ policy as (
   select *,
     format('drop policy %I on %s', name, relation) as drop_it,
     concat_ws(' and ', using_expression, check_expression) as expressions
-  from audit.policies
+  from audit.policies where ours
 ), reader as (
   -- The roles with a privilege on a table with a tenant; public where no role has one yet.
   select tables.relation, tables.tenant_column, coalesce(held.grantee, 'public') as role
@@ -130,7 +130,7 @@ where not exists (
 union all
 select 'policy_form', policy, expressions, drop_it
 from policy
-where ours and exists (
+where exists (
   select from unnest(array[using_expression, check_expression]) as expression
   cross join lateral (select regexp_replace(expression, '\( SELECT app\.\w+\(\) AS \w+\)', '@', 'g')) as plain (text)
   where expression <> 'false' and not exists (
@@ -185,7 +185,7 @@ union all
 select 'policy_for_stranger', policy, 'it names ' || role.role, drop_it
 from policy
 join roles as role on role.role = any (policy.roles)
-where policy.ours and (role.purpose is null or role.purpose = 'auditor')
+where role.purpose is null or role.purpose = 'auditor'
 union all
 select 'policy_without_comment', policy, 'it has no comment', format('comment on policy %I on %s is %L', name, relation, 'Write its reason here.')
 from policy where comment is null
@@ -193,7 +193,7 @@ union all
 select 'policy_without_grant', policy.policy, format('%s has no %s', role.name, replace(policy.command, 'all', 'privilege')), policy.drop_it
 from policy
 cross join lateral unnest(policy.roles) as role (name)
-where policy.ours and not policy.restrictive and role.name <> 'public' and not exists (
+where not policy.restrictive and role.name <> 'public' and not exists (
   select from privileges as held
   where held.kind = 'table' and held.object = policy.relation and held.grantee = role.name and policy.command in (held.privilege, 'all')
 )

@@ -1,34 +1,37 @@
 -- Checks: roles, their attributes, memberships and settings.
 
 create view audit.role_checks (code, severity, title, why) with (security_invoker) as values
-  ('role_missing', 'critical', 'A role of the service does not exist', 'Its objects and privileges belong to another role or to none. Run sql/roles.sql again, then deploy.'),
+  ('role_missing', 'warning', 'A role of the service does not exist', 'Its objects and privileges belong to another role or to none. Run sql/roles.sql again, then deploy.'),
   ('role_superuser', 'critical', 'A role of the service is a superuser', 'Policies do not apply to it.'),
   ('role_bypasses_rls', 'critical', 'A role of the service has BYPASSRLS', 'Policies do not apply to it.'),
   ('role_creates_roles', 'critical', 'A role of the service has CREATEROLE', 'Before PostgreSQL 16 it may grant itself any role that is not a superuser.'),
   ('role_creates_databases', 'warning', 'A role of the service has CREATEDB', 'It needs no other database, and this audit does not see a copy in another database.'),
   ('role_replicates', 'critical', 'A role of the service has REPLICATION', 'A replica receives the rows of every club.'),
-  ('role_login', 'critical', 'LOGIN of a role is not as intended', 'A login as the owner or a capability role can do more than the functions of that role allow.'),
+  ('role_login', 'critical', 'The owner or a capability role may log in', 'Such a login can do more than the functions of that role allow.'),
+  ('login_missing', 'warning', 'A login of the service may not log in', 'The service, the deploy or the audit cannot connect.'),
   ('role_reachable', 'critical', 'A role of the service is a member of another by mistake', 'As the owner it may change policies; as a capability role it can do more than the functions of that role allow.'),
   ('role_lent', 'warning', 'A role outside the service is a member of one of its roles', 'It can act as the service, the deploy or the owner. Grant people club_auditor instead.'),
-  ('role_belongs_elsewhere', 'critical', 'A role of the service is a member of a role outside the service', 'It has all present and future privileges of that role; pg_read_all_data, for example, reads every table.'),
+  ('role_beyond_rls', 'critical', 'A role of the service is a member of a role beyond row-level security', 'Policies do not limit what that role reads and writes; pg_read_all_data, for example, reads every table.'),
+  ('role_belongs_elsewhere', 'warning', 'A role of the service is a member of a role outside the service', 'It has all present and future privileges of that role. Every role with ADMIN OPTION on a role can grant it.'),
   ('role_hands_on', 'critical', 'A role of the service may grant one of its roles', 'Only an administrator may grant memberships.'),
   ('beyond_row_level_security', 'warning', 'A role outside the service is beyond row-level security, or can put itself there', 'Policies and grants do not limit it. To approve it with the powers that it has, deploy with APPROVE and all roles to approve; sql/audit/README.md explains it.'),
   ('approvals_edited', 'critical', 'deploy.approvals was edited by hand', 'Nothing in the edited list counts. Only a deploy with APPROVE or PROVIDER may write it.'),
   ('membership_missing', 'warning', 'club_migrator is not a member of a role that it needs', 'The next deploy fails.'),
   ('context_preset', 'warning', 'A setting of the context has a preset value', 'A transaction that did not call app.enter reads the rows of that club instead of raising TN001. Requests always call it.'),
-  ('replication_role_preset', 'critical', 'session_replication_role is preset', 'It disables triggers and foreign keys, which keep references inside a club.'),
+  ('replication_role_preset', 'warning', 'session_replication_role is preset', 'It disables triggers and foreign keys, which keep references inside a club.'),
   ('row_security_preset', 'warning', 'row_security is preset', 'When it is off, every statement to which a policy applies fails.'),
-  ('search_path_preset', 'critical', 'The search path of a role of the service was changed', 'A name may then resolve to an object of another role.'),
-  ('library_preset', 'critical', 'A library is loaded into sessions of the service', 'Policies do not apply to its code.'),
+  ('search_path_preset', 'warning', 'The search path of a role of the service was changed', 'A name may then resolve to an object of another role.'),
+  ('library_preset', 'warning', 'A library is loaded into sessions of the service', 'Policies do not apply to its code.'),
   ('setting_loses_data', 'warning', 'A setting of all sessions can lose or corrupt data', 'A crash loses transactions that were acknowledged, or damaged pages are read as empty or valid ones.'),
   ('large_objects_open', 'warning', 'lo_compat_privileges is on', 'Every role may read and write every large object.'),
   ('setting_unintended', 'warning', 'A role of the service has a setting that is not intended', 'The intended ones are in audit.intended_settings.'),
   ('setting_missing', 'warning', 'A setting of a role of the service is missing', 'The intended ones, with reasons, are in audit.intended_settings.'),
   ('object_owner', 'critical', 'An object of the service has the wrong owner', 'Its owner may change it. The objects in app, deploy and audit belong to club_owner; a capability role owns only its functions.'),
-  ('runtime_owns', 'critical', 'The running service, the deploy or the auditor owns an object', 'An owner may change it and disable its row-level security.');
+  ('runtime_owns', 'critical', 'The running service, the deploy or the auditor owns an object of the service', 'An owner may change it and disable its row-level security.'),
+  ('role_owns_outside_schema', 'warning', 'A role of the service owns an object outside of its schemas', 'No chapter creates it, so it was not reviewed. The roles of the service need none.');
 comment on view audit.role_checks is 'The checks of roles.';
 comment on column audit.role_checks.code is 'Its name, for audit.findings.';
-comment on column audit.role_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.role_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.role_checks.title is 'What it finds.';
 comment on column audit.role_checks.why is 'Why it matters.';
 
@@ -112,7 +115,7 @@ select 'role_creates_databases', role, 'it has CREATEDB', format('alter role %I 
 union all
 select 'role_replicates', role, 'it has REPLICATION', format('alter role %I noreplication', role) from ours where replication
 union all
-select 'role_login', ours.role, case when ours.can_login then 'it may log in' else 'it may not log in' end,
+select case when intended.can_login then 'login_missing' else 'role_login' end, ours.role, case when ours.can_login then 'it may log in' else 'it may not log in' end,
   format('alter role %I %s', ours.role, case when intended.can_login then 'login' else 'nologin' end)
 from ours join audit.intended_roles as intended using (role)
 where ours.can_login <> intended.can_login
@@ -128,10 +131,16 @@ select case when reach.member_purpose is null then 'role_lent' else 'role_reacha
 from reach
 where reach.purpose <> 'auditor'
 union all
-select 'role_belongs_elsewhere', edge.member, 'it is a member of ' || edge.role, edge.revoke
+select case when beyond.rls then 'role_beyond_rls' else 'role_belongs_elsewhere' end, edge.member, 'it is a member of ' || edge.role, edge.revoke
 from memberships as edge
 join ours on ours.role = edge.member
-where not exists (select from ours as other where other.role = edge.role)
+left join ours as other on other.role = edge.role
+cross join lateral (
+  select edge.role in ('pg_read_all_data', 'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+      'pg_maintain', 'pg_create_subscription')
+    or edge.role in (select powers.role from audit.powers as powers where powers.power <> 'owns the database')
+) as beyond (rls)
+where other.role is null
 union all
 select 'role_hands_on', edge.member, 'it may grant ' || edge.role, regexp_replace(edge.revoke, '^revoke ', 'revoke admin option for ')
 from memberships as edge
@@ -229,7 +238,8 @@ where not exists (select from audit.intended_definers as intended where intended
   and (functions.funcid in (select tgfoid from pg_trigger)
     or functions.function in (select object from audit.privileges where kind = 'routine'))
 union all
-select distinct 'object_owner', thing.type || ' ' || thing.identity, 'it belongs to ' || owner.role,
+select distinct case when thing.schema in ('app', 'deploy', 'audit') then 'object_owner' else 'role_owns_outside_schema' end,
+  thing.type || ' ' || thing.identity, 'it belongs to ' || owner.role,
   case when thing.type = 'large object' then format('alter large object %s owner to club_owner', owned.objid)
     else format('alter %s %s owner to club_owner', regexp_replace(thing.type, '^composite | object$', ''), thing.identity) end
 from pg_shdepend as owned
@@ -247,17 +257,22 @@ join schemas as schema on schema.oid = type.typnamespace and schema.ours
 left join pg_class as class on class.oid = type.typrelid
 where type.typowner = 10 and type.typelem = 0 and type.typtype <> 'm' and coalesce(class.relkind, 'c') = 'c'
 union all
-select 'object_owner', 'schema ' || schema.name, 'it belongs to ' || schema.owner, format('alter schema %I owner to club_owner', schema.name)
+select 'role_owns_outside_schema', 'schema ' || schema.name, 'it belongs to ' || schema.owner, format('alter schema %I owner to club_owner', schema.name)
 from schemas as schema join ours on ours.role = schema.owner and ours.purpose = 'capability'
 where not schema.ours
 union all
-select distinct 'runtime_owns', ours.role, 'it owns ' || thing.type || ' ' || thing.identity,
-  case when owned.classid = 'pg_user_mapping'::regclass then format('drop owned by %I', ours.role) else format('reassign owned by %I to club_owner', ours.role) end
+select distinct case when coalesce(thing.schema, thing.identity) in ('app', 'deploy', 'audit') then 'runtime_owns' else 'role_owns_outside_schema' end,
+  ours.role, 'it owns ' || thing.type || ' ' || thing.identity,
+  coalesce(
+    (select format('drop user mapping for %I server %I', ours.role, srvname) from pg_user_mappings where owned.classid = 'pg_user_mapping'::regclass and umid = owned.objid),
+    format('reassign owned by %I to club_owner', ours.role))
 from ours
 join pg_shdepend as owned on owned.refclassid = 'pg_authid'::regclass and owned.refobjid = ours.roleid and owned.deptype = 'o'
   and owned.dbid in (0, (select oid from pg_database where datname = current_database()))
 cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
 where ours.purpose in ('runtime', 'deploy', 'auditor')
+  -- Every login may have default privileges: default_privileges reports those that grant something.
+  and owned.classid <> 'pg_default_acl'::regclass
   -- Every login may create a large object; one of the auditor is large_object_unintended.
   and not (ours.purpose = 'auditor' and owned.classid = 'pg_largeobject'::regclass);
 comment on view audit.role_findings is 'The findings of the checks of roles.';

@@ -1,8 +1,9 @@
 -- Checks: grants.
 
 create view audit.grant_checks (code, severity, title, why) with (security_invoker) as values
-  ('granted_to_public', 'critical', 'PUBLIC has a privilege', 'Every role has it, including roles that are created later.'),
-  ('granted_to_stranger', 'critical', 'A role outside the service has a privilege', 'The roles of the service are in audit.intended_roles.'),
+  ('granted_to_public', 'critical', 'PUBLIC has a privilege in the schema app', 'Every role has it, including roles that are created later.'),
+  ('granted_to_stranger', 'critical', 'A role outside the service has a privilege in the schema app', 'The roles of the service are in audit.intended_roles.'),
+  ('granted_outside_app', 'warning', 'PUBLIC or a role outside the service has a privilege in the schema deploy or audit', 'These schemas have no row of a club. They show how the clubs are isolated.'),
   ('granted_to_auditor', 'critical', 'The auditor has a privilege on tenant data', 'It must read the schema audit only, and no row of a club.'),
   ('grant_truncate', 'critical', 'TRUNCATE is granted', 'Row-level security does not apply to TRUNCATE: it deletes the rows of every club.'),
   ('grant_references', 'critical', 'REFERENCES is granted', 'Row-level security does not apply to the check of a foreign key, which shows whether a row of another club exists.'),
@@ -10,25 +11,29 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('grant_maintain', 'warning', 'MAINTAIN is granted', 'It allows locking a whole table, for every club.'),
   ('grant_table_wide', 'warning', 'INSERT or UPDATE is granted on a whole table', 'It includes columns that only the server may write, and columns that are added later.'),
   ('grant_tenant_column', 'critical', 'The tenant column may be written', 'Then only the floor prevents moving a row to another club.'),
-  ('grant_hand_on', 'critical', 'A privilege has GRANT OPTION', 'Only the chapters may grant privileges.'),
+  ('grant_hand_on', 'critical', 'A privilege in a schema of the service has GRANT OPTION', 'Only the chapters may grant privileges.'),
+  ('hand_on_outside_schema', 'warning', 'A role of the service has a privilege with GRANT OPTION outside of its schemas', 'It needs none: only the chapters may grant privileges.'),
   ('grant_without_policy', 'warning', 'A role has a privilege without a policy', 'It has no effect now, but a later policy would make it effective without a review.'),
-  ('grant_server_column', 'critical', 'The running service may write a column with a default', 'Requests could forge an id, an author or a counter. The exceptions are in audit.intended_updates.'),
+  ('grant_server_column', 'warning', 'The running service may write a column with a default', 'Requests could forge an id, an author or a counter. The exceptions are in audit.intended_updates.'),
   ('operator_function_granted', 'critical', 'A role other than the owner may execute a function for operators', 'Such a function lists, creates, closes or changes clubs, or changes the facts that audit.drift compares with, or approves a role.'),
   ('reference_table_writable', 'critical', 'Reference data may be written', 'All clubs share it: a request in one club could change the rules of the others.'),
-  ('schema_create', 'critical', 'A role may create in a schema', 'A name may resolve to an object of that role instead of the service''s.'),
+  ('schema_create', 'critical', 'A role may create in a schema of the service', 'A name may resolve to an object of that role instead of the service''s.'),
+  ('schema_create_outside', 'warning', 'A role may create in a schema of no application', 'No chapter creates such objects. The search path of the service does not have that schema; the default of other logins has public.'),
   ('schema_shared', 'warning', 'A role of the service has a privilege on a schema of another application', 'The objects there are not checked. The search path of the service does not have that schema, so no name resolves to them by mistake.'),
   ('database_create', 'warning', 'A role may create schemas', 'Only club_owner needs CREATE on the database.'),
-  ('database_temporary', 'critical', 'A role may create temporary tables', 'They have no policies, and their names are resolved first unless the search path has pg_temp last.'),
+  ('database_temporary', 'warning', 'A role may create temporary tables', 'They have no policies, and their names are resolved first unless the search path has pg_temp last.'),
   ('database_connect_public', 'warning', 'PUBLIC may connect', 'Only the logins of the service need CONNECT.'),
-  ('default_privileges', 'critical', 'Default privileges grant new objects', 'A new table or function would be accessible before a review.'),
-  ('system_object_granted', 'critical', 'A role has a privilege on an object of PostgreSQL that it does not have by default', 'Such objects give access to statistics, files, passwords, other sessions and, in pg_toast, the long values of all rows.'),
+  ('default_privileges', 'warning', 'Default privileges grant new objects', 'A new table or function would be accessible before a review.'),
+  ('system_object_granted', 'critical', 'A role of the service or PUBLIC has a privilege on an object of PostgreSQL that it does not have by default', 'Such objects give access to statistics, files, passwords, other sessions and, in pg_toast, the long values of all rows.'),
+  ('system_object_lent', 'warning', 'A role outside the service has a privilege on an object of PostgreSQL with rows, passwords or files', 'Statistics and pg_toast have values of the rows of every club. No policy applies to them.'),
+  ('tablespace_granted', 'warning', 'A role of the service or PUBLIC may create in a tablespace', 'The service needs none but the default of the database.'),
   ('large_object_granted', 'critical', 'A role has a privilege on a large object', 'It can store data of any club, and PostgreSQL has no row-level security for it.'),
   ('large_object_unintended', 'warning', 'The auditor or another application has a large object', 'The service needs none. Every login may create one; these owners have no row of a club to store in it.'),
   ('parameter_granted', 'critical', 'A role may set a superuser parameter', 'session_replication_role, for example, disables triggers and foreign keys.'),
-  ('foreign_server_granted', 'critical', 'A role of the service may use a foreign server', 'Row-level security does not apply to data that is read or written there.');
+  ('foreign_server_granted', 'warning', 'A role of the service may use a foreign server', 'Row-level security does not apply to data that is read or written there.');
 comment on view audit.grant_checks is 'The checks of grants.';
 comment on column audit.grant_checks.code is 'Its name, for audit.findings.';
-comment on column audit.grant_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.grant_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.grant_checks.title is 'What it finds.';
 comment on column audit.grant_checks.why is 'Why it matters.';
 
@@ -50,11 +55,11 @@ held as (
 ), other_schema as (
   select schemaid::regnamespace::text as name from audit.other_schemas
 )
-select 'granted_to_public', what, says, revoke_it
-from held where grantee = 'public' and kind not in ('database', 'parameter', 'routine', 'type', 'large object')
-union all
-select 'granted_to_stranger', what, says, revoke_it
-from held where grantee <> 'public' and purpose is null and provider is null and kind not in ('parameter', 'database', 'large object', 'foreign server', 'foreign data wrapper')
+select case when object !~ '^app(\.|$)' then 'granted_outside_app' when grantee = 'public' then 'granted_to_public' else 'granted_to_stranger' end, what, says, revoke_it
+from held
+where kind in ('schema', 'table', 'sequence', 'routine', 'type') and purpose is null and provider is null
+  -- PUBLIC may use every type by default; a function of app is function_public_execute.
+  and not (grantee = 'public' and (kind = 'type' or kind = 'routine' and object ~ '^app\.'))
 union all
 select 'granted_to_auditor', what, says, revoke_it
 from held where purpose = 'auditor' and (kind in ('schema', 'table', 'sequence', 'routine') and object ~ '^app(\.|$)' or kind in ('table', 'type') and object !~ '^audit\.' and privilege <> 'select')
@@ -91,13 +96,14 @@ from held where column_name = tenant_column and privilege in ('insert', 'update'
   -- the floor allows only rows of its transaction.
   and not (privilege = 'insert' and (object, grantee) in (('app.clubs', 'club_operator'), ('app.events', 'club_recorder')))
 union all
-select 'grant_hand_on', what, says || ' with grant option', regexp_replace(revoke_it, '^revoke ', 'revoke grant option for ')
-from held where may_grant
+select case when kind in ('schema', 'table', 'sequence', 'routine', 'type') then 'grant_hand_on' else 'hand_on_outside_schema' end,
+  what, says || ' with grant option', regexp_replace(revoke_it, '^revoke ', 'revoke grant option for ')
+from held where may_grant and (kind in ('schema', 'table', 'sequence', 'routine', 'type') or purpose is not null)
 union all
 select 'reference_table_writable', what, says, revoke_it
 from held where is_reference and privilege in ('insert', 'update', 'delete')
 union all
-select 'schema_create', object, format('%s to %s', privilege, grantee), revoke
+select case when ours then 'schema_create' else 'schema_create_outside' end, object, format('%s to %s', privilege, grantee), revoke
 from privileges where kind = 'schema' and privilege = 'create' and grantee not in ('pg_database_owner')
   and object not in (select name from other_schema)
 union all
@@ -143,7 +149,9 @@ where role.purpose in ('owner', 'capability') and not exists (
   where initial.defaclrole = role.roleid and initial.defaclnamespace = 0 and initial.defaclobjtype = 'f'
 )
 union all
-select distinct 'system_object_granted', thing.identity, format('%s to %s', lower(given.privilege_type), holder.name),
+select distinct
+  case when object.kind = 'tablespace' then 'tablespace_granted' when given.grantee <> 0 and held_by.purpose is null then 'system_object_lent' else 'system_object_granted' end,
+  thing.identity, format('%s to %s', lower(given.privilege_type), holder.name),
   format('revoke %s%s on %s %s from %s cascade', lower(given.privilege_type), coalesce(' (' || quote_ident(object.column_name) || ')', ''), object.kind, thing.identity, holder.name)
 from (
   select 'table', 'pg_class'::regclass, oid, 0, relname, null::name, relacl, relnamespace, relowner from pg_class where relacl is not null

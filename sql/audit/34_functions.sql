@@ -13,7 +13,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('accessor_silent', 'critical', 'An accessor does not raise when its setting is missing', 'With null a policy returns no rows and hides the error; with a default it returns the rows of another club.'),
   ('accessor_overloaded', 'critical', 'A function has the name of an accessor', 'A call with other arguments, or with defaults, may resolve to it instead of the accessor.'),
   ('accessor_missing', 'critical', 'An accessor does not exist', 'Policies and functions need it. The list is audit.intended_accessors.'),
-  ('function_public_execute', 'critical', 'PUBLIC may execute a function', 'This is PostgreSQL''s default for new functions; a chapter must grant EXECUTE to single roles.'),
+  ('function_public_execute', 'critical', 'PUBLIC may execute a function of the schema app', 'This is PostgreSQL''s default for new functions; a chapter must grant EXECUTE to single roles.'),
   ('function_owner', 'critical', 'A function of the service belongs to a role that is not the owner or a capability', 'That role may replace it.'),
   ('function_language', 'critical', 'A function is written in another language than SQL or PL/pgSQL', 'The checks of this audit cannot read it, and some languages are not bound by privileges.'),
   ('function_dynamic', 'warning', 'A function builds statements from text', 'A review cannot see which statements it runs. The intended ones are in audit.intended_dynamic.'),
@@ -27,7 +27,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('sqlstate_missing', 'warning', 'A function raises without its own SQLSTATE', 'The service cannot distinguish its reason from others.');
 comment on view audit.function_checks is 'The checks of functions.';
 comment on column audit.function_checks.code is 'Its name, for audit.findings.';
-comment on column audit.function_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.function_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.function_checks.title is 'What it finds.';
 comment on column audit.function_checks.why is 'Why it matters.';
 
@@ -42,12 +42,12 @@ with written as (
       else format('drop routine %s', function) end as drop_it
   from audit.functions as functions
 ), raised as (
-  select function, drop_it, state[1] as state
+  select function, ours, drop_it, state[1] as state
   from written
   cross join lateral regexp_matches(code, '(?:errcode\s*:?=\s*|raise\s+(?:exception\s+)?sqlstate\s+)''([^'']+)''', 'gi') as state
   union all
   -- Raised with a condition name, or with a code that is computed at run time.
-  select function, drop_it, state[1]
+  select function, ours, drop_it, state[1]
   from written
   cross join lateral regexp_matches(code, '\mraise\s+(?:exception\s+)?(?!exception\M|debug\M|log\M|info\M|notice\M|warning\M|using\M|sqlstate\M)([a-z]\w+)|errcode\s*:?=\s*([a-z]\w*)', 'gi') as found
   cross join lateral (select array[coalesce(found[1], found[2])]) as named (state)
@@ -69,17 +69,17 @@ union all
 select case when security_definer then 'search_path_unpinned' else 'search_path_inherited' end,
   function, coalesce(nullif(array_to_string(settings, ', '), ''), 'nothing is set'), format('alter routine %s set search_path = ''''', function)
 from written
-where is_function and language in ('sql', 'plpgsql') and not 'search_path=""' = any (settings) and (security_definer or not parsed)
+where ours and is_function and language in ('sql', 'plpgsql') and not 'search_path=""' = any (settings) and (security_definer or not parsed)
 union all
 select 'function_setting', function, setting, format('alter routine %s reset %s', function, split_part(setting, '=', 1))
 from written cross join lateral unnest(settings) as setting
 where ours and setting !~* '^(search_path|intervalstyle|datestyle|timezone|enable_seqscan)='
 union all
 select 'function_leakproof', function, 'it is LEAKPROOF', format('alter function %s not leakproof', function)
-from written where leakproof
+from written where ours and leakproof
 union all
 select 'function_immutable', function, 'it is IMMUTABLE', format('alter function %s stable', function)
-from written where volatility = 'immutable' and function <> 'audit.name_of(name,name)'
+from written where ours and volatility = 'immutable' and function <> 'audit.name_of(name,name)'
 union all
 select 'accessor_volatility', function, 'it is ' || upper(volatility), format('alter function %s stable', function)
 from written join audit.intended_accessors as accessor using (function)
@@ -114,14 +114,14 @@ where not exists (select from written where written.function = accessor.function
 union all
 select 'function_public_execute', object, 'PUBLIC may execute it', format('revoke execute on routine %s from public', object)
 from audit.privileges
-where kind = 'routine' and ours and grantee = 'public'
+where kind = 'routine' and grantee = 'public' and object ~ '^app\.'
 union all
 select 'function_owner', function, 'it belongs to ' || owner, format('alter routine %s owner to club_owner', function)
 from written
 where ours and owner not in (select role from audit.intended_roles where purpose in ('owner', 'capability'))
 union all
 select 'function_language', function, 'it is written in ' || language, drop_it
-from written where is_function and language not in ('sql', 'plpgsql')
+from written where ours and is_function and language not in ('sql', 'plpgsql')
 union all
 select 'function_dynamic', function, 'it executes text', drop_it
 from written
@@ -145,7 +145,8 @@ from written
 where ours and language = 'plpgsql' and code ~* '\mexception\s+when\M'
   and function not in (select intended.function from audit.intended_handlers as intended)
 union all
-select 'function_outside_schema', function, 'a function in the schema ' || schema,
+select 'function_outside_schema', function,
+  concat_ws(', ', 'a function in the schema ' || schema, case when leakproof then 'LEAKPROOF' end, case when language not in ('sql', 'plpgsql') then 'in ' || language end),
   case when home.name in (select object from deploy.facts where kind = 'function') and home.name not in (select other.function from written as other) then format('alter routine %s set schema app', function)
     else drop_it end
 from written
@@ -187,7 +188,7 @@ union all
 select distinct 'sqlstate_unknown', function, 'it raises ' || state,
   -- For an intended code add a line to audit.intended_codes instead.
   drop_it
-from raised where not exists (select from audit.intended_codes as known where known.sqlstate = raised.state)
+from raised where ours and not exists (select from audit.intended_codes as known where known.sqlstate = raised.state)
 union all
 select 'sqlstate_missing', function, 'it raises without errcode', drop_it
 from written

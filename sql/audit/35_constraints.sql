@@ -5,18 +5,18 @@ create view audit.constraint_checks (code, severity, title, why) with (security_
   ('unique_without_tenant', 'critical', 'A unique index spans the clubs', 'An error shows one club which values another one has. The exceptions are in audit.intended_uniques.'),
   ('cascade_across_tenants', 'critical', 'A cascade may affect another club', 'Deleting a row in one club could delete or change rows of another.'),
   ('cascade_unintended', 'warning', 'A foreign key deletes or changes rows', 'The policies of the table do not apply to this. The exceptions are in audit.intended_cascades.'),
-  ('set_null_on_tenant', 'critical', 'A foreign key clears the tenant of rows', 'These rows would belong to no club.'),
+  ('set_null_on_tenant', 'warning', 'A foreign key clears the tenant of rows', 'These rows would belong to no club.'),
   ('foreign_key_action_unstated', 'warning', 'A foreign key has no ON DELETE action', 'The default, NO ACTION, is checked at the end of the statement only. Use RESTRICT, or add a line to audit.intended_cascades.'),
   ('foreign_key_without_index', 'warning', 'A foreign key has no index', 'Each deletion of a referenced row reads the whole table, the rows of every club.'),
   ('constraint_not_valid', 'warning', 'A constraint is NOT VALID', 'Existing rows were not checked and may violate it.'),
   ('constraint_deferrable', 'warning', 'A constraint or a constraint trigger is DEFERRABLE', 'Until the transaction ends, statements may see rows that violate it, such as a reference to another club. What it locks at COMMIT can deadlock with the counter of events. The exception is in audit.intended_deferrables.'),
-  ('constraint_not_enforced', 'critical', 'A constraint is NOT ENFORCED', 'PostgreSQL does not check it.'),
-  ('tenant_without_club', 'critical', 'A table has no foreign key to app.clubs', 'A row may belong to a club that does not exist.'),
+  ('constraint_not_enforced', 'warning', 'A constraint is NOT ENFORCED', 'PostgreSQL does not check it.'),
+  ('tenant_without_club', 'warning', 'A table has no foreign key to app.clubs', 'A row may belong to a club that does not exist.'),
   ('primary_key_missing', 'warning', 'A table has no primary key', 'Duplicate rows are possible, and logical replication cannot replicate its updates and deletions.'),
   ('index_invalid', 'warning', 'An index is INVALID', 'Its creation failed: it slows down every write, serves no read, and a unique one may not prevent duplicates.');
 comment on view audit.constraint_checks is 'The checks of keys and other constraints.';
 comment on column audit.constraint_checks.code is 'Its name, for audit.findings.';
-comment on column audit.constraint_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.constraint_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.constraint_checks.title is 'What it finds.';
 comment on column audit.constraint_checks.why is 'Why it matters.';
 

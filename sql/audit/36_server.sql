@@ -5,17 +5,17 @@ create view audit.server_checks (code, severity, title, why) with (security_invo
   ('extension_reachable', 'critical', 'The running service may execute an extension that bypasses row-level security', 'An SQL injection could call it.'),
   ('extension_unknown', 'warning', 'An extension is not intended', 'Its functions were not reviewed. The intended ones are in audit.intended_extensions.'),
   ('extension_member_added', 'critical', 'An object was added to an extension by hand', 'The checks skip the objects of extensions, so it hides the object from them.'),
-  ('language_untrusted', 'critical', 'A language is not trusted', 'Its functions have the rights of the operating system user of the server.'),
+  ('language_untrusted', 'warning', 'A language is not trusted', 'Its functions have the rights of the operating system user of the server.'),
   ('language_unknown', 'warning', 'A language is not intended', 'The checks of this audit cannot read its functions.'),
   ('publication', 'warning', 'A publication carries tables of the service', 'A subscriber receives the rows of every club; policies do not apply to replication.'),
   ('subscription', 'warning', 'A subscription writes into this database', 'The triggers and policies of the service do not apply to its writes.'),
   ('event_trigger', 'warning', 'There is an event trigger', 'It runs at changes of the schema, with the privileges of the deploy.'),
   ('version_vulnerable', 'warning', 'The version of PostgreSQL has a known vulnerability in row-level security', 'Update it to at least the version in audit.intended_versions.'),
-  ('system_tables_open', 'critical', 'allow_system_table_mods is on', 'A role that may write the catalogs can become a superuser.'),
-  ('triggers_off', 'critical', 'session_replication_role is not origin', 'With replica, neither the triggers of the service nor the checks of foreign keys run. local runs both, but nothing in the service sets it.');
+  ('system_tables_open', 'warning', 'allow_system_table_mods is on', 'A role that may write the catalogs can become a superuser.'),
+  ('triggers_off', 'warning', 'session_replication_role is not origin', 'With replica, neither the triggers of the service nor the checks of foreign keys run. local runs both, but nothing in the service sets it.');
 comment on view audit.server_checks is 'The checks of the server.';
 comment on column audit.server_checks.code is 'Its name, for audit.findings.';
-comment on column audit.server_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.server_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.server_checks.title is 'What it finds.';
 comment on column audit.server_checks.why is 'Why it matters.';
 
@@ -27,7 +27,7 @@ select
   extension.extowner::regrole::text as owner,
   extension.extname = any (array[
     'dblink', 'postgres_fdw', 'file_fdw', 'adminpack', 'pageinspect', 'pg_walinspect', 'pg_surgery', 'pg_visibility', 'pg_freespacemap',
-    'pg_buffercache', 'pg_prewarm', 'amcheck', 'pgrowlocks', 'pgstattuple', 'lo', 'xml2', 'old_snapshot', 'http', 'pg_net', 'pg_cron',
+    'pg_buffercache', 'pg_prewarm', 'amcheck', 'pgrowlocks', 'pgstattuple', 'xml2', 'old_snapshot', 'http', 'pg_net', 'pg_cron',
     'pg_background', 'plsh', 'aws_s3', 'aws_lambda', 'aws_commons', 'pglogical', 'pgaudit_analyze', 'orafce', 'dblink_plus'
   ]) or extension.extname ~ '(_fdw|u)$' and extension.extname ~ '^pl|_fdw$' as risky,
   provider.provider

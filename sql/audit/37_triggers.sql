@@ -1,16 +1,17 @@
 -- Checks: triggers, and other objects that call functions: defaults, check constraints, indexes, operators.
 
 create view audit.trigger_checks (code, severity, title, why) with (security_invoker) as values
-  ('trigger_disabled', 'critical', 'A trigger is disabled', 'Internal triggers enforce the foreign keys, which keep references inside a club; the others enforce rules of the service.'),
+  ('trigger_disabled', 'warning', 'A trigger is disabled', 'Internal triggers enforce the foreign keys, which keep references inside a club; the others enforce rules of the service.'),
   ('trigger_without_comment', 'warning', 'A trigger has no comment', 'A review needs to know its purpose.'),
   ('trigger_function', 'critical', 'A trigger calls a function that is not the service''s', 'It runs in the statements of other roles, with their privileges, and no chapter creates it.'),
-  ('trigger_missing', 'critical', 'An intended trigger is missing or changed', 'Triggers enforce the workflow, the counter and the versions. See audit.intended_triggers.'),
-  ('trigger_unintended', 'critical', 'A trigger is not intended', 'It may change rows or skip statements. The intended ones are in audit.intended_triggers.'),
+  ('trigger_missing', 'warning', 'An intended trigger is missing or changed', 'Triggers enforce the workflow, the counter and the versions. See audit.intended_triggers.'),
+  ('trigger_unintended', 'warning', 'A trigger is not intended', 'It may change rows or skip statements. The intended ones are in audit.intended_triggers.'),
   ('expression_calls_function', 'critical', 'A default, check or index calls an unexpected function', 'The function runs in the statements of other roles. Only the accessors and app.new_id are allowed.'),
-  ('operator_outside_catalog', 'critical', 'An operator, cast, conversion or similar object is not PostgreSQL''s', 'Policies and keys compare with operators; a wrong one could report two different ids as equal.');
+  ('operator_outside_catalog', 'critical', 'An operator, cast, conversion or similar object is not PostgreSQL''s', 'Policies and keys compare with operators; a wrong one could report two different ids as equal.'),
+  ('operator_outside_schema', 'warning', 'An operator, cast, conversion or similar object is outside the schemas of the service', 'No chapter creates it, so it was not reviewed. No name of the service resolves to it.');
 comment on view audit.trigger_checks is 'The checks of triggers, expressions and operators.';
 comment on column audit.trigger_checks.code is 'Its name, for audit.findings.';
-comment on column audit.trigger_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.trigger_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.trigger_checks.title is 'What it finds.';
 comment on column audit.trigger_checks.why is 'Why it matters.';
 
@@ -63,7 +64,7 @@ left join pg_constraint as con on called.classid = 'pg_constraint'::regclass and
 left join pg_class as class on class.oid = case called.classid when 'pg_class'::regclass then called.objid else coalesce(initial.adrelid, con.conrelid) end
 left join pg_type as type on type.oid = con.contypid
 where called.classid in ('pg_attrdef'::regclass, 'pg_constraint'::regclass, 'pg_class'::regclass)
-  and coalesce(class.relnamespace, type.typnamespace) not in (select schemaid from other_schemas)
+  and coalesce(class.relnamespace, type.typnamespace) in (select oid from audit.schemas where ours)
   and called.function not in (select accessor.function from audit.intended_accessors as accessor) and called.function <> 'app.new_id()'
 union all
 select 'expression_calls_function', fact.object, 'it calls ' || found[1],
@@ -78,7 +79,9 @@ from (
 cross join lateral regexp_match(fact.expression, '\m(current_setting|set_config|pg_read_\w+|pg_ls_\w+|lo_\w+|query_to_xml\w*)\(') as found
 where found is not null
 union all
-select 'operator_outside_catalog', thing.identity, 'a ' || thing.type,
+select
+  case when coalesce(thing.schema, cast_of.schema, 'pg_catalog') in ('pg_catalog', 'information_schema', 'app', 'deploy', 'audit') then 'operator_outside_catalog' else 'operator_outside_schema' end,
+  thing.identity, 'a ' || thing.type,
   case thing.type when 'operator of access method' then regexp_replace(thing.identity, '^operator (\d+) \((.*)\) of (.*) USING (\w+)$', 'alter operator family \3 using \4 drop operator \1 (\2)')
     else format('drop %s %s%s', thing.type, thing.identity, case when thing.type = 'operator family' then ' cascade' end) end
 from (
@@ -99,10 +102,18 @@ from (
   select 'pg_conversion'::regclass, oid from pg_conversion
 ) as made (catalog, oid)
 cross join lateral pg_identify_object(made.catalog, made.oid, 0) as thing
+-- A cast has no schema; it affects only expressions with its types.
+left join lateral (
+  select min(namespace.nspname)
+  from pg_cast
+  join pg_type as type on type.oid in (castsource, casttarget)
+  join pg_namespace as namespace on namespace.oid = type.typnamespace
+  where pg_cast.oid = made.oid and made.catalog = 'pg_cast'::regclass and namespace.nspname not in ('pg_catalog', 'information_schema', 'app', 'deploy', 'audit')
+) as cast_of (schema) on true
 where made.oid >= 16384 and coalesce(thing.schema, '') not in (
     select nspname from pg_namespace join other_schemas as other on other.schemaid = pg_namespace.oid
   )
-  -- A cast has no schema; a cast of another application's type affects only expressions with that type.
+  -- Nor is a cast of another application's type a finding.
   and not (made.catalog = 'pg_cast'::regclass and exists (
     select from pg_cast
     join pg_type as type on type.oid in (castsource, casttarget)

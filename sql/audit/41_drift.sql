@@ -76,14 +76,14 @@ comment on function audit.record_facts(jsonb) is
   'Stores the current facts in deploy.facts, for audit.drift. With the facts from before the deploy (kind, object, fact) it stores only those that the deploy changed. Without an argument it stores all: the owner calls it so to accept a change that was made by hand.';
 
 create view audit.drift_checks (code, severity, title, why) with (security_invoker) as values
-  ('isolation_drift', 'critical', 'The isolation differs from the last deploy', 'A role, grant, policy, function, view, trigger or key was changed by hand.'),
-  ('schema_drift', 'warning', 'The schema differs from the last deploy', 'A column, index, check or setting was changed by hand.'),
+  ('isolation_drift', 'critical', 'The isolation differs from the last deploy', 'A grant, policy, function, view, membership or table was added or changed by hand, or a restrictive policy, or a view or function of the schema audit, was removed.'),
+  ('schema_drift', 'warning', 'The schema differs from the last deploy', 'A column, key, trigger, index, check, setting or role was changed by hand, or access was taken away.'),
   ('facts_edited', 'critical', 'deploy.facts was edited after the last deploy', 'The edit may hide a change that was made by hand. Deploy again.'),
   ('facts_missing', 'critical', 'deploy.facts is empty', 'Drift cannot be checked. Deploy again.'),
   ('facts_of_another_version', 'warning', 'deploy.facts is of another version of PostgreSQL', 'Versions print facts differently, so drift was not checked. Deploy again.');
 comment on view audit.drift_checks is 'The checks of drift.';
 comment on column audit.drift_checks.code is 'Its name, for audit.findings.';
-comment on column audit.drift_checks.severity is 'critical: one club may access another; warning: any other weakness.';
+comment on column audit.drift_checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.drift_checks.title is 'What it finds.';
 comment on column audit.drift_checks.why is 'Why it matters.';
 
@@ -108,7 +108,17 @@ comment on column audit.drift.fix is 'SQL that restores the fact of the last dep
 
 create view audit.drift_findings (code, object, detail, fix) with (security_invoker) as
 select
-  case when kind in ('column', 'not null', 'default', 'index', 'constraint', 'setting', 'sequence', 'storage', 'type', 'other', 'comment') then 'schema_drift' else 'isolation_drift' end,
+  case
+    when kind in ('view', 'function') and object ~ '^audit\.' then 'isolation_drift'
+    when kind = 'policy' and meant ~ '^restrictive ' then 'isolation_drift'
+    -- What is missing only takes access away.
+    when found is null then 'schema_drift'
+    -- Reading the definitions of the isolation is not access to a club.
+    when kind = 'grant' and object ~ '^(select|usage|execute) on \w+ (deploy|audit)\M' then 'schema_drift'
+    -- Not a role: each of its attributes has a check.
+    when kind in ('schema', 'table', 'partitioned table', 'foreign table', 'materialized view', 'view', 'function', 'policy', 'rule', 'grant', 'membership') then 'isolation_drift'
+    else 'schema_drift'
+  end,
   kind || ' ' || object,
   case
     when meant is null then 'it is new: ' || found

@@ -14,7 +14,7 @@ union all select * from audit.drift_checks
 union all select 'audit_failed', 'critical', 'The checks of a view of findings cannot be run', 'What they would find is unknown. The findings of the other views are complete.';
 comment on view audit.checks is 'All checks, each with its reason.';
 comment on column audit.checks.code is 'Its name.';
-comment on column audit.checks.severity is 'critical: one club may access another, and /readyz returns 503; warning: any other weakness.';
+comment on column audit.checks.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.checks.title is 'What it finds.';
 comment on column audit.checks.why is 'Why it matters.';
 
@@ -67,7 +67,7 @@ left join audit.checks as checks on checks.code = found.code
 order by severity, found.code, found.object, found.detail;
 comment on view audit.findings is 'What weakens the isolation of clubs or differs from what is intended. Empty when no check finds anything.';
 comment on column audit.findings.code is 'The check; audit.checks has its reason.';
-comment on column audit.findings.severity is 'critical: one club may access another, or the check has no severity; warning: any other weakness.';
+comment on column audit.findings.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';
 comment on column audit.findings.object is 'The object.';
 comment on column audit.findings.title is 'What is wrong, in general.';
 comment on column audit.findings.detail is 'What is wrong with this object.';

@@ -24,7 +24,8 @@ const Ready = Type.Object(
       {
         critical: Type.Integer({
           minimum: 0,
-          description: 'Findings that mean that a club could reach another.',
+          description:
+            'Findings that mean that a club could reach the rows of another club, or that the audit cannot tell.',
         }),
         warnings: Type.Integer({ minimum: 0, description: 'Other findings.' }),
         at: Type.String({ format: 'date-time', description: 'When the audit was run.' }),

@@ -116,7 +116,7 @@ t.test(
   async (t) => {
     const db = await makeDatabase(t);
     await db.queryAsAdmin(`create function public.f(int) returns int language sql immutable return $1;
-    create table public.parted (id int) partition by range (public.f(id));
+    create table app.parted (id int) partition by range (public.f(id));
     alter table app.idempotency_keys rename column created_at to "t)";
     alter table app.tasks rename column title to "Tä\\d [*"`);
     t.same(
@@ -125,8 +125,8 @@ t.test(
       ),
       [
         {
-          object: 'public.parted',
-          fix: '-- Create it again with another partition key: table public.parted',
+          object: 'app.parted',
+          fix: '-- Create it again with another partition key: table app.parted',
         },
       ],
     );

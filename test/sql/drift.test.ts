@@ -15,7 +15,7 @@ const byHand: Record<string, string> = {
   'schema_drift index app.members_by_display_name': 'drop index app.members_by_display_name',
   'schema_drift column app.tasks.secret': 'alter table app.tasks add column secret text',
   'schema_drift not null app.shifts.capacity': 'alter table app.shifts alter column capacity drop not null',
-  'isolation_drift key app.shift_signups.shift_signups_once':
+  'schema_drift key app.shift_signups.shift_signups_once':
     'alter table app.shift_signups drop constraint shift_signups_once',
 };
 

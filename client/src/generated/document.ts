@@ -522,7 +522,7 @@ export interface operations {
                         status: string;
                         /** @description The result of the last audit of the isolation of clubs; it runs every minute. */
                         audit: {
-                            /** @description Findings that mean that a club could reach another. */
+                            /** @description Findings that mean that a club could reach the rows of another club, or that the audit cannot tell. */
                             critical: number;
                             /** @description Other findings. */
                             warnings: number;

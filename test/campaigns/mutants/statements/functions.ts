@@ -60,7 +60,7 @@ export const functions: Mutants = {
   function_leakproof: [
     'alter function app.tenant_id() leakproof',
     'alter function app.role() leakproof',
-    `create function public.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
+    `create function app.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
   ],
   function_immutable: [
     'alter function app.new_id() immutable',
@@ -119,10 +119,7 @@ export const functions: Mutants = {
     'alter function app.tenant_id() owner to club_api',
     'create role alice; alter function app.guard_task() owner to alice',
   ],
-  function_language: [
-    `create function public.backend() returns int language internal as 'pg_backend_pid'`,
-    `create function app.backend() returns int language internal as 'pg_backend_pid'`,
-  ],
+  function_language: [`create function app.backend() returns int language internal as 'pg_backend_pid'`],
   function_dynamic: [
     make(
       `language plpgsql set search_path = '' as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
@@ -183,6 +180,8 @@ export const functions: Mutants = {
   ],
   function_outside_schema: [
     'create function public.harmless() returns int language sql return 1',
+    `create function public.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
+    `create function public.backend() returns int language internal as 'pg_backend_pid'`,
     'alter function app.enter_directory(uuid[]) set schema public',
     `create schema tools; create function tools.f() returns int language sql return 1`,
   ],

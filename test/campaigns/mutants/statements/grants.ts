@@ -18,9 +18,6 @@ export const grants: Mutants = {
     'grant select (display_name) on app.members to public',
     'grant usage on schema app to public',
     'grant all on app.clubs to public',
-    'grant select on audit.findings to public',
-    'grant usage on sequence deploy.migrations_id_seq to public',
-    'grant select on deploy.facts to public',
   ],
   granted_to_stranger: [
     'create role reporting; grant select on app.tasks to reporting',
@@ -32,6 +29,14 @@ export const grants: Mutants = {
     passedOn,
     grantedTwice,
     'create role "Re Porting"; grant usage on type app.club_role to "Re Porting"',
+  ],
+  granted_outside_app: [
+    'grant select on audit.findings to public',
+    'grant usage on sequence deploy.migrations_id_seq to public',
+    'grant select on deploy.facts to public',
+    'grant execute on function audit.fingerprint() to public',
+    'create role reporting; grant usage on schema audit to reporting',
+    'create role reporting; grant select on audit.facts to reporting',
   ],
   granted_to_auditor: [
     'grant usage on schema app to club_auditor',
@@ -108,6 +113,7 @@ export const grants: Mutants = {
     'grant usage on schema app to club_signup with grant option',
     'grant update (title) on app.tasks to club_api with grant option',
   ],
+  hand_on_outside_schema: [onDatabase('grant connect on database %I to club_api with grant option')],
   reference_table_writable: [
     'grant insert on app.task_transitions to club_api',
     'grant update (performer) on app.task_transitions to club_api',
@@ -117,10 +123,13 @@ export const grants: Mutants = {
   ],
   schema_create: [
     'grant create on schema app to club_api',
-    'grant create on schema public to public',
     'grant create on schema audit to club_auditor',
     'create role alice; grant create on schema app to alice',
+  ],
+  schema_create_outside: [
+    'grant create on schema public to public',
     'grant create on schema public to club_signup',
+    'create role dana; grant create on schema public to dana',
   ],
   schema_shared: [
     `${shop}; grant usage on schema shop to public`,
@@ -160,9 +169,11 @@ export const grants: Mutants = {
     'grant select on pg_authid to public',
     'grant select (rolpassword) on pg_authid to club_api',
     'grant create on schema pg_catalog to club_api',
-    'grant create on tablespace pg_default to club_api',
     'grant execute on function pg_reload_conf() to public',
     'grant usage on schema pg_toast to public',
+    onToast('grant select on %s to club_api'),
+  ],
+  system_object_lent: [
     ...[
       'select on pg_statistic',
       'select (stavalues1) on pg_statistic',
@@ -177,8 +188,11 @@ export const grants: Mutants = {
     ].map((privilege) => `create role dana; grant ${privilege} to dana`),
     'grant select on pg_statistic to pg_monitor',
     'create role dana; grant usage on schema pg_toast to dana',
-    onToast('grant select on %s to club_api'),
     `create role dana; ${onToast('grant select on %s to dana')}`,
+  ],
+  tablespace_granted: [
+    'grant create on tablespace pg_default to club_api',
+    'grant create on tablespace pg_default to public',
   ],
   large_object_granted: [
     'select lo_create(4244); grant select on large object 4244 to public',

@@ -25,8 +25,8 @@ export const roles: Mutants = {
     'alter role club_owner login',
     'alter role club_signup login',
     'alter role club_operator login',
-    'alter role club_api nologin',
   ],
+  login_missing: ['alter role club_api nologin', 'alter role club_auditor nologin'],
   role_reachable: [
     'grant club_owner to club_api',
     'grant club_signup to club_api',
@@ -49,14 +49,17 @@ export const roles: Mutants = {
     'create role club_reports login; grant club_api to club_reports',
     `create role second login in role club_api; alter role second set timezone = 'UTC'`,
   ],
-  role_belongs_elsewhere: [
+  role_beyond_rls: [
     'grant pg_read_all_data to club_api',
     'grant pg_write_all_data to club_signup',
     'grant pg_execute_server_program to club_owner',
     'grant pg_read_server_files to club_migrator',
+    'create role giant bypassrls; grant giant to club_api',
+    'create role giant replication; create role team role club_api; grant giant to team',
+  ],
+  role_belongs_elsewhere: [
     'grant pg_monitor to club_api',
     'grant pg_signal_backend to club_auditor',
-    'create role giant bypassrls; grant giant to club_api',
     'create role club_reports; grant club_reports to club_api',
     'create role owner_of_things; grant owner_of_things to club_operator',
   ],
@@ -165,16 +168,20 @@ export const roles: Mutants = {
     'create role "Al Ice"; alter type app.club_role owner to "Al Ice"',
     'alter function app.tenant_id() owner to club_signup',
     'create statistics app.together on state, title from app.tasks; alter statistics app.together owner to club_directory',
-    'create schema mine authorization club_signup',
   ],
   runtime_owns: [
     'alter table app.tasks owner to club_api',
     'alter schema app owner to club_api',
     'alter function app.enter_directory(uuid[]) owner to club_api',
-    'create schema mine authorization club_api',
     'alter function app.sign_up(uuid) owner to club_migrator',
     'alter view audit.findings owner to club_auditor',
     'alter type app.club_role owner to club_api',
+  ],
+  role_owns_outside_schema: [
+    'create schema mine authorization club_signup',
+    'create schema mine authorization club_api',
+    'create type public.pair as (a int, b int); alter type public.pair owner to club_signup',
+    'create foreign data wrapper elsewhere; create server "Re mote" foreign data wrapper elsewhere; create user mapping for club_api server "Re mote"',
     `select lo_create(4242); alter large object 4242 owner to club_api`,
   ],
 };

@@ -55,6 +55,8 @@ export const tables: Mutants = {
     'create table public.parted (id int) partition by list (id)',
     'create schema "My Copies"; create table "My Copies"."all ""of"" them" as table app.tasks',
     'create table information_schema.copy as table app.members',
+    'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; create foreign table public.far (id uuid) server remote',
+    'create materialized view public.counts as select tenant_id, count(*) from app.members group by 1',
   ],
   temporary_object: [
     'create temp table tasks (like app.tasks)',
@@ -69,12 +71,8 @@ export const tables: Mutants = {
   ],
   foreign_table: [
     'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; create foreign table app.far (tenant_id uuid not null, id uuid) server remote',
-    'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; create foreign table public.far (id uuid) server remote',
   ],
-  materialized_view: [
-    'create materialized view app.all_tasks as select * from app.tasks',
-    'create materialized view public.counts as select tenant_id, count(*) from app.members group by 1',
-  ],
+  materialized_view: ['create materialized view app.all_tasks as select * from app.tasks'],
   referenced_elsewhere: [
     `${shop}; create materialized view shop.members as table app.members; alter materialized view shop.members owner to shop`,
     `${shop}; create table shop.orders (club_id uuid references app.clubs (id)); alter table shop.orders owner to shop`,
@@ -110,13 +108,13 @@ export const tables: Mutants = {
   ],
   view_reads_as_owner: [
     'create view app.everything as select * from app.tasks',
-    'create view public.everything as select * from app.members',
     'create view app.everything with (security_barrier) as select * from app.tasks',
     'create view app.everything with (security_invoker = off) as select * from app.tasks',
     'alter view audit.tables set (security_invoker = false)',
     'alter view audit.facts reset (security_invoker)',
   ],
   view_outside_schema: [
+    'create view public.everything as select * from app.members',
     'create view public.harmless with (security_invoker) as select 1 as one',
     'create schema reports; create view reports.open with (security_invoker) as select * from app.tasks',
   ],

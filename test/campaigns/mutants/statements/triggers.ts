@@ -53,11 +53,16 @@ export const triggers: Mutants = {
     'create function app.ok(text) returns boolean language sql return true; create domain app.title as text check (app.ok(value))',
     'create function app.ok(int) returns int language sql immutable return $1; create table app.parted (id int) partition by range (app.ok(id))',
   ],
-  operator_outside_catalog: [
+  operator_outside_schema: [
     `create function public.same(uuid, uuid) returns boolean language sql return true; create operator public.= (leftarg = uuid, rightarg = uuid, function = public.same)`,
-    `create function public.as_uuid(int) returns uuid language sql return null::uuid; create cast (int as uuid) with function public.as_uuid(int) as implicit`,
     'create operator family public.fam using btree',
     `create default conversion public.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
+    'create type public.id as (id uuid); create function public.as_uuid(public.id) returns uuid language sql return $1.id; create cast (public.id as uuid) with function public.as_uuid(public.id) as implicit',
+  ],
+  operator_outside_catalog: [
+    `create function app.same(uuid, uuid) returns boolean language sql return true; create operator app.= (leftarg = uuid, rightarg = uuid, function = app.same)`,
+    `create default conversion app.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
+    `create function public.as_uuid(int) returns uuid language sql return null::uuid; create cast (int as uuid) with function public.as_uuid(int) as implicit`,
     'create function public.below(uuid, text) returns boolean language sql immutable return true; create operator public.< (leftarg = uuid, rightarg = text, function = public.below); alter operator family uuid_ops using btree add operator 1 public.< (uuid, text)',
   ],
 };
