@@ -19,6 +19,149 @@ t.test('every check finds a weakening, and its SQL fixes it', async (t) => {
   });
 });
 
+const onDatabase = (statement: string) =>
+  `do $do$ begin execute format($$${statement}$$, current_database()); end $do$`;
+
+/**
+ * What logins may run that a request could use, or that are no superuser and no member of a role of the service: each
+ * statement with the codes of its findings.
+ *
+ * Before PostgreSQL 16 a login with CREATEROLE is not one of them: it may grant club_owner to itself.
+ */
+const lesserLogins: {
+  login: string;
+  preparedBy?: string;
+  runs: [statement: string, ...codes: string[]][];
+}[] = [
+  {
+    login: 'club_api',
+    runs: [
+      ['alter role club_api set search_path = public', 'search_path_preset', 'schema_drift'],
+      [`alter role club_api set local_preload_libraries = 'spy'`, 'library_preset', 'schema_drift'],
+      ['alter role club_api set row_security = off', 'row_security_preset', 'schema_drift'],
+      ['alter role club_api reset lock_timeout', 'setting_missing', 'schema_drift'],
+      ['alter default privileges grant select on tables to public', 'default_privileges'],
+      [
+        'alter default privileges grant execute on functions to club_auditor',
+        'default_privileges',
+        'default_privileges',
+        'schema_drift',
+      ],
+      ['select lo_create(4242)', 'role_owns_outside_schema'],
+    ],
+  },
+  {
+    login: 'club_api',
+    preparedBy: `${onDatabase('grant create, temporary on database %I to club_api')}; grant create on schema public to club_api`,
+    runs: [
+      ['create temporary table tasks (id uuid)', 'temporary_object', 'role_owns_outside_schema'],
+      ['create schema mine', 'role_owns_outside_schema'],
+      ['create table public.tasks (id uuid)', 'table_outside_schema', 'role_owns_outside_schema'],
+    ],
+  },
+  {
+    login: 'dana',
+    preparedBy: `create role dana; ${onDatabase('alter database %I owner to dana')}`,
+    runs: [
+      [onDatabase('alter database %I set search_path = public'), 'search_path_preset'],
+      [onDatabase('alter database %I set row_security = off'), 'row_security_preset'],
+      [onDatabase('grant temporary on database %I to public'), 'database_temporary'],
+      [onDatabase('grant create on database %I to club_api'), 'database_create'],
+      [onDatabase('grant connect on database %I to club_api with grant option'), 'hand_on_outside_schema'],
+      ['grant create on schema public to public', 'schema_create_outside'],
+      ['create schema reports'],
+      ['grant create on schema reports to club_signup', 'schema_create_outside'],
+      ['alter default privileges grant select on tables to club_api', 'default_privileges'],
+    ],
+  },
+  {
+    login: 'dana',
+    preparedBy: 'create role dana; grant create on schema public to dana',
+    runs: [
+      ['create table public.copy (tenant_id uuid, title text)', 'table_outside_schema'],
+      ['create table public.parts () inherits (public.copy)', 'table_outside_schema'],
+      ['create policy open on public.copy using (true)'],
+      [`create policy owner on public.copy to club_owner using (current_setting('app.role') = 'x')`],
+      ['create materialized view public.counts as table public.copy', 'table_outside_schema'],
+      ['create view public.everything as table public.copy', 'view_outside_schema'],
+      [
+        `create function public.yes(uuid, uuid) returns boolean language sql immutable as 'select true'`,
+        'function_outside_schema',
+      ],
+      [
+        `create function public.noisy() returns int language plpgsql as $$ begin raise 'no'; end $$`,
+        'function_outside_schema',
+      ],
+      [
+        'create operator public.= (leftarg = uuid, rightarg = uuid, function = public.yes)',
+        'operator_outside_schema',
+      ],
+      [
+        `create default conversion public.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
+        'operator_outside_schema',
+      ],
+      ['create domain public.id as uuid check (public.yes(value, value))'],
+      ['alter table public.copy add check (public.yes(tenant_id, tenant_id))'],
+    ],
+  },
+  {
+    login: 'dana',
+    preparedBy: 'create role dana createrole',
+    runs: [['create role team createrole'], ['create role lead login in role team']],
+  },
+  {
+    login: 'dana',
+    preparedBy: 'create role dana; create role team; grant team to dana with admin option',
+    runs: [
+      ['grant team to club_api', 'role_belongs_elsewhere'],
+      ['grant team to club_owner with admin option', 'role_belongs_elsewhere'],
+    ],
+  },
+  {
+    login: 'shop',
+    preparedBy: `create role shop; ${onDatabase('grant create, temporary on database %I to shop')}`,
+    runs: [
+      ['create schema shop'],
+      ['create table shop.orders (tenant_id uuid)'],
+      ['create view shop.everything as table shop.orders'],
+      [
+        `create function shop.yes(uuid) returns boolean language sql immutable security definer as 'select true'`,
+      ],
+      ['create temporary table orders (id uuid)', 'temporary_object'],
+      ['grant usage on schema shop to club_api', 'schema_shared'],
+      ['alter default privileges grant select on tables to club_api', 'default_privileges'],
+    ],
+  },
+];
+
+t.test('no login without the rights of a role of the service causes a critical finding', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.adminUrl, async (client) => {
+    const codes = async () =>
+      (await client.query('select code, severity, object, detail from audit.findings order by code')).rows;
+    for (const { login, preparedBy = '', runs } of lesserLogins) {
+      await client.query(`begin; ${preparedBy}`);
+      const prepared = await codes();
+      await client.query(`set local session authorization ${login}`);
+      for (const [statement] of runs) {
+        await client.query(statement);
+      }
+      await client.query('reset session authorization');
+      const found = await codes();
+      t.same(
+        found.filter(({ severity }) => severity === 'critical'),
+        [],
+        `${login}: ${preparedBy}`,
+      );
+      t.same(
+        found.map(({ code }) => code),
+        [...prepared.map(({ code }) => code), ...runs.flatMap(([, ...expected]) => expected)].sort(),
+      );
+      await client.query('rollback');
+    }
+  });
+});
+
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
   const db = await makeDatabase(t);
   const chapters = await db.queryAsAdmin(CHAPTERS);
