@@ -3,10 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../database/errors.js';
-import type { Query } from '../database/sql.js';
+import { numberParameters, type Query, sql } from '../database/sql.js';
 import { SQLSTATE } from '../database/sql-states.js';
 import { isDatabaseError, withClient } from '../deploy/client.js';
-import { DEPLOY_LOCK } from '../deploy/locks.js';
+import { auditMayRun } from '../deploy/locks.js';
 import { releaseFingerprint, sha256, sqlDirectory } from '../deploy/release.js';
 import * as statements from './statements.js';
 
@@ -52,13 +52,12 @@ export async function readReport(url: string): Promise<Report> {
       async (client) => {
         await client.query('begin isolation level repeatable read, read only');
         await client.query('set local search_path = pg_catalog');
-        // During a deploy the audit would report findings that are none.
-        const lock = await client.query('select pg_try_advisory_xact_lock_shared($1) as free', [DEPLOY_LOCK]);
-        if (!lock.rows[0].free) {
+        const read = async <Row>(query: Query<Row>): Promise<Row[]> =>
+          (await client.query(numberParameters(query))).rows as Row[];
+        const [audit] = await read<{ mayRun: boolean }>(sql`select ${auditMayRun} as "mayRun"`);
+        if (!audit?.mayRun) {
           throw new AuditImpossible('A deploy is running in this database. Run the audit after it.');
         }
-        const read = async <Row>({ strings }: Query<Row>): Promise<Row[]> =>
-          (await client.query(strings.join(''))).rows as Row[];
         const [server] = (await read(statements.server)) as [statements.Server];
         const [deployed] = await read(statements.deployed);
         return {

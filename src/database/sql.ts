@@ -52,6 +52,20 @@ export function sql(strings: readonly string[], ...parts: (Parameter | Statement
   return { strings: pieces, values };
 }
 
+/** A statement as node-postgres takes it, which deploys and audits use. */
+export interface NumberedStatement {
+  text: string;
+  values: Value[];
+}
+
+/** Writes the parameters of a statement as $1, $2, … */
+export function numberParameters({ strings, values }: Statement): NumberedStatement {
+  return {
+    text: strings.reduce((text, next, number) => `${text}$${number}${next}`),
+    values: [...values],
+  };
+}
+
 /**
  * The comment at the start of a statement: pg_stat_statements and pg_stat_activity show which operation sent it.
  *

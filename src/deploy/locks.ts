@@ -1,13 +1,37 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { OperatorError } from '../database/errors.js';
+import { numberParameters, type Statement, sql } from '../database/sql.js';
 import { SQLSTATE } from '../database/sql-states.js';
+import { OWNER } from './roles.js';
 
 /**
- * The key of the advisory lock of a deploy. It serializes deploys, and no audit runs while it is held. The number is
- * arbitrary; nothing else in the database may use it.
+ * The key of the advisory lock of a deploy. It serializes deploys, and no audit runs while a deploy holds it. The number
+ * is arbitrary; nothing else in the database may use it.
  */
 export const DEPLOY_LOCK = 4_242_017_001;
+
+/** The application_name of the session of a deploy. */
+const DEPLOY_SESSION = 'club-management-service deploy';
+
+/** Who holds the lock of deploys in this database; the session is null for a prepared transaction. */
+const holders: Statement = sql`
+  pg_locks as lock left join pg_stat_activity as session on session.pid = lock.pid
+  where lock.locktype = 'advisory' and lock.granted and lock.objsubid = 1
+    and lock.database = (select oid from pg_database where datname = current_database())
+    and (lock.classid::bigint << 32) | lock.objid::bigint = ${DEPLOY_LOCK}`;
+
+/**
+ * A condition: whether an audit may run in this transaction. During a deploy it would report findings that are none.
+ *
+ * It takes the lock of deploys in shared mode, so that a deploy waits for the audit and neither waits for the table locks of
+ * the other. Any login may take that lock, so an audit runs without it unless its holder is a deploy: a session of that
+ * name whose login may become the owner.
+ */
+export const auditMayRun: Statement = sql`
+  (pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) or not exists (
+    select from ${holders} and session.application_name = ${DEPLOY_SESSION} and exists (
+      select from pg_roles as owner where owner.rolname = ${OWNER} and pg_has_role(session.usesysid, owner.oid, 'member'))))`;
 
 /** The lock_timeout of one attempt: requests for the same table wait for this long too. */
 const LOCK_TIMEOUT_MS = 200;
@@ -29,12 +53,14 @@ export class DeployError extends OperatorError {
 }
 
 /**
- * Acquires the lock of a deploy until the end of this session. It polls instead of waiting: so the error can name the
- * session that holds the lock, and a concurrent index build does not wait for this session's transaction.
+ * Acquires the lock of a deploy until the end of this session, and names the session as that of a deploy. It polls instead
+ * of waiting: so the error can name the session that holds the lock, and a concurrent index build does not wait for this
+ * session's transaction.
  *
  * @throws DeployError when another session holds the lock for two minutes
  */
 export async function lockDeploys(client: pg.Client, giveUpAfterMs = GIVE_UP_AFTER_MS): Promise<void> {
+  await client.query('select set_config($1, $2, false)', ['application_name', DEPLOY_SESSION]);
   for (const giveUpAt = Date.now() + giveUpAfterMs; ; await sleep(100)) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as free', [DEPLOY_LOCK]);
     if (rows[0].free) {
@@ -43,20 +69,19 @@ export async function lockDeploys(client: pg.Client, giveUpAfterMs = GIVE_UP_AFT
     if (Date.now() > giveUpAt) {
       throw new DeployError(
         `Another session holds the lock of deploys (${await holdersOf(client)}); nothing was changed. ` +
-          'Wait until that session ends, or end it with pg_terminate_backend.',
+          'Wait until it ends, or end it with pg_terminate_backend or rollback prepared.',
       );
     }
   }
 }
 
-/** The sessions that hold the lock of deploys, each with its process id and role. */
+/** Who holds the lock of deploys: sessions, each with its process id and role, and prepared transactions. */
 async function holdersOf(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ holder: string }>(
-    `select format('pid %s, role %s', pid, coalesce(usename, 'unknown')) as holder
-     from pg_locks join pg_stat_activity using (pid)
-     where locktype = 'advisory' and granted and pg_locks.database = (select oid from pg_database where datname = current_database())
-       and objsubid = 1 and (classid::bigint << 32) | objid::bigint = $1`,
-    [DEPLOY_LOCK],
+    numberParameters(sql`
+      select case when lock.pid is null then 'a prepared transaction'
+        else format('pid %s, role %s', lock.pid, coalesce(session.usename, 'unknown')) end as holder
+      from ${holders}`),
   );
   return rows.map(({ holder }) => holder).join('; ');
 }

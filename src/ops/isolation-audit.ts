@@ -5,7 +5,7 @@ import type { Database } from '../database/database.js';
 import { Unavailable } from '../database/errors.js';
 import { NO_TENANT } from '../database/pool.js';
 import { sql } from '../database/sql.js';
-import { DEPLOY_LOCK } from '../deploy/locks.js';
+import { auditMayRun } from '../deploy/locks.js';
 import { startPeriodicJob } from './periodic-job.js';
 
 /** When the service audits its database by itself. */
@@ -84,13 +84,9 @@ function without(found: Finding[], others: Finding[]): Finding[] {
   return found.filter((finding) => !known.has(keyOf(finding)));
 }
 
-/**
- * Takes the lock of deploys in shared mode. During a deploy the audit would report findings that are none, and a deploy
- * waits for a running audit, so that neither waits for the table locks of the other.
- */
 const withoutDeploy: Context<void> = {
   tenant: NO_TENANT,
-  sql: sql`pg_try_advisory_xact_lock_shared(${DEPLOY_LOCK}) as accepted`,
+  sql: sql`${auditMayRun} as accepted`,
   parse: ({ accepted }) => {
     if (accepted !== true) {
       throw new Unavailable('A deploy is running.');

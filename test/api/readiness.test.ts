@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
-import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
+import { DEPLOY_LOCK, lockDeploys } from '../../src/deploy/locks.js';
 import { readRelease } from '../../src/deploy/release.js';
 import { startProxy, type TestProxy } from '../setup/proxy.js';
 import { sendTo } from '../setup/send.js';
@@ -221,7 +221,7 @@ t.test('during a deploy no audit runs, and a deploy causes no finding', async (t
   await runAudit({ audit });
   const known = audit.latest();
   await withClient(db.migrationUrl, async (client) => {
-    await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
+    await lockDeploys(client);
     await db.queryAsAdmin('alter table app.tasks disable row level security');
     await audit.run();
     t.equal(audit.latest(), known);
@@ -239,6 +239,15 @@ t.test('during a deploy no audit runs, and a deploy causes no finding', async (t
   t.match(await ready(), { status: 200, body: { audit: { critical: 0, warnings: 0 } } });
   const errors = lines().filter(({ level }) => Number(level) >= 50);
   t.same(errors, []);
+});
+
+t.test('while another session holds the lock of deploys, a service that starts is audited', async (t) => {
+  await withClient(service.db.url, async (outsider) => {
+    await outsider.query(`set application_name = 'club-management-service deploy'`);
+    await outsider.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
+    const { ready } = await startAuditing(t, service);
+    t.match(await until(ready, ({ status }) => status === 200, { forMs: 30_000 }), { status: 200 });
+  });
 });
 
 t.test('before the first audit the service is not ready, which is not logged as an error', async (t) => {

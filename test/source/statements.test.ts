@@ -9,10 +9,6 @@ const exceptions: { because: string; calls: string[] }[] = [
     calls: ['src/database/session.ts: #sql(template)'],
   },
   {
-    because: 'The tag sql creates the statements of the audit, which have no parameters.',
-    calls: ["src/audit/read.ts: query(strings.join(''))"],
-  },
-  {
     because: 'PostgreSQL quotes the names of tables with format(%I); a lock takes no parameter.',
     calls: ['src/deploy/deploy.ts: query(`lock table ${rows[0].names} in access exclusive mode`)'],
   },

@@ -9,7 +9,7 @@ import { runAudit } from '../../src/audit/run.js';
 import { SNAPSHOT_MAJOR } from '../../src/audit/sentences.js';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
-import { DEPLOY_LOCK } from '../../src/deploy/locks.js';
+import { DEPLOY_LOCK, lockDeploys } from '../../src/deploy/locks.js';
 import { createDatabase } from '../../tools/development-database.js';
 import { root } from '../../tools/root.js';
 import { makeDatabase } from '../setup/database.js';
@@ -165,8 +165,8 @@ t.test('an audit that cannot run gives the reason in one sentence, and exits wit
   );
   isImpossible(t, await run(stranger.href), /^The database of AUDIT_DATABASE_URL cannot be used: password/);
   isImpossible(t, await run(empty.adminUrl), /^This database has no audit/);
-  await withClient(db.adminUrl, async (client) => {
-    await client.query(`select pg_advisory_lock(${DEPLOY_LOCK})`);
+  await withClient(db.migrationUrl, async (client) => {
+    await lockDeploys(client);
     isImpossible(t, await run(db.url), /^A deploy is running/);
   });
   await db.queryAsAdmin('revoke usage on schema audit from club_auditor, club_api');
@@ -174,6 +174,54 @@ t.test('an audit that cannot run gives the reason in one sentence, and exits wit
   await db.queryAsAdmin('drop view audit.access');
   isImpossible(t, await run(db.adminUrl), /^This database has no audit or an older one/);
 });
+
+t.test(
+  'only a deploy in this database keeps the audit from running, and no other holder of its lock',
+  async (t) => {
+    const server = await start(t, await directory(t), { max_prepared_transactions: '5' });
+    await createDatabase(server, 'club');
+    await createDatabase(server, 'other');
+    const urlOf = (user: string, database = 'club') => server.url(database, user, server.password);
+    await deploy(urlOf('club_migrator'));
+    const audit = () => readReport(urlOf('club_auditor'));
+
+    const sameName = `set application_name = 'club-management-service deploy'`;
+    const lock = `select pg_advisory_lock(${DEPLOY_LOCK})`;
+    const holders: [login: string, ...statements: string[]][] = [
+      ['club_api', lock],
+      ['club_api', sameName, lock],
+      ['club_api', `select pg_advisory_lock_shared(${DEPLOY_LOCK})`],
+      ['postgres', lock],
+      ['club_migrator', lock],
+      ['club_api', 'begin', `select pg_advisory_xact_lock(${DEPLOY_LOCK})`, `prepare transaction 'holder'`],
+    ];
+    for (const [login, ...statements] of holders) {
+      await withClient(urlOf(login), async (holder) => {
+        for (const statement of statements) {
+          await holder.query(statement);
+        }
+        t.same((await audit()).findings, [], `${login}: ${statements.join('; ')}`);
+      });
+    }
+
+    // The prepared transaction still holds the lock.
+    await withClient(urlOf('club_migrator'), async (waiting) => {
+      const message = /\(a prepared transaction\); nothing was changed/;
+      await t.rejects(lockDeploys(waiting, 300), { name: 'DeployError', message });
+      t.same((await audit()).findings, [], 'a deploy that waits for the lock');
+    });
+    await withClient(urlOf('club_api'), (holder) => holder.query(`rollback prepared 'holder'`));
+    await withClient(urlOf('club_migrator', 'other'), async (elsewhere) => {
+      await lockDeploys(elsewhere);
+      t.same((await audit()).findings, [], 'a deploy of another database');
+    });
+    await withClient(urlOf('club_migrator'), async (deploying) => {
+      await lockDeploys(deploying);
+      await t.rejects(audit(), { name: 'AuditImpossible', message: /^A deploy is running/ });
+    });
+    t.same((await audit()).findings, []);
+  },
+);
 
 t.test('the snapshot needs the PostgreSQL version in the report; other versions get an error', async (t) => {
   const db = await makeDatabase(t);

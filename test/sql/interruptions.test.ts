@@ -22,7 +22,7 @@ async function noDeploy(db: TestDatabase): Promise<void> {
   await until(
     () =>
       db.queryAsAdmin(
-        `select from pg_stat_activity where datname = current_database() and application_name ~ 'operator'`,
+        `select from pg_stat_activity where datname = current_database() and application_name ~ 'operator|deploy'`,
       ),
     (sessions) => sessions.length === 0,
   );
