@@ -46,7 +46,7 @@ import * as resources from './resources.js';
 const BODY_LIMIT_BYTES = 128 * 1024;
 
 /** An audit uses the database for some tenths of a second, so it runs once a minute. */
-const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000 };
+const AUDIT_TIMES: AuditTimes = { everyMs: 60_000, retryMs: 1_000, staleAfterMs: 600_000 };
 
 const EXPIRY_EVERY_MS = 60_000;
 
@@ -98,14 +98,14 @@ export async function buildApp({
 
   const audit = auditIsolation(app, { database, times: auditTimes });
   const expiredResponses = deleteExpiredResponses(app, { database, everyMs: auditTimes && EXPIRY_EVERY_MS });
-  const healthOptions = { database, isDraining: () => app.isDraining, lastAudit: audit.latest };
+  const healthOptions = { database, isDraining: () => app.isDraining, audit };
 
   await app.register(gracefulShutdown);
   await app.register(earlyResponse);
   await app.register(errorHandler, { catalogue });
   // Counts and logs every routed request, so they come before everything that can answer.
   if (config.metrics !== undefined) {
-    const metrics = new Metrics({ database, expiredResponses });
+    const metrics = new Metrics({ database, expiredResponses, audit });
     metrics.observe(app);
     await addAdminServer(app, { ...config.metrics, metrics, health: healthOptions });
   }

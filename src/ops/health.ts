@@ -12,7 +12,7 @@ import {
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
 import { NoQuery } from '../validation/schemas.js';
-import type { AuditCounts } from './isolation-audit.js';
+import type { IsolationAudit } from './isolation-audit.js';
 import { isDeployed } from './schema-version.js';
 
 const Alive = Type.Object({ status: Type.String() }, { examples: [{ status: 'live' }] });
@@ -29,12 +29,17 @@ const Ready = Type.Object(
         }),
         warnings: Type.Integer({ minimum: 0, description: 'Other findings.' }),
         at: Type.String({ format: 'date-time', description: 'When the audit was run.' }),
+        stale: Type.Boolean({
+          description: 'Whether no audit has run for ten minutes: the log has the reason.',
+        }),
       },
       { description: 'The result of the last audit of the isolation of clubs; it runs every minute.' },
     ),
   },
   {
-    examples: [{ status: 'ready', audit: { critical: 0, warnings: 0, at: '2026-05-01T18:00:00.000Z' } }],
+    examples: [
+      { status: 'ready', audit: { critical: 0, warnings: 0, at: '2026-05-01T18:00:00.000Z', stale: false } },
+    ],
   },
 );
 
@@ -75,14 +80,13 @@ export interface HealthOptions {
   database: Database;
   /** Whether the process is about to stop. */
   isDraining: () => boolean;
-  /** The result of the last audit; undefined when there has been none. */
-  lastAudit: () => AuditCounts | undefined;
+  audit: IsolationAudit;
 }
 
 /** `/livez` and `/readyz`, for the public port and the metrics port alike: no token, no club. */
 export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
   app,
-  { database, isDraining, lastAudit },
+  { database, isDraining, audit },
 ) => {
   // Many probes at once share one query, so that they do not fill the queue. After that time another query is sent,
   // because the connection of the first may hang.
@@ -140,7 +144,7 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
       if (!deployed) {
         throw notReady('The database is older than this release. Deploy first: node dist/migrate.js.');
       }
-      const audited = lastAudit();
+      const audited = audit.latest();
       if (audited === undefined) {
         throw notReady('The database has not been audited yet.');
       }
@@ -150,7 +154,7 @@ export const health: FastifyPluginAsyncTypebox<HealthOptions> = async (
             'Run node dist/audit.js.',
         );
       }
-      return { status: 'ready', audit: audited };
+      return { status: 'ready', audit: { ...audited, stale: audit.isStale() } };
     },
   );
 };

@@ -14,6 +14,8 @@ export interface AuditTimes {
   everyMs: number;
   /** The same until the first audit has run. */
   retryMs: number;
+  /** From the end of the last audit that ran, or the start of the service, until the result is stale. */
+  staleAfterMs: number;
 }
 
 /** The result of an audit. */
@@ -28,6 +30,8 @@ export interface AuditCounts {
 export interface IsolationAudit {
   /** The result of the last audit that ran; undefined before the first. */
   latest(): AuditCounts | undefined;
+  /** Whether no audit has run for too long; a line in the log says when that begins and when it ends. */
+  isStale(): boolean;
   /** Audits now, or waits for the audit that is running. Never fails: when the audit cannot run, that is logged. */
   run(): Promise<void>;
 }
@@ -45,6 +49,7 @@ export function auditIsolation(
 ): IsolationAudit {
   let known: Finding[] = [];
   let latest: AuditCounts | undefined;
+  const age = watchAge(app, times?.staleAfterMs ?? null);
   const run = startPeriodicJob(app, {
     database,
     messages: { fails: 'the audit cannot be run', recovers: 'the audit can be run again' },
@@ -55,11 +60,38 @@ export function auditIsolation(
         logChanges(app.log, known, found);
         known = found;
         latest = { ...countOf(found), at: new Date().toISOString() };
+        age.restart();
       }
     },
     pauseMs: times && (() => (latest === undefined ? times.retryMs : times.everyMs)),
   });
-  return { latest: () => latest, run };
+  return { latest: () => latest, isStale: age.isStale, run };
+}
+
+/**
+ * Measures how long ago the last audit ran, with its own timer: an audit may never end.
+ *
+ * @param staleAfterMs null to measure nothing
+ */
+function watchAge(app: FastifyInstance, staleAfterMs: number | null) {
+  let isStale = false;
+  let timer: NodeJS.Timeout | undefined;
+  const restart = () => {
+    clearTimeout(timer);
+    if (isStale) {
+      isStale = false;
+      app.log.info('the audit is no longer stale');
+    }
+    if (staleAfterMs !== null) {
+      timer = setTimeout(() => {
+        isStale = true;
+        app.log.warn({ seconds: staleAfterMs / 1_000 }, 'the audit is stale: none has run for a long time');
+      }, staleAfterMs).unref();
+    }
+  };
+  app.addHook('onReady', async () => restart());
+  app.addHook('onClose', async () => clearTimeout(timer));
+  return { restart, isStale: () => isStale };
 }
 
 function countOf(found: Finding[]) {

@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { Database } from '../database/database.js';
 import { onRequestEnd } from '../http/request-end.js';
 import type { ExpiredResponses } from './expired-responses.js';
+import type { IsolationAudit } from './isolation-audit.js';
 
 /** Buckets of the durations in seconds: from a read with a cached plan to the time-out of most clients. */
 const BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -35,7 +36,15 @@ export class Metrics {
     registers: [this.#registry],
   });
 
-  constructor({ database, expiredResponses }: { database: Database; expiredResponses: ExpiredResponses }) {
+  constructor({
+    database,
+    expiredResponses,
+    audit,
+  }: {
+    database: Database;
+    expiredResponses: ExpiredResponses;
+    audit: IsolationAudit;
+  }) {
     collectDefaultMetrics({ register: this.#registry });
     this.#gauge('club_database_pool_size', 'The maximum number of connections.', () => database.size);
     this.#gauge('club_database_pool_in_use', 'Connections in use.', () => database.load.inUse);
@@ -64,8 +73,11 @@ export class Metrics {
       'Stored responses that this process deleted because they were older than 24 hours.',
       () => expiredResponses.deleted,
     );
-    // The series exists before the first 429, so that a rate can be computed.
-    this.#errors.inc({ code: 'rate_limited' }, 0);
+    this.#observeAudit(audit);
+    // These series exist before the first error, so that a rate can be computed.
+    for (const code of ['rate_limited', 'internal_error', 'service_unavailable']) {
+      this.#errors.inc({ code }, 0);
+    }
   }
 
   get contentType(): string {
@@ -88,6 +100,31 @@ export class Metrics {
   /** All metrics in the text format of Prometheus. */
   render(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  #observeAudit(audit: IsolationAudit): void {
+    // Without a series before the first audit: nothing is known then.
+    new Gauge({
+      name: 'club_audit_findings',
+      help: 'Findings of the last audit of the isolation of clubs.',
+      labelNames: ['severity'],
+      registers: [this.#registry],
+      collect() {
+        const latest = audit.latest();
+        if (latest !== undefined) {
+          this.set({ severity: 'critical' }, latest.critical);
+          this.set({ severity: 'warning' }, latest.warnings);
+        }
+      },
+    });
+    this.#gauge(
+      'club_audit_last_run_timestamp_seconds',
+      'When the last audit ran, as a Unix time; 0 before the first.',
+      () => Date.parse(audit.latest()?.at ?? '1970-01-01') / 1_000,
+    );
+    this.#gauge('club_audit_stale', '1 when no audit has run for ten minutes.', () =>
+      Number(audit.isStale()),
+    );
   }
 
   /** A gauge that is read when Prometheus asks. */

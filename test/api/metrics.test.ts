@@ -167,6 +167,30 @@ t.test('the metrics count connections to the database: in use, queued for, opene
   await Promise.allSettled(works);
 });
 
+t.test('the metrics have the findings of the last audit by severity, and when it ran', async (t) => {
+  const audited = async () =>
+    Object.fromEntries([...(await scrape())].filter(([name]) => name.startsWith('club_audit_')));
+  t.same(
+    await audited(),
+    { club_audit_last_run_timestamp_seconds: 0, club_audit_stale: 0 },
+    'before the first',
+  );
+
+  await service.db.queryAsAdmin('create index more on app.tasks (tenant_id, completed_at)');
+  await runAudit(service);
+  const { club_audit_last_run_timestamp_seconds: at = 0, ...rest } = await audited();
+  t.ok(Math.abs(at - Date.now() / 1_000) < 60, String(at));
+  t.same(rest, {
+    'club_audit_findings{severity="critical"}': 0,
+    'club_audit_findings{severity="warning"}': 1,
+    club_audit_stale: 0,
+  });
+  await service.db.queryAsAdmin('alter table app.tasks no force row level security');
+  await runAudit(service);
+  t.ok(Number((await audited())['club_audit_findings{severity="critical"}']) > 0);
+  await service.db.queryAsAdmin('alter table app.tasks force row level security; drop index app.more');
+});
+
 t.test(
   'the metrics port serves process metrics in the format of Prometheus, health, and nothing else',
   async (t) => {

@@ -4,6 +4,7 @@ import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
 import { DEPLOY_LOCK, lockDeploys } from '../../src/deploy/locks.js';
 import { readRelease } from '../../src/deploy/release.js';
+import { freePort } from '../setup/free-port.js';
 import { startProxy, type TestProxy } from '../setup/proxy.js';
 import { sendTo } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
@@ -45,7 +46,10 @@ t.test('a critical finding makes the service not ready until it is fixed; a warn
   const { audit, db } = service;
   await runAudit({ audit });
   const fine = await service.send('GET', '/readyz');
-  t.match(fine, { status: 200, body: { status: 'ready', audit: { critical: 0, warnings: 0 } } });
+  t.match(fine, {
+    status: 200,
+    body: { status: 'ready', audit: { critical: 0, warnings: 0, stale: false } },
+  });
   t.ok(Math.abs(Date.parse(fine.body.audit.at) - Date.now()) < 60_000, 'with the time of the audit');
 
   await db.queryAsAdmin('create index tasks_by_completion on app.tasks (tenant_id, completed_at)');
@@ -123,7 +127,7 @@ t.test('no request waits for an audit, and only one audit runs at a time', async
     for (let between = 0; beside < 20 && between < 20; ) {
       const before = await waiting();
       const { status, body } = await ready();
-      t.same([status, body.audit], [200, known], 'the result of the last audit');
+      t.same([status, body.audit], [200, { ...known, stale: false }], 'the result of the last audit');
       t.equal((await send('GET', '/api/tasks', { headers })).status, 200);
       const after = await waiting();
       if (before.length === 1 && after.join() === before.join()) {
@@ -249,6 +253,32 @@ t.test('while another session holds the lock of deploys, a service that starts i
     t.match(await until(ready, ({ status }) => status === 200, { forMs: 30_000 }), { status: 200 });
   });
 });
+
+t.test(
+  'an audit that has not run for a long time is stale until one runs, and the service keeps serving',
+  async (t) => {
+    const times = { everyMs: 50, staleAfterMs: 3_000 };
+    const metricsPort = await freePort();
+    const { ready, lines } = await startAuditing(t, service, { times, metricsPort });
+    const scrape = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const staleness = () => lines().filter(({ msg }) => /stale/.test(String(msg)));
+    t.match(await until(ready, ({ status }) => status === 200), { body: { audit: { stale: false } } });
+    await withClient(service.db.migrationUrl, async (client) => {
+      await lockDeploys(client);
+      t.match(await until(ready, ({ body }) => body.audit.stale), {
+        status: 200,
+        body: { audit: { critical: 0 } },
+      });
+      t.match(await scrape(), /^club_audit_stale 1$/m);
+    });
+    await until(scrape, (metrics) => /^club_audit_stale 0$/m.test(metrics));
+    // On a slow machine it can be stale again.
+    t.match(staleness().slice(0, 2), [
+      { level: 40, seconds: 3, msg: /none has run for/ },
+      { level: 30, msg: /no longer/ },
+    ]);
+  },
+);
 
 t.test('before the first audit the service is not ready, which is not logged as an error', async (t) => {
   const lines: string[] = [];

@@ -531,6 +531,8 @@ export interface operations {
                              * @description When the audit was run.
                              */
                             at: string;
+                            /** @description Whether no audit has run for ten minutes: the log has the reason. */
+                            stale: boolean;
                         };
                     };
                 };

@@ -94,7 +94,7 @@ async function runBroken(
     const database = new Database(config.database);
     close = () => database.close();
     const logger = pino({ level: 'trace' }, { write: (line: string) => lines.push(line) });
-    const auditTimes = { everyMs: 60_000, retryMs: 50 };
+    const auditTimes = { everyMs: 60_000, retryMs: 50, staleAfterMs: 600_000 };
     const { app } = await buildApp({ config, database, logger, auditTimes });
     close = async () => {
       await app.close();
