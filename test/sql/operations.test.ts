@@ -76,6 +76,7 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   await run("'create database clubs'");
   await run('node dist/migrate.js');
   t.match((await run('node dist/audit.js')).stdout, /0 critical|no finding/i);
+  t.equal((await run('sql/check.sql')).stdout, 'the same\n');
 
   const first = await provision('first');
   const { stdout: managed } = await run('app.provision_club', { CLUB_ID: first });
