@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import { root } from '../../tools/root.js';
 import { mutantsOf, tryAll } from '../campaigns/mutants/mutation.js';
 import { makeDatabase } from '../setup/database.js';
 
@@ -160,6 +163,19 @@ t.test('no login without the rights of a role of the service causes a critical f
       await client.query('rollback');
     }
   });
+});
+
+t.test('docs/operate.md lists every check under its severity', async (t) => {
+  const db = await makeDatabase(t);
+  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+  const [, critical = '', warning = ''] =
+    /^### What is critical.*?^Critical:\n(.*?)^Warnings:\n(.*?)^## /ms.exec(page) ?? [];
+  for (const [severity, list] of Object.entries({ critical, warning })) {
+    const listed = [...list.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].map(([, code]) => code);
+    const checks = await db.queryAsAdmin('select code from audit.checks where severity = $1', [severity]);
+    // Also a word such as `app` is in the list.
+    t.same(listed.filter((code) => code !== 'app').sort(), checks.map(({ code }) => code).sort(), severity);
+  }
 });
 
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
