@@ -239,48 +239,23 @@ comment on column audit.intended_extensions.why is 'What it does.';
 
 -- A provider has its own roles that read every row; a customer cannot revoke that. A deploy with PROVIDER=rds excuses those of rds.
 create view audit.provider_roles (role, provider) with (security_invoker) as values
-  ('rdsadmin'::name, 'rds'), ('rds_superuser', 'rds'), ('rds_replication', 'rds'),
-  ('cloudsqladmin', 'cloudsql'), ('cloudsqlsuperuser', 'cloudsql'), ('cloudsqlagent', 'cloudsql'),
-  ('alloydbadmin', 'alloydb'), ('alloydbsuperuser', 'alloydb'),
-  ('azuresu', 'azure'), ('azure_superuser', 'azure'), ('azure_pg_admin', 'azure'),
+  ('rdsadmin'::name, 'rds'), ('rds_superuser', 'rds'), ('rds_replication', 'rds'), ('rdsrepladmin', 'rds'), ('rdstopmgr', 'rds'),
+  ('cloudsqladmin', 'cloudsql'), ('cloudsqlsuperuser', 'cloudsql'), ('cloudsqlagent', 'cloudsql'), ('cloudsqlimportexport', 'cloudsql'),
+  ('cloudsqllogical', 'cloudsql'), ('cloudsqlreplica', 'cloudsql'),
+  ('alloydbadmin', 'alloydb'), ('alloydbsuperuser', 'alloydb'), ('alloydbagent', 'alloydb'), ('alloydbimportexport', 'alloydb'),
+  ('alloydbreplica', 'alloydb'),
+  ('azuresu', 'azure'), ('azure_superuser', 'azure'), ('azure_pg_admin', 'azure'), ('replication', 'azure'),
   ('supabase_admin', 'supabase'), ('supabase_replication_admin', 'supabase'), ('supabase_read_only_user', 'supabase'),
-  ('neon_superuser', 'neon'), ('cloud_admin', 'neon'),
-  ('doadmin', 'digitalocean'), ('_doadmin_managed', 'digitalocean'),
-  ('avnadmin', 'aiven'), ('aiven_admin', 'aiven');
+  ('supabase_etl_admin', 'supabase'), ('supabase_auth_admin', 'supabase'), ('supabase_functions_admin', 'supabase'),
+  ('supabase_storage_admin', 'supabase'), ('dashboard_user', 'supabase'), ('service_role', 'supabase'), ('authenticator', 'supabase'),
+  ('authenticated', 'supabase'), ('anon', 'supabase'), ('pgbouncer', 'supabase'),
+  ('neon_superuser', 'neon'), ('neon_service', 'neon'), ('cloud_admin', 'neon'),
+  ('doadmin', 'digitalocean'), ('doadmin_group', 'digitalocean'), ('_doadmin_managed', 'digitalocean'), ('_dodb', 'digitalocean'),
+  ('_dodb_repl', 'digitalocean'),
+  ('avnadmin', 'aiven'), ('avnadmin_group', 'aiven'), ('_avnadmin_managed', 'aiven'), ('aiven_admin', 'aiven');
 comment on view audit.provider_roles is 'Roles of providers of managed PostgreSQL. The privileges of those that a deploy has excused (audit.excused_roles) are listed in audit.notes and are not findings.';
 comment on column audit.provider_roles.role is 'The role.';
 comment on column audit.provider_roles.provider is 'The provider, as in PROVIDER.';
-
--- Another application in the same database: roles with their own objects, which cannot become a role of the service.
-create view audit.other_applications (roleid) with (security_invoker) as
-select role.oid
-from pg_roles as role
-where not role.rolsuper and not role.rolbypassrls and role.rolname !~ '^pg_'
-  and role.oid <> (select datdba from pg_database where datname = current_database())
-  and not exists (
-    select from audit.intended_roles as intended
-    join pg_roles as ours on ours.rolname = intended.role
-    where ours.oid = role.oid or pg_has_role(role.oid, ours.oid, 'member')
-  );
-comment on view audit.other_applications is 'The roles that may own schemas of another application in this database. Objects that only they use are not findings.';
-comment on column audit.other_applications.roleid is 'The role''s number in pg_authid.';
-
-create view audit.other_schemas (schemaid) with (security_invoker) as
-select namespace.oid
-from pg_namespace as namespace
-where namespace.nspname not in ('app', 'deploy', 'audit')
-  and namespace.nspowner in (select other.roleid from audit.other_applications as other);
-comment on view audit.other_schemas is 'The schemas of other applications. It is a warning when a role of the service has a privilege on one.';
-comment on column audit.other_schemas.schemaid is 'The schema''s number in pg_namespace.';
-
--- A function, because planning this query at each use takes longer than all checks together. It returns a set, so that a
--- view calls it once and not for each object.
-create function audit.elsewhere() returns table (schemaid oid, ownerid oid)
-language sql stable set search_path = ''
-begin atomic
-  select schema.schemaid, owner.roleid from audit.other_schemas as schema cross join audit.other_applications as owner;
-end;
-comment on function audit.elsewhere() is 'The schemas and owners of other applications. An object is theirs when both its schema and its owner are.';
 
 -- The releases of 2025-08-14 fixed CVE-2025-8713: statistics could show rows of a table under row-level security.
 -- Earlier ones about policies: CVE-2024-10976 (a plan that was reused after a change of role applied the policies of the

@@ -31,3 +31,36 @@ join audit.approvals as approved on (approved.kind, approved.name) = ('provider'
 comment on view audit.excused_roles is 'The roles of the provider that was given to a deploy with PROVIDER.';
 comment on column audit.excused_roles.role is 'The role.';
 comment on column audit.excused_roles.provider is 'The provider.';
+
+-- Another application in the same database: roles with their own objects, which cannot become a role of the service. The provider is
+-- one too, but not a role of it that owns the database as its customer's administrator.
+create view audit.other_applications (roleid) with (security_invoker) as
+select role.oid
+from pg_roles as role
+where role.oid <> (select datdba from pg_database where datname = current_database()) and (
+  role.rolname in (select excused.role from audit.excused_roles as excused)
+  or not role.rolsuper and not role.rolbypassrls and role.rolname !~ '^pg_' and not exists (
+    select from audit.intended_roles as intended
+    join pg_roles as ours on ours.rolname = intended.role
+    where ours.oid = role.oid or pg_has_role(role.oid, ours.oid, 'member')
+  )
+);
+comment on view audit.other_applications is 'The roles that may own schemas of another application in this database. Objects that only they use are not findings.';
+comment on column audit.other_applications.roleid is 'The role''s number in pg_authid.';
+
+create view audit.other_schemas (schemaid) with (security_invoker) as
+select namespace.oid
+from pg_namespace as namespace
+where namespace.nspname not in ('app', 'deploy', 'audit')
+  and namespace.nspowner in (select other.roleid from audit.other_applications as other);
+comment on view audit.other_schemas is 'The schemas of other applications. It is a warning when a role of the service has a privilege on one.';
+comment on column audit.other_schemas.schemaid is 'The schema''s number in pg_namespace.';
+
+-- A function, because planning this query at each use takes longer than all checks together. It returns a set, so that a
+-- view calls it once and not for each object.
+create function audit.elsewhere() returns table (schemaid oid, ownerid oid)
+language sql stable set search_path = ''
+begin atomic
+  select schema.schemaid, owner.roleid from audit.other_schemas as schema cross join audit.other_applications as owner;
+end;
+comment on function audit.elsewhere() is 'The schemas and owners of other applications. An object is theirs when both its schema and its owner are.';

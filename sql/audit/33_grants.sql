@@ -110,6 +110,8 @@ union all
 select 'schema_shared', object, format('%s to %s', privilege, grantee), revoke
 from privileges where kind = 'schema' and object in (select name from other_schema)
   and (grantee = 'public' or grantee in (select role from roles where purpose is not null))
+  -- As initdb grants it, even where a provider owns the schema.
+  and (object, grantee, privilege) <> ('public', 'public', 'usage')
 union all
 select case privilege when 'create' then 'database_create' else 'database_temporary' end, what, says, revoke_it
 from held
@@ -169,6 +171,7 @@ from (
 ) as object (kind, catalog, oid, number, name, column_name, acl, namespace, owner)
 cross join lateral aclexplode(object.acl) as given
 left join roles as held_by on held_by.roleid = given.grantee
+left join roles as owned_by on owned_by.roleid = object.owner
 cross join lateral (select case given.grantee when 0 then 'public' else quote_ident(held_by.role) end) as holder (name)
 cross join lateral pg_identify_object(object.catalog, object.oid, 0) as thing
 where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
@@ -180,6 +183,8 @@ where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::reg
       or object.name in ('pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject', 'pg_authid', 'pg_shadow',
         'pg_read_file', 'pg_read_binary_file', 'lo_import', 'lo_export')
     ))
+  -- Of a provider, for temporary files.
+  and not (object.kind = 'tablespace' and owned_by.provider is not null)
   and not (given.grantee = 0 and object.namespace = 'information_schema'::regnamespace and lower(given.privilege_type) in ('select', 'usage'))
   -- Privileges that initdb and extensions grant.
   and not exists (

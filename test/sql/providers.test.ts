@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
+import { readRelease } from '../../src/deploy/release.js';
+import { readLogins, readRolesFile } from '../../src/deploy/roles.js';
+import { root } from '../../tools/root.js';
+import { startServer } from '../setup/server.js';
+
+/** What a provider sets up: its superuser, the administrator that it gives to a customer, and SQL with its source. */
+function readProvider(file: string) {
+  const text = readFileSync(join(root, 'test/sql/providers', file), 'utf8');
+  const named = (what: string) => new RegExp(`^-- ${what}: (\\S+)$`, 'm').exec(text)?.[1] ?? '';
+  const [inServer = '', inDatabase = ''] = text.split('-- In the database of the customer:\n');
+  return { superuser: named('superuser'), admin: named('admin'), inServer, inDatabase };
+}
+
+/** Makes a server as the provider does, and a database with the roles of the service as its customer does. */
+async function startProvider(t: Test, file: string) {
+  const { superuser, admin, inServer, inDatabase } = readProvider(file);
+  const server = await startServer(t);
+  const url = (database: string, user: string) => server.url(database, user, server.password);
+  if (superuser !== 'postgres') {
+    await withClient(server.url('postgres'), (postgres) =>
+      postgres.query(`create role helper superuser login password '${server.password}'`),
+    );
+    await withClient(url('postgres', 'helper'), (helper) =>
+      helper.query(`alter role postgres rename to ${superuser}`),
+    );
+  }
+  // What is done in template1 is in every new database.
+  await withClient(url('template1', superuser), async (client) => {
+    await client.query('drop role if exists helper');
+    // CREATE TABLESPACE does not run together with another statement.
+    for (const paragraph of inServer.split('\n\n')) {
+      await client.query(paragraph);
+    }
+    await client.query(`alter role ${admin} password '${server.password}'`);
+  });
+  await withClient(url('postgres', admin), (client) => client.query('create database clubs'));
+  await withClient(url('clubs', superuser), (client) => client.query(inDatabase));
+  await withClient(url('clubs', admin), async (client) => {
+    await client.query(readRolesFile());
+    for (const login of readLogins()) {
+      await client.query(`alter role ${login} password '${server.password}'`);
+    }
+  });
+  const findings = () =>
+    withClient(url('clubs', 'club_auditor'), async (auditor) => {
+      const { rows } = await auditor.query('select severity, code, object, detail from audit.findings');
+      return rows.map(({ severity, code, object, detail }) => `${severity} ${code} ${object}: ${detail}`);
+    });
+  return { admin, migrationUrl: url('clubs', 'club_migrator'), findings };
+}
+
+for (const file of readdirSync(join(root, 'test/sql/providers'))) {
+  const provider = file.replace(/\.sql$/, '');
+  t.test(
+    `with PROVIDER=${provider} the roles of the provider are no finding, and without it no critical one`,
+    async (t) => {
+      const { admin, migrationUrl, findings } = await startProvider(t, file);
+      await deploy(migrationUrl);
+      t.same(
+        (await findings()).filter((finding) => !finding.startsWith('warning ')),
+        [],
+      );
+      await deploy(migrationUrl, readRelease(), { provider, approve: [admin] });
+      t.same(await findings(), []);
+    },
+  );
+}
