@@ -240,14 +240,14 @@ where not exists (select from audit.intended_definers as intended where intended
 union all
 select distinct case when thing.schema in ('app', 'deploy', 'audit') then 'object_owner' else 'role_owns_outside_schema' end,
   thing.type || ' ' || thing.identity, 'it belongs to ' || owner.role,
-  case when thing.type = 'large object' then format('alter large object %s owner to club_owner', owned.objid)
-    else format('alter %s %s owner to club_owner', regexp_replace(thing.type, '^composite | object$', ''), thing.identity) end
+  format('alter %s %s owner to club_owner', regexp_replace(thing.type, '^composite | object$', ''), thing.identity)
 from pg_shdepend as owned
 join roles as owner on owner.roleid = owned.refobjid
 cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
 where owned.refclassid = 'pg_authid'::regclass and owned.deptype = 'o'
   and owned.dbid in (0, (select oid from pg_database where datname = current_database()))
-  and owned.classid not in ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_default_acl'::regclass, 'pg_namespace'::regclass)
+  -- A large object is large_object_owned.
+  and owned.classid not in ('pg_proc'::regclass, 'pg_class'::regclass, 'pg_default_acl'::regclass, 'pg_namespace'::regclass, 'pg_largeobject'::regclass)
   and (owner.purpose = 'capability' or owner.purpose is null and thing.schema in ('app', 'deploy', 'audit'))
 union all
 -- pg_shdepend has no entries for the bootstrap superuser.
@@ -273,8 +273,8 @@ cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
 where ours.purpose in ('runtime', 'deploy', 'auditor')
   -- Every login may have default privileges: default_privileges reports those that grant something.
   and owned.classid <> 'pg_default_acl'::regclass
-  -- Every login may create a large object; one of the auditor is large_object_unintended.
-  and not (ours.purpose = 'auditor' and owned.classid = 'pg_largeobject'::regclass);
+  -- Every login may create a large object: large_object_owned.
+  and owned.classid <> 'pg_largeobject'::regclass;
 comment on view audit.role_findings is 'The findings of the checks of roles.';
 comment on column audit.role_findings.code is 'The check.';
 comment on column audit.role_findings.object is 'The object.';

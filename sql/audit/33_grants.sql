@@ -27,8 +27,8 @@ create view audit.grant_checks (code, severity, title, why) with (security_invok
   ('system_object_granted', 'critical', 'A role of the service or PUBLIC has a privilege on an object of PostgreSQL that it does not have by default', 'Such objects give access to statistics, files, passwords, other sessions and, in pg_toast, the long values of all rows.'),
   ('system_object_lent', 'warning', 'A role outside the service has a privilege on an object of PostgreSQL with rows, passwords or files', 'Statistics and pg_toast have values of the rows of every club. No policy applies to them.'),
   ('tablespace_granted', 'warning', 'A role of the service or PUBLIC may create in a tablespace', 'The service needs none but the default of the database.'),
-  ('large_object_granted', 'critical', 'A role has a privilege on a large object', 'It can store data of any club, and PostgreSQL has no row-level security for it.'),
-  ('large_object_unintended', 'warning', 'The auditor or another application has a large object', 'The service needs none. Every login may create one; these owners have no row of a club to store in it.'),
+  ('large_object_granted', 'warning', 'A large object can be read or written by others than its owner', 'PostgreSQL has no row-level security for large objects, and what one contains is not known.'),
+  ('large_object_owned', 'warning', 'A role of the service owns a large object', 'The service needs none. Every login may create one, and store rows of a club in it.'),
   ('parameter_granted', 'critical', 'A role may set a superuser parameter', 'session_replication_role, for example, disables triggers and foreign keys.'),
   ('foreign_server_granted', 'warning', 'A role of the service may use a foreign server', 'Row-level security does not apply to data that is read or written there.');
 comment on view audit.grant_checks is 'The checks of grants.';
@@ -98,7 +98,7 @@ from held where column_name = tenant_column and privilege in ('insert', 'update'
 union all
 select case when kind in ('schema', 'table', 'sequence', 'routine', 'type') then 'grant_hand_on' else 'hand_on_outside_schema' end,
   what, says || ' with grant option', regexp_replace(revoke_it, '^revoke ', 'revoke grant option for ')
-from held where may_grant and (kind in ('schema', 'table', 'sequence', 'routine', 'type') or purpose is not null)
+from held where may_grant and (kind in ('schema', 'table', 'sequence', 'routine', 'type') or purpose is not null and kind <> 'large object')
 union all
 select 'reference_table_writable', what, says, revoke_it
 from held where is_reference and privilege in ('insert', 'update', 'delete')
@@ -122,7 +122,7 @@ union all
 select 'database_connect_public', what, says, revoke_it
 from held where kind = 'database' and privilege = 'connect' and grantee = 'public'
 union all
-select 'default_privileges',
+select case when initial.defaclobjtype = 'L' then 'large_object_granted' else 'default_privileges' end,
   initial.defaclrole::regrole::text || coalesce(' in ' || namespace.nspname, ''),
   format('%s on new %s to %s', lower(given.privilege_type), kind.name, grantee.name),
   format('alter default privileges for role %s%s revoke %s on %s from %s',
@@ -140,7 +140,7 @@ cross join lateral (
 left join roles as maker on maker.roleid = initial.defaclrole
 left join roles as holder on holder.roleid = given.grantee
 where given.grantee <> initial.defaclrole and maker.provider is null and holder.provider is null
-  and not (initial.defaclrole in (select roleid from other) and holder.purpose is null
+  and not (initial.defaclrole in (select roleid from other) and holder.purpose is null and initial.defaclobjtype <> 'L'
     and coalesce(namespace.nspname, '') not in ('app', 'deploy', 'audit'))
 union all
 select 'default_privileges', role.role, 'execute on new functions to public',
@@ -206,12 +206,18 @@ union all
 select 'foreign_server_granted', quote_ident(srvname), 'PUBLIC has a user mapping', format('drop user mapping for public server %I', srvname)
 from pg_user_mappings where umuser = 0
 union all
-select case when owner in (select quote_ident(role) from other union all select role from roles where purpose = 'auditor') then 'large_object_unintended' else 'large_object_granted' end, what, says, revoke_it
-from held where kind = 'large object' and (purpose is not null or grantee = 'public')
+select 'large_object_granted', what, format('it belongs to %s; %s', owner, string_agg(says, ', ' order by says)), string_agg(revoke_it, '; ' order by says)
+from held left join roles as holder on holder.role = grantee
+where kind = 'large object' and held.provider is null and holder.superuser is not true
+group by what, owner
 union all
-select 'large_object_unintended', large.oid::text, 'it belongs to ' || role.role, format('alter large object %s owner to club_owner', large.oid)
-from pg_largeobject_metadata as large
-join roles as role on role.roleid = large.lomowner and role.purpose = 'auditor';
+select 'large_object_owned', owner.role, format('it owns %s, such as %s', count(*), min(large.objid::bigint)),
+  string_agg(format('alter large object %s owner to club_owner', large.objid), '; ' order by large.objid)
+from roles as owner
+join pg_shdepend as large on (large.refclassid, large.refobjid, large.classid, large.deptype) = ('pg_authid'::regclass, owner.roleid, 'pg_largeobject'::regclass, 'o')
+  and large.dbid = (select oid from pg_database where datname = current_database())
+where owner.purpose <> 'owner'
+group by owner.role;
 comment on view audit.grant_findings is 'The findings of the checks of grants.';
 comment on column audit.grant_findings.code is 'The check.';
 comment on column audit.grant_findings.object is 'The object.';

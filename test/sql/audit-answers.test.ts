@@ -183,7 +183,7 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
       'select distinct severity, code from audit.findings order by code',
     );
     t.same(shared, [
-      { severity: 'warning', code: 'large_object_unintended' },
+      { severity: 'warning', code: 'large_object_granted' },
       { severity: 'warning', code: 'schema_shared' },
     ]);
     await client.query('rollback');

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Test } from 'tap';
 import { constraints, constraintsOf18, grantsOf17 } from './statements/constraints.js';
 import { functions } from './statements/functions.js';
-import { grants } from './statements/grants.js';
+import { grants, grantsOf18 } from './statements/grants.js';
 import { policies } from './statements/policies.js';
 import { roles, rolesBefore16, rolesOf16 } from './statements/roles.js';
 import { drift, server } from './statements/server.js';
@@ -32,14 +32,14 @@ interface Finding {
 /** Every weakening that this version of PostgreSQL supports. */
 export async function mutantsOf(client: pg.Client): Promise<Mutants> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
-  const ofVersion = rows[0].major >= 16 ? rolesOf16 : rolesBefore16;
-  return {
+  const newer = [
+    rows[0].major >= 16 ? rolesOf16 : rolesBefore16,
+    ...(rows[0].major >= 18 ? [grantsOf18] : []),
+  ];
+  const mutants: Mutants = {
     ...tables,
     ...policies,
     ...roles,
-    ...Object.fromEntries(
-      Object.entries(ofVersion).map(([code, more]) => [code, [...(roles[code] ?? []), ...more]]),
-    ),
     ...grants,
     ...(rows[0].major >= 17 ? grantsOf17 : {}),
     ...functions,
@@ -49,6 +49,10 @@ export async function mutantsOf(client: pg.Client): Promise<Mutants> {
     ...server,
     ...drift,
   };
+  for (const [code, more] of newer.flatMap(Object.entries<string[]>)) {
+    mutants[code] = [...(mutants[code] ?? []), ...more];
+  }
+  return mutants;
 }
 
 /** Asserts that the check of each weakening finds it, that every check finds one, and that its SQL fixes it. */

@@ -197,13 +197,17 @@ export const grants: Mutants = {
   large_object_granted: [
     'select lo_create(4244); grant select on large object 4244 to public',
     'select lo_create(4244); grant update on large object 4244 to club_api',
+    'create role dana; select lo_create(4244); grant all on large object 4244 to dana, public',
     'set local role club_api; select lo_create(4244); grant select on large object 4244 to public; reset role',
-  ],
-  large_object_unintended: [
+    'set local role club_api; select lo_create(4244); grant select on large object 4244 to club_auditor with grant option; reset role',
     'create role shop; set local role shop; select lo_create(4244); grant select on large object 4244 to public; reset role',
-    'create role shop; set local role shop; select lo_create(4244); grant update on large object 4244 to club_api; reset role',
-    'set local role club_auditor; select lo_create(4244); reset role',
+    'create role "Sh op"; create role dana; set local role "Sh op"; select lo_create(4244); grant update on large object 4244 to dana; reset role',
+  ],
+  large_object_owned: [
+    'set local role club_api; select lo_create(4244), lo_create(4245); reset role',
     'set local role club_auditor; select lo_create(4244); grant all on large object 4244 to public; reset role',
+    'set local role club_migrator; select lo_create(4244); reset role',
+    'select lo_create(4244); alter large object 4244 owner to club_signup',
   ],
   parameter_granted: [
     'grant set on parameter session_replication_role to club_api',
@@ -214,5 +218,13 @@ export const grants: Mutants = {
     'create foreign data wrapper elsewhere; grant usage on foreign data wrapper elsewhere to club_owner',
     'create foreign data wrapper elsewhere; create server remote foreign data wrapper elsewhere; grant usage on foreign server remote to club_api',
     'create foreign data wrapper elsewhere; create server "Re mote" foreign data wrapper elsewhere; create user mapping for public server "Re mote"',
+  ],
+};
+
+/** Default privileges on large objects exist since PostgreSQL 18. */
+export const grantsOf18: Mutants = {
+  large_object_granted: [
+    'alter default privileges for role club_owner grant select on large objects to club_api',
+    'create role shop; alter default privileges for role shop grant update on large objects to public',
   ],
 };

@@ -182,7 +182,6 @@ export const roles: Mutants = {
     'create schema mine authorization club_api',
     'create type public.pair as (a int, b int); alter type public.pair owner to club_signup',
     'create foreign data wrapper elsewhere; create server "Re mote" foreign data wrapper elsewhere; create user mapping for club_api server "Re mote"',
-    `select lo_create(4242); alter large object 4242 owner to club_api`,
   ],
 };
 
