@@ -2,6 +2,7 @@
 
 create view audit.function_checks (code, severity, title, why) with (security_invoker) as values
   ('definer_unintended', 'critical', 'A SECURITY DEFINER function is not intended', 'The policies of the caller do not apply in it. The intended ones are in audit.intended_definers.'),
+  ('definer_elsewhere', 'warning', 'A function outside of the service hands on what its owner may do', 'It is SECURITY DEFINER, its owner reads what row-level security does not protect, and other roles may execute it.'),
   ('definer_owner', 'critical', 'A SECURITY DEFINER function has the wrong owner', 'It has the privileges of that role, to which fewer policies or none may apply.'),
   ('definer_missing', 'warning', 'A function is not SECURITY DEFINER but should be', 'Its callers lack the privileges that it needs, so it fails.'),
   ('search_path_unpinned', 'critical', 'A SECURITY DEFINER function does not set its search path', 'The caller decides which objects its names resolve to.'),
@@ -41,6 +42,34 @@ with written as (
     case when function in (select object from deploy.facts where kind = 'function') then '-- Deploy again: node dist/migrate.js'
       else format('drop routine %s', function) end as drop_it
   from audit.functions as functions
+), beyond as (
+  -- The owners of SECURITY DEFINER functions outside of the service to whom row-level security does not apply, or who read
+  -- files, passwords, statistics or the statements of other sessions. A function has the privileges that its owner inherits.
+  select owner.roleid, concat_ws(', ', case when owner.superuser then 'superuser' when owner.bypass_row_security then 'BYPASSRLS' end, case when not owner.superuser then more.reasons end) as reasons
+  from audit.roles as owner
+  cross join lateral (
+    select coalesce((
+      select string_agg('member of ' || powerful.rolname, ', ' order by powerful.rolname)
+      from pg_roles as powerful
+      where powerful.oid <> owner.roleid and pg_has_role(owner.roleid, powerful.oid, 'usage')
+        and (powerful.rolsuper or powerful.rolname ~ '^pg_(read|write|execute|monitor|stat_scan|maintain|create_subscription)')
+    ), (
+      select string_agg(distinct found.reason, ', ')
+      from (
+        select 'may execute ' || proc.proname
+        from pg_proc as proc
+        where proc.pronamespace = 'pg_catalog'::regnamespace and has_function_privilege(owner.roleid, proc.oid, 'execute')
+          and proc.proname in ('pg_read_file', 'pg_read_binary_file', 'pg_stat_file', 'pg_ls_dir', 'lo_import', 'lo_export')
+        union all
+        select 'may read ' || class.relname
+        from pg_class as class
+        where class.relnamespace = 'pg_catalog'::regnamespace and has_any_column_privilege(owner.roleid, class.oid, 'select')
+          and class.relname in ('pg_authid', 'pg_shadow', 'pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject', 'pg_user_mapping', 'pg_hba_file_rules', 'pg_file_settings')
+      ) as found (reason)
+    ))
+  ) as more (reasons)
+  where owner.provider is null and owner.roleid in (select proowner from pg_proc where prosecdef and oid >= 16384)
+    and (owner.superuser or owner.bypass_row_security or more.reasons is not null)
 ), raised as (
   select function, ours, drop_it, state[1] as state
   from written
@@ -56,6 +85,27 @@ with written as (
 select 'definer_unintended', function, 'it runs as ' || owner, format('alter routine %s security invoker', function)
 from written
 where security_definer and not exists (select from audit.intended_definers as intended where intended.function = written.function)
+  and (ours or owner in (select quote_ident(role) from audit.intended_roles))
+union all
+-- Of other applications too, which audit.functions leaves out.
+select 'definer_elsewhere', audit.signature(proc.oid), format('it runs as %s (%s), for %s', proc.proowner::regrole, owner.reasons, caller.names),
+  format('alter routine %s security invoker', audit.signature(proc.oid))
+from pg_proc as proc
+join beyond as owner on owner.roleid = proc.proowner
+cross join lateral (
+  select string_agg(distinct case given.grantee when 0 then 'public' else given.grantee::regrole::text end, ', ')
+  from aclexplode(coalesce(proc.proacl, acldefault('f', proc.proowner))) as given
+  where given.grantee <> proc.proowner
+) as caller (names)
+where proc.prosecdef and proc.oid >= 16384 and exists (
+    select from pg_roles as role
+    where not role.rolsuper and role.rolname !~ '^pg_' and not pg_has_role(role.oid, proc.proowner, 'member')
+      and has_function_privilege(role.oid, proc.oid, 'execute') and has_schema_privilege(role.oid, proc.pronamespace, 'usage')
+  )
+  and proc.pronamespace not in (select oid from audit.schemas where ours)
+  and proc.pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
+  and not exists (select from audit.intended_definers as intended where intended.function = audit.signature(proc.oid))
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
 union all
 select 'definer_owner', function, format('it runs as %s instead of %s', written.owner, intended.owner), format('alter routine %s owner to %I', function, intended.owner)
 from written join audit.intended_definers as intended using (function)
@@ -66,7 +116,7 @@ select 'definer_missing', function, case when written.function is null then 'it 
 from audit.intended_definers as intended left join written using (function)
 where written.security_definer is not true
 union all
-select case when security_definer then 'search_path_unpinned' else 'search_path_inherited' end,
+select case when security_definer and (ours or owner in (select quote_ident(role) from audit.intended_roles)) then 'search_path_unpinned' else 'search_path_inherited' end,
   function, coalesce(nullif(array_to_string(settings, ', '), ''), 'nothing is set'), format('alter routine %s set search_path = ''''', function)
 from written
 where ours and is_function and language in ('sql', 'plpgsql') and not 'search_path=""' = any (settings) and (security_definer or not parsed)

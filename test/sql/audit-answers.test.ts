@@ -161,6 +161,8 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
     `create role dba login; grant pg_monitor, pg_signal_backend, pg_checkpoint to dba; grant set on parameter work_mem, row_security to dba;
      grant set, alter system on parameter log_min_duration_statement to dba; grant alter system on parameter "my.setting" to dba`,
     `alter role all set synchronous_commit = remote_apply; alter role all set zero_damaged_pages = off`,
+    `create role ops in role pg_monitor; create schema ops authorization ops; set local role ops;
+     create function ops.count() returns bigint language sql security definer set search_path = '' as 'select count(*) from app.tasks'; reset role`,
   ];
   await withClient(db.adminUrl, async (client) => {
     const { rows: versions } = await client.query(

@@ -9,6 +9,9 @@ const missing = (body: string) =>
 const signUp = (body: string) =>
   `create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
    language plpgsql volatile security definer set search_path = '' as $$ ${body} $$`;
+const elsewhere = (schema: string, name: string) =>
+  `create function ${schema}.${name}() returns text language sql security definer set search_path = '' as $$ select 'x' $$`;
+const shop = 'create role shop; create schema shop authorization shop; grant usage on schema shop to public';
 
 /** Weakenings of functions and triggers, by the check that must find them. */
 export const functions: Mutants = {
@@ -17,10 +20,40 @@ export const functions: Mutants = {
     'alter function app.enter security definer',
     'alter function app.tenant_id() security definer',
     'alter function app.sync_member(text, text, timestamptz) security definer',
-    `create function public.all_members() returns setof app.members language sql security definer as 'table app.members'`,
+    `${elsewhere('public', 'all_members')}; alter function public.all_members() owner to club_registry`,
     `create procedure app.wipe() language sql security definer as 'delete from app.tasks'`,
     'alter function app.guard_task() security definer',
     'alter function audit.assert_clean() security definer',
+  ],
+  definer_elsewhere: [
+    elsewhere('public', 'all_members'),
+    `${shop}; ${elsewhere('shop', 'all_members')}; revoke execute on function shop.all_members() from public; grant execute on function shop.all_members() to club_api`,
+    `${shop}; alter role shop bypassrls; set local role shop; ${elsewhere('shop', 'peek')}; reset role`,
+    ...[
+      'pg_read_server_files',
+      'pg_write_server_files',
+      'pg_execute_server_program',
+      'pg_read_all_data',
+      'pg_write_all_data',
+      'pg_monitor',
+      'pg_read_all_stats',
+      'pg_stat_scan_tables',
+      'pg_read_all_settings',
+      'postgres',
+    ].map(
+      (role) =>
+        `${shop}; grant ${role} to shop; set local role shop; ${elsewhere('shop', 'peek')}; reset role`,
+    ),
+    ...[
+      'execute on function pg_read_file(text)',
+      'execute on function lo_import(text)',
+      'select (stavalues1) on pg_statistic',
+      'select on pg_authid',
+    ].map(
+      (privilege) =>
+        `${shop}; grant ${privilege} to shop; set local role shop; ${elsewhere('shop', 'peek')}; reset role`,
+    ),
+    `create role "Sh Op" bypassrls; create procedure public."P q"(int) language sql security definer as 'select 1'; alter procedure public."P q" owner to "Sh Op"`,
   ],
   definer_owner: [
     'alter function app.sign_up(uuid) owner to postgres',
