@@ -62,7 +62,7 @@ where kind in ('schema', 'table', 'sequence', 'routine', 'type') and purpose is 
   and not (grantee = 'public' and (kind = 'type' or kind = 'routine' and object ~ '^app\.'))
 union all
 select 'granted_to_auditor', what, says, revoke_it
-from held where purpose = 'auditor' and (kind in ('schema', 'table', 'sequence', 'routine') and object ~ '^app(\.|$)' or kind in ('table', 'type') and object !~ '^audit\.' and privilege <> 'select')
+from held where purpose = 'auditor' and (kind in ('schema', 'table', 'sequence', 'routine') and object ~ '^app(\.|$)' and not (is_reference and privilege = 'select') or kind in ('table', 'type') and object !~ '^audit\.' and privilege <> 'select')
 union all
 select 'grant_' || privilege, what, says, revoke_it
 from held where kind = 'table' and privilege in ('truncate', 'references', 'trigger', 'maintain')

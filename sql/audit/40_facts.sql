@@ -183,3 +183,49 @@ comment on column audit.object_facts.object is 'The object.';
 comment on column audit.object_facts.fact is 'The property, as text.';
 comment on column audit.object_facts.make is 'SQL that restores the fact.';
 comment on column audit.object_facts.unmake is 'SQL that removes the object.';
+
+-- A new table of audit.intended_reference_tables with rows that migrations write needs a line here, and SELECT for
+-- club_auditor and club_api.
+create view audit.reference_rows (relation, key, content) with (security_invoker) as
+select 'app.task_states', array['state'], to_jsonb(states) from app.task_states as states
+union all
+select 'app.task_transitions', array['from_state', 'to_state'], to_jsonb(transitions) from app.task_transitions as transitions
+union all
+select 'deploy.migration_files', array['name'], to_jsonb(files) from deploy.migration_files as files
+union all
+select 'deploy.migrations', array['name'], jsonb_strip_nulls(jsonb_build_object('name', name, 'times', nullif(count(*), 1))) from deploy.migrations group by name;
+comment on view audit.reference_rows is 'The rows that migrations write, without columns that differ between servers, such as the time at which a migration ran.';
+comment on column audit.reference_rows.relation is 'The table.';
+comment on column audit.reference_rows.key is 'The columns that identify the row.';
+comment on column audit.reference_rows.content is 'The row.';
+
+create view audit.row_facts (kind, object, fact, make, unmake) with (security_invoker) as
+select 'row', format('%s (%s)', rows.relation, written.identity), coalesce(written.fact, 'it exists'),
+  case rows.relation
+    -- node-pg-migrate reads the names in the order of run_on and id, and refuses another order than that of the files.
+    when 'deploy.migrations' then format(
+      'delete from %s where name = %L; insert into %1$s (id, name, run_on) select coalesce(max(ran.id), 0) + '
+        || '(select count(*) from deploy.migration_files as file where file.name > coalesce(max(ran.name), '''') and file.name <= %2$L), '
+        || '%2$L, coalesce(max(ran.run_on), (select min(run_on) from %1$s), now()) from %1$s as ran where ran.name < %2$L',
+      rows.relation, rows.content ->> 'name')
+    else format('insert into %s (%s) values (%s) on conflict (%s) do %s', rows.relation, written.columns, written.contents, array_to_string(rows.key, ', '),
+      coalesce('update set ' || written.assignments, 'nothing'))
+  end,
+  format('delete from %s where %s', rows.relation, written.condition)
+from audit.reference_rows as rows
+cross join lateral (
+  select
+    string_agg(quote_nullable(field.value), ', ' order by array_position(rows.key, field.name)) filter (where field.name = any (rows.key)) as identity,
+    string_agg(format('%s %s', field.name, field.value), ' ' order by field.name) filter (where field.name <> all (rows.key)) as fact,
+    string_agg(quote_ident(field.name), ', ' order by field.name) as columns,
+    string_agg(quote_nullable(field.value), ', ' order by field.name) as contents,
+    string_agg(format('%I = excluded.%1$I', field.name), ', ' order by field.name) filter (where field.name <> all (rows.key)) as assignments,
+    string_agg(format('%I = %L', field.name, field.value), ' and ' order by field.name) filter (where field.name = any (rows.key)) as condition
+  from jsonb_each_text(rows.content) as field (name, value)
+) as written;
+comment on view audit.row_facts is 'The facts of the rows that migrations write.';
+comment on column audit.row_facts.kind is 'The kind: row.';
+comment on column audit.row_facts.object is 'The table and the key.';
+comment on column audit.row_facts.fact is 'The other columns.';
+comment on column audit.row_facts.make is 'SQL that restores the row.';
+comment on column audit.row_facts.unmake is 'SQL that deletes the row.';

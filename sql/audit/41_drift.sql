@@ -4,8 +4,10 @@
 create view audit.facts with (security_invoker) as
 select kind, object, fact, make, unmake from audit.role_facts
 union all
-select kind, object, fact, make, unmake from audit.object_facts;
-comment on view audit.facts is 'All facts of the objects that the chapters and migrations create, one row each.';
+select kind, object, fact, make, unmake from audit.object_facts
+union all
+select kind, object, fact, make, unmake from audit.row_facts;
+comment on view audit.facts is 'All facts of the objects and rows that the chapters and migrations create, one row each.';
 comment on column audit.facts.kind is 'The kind of object.';
 comment on column audit.facts.object is 'The object.';
 comment on column audit.facts.fact is 'The property, as text.';
@@ -31,9 +33,23 @@ from deploy.facts where kind <> 'seal';
 comment on view audit.seal is 'The SHA-256 of deploy.facts. A deploy stores it there too, to find an edited row.';
 comment on column audit.seal.seal is 'The hash.';
 
+-- These rows differ between servers, so they are no facts. A deploy writes a release after the facts.
+create view audit.row_seals (relation, seal) with (security_invoker) as
+select relation, encode(sha256(convert_to(coalesce(string_agg(hash, E'\n' order by hash collate "C"), ''), 'UTF8')), 'hex')
+from (values ('deploy.releases'), ('deploy.chapters')) as sealed (relation)
+left join (
+  select 'deploy.releases', fingerprint from deploy.releases
+  union all
+  select 'deploy.chapters', sha256 from deploy.chapters
+) as written (relation, hash) using (relation)
+group by relation;
+comment on view audit.row_seals is 'The SHA-256 of the rows of a table that a deploy writes. A deploy stores it in deploy.facts, to find an edited row.';
+comment on column audit.row_seals.relation is 'The table.';
+comment on column audit.row_seals.seal is 'The hash.';
+
 create view audit.migrated_kinds (kind) with (security_invoker) as values
   ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
-  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other');
+  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other'), ('row');
 comment on view audit.migrated_kinds is 'The kinds of facts that migrations create and a deploy does not create again.';
 comment on column audit.migrated_kinds.kind is 'The kind.';
 
@@ -69,8 +85,12 @@ begin atomic
   set (fact, make, unmake, server_major) = (excluded.fact, excluded.make, excluded.unmake, excluded.server_major);
 
   insert into deploy.facts (kind, object, fact, server_major)
-  select 'seal', 'deploy.facts', seal.seal, current_setting('server_version_num')::integer / 10000
-  from audit.seal as seal;
+  select 'seal', sealed.relation, sealed.seal, current_setting('server_version_num')::integer / 10000
+  from (
+    select 'deploy.facts', seal.seal from audit.seal as seal
+    union all
+    select rows.relation, rows.seal from audit.row_seals as rows
+  ) as sealed (relation, seal);
 end;
 comment on function audit.record_facts(jsonb) is
   'Stores the current facts in deploy.facts, for audit.drift. With the facts from before the deploy (kind, object, fact) it stores only those that the deploy changed. Without an argument it stores all: the owner calls it so to accept a change that was made by hand.';
@@ -78,6 +98,7 @@ comment on function audit.record_facts(jsonb) is
 create view audit.drift_checks (code, severity, title, why) with (security_invoker) as values
   ('isolation_drift', 'critical', 'The isolation differs from the last deploy', 'A grant, policy, function, view, membership or table was added or changed by hand, or a restrictive policy, or a view or function of the schema audit, was removed.'),
   ('schema_drift', 'warning', 'The schema differs from the last deploy', 'A column, key, trigger, index, check, setting or role was changed by hand, or access was taken away.'),
+  ('row_drift', 'warning', 'A row differs from the last deploy', 'Only migrations write the rows of the workflow, and only a deploy those of the schema deploy.'),
   ('facts_edited', 'critical', 'deploy.facts was edited after the last deploy', 'The edit may hide a change that was made by hand. Deploy again.'),
   ('facts_missing', 'critical', 'deploy.facts is empty', 'Drift cannot be checked. Deploy again.'),
   ('facts_of_another_version', 'warning', 'deploy.facts is of another version of PostgreSQL', 'Versions print facts differently, so drift was not checked. Deploy again.');
@@ -109,6 +130,7 @@ comment on column audit.drift.fix is 'SQL that restores the fact of the last dep
 create view audit.drift_findings (code, object, detail, fix) with (security_invoker) as
 select
   case
+    when kind = 'row' then 'row_drift'
     when kind in ('view', 'function') and object ~ '^audit\.' then 'isolation_drift'
     when kind = 'policy' and meant ~ '^restrictive ' then 'isolation_drift'
     -- What is missing only takes access away.
@@ -134,6 +156,11 @@ union all
 select 'facts_edited', 'deploy.facts', 'its hash is ' || seal.seal, '-- Deploy again: node dist/migrate.js'
 from audit.seal as seal
 where exists (select from deploy.facts) and not exists (select from deploy.facts where (kind, object, fact) = ('seal', 'deploy.facts', seal.seal))
+union all
+select 'row_drift', 'table ' || rows.relation, 'a row was added, changed or deleted: the hash of all is ' || rows.seal, '-- Deploy again: node dist/migrate.js'
+from audit.row_seals as rows
+where exists (select from deploy.facts)
+  and not exists (select from deploy.facts where (kind, object, fact) = ('seal', rows.relation, rows.seal))
 union all
 select 'facts_of_another_version', 'deploy.facts', format('they are of PostgreSQL %s, the server is %s', min(server_major), current_setting('server_version')),
   '-- Deploy again: node dist/migrate.js'

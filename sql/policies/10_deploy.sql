@@ -13,4 +13,5 @@ comment on table deploy.facts is 'The facts of the database after the last deplo
 comment on table deploy.approvals is 'The powers of roles outside the service, and the provider, that were approved with a deploy, each list with a seal. audit.powers reads them.';
 
 grant usage on schema deploy to club_api, club_auditor;
-grant select on deploy.releases, deploy.facts, deploy.approvals to club_api, club_auditor;
+grant select on deploy.migrations, deploy.migration_files, deploy.releases, deploy.chapters, deploy.facts, deploy.approvals
+to club_api, club_auditor;

@@ -15,6 +15,8 @@ alter table app.tasks alter column id set default app.new_id();
 alter table app.tasks alter column created_by_id set default app.member_id();
 
 grant select on app.task_states, app.task_transitions to club_api;
+-- For audit.row_facts. Without USAGE on the schema it reads them by no other way.
+grant select on app.task_states, app.task_transitions to club_auditor;
 grant select, delete on app.tasks to club_api;
 grant insert (title, description, due_at, assignee_id) on app.tasks to club_api;
 grant update (title, description, due_at, assignee_id, state) on app.tasks to club_api;

@@ -134,14 +134,15 @@ async function hasDrift(client: pg.Client): Promise<boolean> {
   return rows[0].found;
 }
 
-/** Records the release: the service checks whether its release was deployed. */
+/** Records the release: the service checks whether its release was deployed. One query is one transaction. */
 async function recordRelease(client: pg.Client, release: Release): Promise<void> {
   await client.query(`set role ${OWNER}`);
-  await client.query(
-    `insert into deploy.releases (fingerprint) values ($1)
-     on conflict (fingerprint) do update set applied_at = clock_timestamp()`,
-    [release.fingerprint],
-  );
+  await client.query(`
+    insert into deploy.releases (fingerprint) values (${client.escapeLiteral(release.fingerprint)})
+    on conflict (fingerprint) do update set applied_at = clock_timestamp();
+    update deploy.facts set fact = seal
+    from audit.row_seals
+    where (kind, object, relation) = ('seal', 'deploy.releases', 'deploy.releases')`);
   await client.query('reset role');
 }
 
@@ -223,12 +224,13 @@ async function otherLogin(client: pg.Client): Promise<string | undefined> {
  * Runs one step in one transaction: sessions see all of its changes or none.
  *
  * It locks app.members first, as every request inside a club does. So requests that hold this lock can finish, later
- * requests wait for it, and no deadlock occurs. The audit reads no table of the schema app, so its chapters are applied
- * before the locks; after the migrations if these change the tables of the schema deploy, which it reads.
+ * requests wait for it, and no deadlock occurs. The audit reads no row of a club, so its chapters are applied before the
+ * locks; after the migrations if these name a table of the schema deploy or a reference table, which it reads.
  */
 async function runStep(client: pg.Client, release: Release, { files, applies }: Step): Promise<void> {
   const before = await readFacts(client);
-  const isAuditFirst = !files.some(({ text }) => /\bdeploy\./.test(text));
+  const read = tablesOfAudit(release);
+  const isAuditFirst = !files.some(({ text }) => read.some((table) => text.includes(table)));
   await client.query('begin');
   try {
     if (applies && isAuditFirst) {
@@ -242,7 +244,6 @@ async function runStep(client: pg.Client, release: Release, { files, applies }: 
       await applyChapters(client, isAuditFirst ? release.chapters : [...release.chapters, ...release.audit]);
     }
     await client.query(`set local role ${OWNER}`);
-    await recordFacts(client, before);
     if (applies) {
       await client.query(
         `insert into deploy.chapters (sha256) values ($1)
@@ -250,12 +251,18 @@ async function runStep(client: pg.Client, release: Release, { files, applies }: 
         [hashOf(release)],
       );
     }
+    await recordFacts(client, before);
     await client.query('commit');
   } catch (error) {
     // It fails when the connection is lost, which also rolls back; the error is the one that is worth reporting.
     await client.query('rollback').catch(() => {});
     throw error;
   }
+}
+
+/** The tables that the audit reads: the schema deploy, and the reference tables of the schema app. */
+function tablesOfAudit({ audit }: Release): string[] {
+  return ['deploy.', ...audit.flatMap(({ text }) => text.match(/(?<=\b(?:from|join) )app\.\w+/g) ?? [])];
 }
 
 async function lockTables(client: pg.Client): Promise<void> {

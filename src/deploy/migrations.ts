@@ -110,23 +110,54 @@ export async function runOnline(
   statements: OnlineStatement[],
 ): Promise<void> {
   await client.query('set lock_timeout = 0');
+  await client.query(`set role ${OWNER}`);
+  for (const step of statements.flatMap(({ sql }) => sql)) {
+    await client.query(step);
+  }
   const { rows } = await client.query(`select to_regclass('audit.facts') is not null as exists`);
-  const record = rows[0].exists ? [recordAsMeant(statements.map(({ object }) => object))] : [];
-  await run(client, release, file, [...statements.flatMap(({ sql }) => sql), ...record]);
+  // In one transaction, so that the recorded facts contain the rows of the migration.
+  await client.query('begin');
+  try {
+    await run(client, release, file, []);
+    if (rows[0].exists) {
+      await client.query(`set local role ${OWNER}`);
+      const rowOf = (table: string) => `deploy.${table} ('${file.name}')`;
+      const objects = [
+        ...statements.map(({ object }) => object),
+        rowOf('migrations'),
+        rowOf('migration_files'),
+      ];
+      await recordAsMeant(client, objects);
+    }
+    await client.query('commit');
+  } catch (error) {
+    // As in a step of a deploy.
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
 }
 
-/** SQL that records these indexes and constraints as intended in their present form; all other facts stay as recorded. */
-function recordAsMeant(objects: string[]): string {
-  const isOne = `kind in ('index', 'key', 'constraint') and object in (${objects.map((object) => `'${object}'`).join(', ')})`;
-  const major = `current_setting('server_version_num')::integer / 10000`;
+/** Records these facts as intended in their present form; all other facts stay as recorded. */
+async function recordAsMeant(client: pg.Client, objects: string[]): Promise<void> {
+  await client.query(
+    `delete from deploy.facts
+     where (kind, object) = ('seal', 'deploy.facts') or kind in ('index', 'key', 'constraint', 'row') and object = any ($1)`,
+    [objects],
+  );
   // When the recorded facts are of another version of PostgreSQL, the step with the chapters records all of them again.
-  return `
-    delete from deploy.facts where kind = 'seal' or ${isOne};
-    insert into deploy.facts (kind, object, fact, make, unmake, server_major)
-    select kind, object, fact, make, unmake, ${major} from audit.facts
-    where ${isOne} and not exists (select from deploy.facts where server_major <> ${major});
-    insert into deploy.facts (kind, object, fact, server_major)
-    select 'seal', 'deploy.facts', seal, ${major} from audit.seal`;
+  await client.query(
+    `insert into deploy.facts (kind, object, fact, make, unmake, server_major)
+     select kind, object, fact, make, unmake, current_setting('server_version_num')::integer / 10000
+     from audit.facts
+     where kind in ('index', 'key', 'constraint', 'row') and object = any ($1) and not exists (
+       select from deploy.facts where server_major <> current_setting('server_version_num')::integer / 10000
+     )`,
+    [objects],
+  );
+  await client.query(
+    `insert into deploy.facts (kind, object, fact, server_major)
+     select 'seal', 'deploy.facts', seal, current_setting('server_version_num')::integer / 10000 from audit.seal`,
+  );
 }
 
 /** Runs each step as a separate query, then records the name and the hash of the file. The caller manages transactions. */

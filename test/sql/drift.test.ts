@@ -17,6 +17,7 @@ const byHand: Record<string, string> = {
   'schema_drift not null app.shifts.capacity': 'alter table app.shifts alter column capacity drop not null',
   'schema_drift key app.shift_signups.shift_signups_once':
     'alter table app.shift_signups drop constraint shift_signups_once',
+  "row_drift row app.task_transitions ('Open', 'Done')": `insert into app.task_transitions values ('Open', 'Done', 'member')`,
 };
 
 t.test('a manual change stays a finding after further deploys, even with migrations', async (t) => {
@@ -66,4 +67,20 @@ t.test('only the owner can accept a manual change', async (t) => {
       await t.rejects(client.query('select audit.record_facts()'), { code: '42501' }, role);
     });
   }
+});
+
+t.test('a deploy accepts the rows of migrations that the SQL of the findings restored', async (t) => {
+  const db = await makeDatabase(t);
+  await db.queryAsAdmin(`delete from deploy.migrations where name ~ '^00(0[14]|05|22)'`);
+  const lost = await db.queryAsAdmin(
+    `select fix from audit.findings where code = 'row_drift' order by object desc`,
+  );
+  t.equal(lost.length, 4);
+  for (const { fix } of lost) {
+    await db.queryAsAdmin(fix);
+  }
+  t.same(await db.queryAsAdmin('table audit.findings'), []);
+  t.same(await deploy(db.migrationUrl), { migrations: [], applied: false, warnings: [] });
+  const names = await db.queryAsAdmin('select name from deploy.migrations order by run_on, id');
+  t.same(names, await db.queryAsAdmin('select name from deploy.migrations order by name'));
 });
