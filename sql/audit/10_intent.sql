@@ -122,6 +122,27 @@ comment on view audit.intended_handlers is 'The only functions that catch errors
 comment on column audit.intended_handlers.function is 'Its signature.';
 comment on column audit.intended_handlers.why is 'Why it does so.';
 
+create view audit.intended_volatilities (name, volatility, isolates, why) with (security_invoker) as values
+  ('current_setting'::name, 'stable', true, 'The accessors read the context with it.'),
+  ('set_config', 'volatile', true, 'app.enter sets the context with it.'),
+  ('now', 'stable', true, 'Policies compare it.'),
+  ('clock_timestamp', 'volatile', true, 'Orders events and writes times.'),
+  ('pg_current_xact_id', 'stable', true, 'The recorder reaches the events of its own transaction.'),
+  ('gen_random_uuid', 'volatile', true, 'Part of each new id.'),
+  ('pg_current_wal_insert_lsn', 'volatile', false, 'Orders events.'),
+  ('nextval', 'volatile', false, 'Numbers the migrations that ran.'),
+  ('pg_total_relation_size', 'volatile', false, 'Decides when stored responses are deleted.'),
+  ('format', 'stable', false, 'Writes messages and statements.'),
+  ('to_json', 'stable', false, 'Writes a stored response.'),
+  ('to_jsonb', 'stable', false, 'Reads the columns of a changed row.'),
+  ('row_to_json', 'stable', false, 'Writes a stored response.'),
+  ('jsonb_build_object', 'stable', false, 'Writes what an event contains.');
+comment on view audit.intended_volatilities is 'The built-in functions that are not IMMUTABLE and that policies, defaults or functions of the service use.';
+comment on column audit.intended_volatilities.name is 'The name; all functions in pg_catalog with it have the same volatility.';
+comment on column audit.intended_volatilities.volatility is 'stable or volatile.';
+comment on column audit.intended_volatilities.isolates is 'Whether the context, a policy, an id or the order of events depends on it.';
+comment on column audit.intended_volatilities.why is 'What uses it.';
+
 create view audit.intended_tenant_columns (relation, tenant_column, why) with (security_invoker) as values
   ('app.clubs', 'id'::name, 'A club is the tenant: its id is the tenant id.');
 comment on view audit.intended_tenant_columns is 'The tables whose tenant column is not tenant_id.';

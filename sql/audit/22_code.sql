@@ -37,6 +37,18 @@ comment on column audit.functions.settings is 'Its SET clauses.';
 comment on column audit.functions.body is 'Its body.';
 comment on column audit.functions.comment is 'What it is for.';
 
+create view audit.altered_built_ins (funcid) with (security_invoker) as
+select proc.oid
+from pg_proc as proc
+where proc.oid < 16384 and proc.pronamespace = 'pg_catalog'::regnamespace
+  -- The functions of information_schema are the last that initdb makes. A row keeps its xmin when it is frozen or copied.
+  and proc.xmin::text::bigint > (
+    select min(made.xmin::text::bigint) from pg_proc as made where made.pronamespace = 'information_schema'::regnamespace and made.oid < 16384
+  )
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid));
+comment on view audit.altered_built_ins is 'The built-in functions whose row in pg_proc was written after initdb: by ALTER, CREATE OR REPLACE, GRANT or REVOKE.';
+comment on column audit.altered_built_ins.funcid is 'The function''s number in pg_proc.';
+
 create view audit.calls with (security_invoker) as
 select
   needs.classid,

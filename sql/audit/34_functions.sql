@@ -206,9 +206,11 @@ union all
 select 'function_in_catalog', audit.signature(proc.oid),
   case when proc.oid >= 16384 then 'it is new' else 'it differs from PostgreSQL''s own' end,
   case when proc.oid >= 16384 then format('drop routine %s', audit.signature(proc.oid))
-    else case when not built_in.replaced and proc.prolang = 12 then format('alter routine %s security invoker; alter routine %1$s owner to %2$I; alter function %1$s %3$s', audit.signature(proc.oid), pg_get_userbyid(10), case when proc.proname = 'current_setting' then 'stable' when built_in.made_leakproof then 'not leakproof' else 'reset all' end)
-      else '-- Restore the database from a backup: a built-in function was replaced.' end end
+    when not built_in.replaced and proc.prolang = 12 then concat_ws(' ', format('alter routine %s owner to %I; alter function %1$s security invoker', audit.signature(proc.oid), pg_get_userbyid(10)),
+      case when meant.isolates then meant.volatility end, case when built_in.made_leakproof then 'not leakproof' end, 'reset all')
+    else '-- Restore the database from a backup: a built-in function was replaced.' end
 from pg_proc as proc
+left join audit.intended_volatilities as meant on meant.name = proc.proname and meant.isolates
 cross join lateral (
   -- The functions that policies, keys and the functions of the service compare with, and the functions of the context and of ids.
   select (proc.proname ~ '^(bt)?(uuid_|enum_|text_?|timestamptz_|int[48]|bool|bytea)(eq|ne|lt|le|gt|ge|cmp)$'
@@ -227,9 +229,9 @@ cross join lateral (
     ))
 ) as built_in (replaced, made_leakproof)
 where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
+  and (proc.oid >= 16384 or proc.pronamespace <> 'pg_catalog'::regnamespace or proc.oid in (select altered.funcid from audit.altered_built_ins as altered))
   and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10 or built_in.replaced
-    or proc.provolatile = 'i' and proc.proname = 'current_setting'
-    or built_in.made_leakproof)
+    or proc.proconfig is not null or proc.provolatile <> left(meant.volatility, 1)::"char" or built_in.made_leakproof)
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
 union all
 select 'function_without_comment', function, 'it has no comment', format('comment on routine %s is %L', function, 'Write its purpose here.')

@@ -155,6 +155,24 @@ from audit.functions as functions
 join pg_proc as proc on proc.oid = functions.funcid
 where ours
 union all
+-- A GRANT writes the row too. So a row with privileges is a fact only if its volatility or language cannot be PostgreSQL's.
+select 'built-in', audit.signature(proc.oid),
+  concat_ws(' ', case proc.provolatile when 'i' then 'immutable' when 's' then 'stable' else 'volatile' end, case when proc.proisstrict then 'strict' end,
+    'parallel ' || proc.proparallel::text, language.lanname, 'body', md5(proc.prosrc)),
+  restore.it, restore.it
+from audit.altered_built_ins as altered
+join pg_proc as proc on proc.oid = altered.funcid
+join pg_language as language on language.oid = proc.prolang
+left join audit.intended_volatilities as meant on meant.name = proc.proname
+cross join lateral (
+  select coalesce('alter function ' || audit.signature(proc.oid) || ' ' || meant.volatility,
+    audit.manual(format('Compare %s with a database of template0 (\df+), restore it, then accept it: select audit.record_facts()', audit.signature(proc.oid))))
+) as restore (it)
+where case when meant.name is not null then not meant.isolates and proc.provolatile <> left(meant.volatility, 1)::"char"
+  else proc.proacl is null or language.lanname not in ('internal', 'c', 'sql')
+    -- initdb revokes EXECUTE on no IMMUTABLE function.
+    or proc.provolatile = 'i' and proc.oid in (select initial.objoid from pg_init_privs as initial where initial.classoid = 'pg_proc'::regclass) end
+union all
 select 'type', audit.name_of(schema.name, type.typname), array_to_string(array(
     select quote_literal(label.enumlabel) from pg_enum as label where label.enumtypid = type.oid order by label.enumsortorder
   ), ' < '), null, format('drop type %s', audit.name_of(schema.name, type.typname))

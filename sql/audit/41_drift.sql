@@ -49,7 +49,7 @@ comment on column audit.row_seals.seal is 'The hash.';
 
 create view audit.migrated_kinds (kind) with (security_invoker) as values
   ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
-  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other'), ('row');
+  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other'), ('row'), ('built-in');
 comment on view audit.migrated_kinds is 'The kinds of facts that migrations create and a deploy does not create again.';
 comment on column audit.migrated_kinds.kind is 'The kind.';
 
@@ -99,6 +99,7 @@ create view audit.drift_checks (code, severity, title, why) with (security_invok
   ('isolation_drift', 'critical', 'The isolation differs from the last deploy', 'A grant, policy, function, view, membership or table was added or changed by hand, or a restrictive policy, or a view or function of the schema audit, was removed.'),
   ('schema_drift', 'warning', 'The schema differs from the last deploy', 'A column, key, trigger, index, check, setting or role was changed by hand, or access was taken away.'),
   ('row_drift', 'warning', 'A row differs from the last deploy', 'Only migrations write the rows of the workflow, and only a deploy those of the schema deploy.'),
+  ('built_in_drift', 'warning', 'A built-in function was changed after the database was created', 'PostgreSQL plans and runs statements by what it declares, such as its volatility. Those on which the isolation depends are function_in_catalog.'),
   ('facts_edited', 'critical', 'deploy.facts was edited after the last deploy', 'The edit may hide a change that was made by hand. Deploy again.'),
   ('facts_missing', 'critical', 'deploy.facts is empty', 'Drift cannot be checked. Deploy again.'),
   ('facts_of_another_version', 'warning', 'deploy.facts is of another version of PostgreSQL', 'Versions print facts differently, so drift was not checked. Deploy again.');
@@ -131,6 +132,7 @@ create view audit.drift_findings (code, object, detail, fix) with (security_invo
 select
   case
     when kind = 'row' then 'row_drift'
+    when kind = 'built-in' then 'built_in_drift'
     when kind in ('view', 'function') and object ~ '^audit\.' then 'isolation_drift'
     when kind = 'policy' and meant ~ '^restrictive ' then 'isolation_drift'
     -- What is missing only takes access away.

@@ -162,7 +162,8 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
      grant set, alter system on parameter log_min_duration_statement to dba; grant alter system on parameter "my.setting" to dba`,
     `alter role all set synchronous_commit = remote_apply; alter role all set zero_damaged_pages = off`,
     `create role ops in role pg_monitor; create schema ops authorization ops; set local role ops;
-     create function ops.count() returns bigint language sql security definer set search_path = '' as 'select count(*) from app.tasks'; reset role`,
+     create function ops.count() returns bigint language sql security definer set search_path = '' as 'select count(*) from pg_stat_activity'; reset role`,
+    'create role dana; grant execute on function random(), md5(text) to dana; revoke execute on function random() from dana; revoke execute on function pg_sleep(double precision) from public',
   ];
   await withClient(db.adminUrl, async (client) => {
     const { rows: versions } = await client.query(

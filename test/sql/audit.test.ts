@@ -314,6 +314,27 @@ t.test('a deleted row of any reference table is a finding', async (t) => {
   });
 });
 
+t.test('the built-in functions that the service uses are listed with their volatility', async (t) => {
+  const db = await makeDatabase(t);
+  const used = await db.queryAsAdmin(`
+    with written (sql) as (
+      select concat_ws(' ', using_expression, check_expression) from audit.policies
+      union all
+      select body from audit.functions where schema = 'app'
+      union all
+      select fact from audit.facts where kind in ('default', 'constraint', 'index')
+    )
+    select proc.proname as name, min(case proc.provolatile when 's' then 'stable' else 'volatile' end) as volatility
+    from pg_proc as proc
+    where proc.pronamespace = 'pg_catalog'::regnamespace and proc.prokind = 'f'
+      and proc.proname in (select lower(name[1]) from written cross join lateral regexp_matches(sql, '(\\w+)\\s*\\(', 'g') as name)
+    group by proc.proname having bool_and(proc.provolatile <> 'i') order by proc.proname`);
+  t.same(
+    await db.queryAsAdmin('select name, volatility from audit.intended_volatilities order by name'),
+    used,
+  );
+});
+
 t.test('the audit queries the objects of other applications no more often when there are many', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {

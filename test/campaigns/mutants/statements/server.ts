@@ -134,6 +134,17 @@ export const drift: Mutants = {
     `update deploy.chapters set sha256 = 'x'`,
     `delete from deploy.facts where (kind, object) = ('seal', 'deploy.releases')`,
   ],
+  built_in_drift: [
+    'alter function pg_catalog.random() stable',
+    'alter function pg_catalog.timeofday() immutable',
+    'alter function pg_catalog.lower(text) called on null input',
+    'alter function pg_catalog.to_json(anyelement) immutable',
+    'grant execute on function pg_catalog.to_jsonb(anyelement) to club_api; alter function pg_catalog.to_jsonb(anyelement) immutable',
+    'alter function pg_catalog.pg_read_file(text) immutable',
+    `grant execute on function pg_catalog.md5(text) to club_api;
+     create or replace function pg_catalog.md5(text) returns text language plpgsql as $$ begin return $1; end $$`,
+    'alter function pg_catalog.random() stable; alter function pg_catalog.random() volatile',
+  ],
   facts_missing: ['delete from deploy.facts', 'truncate deploy.facts'],
   facts_edited: [
     'update deploy.facts set fact = fact || $$ $$ where object = $$app.sign_up(uuid)$$',
