@@ -55,7 +55,7 @@ comment on function audit.preset_context() is
 
 create view audit.role_findings (code, object, detail, fix) with (security_invoker) as
 with memberships as (select * from audit.memberships), role_settings as (select * from audit.role_settings),
-roles as (select * from audit.roles), schemas as (select * from audit.schemas),
+roles as (select * from audit.roles), schemas as (select * from audit.schemas), powers as (select * from audit.powers),
 ours as (select * from roles where purpose is not null),
 -- Materialized: otherwise the signature of every function of PostgreSQL is computed.
 functions as materialized (select function, funcid, owner from audit.functions where ours),
@@ -138,7 +138,7 @@ left join ours as other on other.role = edge.role
 cross join lateral (
   select edge.role in ('pg_read_all_data', 'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
       'pg_maintain', 'pg_create_subscription')
-    or edge.role in (select powers.role from audit.powers as powers where powers.power <> 'owns the database')
+    or edge.role in (select powers.role from powers where powers.power <> 'owns the database')
 ) as beyond (rls)
 where other.role is null
 union all
@@ -151,7 +151,7 @@ union all
 -- PUBLIC includes the service: parameter_granted.
 select 'beyond_row_level_security', role::text,
   string_agg(power, ', ' order by array_position(array['superuser', 'BYPASSRLS', 'REPLICATION'], power), power), string_agg(distinct revoke, '; ')
-from audit.powers
+from powers
 where accepted is null and role <> 'public'
 group by role
 union all
@@ -261,7 +261,7 @@ select 'role_owns_outside_schema', 'schema ' || schema.name, 'it belongs to ' ||
 from schemas as schema join ours on ours.role = schema.owner and ours.purpose = 'capability'
 where not schema.ours
 union all
-select distinct case when coalesce(thing.schema, thing.identity) in ('app', 'deploy', 'audit') then 'runtime_owns' else 'role_owns_outside_schema' end,
+select distinct case when coalesce(thing.schema, case thing.type when 'schema' then thing.identity end) in ('app', 'deploy', 'audit') then 'runtime_owns' else 'role_owns_outside_schema' end,
   ours.role, 'it owns ' || thing.type || ' ' || thing.identity,
   coalesce(
     (select format('drop user mapping for %I server %I', ours.role, srvname) from pg_user_mappings where owned.classid = 'pg_user_mapping'::regclass and umid = owned.objid),

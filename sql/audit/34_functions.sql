@@ -70,6 +70,8 @@ with written as (
   ) as more (reasons)
   where owner.provider is null and owner.roleid in (select proowner from pg_proc where prosecdef and oid >= 16384)
     and (owner.superuser or owner.bypass_row_security or more.reasons is not null)
+), public_routine as materialized (
+  select object from audit.privileges where kind = 'routine' and ours and grantee = 'public'
 ), raised as (
   select function, ours, drop_it, state[1] as state
   from written
@@ -163,8 +165,8 @@ from audit.intended_accessors as accessor
 where not exists (select from written where written.function = accessor.function)
 union all
 select 'function_public_execute', object, 'PUBLIC may execute it', format('revoke execute on routine %s from public', object)
-from audit.privileges
-where kind = 'routine' and grantee = 'public' and object ~ '^app\.'
+from public_routine
+where object ~ '^app\.'
 union all
 select 'function_owner', function, 'it belongs to ' || owner, format('alter routine %s owner to club_owner', function)
 from written
