@@ -348,10 +348,10 @@ t.test(
         () => written.length,
         (count) => count > 0,
       );
+      // An aborted request that got its response just then has a line for each.
       const lines = written.map((line) => JSON.parse(line));
-      t.same(
-        lines.map(({ ip, level }) => [ip, level]),
-        [['127.0.0.1', 30]],
+      t.ok(
+        lines.every(({ ip, level }) => ip === '127.0.0.1' && level === 30),
         bytes,
       );
     }
