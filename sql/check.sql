@@ -15,6 +15,8 @@
 \pset tuples_only on
 \set audit `cat sql/audit/*.sql`
 \set snapshot `cat sql/snapshot.txt`
+-- The roles of sql/roles.sql. Another application may have roles with such names.
+\set roles '{club_owner,club_migrator,club_api,club_auditor,club_signup,club_idempotency,club_expiry,club_directory,club_registry,club_recorder,club_roster,club_calendar,club_operator}'
 -- The numbers of lines that the checks print, one after the other.
 \set printed 0
 
@@ -62,16 +64,16 @@ where policy.polpermissive and not exists (
 
 -- No role of the service is beyond row-level security, or could become so. Only three log in.
 select format('role %s: it has SUPERUSER, BYPASSRLS, REPLICATION, CREATEROLE or CREATEDB, or may log in', rolname) from pg_roles
-where rolname like 'club\_%' and (rolsuper or rolbypassrls or rolreplication or rolcreaterole or rolcreatedb
+where rolname = any (:'roles') and (rolsuper or rolbypassrls or rolreplication or rolcreaterole or rolcreatedb
   or rolcanlogin and rolname not in ('club_api', 'club_migrator', 'club_auditor'));
 \set printed :printed:ROW_COUNT
 
 -- Only club_migrator may become another role of the service. Auditors may have their own logins. From PostgreSQL 16 on the
 -- administrator that created the roles is a member who may neither become them nor use their privileges.
 select format('role %s: it is a member of %s', member::regrole, roleid::regrole) from pg_auth_members as edge
-where (member::regrole::text like 'club\_%' or roleid::regrole::text like 'club\_%')
-  and not (member = 'club_migrator'::regrole and roleid::regrole::text like 'club\_%' and roleid <> all ('{club_api,club_auditor}'::regrole[]))
-  and not (roleid = 'club_auditor'::regrole and member::regrole::text not like 'club\_%')
+where (member::regrole::text = any (:'roles') or roleid::regrole::text = any (:'roles'))
+  and not (member = 'club_migrator'::regrole and roleid::regrole::text = any (:'roles') and roleid <> all ('{club_api,club_auditor}'::regrole[]))
+  and not (roleid = 'club_auditor'::regrole and member::regrole::text <> all (:'roles'))
   and coalesce(to_jsonb(edge) ->> 'set_option', 'true') || coalesce(to_jsonb(edge) ->> 'inherit_option', 'true') <> 'falsefalse';
 \set printed :printed:ROW_COUNT
 
@@ -83,14 +85,14 @@ from (
   union all select format('column %s.%s', attrelid::regclass, attname), attacl from pg_attribute join pg_class on pg_class.oid = attrelid where relnamespace = 'app'::regnamespace
   union all select 'function ' || oid::regprocedure, coalesce(proacl, acldefault('f', proowner)) from pg_proc where pronamespace = 'app'::regnamespace
 ) as securable (object, acl) cross join aclexplode(acl)
-where grantee = 0 or grantee::regrole::text not like 'club\_%' or grantee = 'club_migrator'::regrole
+where grantee = 0 or grantee::regrole::text <> all (:'roles') or grantee = 'club_migrator'::regrole
   or grantee = 'club_auditor'::regrole and (object, privilege_type) not in (('table app.task_states', 'SELECT'), ('table app.task_transitions', 'SELECT'));
 \set printed :printed:ROW_COUNT
 
 -- A SECURITY DEFINER function runs with the privileges of its owner, here a capability role, to which the policies apply.
 select format('function %s: it runs as %s', oid::regprocedure, proowner::regrole) from pg_proc
-where prosecdef and (pronamespace = 'app'::regnamespace or proowner::regrole::text like 'club\_%')
-  and not (pronamespace = 'app'::regnamespace and proowner::regrole::text like 'club\_%'
+where prosecdef and (pronamespace = 'app'::regnamespace or proowner::regrole::text = any (:'roles'))
+  and not (pronamespace = 'app'::regnamespace and proowner::regrole::text = any (:'roles')
     and proowner <> all ('{club_owner,club_migrator,club_api,club_auditor}'::regrole[]));
 \set printed :printed:ROW_COUNT
 

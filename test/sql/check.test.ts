@@ -37,6 +37,15 @@ const blindfolds: { objects: string[]; statement: string }[] = [
   },
 ];
 
+/** Another application, whose login has a name such as the roles of the service have. */
+const otherApplication = `
+  create role club_website login;
+  create schema website authorization club_website;
+  set local role club_website;
+  create table website.pages (path text);
+  create function website.count() returns int security definer return 1;
+  reset role`;
+
 /** Weaknesses, each with what the check must print. */
 const weaknesses: [statement: string, printed: RegExp][] = [
   ['alter table app.tasks disable row level security', /^table app\.tasks: row-level security is not/m],
@@ -59,6 +68,10 @@ const weaknesses: [statement: string, printed: RegExp][] = [
   ['grant club_signup to club_api', /^role club_api: it is a member of club_signup$/m],
   ['create role stranger in role club_owner', /^role stranger: it is a member of club_owner$/m],
   ['grant select (title) on app.tasks to public', /^column app\.tasks\.title: PUBLIC has SELECT$/m],
+  [
+    'create role club_stranger; grant select on app.tasks to club_stranger',
+    /^table app\.tasks: club_stranger has SELECT$/m,
+  ],
   ['grant usage on schema app to club_auditor', /^schema app: club_auditor has USAGE$/m],
   [
     'grant execute on function app.list_clubs() to pg_monitor',
@@ -111,6 +124,7 @@ t.test('the independent check notices what the audit in the database does not sh
   for (const login of [undefined, 'club_migrator']) {
     t.same(await check(login), { code: 0, out: '0\nthe same\n' });
   }
+  t.same(await check(undefined, 'begin', otherApplication), { code: 0, out: '0\nthe same\n' });
   for (const { objects, statement } of blindfolds) {
     const { code, out } = await check(undefined, 'begin', statement);
     t.equal(code, 3);
