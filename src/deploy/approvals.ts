@@ -32,7 +32,9 @@ export async function requireKnown(
   );
   if (rows.length > 0) {
     const unknown = rows.map(({ role }) => role).join(', ');
-    throw new DeployError(`APPROVE names a role that the server does not have: ${unknown}.`);
+    throw new DeployError(
+      `APPROVE names a role that the server does not have: ${unknown}. Write names as in pg_roles, without quotes.`,
+    );
   }
   const providers = readProviders(release);
   if (provider && !providers.includes(provider)) {

@@ -226,7 +226,8 @@ t.test('only a deploy with APPROVE approves a role, with the powers that it has 
   t.same(await findings(), [beyond('backup', 'REPLICATION')], 'a further power is a finding again');
   await t.rejects(deploy(url, release, { approve: ['nora', 'backup', 'Ben'] }), {
     name: 'DeployError',
-    message: 'APPROVE names a role that the server does not have: nora, Ben.',
+    message:
+      'APPROVE names a role that the server does not have: nora, Ben. Write names as in pg_roles, without quotes.',
   });
   t.same(await findings(), [beyond('backup', 'REPLICATION')], 'which changes nothing');
   await deploy(url, release, { approve: ['anna'] });
