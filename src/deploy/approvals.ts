@@ -5,7 +5,7 @@
 import type pg from 'pg';
 import { DeployError } from './locks.js';
 import type { Release } from './release.js';
-import { OWNER } from './roles.js';
+import { OWNER, readRoles } from './roles.js';
 
 export interface Decisions {
   /** The roles to approve, and no others; undefined leaves the list as it is. */
@@ -20,20 +20,22 @@ export interface Approved {
   powers: string[];
 }
 
-/** @throws DeployError when the server has no such role, or the audit does not know the provider */
+/** @throws DeployError when the server has no such role outside of the service, or the audit does not know the provider */
 export async function requireKnown(
   client: pg.Client,
   release: Release,
   { approve = [], provider }: Decisions,
 ): Promise<void> {
   const { rows } = await client.query<{ role: string }>(
-    'select role from unnest($1::text[]) as role where role not in (select rolname from pg_roles)',
-    [approve],
+    `select role from unnest($1::text[]) as role
+     where role not in (select rolname from pg_roles where rolname !~ '^pg_' and rolname <> all ($2))`,
+    [approve, readRoles().map(({ name }) => name)],
   );
   if (rows.length > 0) {
     const unknown = rows.map(({ role }) => role).join(', ');
     throw new DeployError(
-      `APPROVE names a role that the server does not have: ${unknown}. Write names as in pg_roles, without quotes.`,
+      `APPROVE takes roles of the server that are neither the service's nor PostgreSQL's own, not ${unknown}. ` +
+        'Write names as in pg_roles, without quotes.',
     );
   }
   const providers = readProviders(release);
