@@ -80,7 +80,7 @@ cross join lateral regexp_match(fact.expression, '\m(current_setting|set_config|
 where found is not null
 union all
 select
-  case when coalesce(thing.schema, cast_of.schema, 'pg_catalog') in ('pg_catalog', 'information_schema', 'app', 'deploy', 'audit') then 'operator_outside_catalog' else 'operator_outside_schema' end,
+  case when coalesce(thing.schema, family_of.schema, cast_of.schema, 'pg_catalog') in ('pg_catalog', 'information_schema', 'app', 'deploy', 'audit') then 'operator_outside_catalog' else 'operator_outside_schema' end,
   thing.identity, 'a ' || thing.type,
   case thing.type when 'operator of access method' then regexp_replace(thing.identity, '^operator (\d+) \((.*)\) of (.*) USING (\w+)$', 'alter operator family \3 using \4 drop operator \1 (\2)')
     else format('drop %s %s%s', thing.type, thing.identity, case when thing.type = 'operator family' then ' cascade' end) end
@@ -110,7 +110,15 @@ left join lateral (
   join pg_namespace as namespace on namespace.oid = type.typnamespace
   where pg_cast.oid = made.oid and made.catalog = 'pg_cast'::regclass and namespace.nspname not in ('pg_catalog', 'information_schema', 'app', 'deploy', 'audit')
 ) as cast_of (schema) on true
-where made.oid >= 16384 and coalesce(thing.schema, '') not in (
+-- Nor has an operator of an access method: it belongs to its family.
+left join lateral (
+  select family.oid, namespace.nspname
+  from pg_amop
+  join pg_opfamily as family on family.oid = amopfamily
+  join pg_namespace as namespace on namespace.oid = family.opfnamespace
+  where pg_amop.oid = made.oid and made.catalog = 'pg_amop'::regclass
+) as family_of (oid, schema) on true
+where made.oid >= 16384 and coalesce(thing.schema, family_of.schema, '') not in (
     select nspname from pg_namespace join other_schemas as other on other.schemaid = pg_namespace.oid
   )
   -- Nor is a cast of another application's type a finding.
@@ -120,7 +128,7 @@ where made.oid >= 16384 and coalesce(thing.schema, '') not in (
     join other_schemas as other on other.schemaid = type.typnamespace
     where pg_cast.oid = made.oid
   ))
-  and not exists (select from audit.extension_members as member where (member.classid, member.objid) = (made.catalog, made.oid));
+  and not exists (select from audit.extension_members as member where (member.classid, member.objid) in ((made.catalog, made.oid), ('pg_opfamily'::regclass, family_of.oid)));
 comment on view audit.trigger_findings is 'The findings of the checks of triggers, expressions and operators.';
 comment on column audit.trigger_findings.code is 'The check.';
 comment on column audit.trigger_findings.object is 'The object.';

@@ -150,6 +150,23 @@ const lesserLogins: Runs[] = [
   },
 ];
 
+t.test('an extension with operators for indexes is unknown, and no critical finding', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.adminUrl, async (client) => {
+    // As CREATE EXTENSION leaves it: the operators of a family belong to the extension through the family only.
+    await client.query(`begin;
+      insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+      values (424242, 'btree_gist', 10, 'public'::regnamespace, true, '1.0');
+      create operator family public.gist_uuid_ops using btree;
+      alter operator family public.gist_uuid_ops using btree add operator 3 = (uuid, uuid);
+      insert into pg_depend select 'pg_opfamily'::regclass, oid, 0, 'pg_extension'::regclass, 424242, 0, 'e'
+      from pg_opfamily where opfname = 'gist_uuid_ops'`);
+    const { rows } = await client.query('select code from audit.findings');
+    await client.query('rollback');
+    t.same(rows, [{ code: 'extension_unknown' }]);
+  });
+});
+
 t.test('no login without the rights of a role of the service causes a critical finding', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
