@@ -25,6 +25,9 @@ set local client_min_messages = warning;
 set local lock_timeout = '10s';
 -- Names in expressions are printed in full.
 set local search_path = pg_catalog, pg_temp;
+-- A setting of the database or of the login could print them in another way.
+set local quote_all_identifiers = off;
+set local standard_conforming_strings = on;
 
 -- An event trigger runs at the statements of the second part, and could change what they create.
 select format('event trigger %s: it may change what this file creates', evtname) from pg_event_trigger where evtenabled <> 'D';

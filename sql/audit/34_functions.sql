@@ -7,7 +7,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('definer_missing', 'warning', 'A function is not SECURITY DEFINER but should be', 'Its callers lack the privileges that it needs, so it fails.'),
   ('search_path_unpinned', 'critical', 'A SECURITY DEFINER function does not set its search path', 'The caller decides which objects its names resolve to.'),
   ('search_path_inherited', 'warning', 'A function does not set its search path', 'Its names resolve by the search path of the caller. A function whose names were resolved when it was created is exempt.'),
-  ('function_setting', 'critical', 'A function has an unexpected SET clause', 'Only search_path, datestyle, intervalstyle, timezone and enable_seqscan are allowed; a setting of the context, or row_security, would change the isolation.'),
+  ('function_setting', 'critical', 'A function has an unexpected SET clause', 'Only search_path, datestyle, intervalstyle, timezone, enable_seqscan, quote_all_identifiers and standard_conforming_strings are allowed; a setting of the context, or row_security, would change the isolation.'),
   ('function_leakproof', 'critical', 'A function is LEAKPROOF', 'The planner may run it on rows before the policies filter them.'),
   ('function_immutable', 'critical', 'A function is IMMUTABLE', 'The planner computes it once and may use the result for the next club.'),
   ('accessor_volatility', 'critical', 'An accessor is not STABLE', 'VOLATILE: outside of a subquery that is evaluated once, it is called for every row. IMMUTABLE: its result may be used for the next club.'),
@@ -125,7 +125,7 @@ where ours and is_function and language in ('sql', 'plpgsql') and not 'search_pa
 union all
 select 'function_setting', function, setting, format('alter routine %s reset %s', function, split_part(setting, '=', 1))
 from written cross join lateral unnest(settings) as setting
-where ours and setting !~* '^(search_path|intervalstyle|datestyle|timezone|enable_seqscan)='
+where ours and setting !~* '^(search_path|intervalstyle|datestyle|timezone|enable_seqscan|quote_all_identifiers|standard_conforming_strings)='
 union all
 select 'function_leakproof', function, 'it is LEAKPROOF', format('alter function %s not leakproof', function)
 from written where ours and leakproof

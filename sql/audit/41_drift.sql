@@ -22,7 +22,7 @@ comment on view audit.snapshot is 'The facts as sorted lines: the content of sql
 comment on column audit.snapshot.line is 'One fact.';
 
 create function audit.fingerprint() returns text
-language sql stable
+language sql stable set quote_all_identifiers = off set standard_conforming_strings = on
 return (select encode(sha256(convert_to(string_agg(snapshot.line || E'\n', '' order by snapshot.line collate "C"), 'UTF8')), 'hex') from audit.snapshot);
 comment on function audit.fingerprint() is
   'The SHA-256 of the facts. On the major version that sql/snapshot.txt was made with it equals the SHA-256 of the file. It is computed by this database; sql/README.md shows a comparison that does not use its functions.';
@@ -56,7 +56,7 @@ comment on column audit.migrated_kinds.kind is 'The kind.';
 -- A deploy does not create the objects of migrations again. If it stored all facts as it finds them, a constraint that
 -- was dropped by hand would no longer be drift. So for these kinds it stores only what this deploy changed itself.
 create function audit.record_facts(before jsonb default null) returns void
-language sql volatile
+language sql volatile set quote_all_identifiers = off set standard_conforming_strings = on
 begin atomic
   with was as materialized (
     select * from jsonb_to_recordset(before) as was (kind text, object text, fact text)
@@ -137,8 +137,9 @@ select
     when kind = 'policy' and meant ~ '^restrictive ' then 'isolation_drift'
     -- What is missing only takes access away.
     when found is null then 'schema_drift'
-    -- Reading the definitions of the isolation is not access to a club.
+    -- Reading the definitions of the isolation is not access to a club. A login with ADMIN OPTION on club_auditor can grant it.
     when kind = 'grant' and object ~ '^(select|usage|execute) on \w+ (deploy|audit)\M' then 'schema_drift'
+    when kind = 'membership' and object ~ ' in club_auditor$' then 'schema_drift'
     -- Not a role: each of its attributes has a check.
     when kind in ('schema', 'table', 'partitioned table', 'foreign table', 'materialized view', 'view', 'function', 'policy', 'rule', 'grant', 'membership') then 'isolation_drift'
     else 'schema_drift'

@@ -18,10 +18,11 @@ comment on column audit.checks.severity is 'critical: a club could reach the row
 comment on column audit.checks.title is 'What it finds.';
 comment on column audit.checks.why is 'Why it matters.';
 
+-- The two settings change how PostgreSQL prints names and texts, and every login may set them for itself.
 -- As one statement the chapters take twice the time and four times the memory: it is planned as a whole. As dynamic
 -- statements they would be planned at each call.
 create function audit.collect_findings() returns table (code text, object text, detail text, fix text)
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = '' set quote_all_identifiers = off set standard_conforming_strings = on
 as $$
 declare
   chapter text;

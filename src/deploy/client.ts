@@ -43,6 +43,8 @@ export async function withClient<Result>(
     loss = error;
   });
   try {
+    // A setting of the login or the database could print names and texts in another way than the stored facts.
+    await client.query('set quote_all_identifiers = off; set standard_conforming_strings = on');
     return await work(client);
   } catch (error) {
     const isFatal = isDatabaseError(error) && error.severity === 'FATAL';

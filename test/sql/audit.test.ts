@@ -46,6 +46,8 @@ const lesserLogins: Runs[] = [
       [`alter role club_api set local_preload_libraries = 'spy'`, 'library_preset', 'schema_drift'],
       ['alter role club_api set row_security = off', 'row_security_preset', 'schema_drift'],
       ['alter role club_api reset lock_timeout', 'setting_missing', 'schema_drift'],
+      ['alter role club_api set quote_all_identifiers = on', 'setting_unintended', 'schema_drift'],
+      ['alter role club_api set standard_conforming_strings = off', 'setting_unintended', 'schema_drift'],
       ['alter default privileges grant select on tables to public', 'default_privileges'],
       [
         'alter default privileges grant execute on functions to club_auditor',
@@ -134,6 +136,11 @@ const lesserLogins: Runs[] = [
     ],
   },
   {
+    login: 'dana',
+    preparedBy: 'create role dana; grant club_auditor to dana with admin option',
+    runs: [['grant club_auditor to club_api', 'schema_drift']],
+  },
+  {
     login: 'shop',
     preparedBy: `create role shop; ${onDatabase('grant create, temporary on database %I to shop')}`,
     runs: [
@@ -164,6 +171,21 @@ t.test('an extension with operators for indexes is unknown, and no critical find
     const { rows } = await client.query('select code from audit.findings');
     await client.query('rollback');
     t.same(rows, [{ code: 'extension_unknown' }]);
+  });
+});
+
+t.test('how a session prints names and texts changes no finding and no fact', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.url, async (client) => {
+    const read = async () => {
+      const { rows: findings } = await client.query('select code, object, fix from audit.findings');
+      const { rows: facts } = await client.query('select audit.fingerprint()');
+      return { findings, facts };
+    };
+    const usual = await read();
+    t.same(usual.findings, []);
+    await client.query('set quote_all_identifiers = on; set standard_conforming_strings = off');
+    t.same(await read(), usual);
   });
 });
 
