@@ -214,9 +214,8 @@ select 'function_in_catalog', audit.signature(proc.oid),
 from pg_proc as proc
 left join audit.intended_volatilities as meant on meant.name = proc.proname and meant.isolates
 cross join lateral (
-  -- The functions that policies, keys and the functions of the service compare with, and the functions of the context and of ids.
-  select (proc.proname ~ '^(bt)?(uuid_|enum_|text_?|timestamptz_|int[48]|bool|bytea)(eq|ne|lt|le|gt|ge|cmp)$'
-      or proc.proname in ('current_setting', 'set_config', 'gen_random_uuid', 'now'))
+  -- The functions that policies, keys and the functions of the service compare with, and those of audit.intended_volatilities.
+  select (proc.proname ~ '^(bt)?(uuid_|enum_|text_?|timestamptz_|int[48]|bool|bytea)(eq|ne|lt|le|gt|ge|cmp)$' or meant.name is not null)
     and (proc.prolang <> 12 or proc.prosrc not in (
       replace(proc.proname, 'timestamptz_', 'timestamp_'), 'show_config_by_name', 'show_config_by_name_missing_ok', 'set_config_by_name'
     )),

@@ -158,17 +158,21 @@ union all
 -- A GRANT writes the row too. So a row with privileges is a fact only if its volatility or language cannot be PostgreSQL's.
 select 'built-in', audit.signature(proc.oid),
   concat_ws(' ', case proc.provolatile when 'i' then 'immutable' when 's' then 'stable' else 'volatile' end, case when proc.proisstrict then 'strict' end,
-    'parallel ' || proc.proparallel::text, language.lanname, 'body', md5(proc.prosrc)),
+    'parallel ' || proc.proparallel::text, language.lanname, 'body', md5(audit.body(proc.oid))),
   restore.it, restore.it
 from audit.altered_built_ins as altered
 join pg_proc as proc on proc.oid = altered.funcid
 join pg_language as language on language.oid = proc.prolang
 left join audit.intended_volatilities as meant on meant.name = proc.proname
 cross join lateral (
-  select coalesce('alter function ' || audit.signature(proc.oid) || ' ' || meant.volatility,
+  -- The C function has the name in its own: nextval calls nextval_oid.
+  select meant.name is not null and (language.lanname <> 'internal' or strpos(proc.prosrc, proc.proname) = 0)
+) as body (replaced)
+cross join lateral (
+  select coalesce(case when not body.replaced then 'alter function ' || audit.signature(proc.oid) || ' ' || meant.volatility end,
     audit.manual(format('Compare %s with a database of template0 (\df+), restore it, then accept it: select audit.record_facts()', audit.signature(proc.oid))))
 ) as restore (it)
-where case when meant.name is not null then not meant.isolates and proc.provolatile <> left(meant.volatility, 1)::"char"
+where case when meant.name is not null then not meant.isolates and (body.replaced or proc.provolatile <> left(meant.volatility, 1)::"char")
   else proc.proacl is null or language.lanname not in ('internal', 'c', 'sql')
     -- initdb revokes EXECUTE on no IMMUTABLE function.
     or proc.provolatile = 'i' and proc.oid in (select initial.objoid from pg_init_privs as initial where initial.classoid = 'pg_proc'::regclass) end

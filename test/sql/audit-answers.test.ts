@@ -164,6 +164,9 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
     `create role ops in role pg_monitor; create schema ops authorization ops; set local role ops;
      create function ops.count() returns bigint language sql security definer set search_path = '' as 'select count(*) from pg_stat_activity'; reset role`,
     'create role dana; grant execute on function random(), md5(text) to dana; revoke execute on function random() from dana; revoke execute on function pg_sleep(double precision) from public',
+    `create role dana; do $$ declare name text; begin
+       for name in select oid::regprocedure from pg_proc where proname in (select intended.name from audit.intended_volatilities as intended)
+       loop execute format('grant execute on function %s to dana', name); end loop; end $$`,
   ];
   await withClient(db.adminUrl, async (client) => {
     const { rows: versions } = await client.query(

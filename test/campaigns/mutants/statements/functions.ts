@@ -194,6 +194,8 @@ export const functions: Mutants = {
     'create function pg_toast.peek() returns int language sql return 1',
     'alter function pg_catalog.current_setting(text, boolean) security definer',
     'alter function pg_catalog.clock_timestamp() immutable',
+    `create or replace function pg_catalog.clock_timestamp() returns timestamptz volatile strict parallel safe language internal as 'now'`,
+    `create or replace function pg_catalog.pg_current_xact_id() returns xid8 stable strict language sql as $$ select '3'::xid8 $$`,
     'alter function pg_catalog.now() immutable',
     'alter function pg_catalog.now() volatile',
     'alter function pg_catalog.current_setting(text, boolean) immutable',

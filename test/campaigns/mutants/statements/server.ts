@@ -141,6 +141,8 @@ export const drift: Mutants = {
     'alter function pg_catalog.to_json(anyelement) immutable',
     'grant execute on function pg_catalog.to_jsonb(anyelement) to club_api; alter function pg_catalog.to_jsonb(anyelement) immutable',
     'alter function pg_catalog.pg_read_file(text) immutable',
+    `create or replace function pg_catalog.nextval(regclass) returns bigint volatile strict language plpgsql as 'begin return 1; end'`,
+    `create or replace function pg_catalog.row_to_json(record) returns json stable strict parallel safe language internal as 'record_out'`,
     `grant execute on function pg_catalog.md5(text) to club_api;
      create or replace function pg_catalog.md5(text) returns text language plpgsql as $$ begin return $1; end $$`,
     'alter function pg_catalog.random() stable; alter function pg_catalog.random() volatile',
