@@ -114,7 +114,7 @@ async function compare(
     ? await client.query('select sha256 from deploy.chapters order by applied_at desc limit 1')
     : { rows: [] };
   const isApplied = last.rows[0]?.sha256 === hashOf(release);
-  return { pending, applies: !isApplied || (await hasDrift(client)) };
+  return { pending, applies: !isApplied || isReadByAudit(release, pending) || (await hasDrift(client)) };
 }
 
 /** A hash over all chapters, in their order. */
@@ -225,18 +225,21 @@ async function otherLogin(client: pg.Client): Promise<string | undefined> {
  *
  * It locks app.members first, as every request inside a club does. So requests that hold this lock can finish, later
  * requests wait for it, and no deadlock occurs. The audit reads no row of a club, so its chapters are applied before the
- * locks; after the migrations if these name a table of the schema deploy or a reference table, which it reads.
+ * locks. If the migrations name a table that it reads, its views of the last release are dropped before them, because they
+ * depend on the columns, and its chapters are applied after them.
  */
 async function runStep(client: pg.Client, release: Release, { files, applies }: Step): Promise<void> {
   const before = await readFacts(client);
-  const read = tablesOfAudit(release);
-  const isAuditFirst = !files.some(({ text }) => read.some((table) => text.includes(table)));
+  const isAuditFirst = !isReadByAudit(release, files);
   await client.query('begin');
   try {
     if (applies && isAuditFirst) {
       await applyChapters(client, release.audit);
     }
     await lockTables(client);
+    if (applies && !isAuditFirst) {
+      await client.query(`set local role ${OWNER}; drop schema if exists audit cascade`);
+    }
     for (const file of files) {
       await runMigration(client, release, file);
     }
@@ -260,9 +263,13 @@ async function runStep(client: pg.Client, release: Release, { files, applies }: 
   }
 }
 
-/** The tables that the audit reads: the schema deploy, and the reference tables of the schema app. */
-function tablesOfAudit({ audit }: Release): string[] {
-  return ['deploy.', ...audit.flatMap(({ text }) => text.match(/(?<=\b(?:from|join) )app\.\w+/g) ?? [])];
+/** Whether the files name a table that the audit reads: of the schema deploy, or a reference table of the schema app. */
+function isReadByAudit({ audit }: Release, files: SqlFile[]): boolean {
+  const read = [
+    'deploy.',
+    ...audit.flatMap(({ text }) => text.match(/(?<=\b(?:from|join) )app\.\w+/g) ?? []),
+  ];
+  return files.some(({ text }) => read.some((table) => text.includes(table)));
 }
 
 async function lockTables(client: pg.Client): Promise<void> {

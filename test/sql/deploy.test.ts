@@ -152,6 +152,23 @@ t.test('a chapter that fails changes nothing, and the error contains its name', 
   ]);
 });
 
+t.test('a migration may change a column or a table that the audit reads', async (t) => {
+  const db = await makeDatabase(t);
+  const text = `alter table deploy.chapters alter column sha256 type varchar(64);
+    drop table app.task_transitions;
+    create table app.task_transitions (from_state text, to_state text, performer text, primary key (from_state, to_state))`;
+  const migrations = [...release.migrations, { name: '9999_audited', text, sha256: 'of this text' }];
+  await deploy(db.migrationUrl, { ...release, migrations, fingerprint: 'next' });
+  const changed = await db.queryAsAdmin(
+    `select object from audit.facts where fact in ('character varying(64)', 'PRIMARY KEY (from_state, to_state)')`,
+  );
+  t.same(changed.map(({ object }) => object).sort(), [
+    'app.task_transitions.task_transitions_pkey',
+    'deploy.chapters.sha256',
+  ]);
+  t.same(await db.queryAsAdmin(`select from audit.findings where code ~ 'drift'`), []);
+});
+
 t.test('a deploy refuses an unknown migration history with one sentence, and changes nothing', async (t) => {
   const db = await makeDatabase(t);
   const [first, ...others] = release.migrations as [SqlFile, ...SqlFile[]];
