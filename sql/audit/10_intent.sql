@@ -23,6 +23,18 @@ comment on column audit.intended_roles.can_login is 'Whether it logs in.';
 comment on column audit.intended_roles.purpose is 'owner, deploy, runtime, auditor or capability.';
 comment on column audit.intended_roles.why is 'Why it exists.';
 
+create view audit.powerful_roles (role, why) with (security_invoker) as values
+  ('pg_read_all_data'::name, 'Reads every table.'),
+  ('pg_write_all_data', 'Writes every table.'),
+  ('pg_read_server_files', 'Reads the files of the server, which contain the rows.'),
+  ('pg_write_server_files', 'Writes the files of the server.'),
+  ('pg_execute_server_program', 'Runs programs as the operating system user of the server.'),
+  ('pg_maintain', 'Locks every table.'),
+  ('pg_create_subscription', 'Writes rows of another server into tables.');
+comment on view audit.powerful_roles is 'The roles of PostgreSQL whose members are beyond row-level security.';
+comment on column audit.powerful_roles.role is 'The role; not every version has each of them.';
+comment on column audit.powerful_roles.why is 'What its members may do.';
+
 create view audit.intended_memberships (member, role, why) with (security_invoker) as
 select 'club_migrator'::name, intended.role, 'A deploy creates the objects of ' || intended.role || ' as that role.'
 from audit.intended_roles as intended

@@ -58,7 +58,8 @@ select
   case setting.setrole when 0 then null else setting.setrole::regrole::text end as role,
   database.datname as database,
   lower(split_part(item, '=', 1)) as name,
-  substr(item, strpos(item, '=') + 1) as value
+  substr(item, strpos(item, '=') + 1) as value,
+  setting.setrole in (0, (select login.oid from pg_roles as login where login.rolname = session_user)) as of_session
 from pg_db_role_setting as setting
 cross join lateral unnest(setting.setconfig) as item
 left join pg_database as database on database.oid = setting.setdatabase
@@ -68,6 +69,7 @@ comment on column audit.role_settings.role is 'The role; null for all of them.';
 comment on column audit.role_settings.database is 'The database; null for all of them.';
 comment on column audit.role_settings.name is 'The setting, in lower case.';
 comment on column audit.role_settings.value is 'Its value.';
+comment on column audit.role_settings.of_session is 'Whether it is for the login of this session, whose settings then do not show those of the server.';
 
 create view audit.privileges with (security_invoker) as
 with object (kind, name, column_name, ours, is_reference, owner, acl) as (

@@ -55,8 +55,7 @@ with outside as (
     and (grantee = 'public' or grantee in (select role from outside where not superuser))
 ), powerful as (
   select roleid, role from outside
-  where provider is not null or role in (select direct.role from direct) or role in ('pg_read_all_data', 'pg_write_all_data',
-    'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program', 'pg_maintain', 'pg_create_subscription')
+  where provider is not null or role in (select direct.role from direct) or role in (select known.role from audit.powerful_roles as known)
 ), held as (
   select role, power, revoke from direct
   union all

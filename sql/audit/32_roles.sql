@@ -136,8 +136,7 @@ from memberships as edge
 join ours on ours.role = edge.member
 left join ours as other on other.role = edge.role
 cross join lateral (
-  select edge.role in ('pg_read_all_data', 'pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
-      'pg_maintain', 'pg_create_subscription')
+  select edge.role in (select known.role from audit.powerful_roles as known)
     or edge.role in (select powers.role from powers where powers.power <> 'owns the database')
 ) as beyond (rls)
 where other.role is null
@@ -214,7 +213,7 @@ union all
 select 'context_preset', 'the server', format('%s is %s', preset.setting, preset.value),
   audit.manual(format('Remove it from postgresql.conf and the command line; or alter system reset %s; then select pg_reload_conf()', preset.setting))
 from audit.preset_context() as preset
-where preset.value <> '' and preset.setting not in (select setting.name from role_settings as setting where coalesce(setting.role, quote_ident(session_user)) = quote_ident(session_user))
+where preset.value <> '' and preset.setting not in (select setting.name from role_settings as setting where setting.of_session)
 union all
 select 'large_objects_open', 'lo_compat_privileges', 'it is on', 'set lo_compat_privileges = off; -- and take it out of the configuration'
 where current_setting('lo_compat_privileges')::boolean

@@ -52,7 +52,8 @@ with written as (
       select string_agg('member of ' || powerful.rolname, ', ' order by powerful.rolname)
       from pg_roles as powerful
       where powerful.oid <> owner.roleid and pg_has_role(owner.roleid, powerful.oid, 'usage')
-        and (powerful.rolsuper or powerful.rolname ~ '^pg_(read|write|execute|monitor|stat_scan|maintain|create_subscription)')
+        and (powerful.rolsuper or powerful.rolname in (select known.role from audit.powerful_roles as known)
+          or powerful.rolname in ('pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables'))
     ), (
       select string_agg(distinct found.reason, ', ')
       from (

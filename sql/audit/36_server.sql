@@ -128,7 +128,7 @@ select 'can lose data', name, format('it is %s for the whole server', reset_val)
 from pg_settings
 where (name in ('fsync', 'full_page_writes') and reset_val = 'off' or name in ('zero_damaged_pages', 'ignore_checksum_failure') and reset_val = 'on'
     or name = 'synchronous_commit' and reset_val in ('off', 'local', 'remote_write'))
-  and name not in (select setting.name from audit.role_settings as setting)
+  and name not in (select setting.name from audit.role_settings as setting where setting.of_session)
 union all
 select 'contains every club', slot_name::text, format('the replication slot of %s', coalesce(database::text, 'the whole server'))
 from pg_replication_slots;

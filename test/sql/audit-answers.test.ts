@@ -274,3 +274,22 @@ t.test('a context that the whole server presets is a finding in every session', 
     t.same(await readWithin(client), [finding]);
   });
 });
+
+t.test('what the whole server may lose is a note, although another role has its own setting', async (t) => {
+  const server = await startServer(t);
+  await createDatabase(server, 'club');
+  await deploy(server.url('club', 'club_migrator', server.password));
+  await withClient(server.url('club'), async (client) => {
+    await client.query('create role batch; alter role batch set synchronous_commit = on');
+    await client.query('alter system set synchronous_commit = off');
+    await client.query('select pg_reload_conf()');
+  });
+  await withClient(server.url('club', 'club_auditor', server.password), async (auditor) => {
+    const { rows } = await until(
+      () => auditor.query(`select detail from audit.notes where object = 'synchronous_commit'`),
+      ({ rowCount }) => rowCount === 1,
+    );
+    t.same(rows, [{ detail: 'it is off for the whole server' }]);
+    t.same((await auditor.query('table audit.findings')).rows, []);
+  });
+});
