@@ -1,6 +1,7 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
+import { readRelease } from '../../src/deploy/release.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 
 const found = async (db: TestDatabase) =>
@@ -84,3 +85,23 @@ t.test('a deploy accepts the rows of migrations that the SQL of the findings res
   const names = await db.queryAsAdmin('select name from deploy.migrations order by run_on, id');
   t.same(names, await db.queryAsAdmin('select name from deploy.migrations order by name'));
 });
+
+t.test(
+  'the first deploy after an upgrade of PostgreSQL records all facts, with migrations of any kind',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await db.queryAsAdmin('update deploy.facts set server_major = 14');
+    const release = readRelease();
+    const texts = [
+      'create index concurrently tasks_by_title on app.tasks (tenant_id, title)',
+      'alter table app.tasks add column remind_at timestamptz',
+      'drop index concurrently app.tasks_by_title',
+    ];
+    const added = texts.map((text, number) => ({ name: `999${number}_more`, text, sha256: `of ${text}` }));
+    const migrations = [...release.migrations, ...added];
+    await deploy(db.migrationUrl, { ...release, migrations, fingerprint: 'next' });
+    t.same(await found(db), []);
+    const rows = await db.queryAsAdmin('select distinct server_major = 14 as "isOld" from deploy.facts');
+    t.same(rows, [{ isOld: false }]);
+  },
+);
