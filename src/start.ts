@@ -108,7 +108,7 @@ async function checkDatabase(database: Database, logger: FastifyBaseLogger): Pro
   const settings = await readOwn<{ login: string; name: string; value: string }>(
     database,
     'readSettings',
-    sql`select session_user as login, name, setting as value from pg_catalog.pg_settings
+    sql`select session_user as login, name, setting as value from pg_catalog.pg_show_all_settings()
       where name in ('plan_cache_mode', 'default_transaction_isolation', 'default_transaction_read_only')`,
   );
   for (const { login, name, value } of settings) {

@@ -94,3 +94,15 @@ comment on view audit.extension_members is 'The objects of extensions. The check
 comment on column audit.extension_members.classid is 'The catalog that the object is in.';
 comment on column audit.extension_members.objid is 'Its number in that catalog.';
 comment on column audit.extension_members.extension is 'The extension''s name.';
+
+-- Not pg_has_role: asked for each pair of roles it takes a minute on a server with 20,000 of them.
+create view audit.reaches with (security_invoker) as
+with recursive reach (memberid, roleid) as (
+  select member, roleid from pg_auth_members
+  union
+  select edge.member, reach.roleid from pg_auth_members as edge join reach on reach.memberid = edge.roleid
+)
+select memberid, roleid from reach;
+comment on view audit.reaches is 'Which role is a member of which, directly or through others.';
+comment on column audit.reaches.memberid is 'The member''s number in pg_authid.';
+comment on column audit.reaches.roleid is 'The number of the role that it is a member of.';

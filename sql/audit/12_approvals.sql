@@ -39,11 +39,14 @@ select role.oid
 from pg_roles as role
 where role.oid <> (select datdba from pg_database where datname = current_database()) and (
   role.rolname in (select excused.role from audit.excused_roles as excused)
-  or not role.rolsuper and not role.rolbypassrls and role.rolname !~ '^pg_' and not exists (
-    select from audit.intended_roles as intended
-    join pg_roles as ours on ours.rolname = intended.role
-    where ours.oid = role.oid or pg_has_role(role.oid, ours.oid, 'member')
-  )
+  or not role.rolsuper and not role.rolbypassrls and role.rolname !~ '^pg_'
+    and role.rolname not in (select intended.role from audit.intended_roles as intended)
+    and role.oid not in (
+      select reach.memberid
+      from audit.reaches as reach
+      join pg_roles as ours on ours.oid = reach.roleid
+      join audit.intended_roles as intended on intended.role = ours.rolname
+    )
 );
 comment on view audit.other_applications is 'The roles that may own schemas of another application in this database. Objects that only they use are not findings.';
 comment on column audit.other_applications.roleid is 'The role''s number in pg_authid.';

@@ -62,8 +62,9 @@ with outside as (
   -- Directly or not; revokes the first membership on the way.
   select member.role, 'member of ' || powerful.role,
     (select string_agg(edge.revoke, '; ') from edges as edge where edge.member = member.role and pg_has_role(edge.role, powerful.roleid, 'member'))
-  from outside as member
-  join powerful on powerful.roleid <> member.roleid and not member.superuser and pg_has_role(member.roleid, powerful.roleid, 'member')
+  from powerful
+  join audit.reaches as reach on reach.roleid = powerful.roleid
+  join outside as member on member.roleid = reach.memberid and not member.superuser
 )
 select
   held.role,

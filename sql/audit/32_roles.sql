@@ -73,7 +73,9 @@ second_login as (
   from roles as outside
   where outside.purpose is null and (outside.superuser
     or outside.create_role and current_setting('server_version_num')::integer < 160000
-    or exists (select from ours where ours.purpose <> 'auditor' and pg_has_role(outside.roleid, ours.roleid, 'member')))
+    or outside.roleid in (
+      select to_ours.memberid from audit.reaches as to_ours join ours on ours.roleid = to_ours.roleid and ours.purpose <> 'auditor'
+    ))
 ), administrator as (
   -- From PostgreSQL 16 on the creator of a role may grant it without using it: audit.powers lists these roles.
   select edge.member, edge.role
@@ -82,11 +84,11 @@ second_login as (
   group by edge.member, edge.role
   having bool_and(edge.may_grant and not edge.inherits and not edge.may_become)
 ), reach as (
-  -- Roles that are direct or indirect members of a role of the service without being intended, superuser or provider.
+  -- Roles that are direct or indirect members of a role of the service without being intended or superuser.
   select ours.role, ours.purpose, member.role as member, member.purpose as member_purpose
   from ours
-  join roles as member on member.roleid <> ours.roleid and not member.superuser and member.provider is null
-    and pg_has_role(member.roleid, ours.roleid, 'member')
+  join audit.reaches as to_ours on to_ours.roleid = ours.roleid
+  join roles as member on member.roleid = to_ours.memberid and not member.superuser
   where not exists (
     select from audit.intended_memberships as intended where (intended.member, intended.role) = (member.role, ours.role)
   )

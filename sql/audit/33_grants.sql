@@ -57,7 +57,7 @@ held as (
 )
 select case when object !~ '^app(\.|$)' then 'granted_outside_app' when grantee = 'public' then 'granted_to_public' else 'granted_to_stranger' end, what, says, revoke_it
 from held
-where kind in ('schema', 'table', 'sequence', 'routine', 'type') and purpose is null and provider is null
+where kind in ('schema', 'table', 'sequence', 'routine', 'type') and purpose is null
   -- PUBLIC may use every type by default; a function of app is function_public_execute.
   and not (grantee = 'public' and (kind = 'type' or kind = 'routine' and object ~ '^app\.'))
 union all
@@ -72,7 +72,7 @@ from held where kind = 'table' and column_name is null and privilege in ('insert
 union all
 select 'grant_without_policy', what, says, revoke_it
 from held
-where tenant_column is not null and provider is null and privilege in ('select', 'insert', 'update', 'delete') and not exists (
+where tenant_column is not null and privilege in ('select', 'insert', 'update', 'delete') and not exists (
   select from audit.policies as policy
   where policy.relation = held.object and not policy.restrictive and policy.command in (held.privilege, 'all')
     and policy.roles && array['public'::name, held.grantee]
@@ -139,7 +139,7 @@ cross join lateral (
 ) as grantee (name)
 left join roles as maker on maker.roleid = initial.defaclrole
 left join roles as holder on holder.roleid = given.grantee
-where given.grantee <> initial.defaclrole and maker.provider is null and holder.provider is null
+where given.grantee <> initial.defaclrole and (maker.purpose is not null or maker.provider is null and holder.provider is null)
   and not (initial.defaclrole in (select roleid from other) and holder.purpose is null and initial.defaclobjtype <> 'L'
     and coalesce(namespace.nspname, '') not in ('app', 'deploy', 'audit'))
 union all
@@ -178,7 +178,8 @@ where object.namespace in ('pg_catalog'::regnamespace, 'information_schema'::reg
   and (given.grantee = 0 or held_by.purpose is not null and given.grantee <> object.owner
     -- For every role: values of all rows, passwords, files and names that are looked up first. Other privileges of other
     -- applications, such as to list files or to begin a backup, are not findings.
-    or given.grantee <> object.owner and held_by.provider is null and (
+    -- A role of the provider that is beyond row-level security anyway needs no such privilege.
+    or given.grantee <> object.owner and not (held_by.provider is not null and held_by.role in (select powers.role from audit.powers as powers)) and (
       object.namespace = 'pg_toast'::regnamespace or object.kind = 'schema' and given.privilege_type = 'CREATE'
       or object.name in ('pg_statistic', 'pg_statistic_ext_data', 'pg_largeobject', 'pg_authid', 'pg_shadow',
         'pg_read_file', 'pg_read_binary_file', 'lo_import', 'lo_export')
@@ -206,10 +207,11 @@ union all
 select 'foreign_server_granted', quote_ident(srvname), 'PUBLIC has a user mapping', format('drop user mapping for public server %I', srvname)
 from pg_user_mappings where umuser = 0
 union all
-select 'large_object_granted', what, format('it belongs to %s; %s', owner, string_agg(says, ', ' order by says)), string_agg(revoke_it, '; ' order by says)
+select 'large_object_granted', owner, format('others have %s of %s, such as %s: %s', string_agg(distinct privilege, ' and '), count(distinct object), min(object::bigint),
+    string_agg(distinct grantee, ', ')), string_agg(revoke_it, '; ' order by object::bigint, says)
 from held left join roles as holder on holder.role = grantee
 where kind = 'large object' and held.provider is null and holder.superuser is not true
-group by what, owner
+group by owner
 union all
 select 'large_object_owned', owner.role, format('it owns %s, such as %s', count(*), min(large.objid::bigint)),
   string_agg(format('alter large object %s owner to club_owner', large.objid), '; ' order by large.objid)

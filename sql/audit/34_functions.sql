@@ -210,7 +210,8 @@ select 'function_in_catalog', audit.signature(proc.oid),
   case when proc.oid >= 16384 then 'it is new' else 'it differs from PostgreSQL''s own' end,
   case when proc.oid >= 16384 then format('drop routine %s', audit.signature(proc.oid))
     when not built_in.replaced and proc.prolang = 12 then concat_ws(' ', format('alter routine %s owner to %I; alter function %1$s security invoker', audit.signature(proc.oid), pg_get_userbyid(10)),
-      case when meant.isolates then meant.volatility end, case when built_in.made_leakproof then 'not leakproof' end, 'reset all')
+      case when meant.isolates then meant.volatility || case meant.name when 'set_config' then ' called on null input' else ' strict' end end,
+      case when built_in.made_leakproof then 'not leakproof' end, 'reset all')
     else '-- Restore the database from a backup: a built-in function was replaced.' end
 from pg_proc as proc
 left join audit.intended_volatilities as meant on meant.name = proc.proname and meant.isolates
@@ -233,7 +234,9 @@ cross join lateral (
 where proc.pronamespace in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
   and (proc.oid >= 16384 or proc.pronamespace <> 'pg_catalog'::regnamespace or proc.oid in (select altered.funcid from audit.altered_built_ins as altered))
   and (proc.oid >= 16384 or proc.prosecdef or proc.proowner <> 10 or built_in.replaced
-    or proc.proconfig is not null or proc.provolatile <> left(meant.volatility, 1)::"char" or built_in.made_leakproof)
+    or proc.proconfig is not null or proc.provolatile <> left(meant.volatility, 1)::"char" or built_in.made_leakproof
+    -- Of those with a volatility of their own all but set_config are STRICT.
+    or proc.proisstrict <> (meant.name <> 'set_config'))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_proc'::regclass, proc.oid))
 union all
 select 'function_without_comment', function, 'it has no comment', format('comment on routine %s is %L', function, 'Write its purpose here.')

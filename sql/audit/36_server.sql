@@ -11,6 +11,7 @@ create view audit.server_checks (code, severity, title, why) with (security_invo
   ('subscription', 'warning', 'A subscription writes into this database', 'The triggers and policies of the service do not apply to its writes.'),
   ('event_trigger', 'warning', 'There is an event trigger', 'It runs at changes of the schema, with the privileges of the deploy.'),
   ('version_vulnerable', 'warning', 'The version of PostgreSQL has a known vulnerability in row-level security', 'Update it to at least the version in audit.intended_versions.'),
+  ('built_in_owner', 'warning', 'An object of PostgreSQL belongs to another role', 'That role may change it, or create in it: names are looked up in pg_catalog first.'),
   ('system_tables_open', 'warning', 'allow_system_table_mods is on', 'A role that may write the catalogs can become a superuser.'),
   ('triggers_off', 'warning', 'session_replication_role is not origin', 'With replica, neither the triggers of the service nor the checks of foreign keys run. local runs both, but nothing in the service sets it.');
 comment on view audit.server_checks is 'The checks of the server.';
@@ -99,6 +100,19 @@ select 'version_vulnerable', 'PostgreSQL ' || current_setting('server_version'),
 from audit.intended_versions
 where major = current_setting('server_version_num')::integer / 10000 and current_setting('server_version_num')::integer < minimum
 union all
+-- pg_shdepend has no entries for what belongs to the bootstrap superuser. function_in_catalog reports functions.
+select 'built_in_owner', thing.identity, format('the %s belongs to %s', thing.type, owner.rolname),
+  format('alter %s %s owner to %I', thing.type, thing.identity, pg_get_userbyid(10))
+from pg_shdepend as owned
+join pg_roles as owner on owner.oid = owned.refobjid
+cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing
+where (owned.refclassid, owned.deptype) = ('pg_authid'::regclass, 'o') and owned.objid < 16384
+  and owned.dbid = (select oid from pg_database where datname = current_database())
+  -- 2200 is the schema public, which the administrator of a database may own.
+  and (owned.classid, owned.objid) <> ('pg_namespace'::regclass, 2200)
+  and owned.classid not in ('pg_proc'::regclass, 'pg_largeobject'::regclass, 'pg_extension'::regclass)
+  and owner.rolname not in (select role from audit.excused_roles)
+union all
 select 'system_tables_open', 'allow_system_table_mods', 'it is on', 'set allow_system_table_mods = off; -- and take it out of the configuration'
 where current_setting('allow_system_table_mods')::boolean
 union all
@@ -125,7 +139,8 @@ from audit.extensions where provider is not null
 union all
 -- What the server has, without the settings of roles and the database; setting_loses_data reports those.
 select 'can lose data', name, format('it is %s for the whole server', reset_val)
-from pg_settings
+-- Every login may lock the view pg_settings, but not its function.
+from pg_show_all_settings()
 where (name in ('fsync', 'full_page_writes') and reset_val = 'off' or name in ('zero_damaged_pages', 'ignore_checksum_failure') and reset_val = 'on'
     or name = 'synchronous_commit' and reset_val in ('off', 'local', 'remote_write'))
   and name not in (select setting.name from audit.role_settings as setting where setting.of_session)

@@ -51,7 +51,9 @@ async function startProvider(t: Test, file: string) {
       const { rows } = await auditor.query('select severity, code, object, detail from audit.findings');
       return rows.map(({ severity, code, object, detail }) => `${severity} ${code} ${object}: ${detail}`);
     });
-  return { admin, migrationUrl: url('clubs', 'club_migrator'), findings };
+  const query = (statement: string) =>
+    withClient(url('clubs', superuser), (client) => client.query(statement));
+  return { admin, migrationUrl: url('clubs', 'club_migrator'), findings, query };
 }
 
 for (const file of readdirSync(join(root, 'test/sql/providers'))) {
@@ -70,3 +72,22 @@ for (const file of readdirSync(join(root, 'test/sql/providers'))) {
     },
   );
 }
+
+t.test('PROVIDER excuses no access to the service that a role of the provider was given', async (t) => {
+  const { admin, migrationUrl, findings, query } = await startProvider(t, 'supabase.sql');
+  await deploy(migrationUrl, readRelease(), { provider: 'supabase', approve: [admin] });
+  for (const [statement, code] of [
+    ['grant club_owner to anon', 'role_lent'],
+    ['grant club_api to anon', 'role_lent'],
+    ['grant select on app.tasks to anon', 'granted_to_stranger'],
+    ['grant execute on function pg_read_file(text) to anon', 'system_object_lent'],
+    [
+      'alter default privileges for role club_owner in schema app grant select on tables to anon',
+      'default_privileges',
+    ],
+  ] as const) {
+    await query(statement);
+    t.match((await findings()).join('\n'), ` ${code} `, statement);
+    await query(statement.replace('grant', 'revoke').replace(' to anon', ' from anon'));
+  }
+});

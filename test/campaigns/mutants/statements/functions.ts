@@ -200,6 +200,7 @@ export const functions: Mutants = {
     'alter function pg_catalog.now() volatile',
     'alter function pg_catalog.current_setting(text, boolean) immutable',
     'alter function pg_catalog.set_config(text, text, boolean) stable',
+    'alter function pg_catalog.set_config(text, text, boolean) strict',
     'alter function pg_catalog.gen_random_uuid() stable',
     'grant execute on function pg_catalog.pg_current_xact_id() to club_api; alter function pg_catalog.pg_current_xact_id() immutable',
     'alter function pg_catalog.current_setting(text, boolean) set app.tenant_id = $$x$$',

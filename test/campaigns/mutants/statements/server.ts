@@ -53,6 +53,13 @@ export const server: Mutants = {
     `create or replace view audit.intended_versions as
      select current_setting('server_version_num')::int / 10000 as major, 999999 as minimum, 'a hole' as why`,
   ],
+  built_in_owner: [
+    'create role evil; alter schema pg_catalog owner to evil',
+    'create role evil; alter schema information_schema owner to evil; alter language plpgsql owner to evil',
+    'create role evil; alter operator =(uuid, uuid) owner to evil',
+    'create role evil; alter type uuid owner to evil',
+    'create role evil; alter operator family uuid_ops using btree owner to evil',
+  ],
   system_tables_open: ['set local allow_system_table_mods = on'],
   triggers_off: [
     'set local session_replication_role = replica',
