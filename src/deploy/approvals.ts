@@ -47,7 +47,7 @@ export async function requireKnown(
 /** The providers in audit.provider_roles. They are read from its file: a new database has no audit yet. */
 function readProviders({ audit }: Release): string[] {
   const text = audit.map((file) => file.text).join('');
-  const [roles = ''] = /^create view audit\.provider_roles .*?;$/ms.exec(text) ?? [];
+  const [roles = ''] = text.split('create view audit.provider_roles ')[1]?.split(';\n') ?? [];
   const providers = [...roles.matchAll(/\('\w+'(?:::name)?, '(\w+)'/g)].map(([, provider = '']) => provider);
   return [...new Set(providers)].sort();
 }
