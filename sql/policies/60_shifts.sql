@@ -6,7 +6,7 @@
 -- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
 -- policies let it write only the caller's own signup.
 --
--- The detail of their errors is the caller's member id, for the log of the service.
+-- The detail of their errors is JSON with the caller's member id, for the log of the service.
 --
 -- A trigger maintains shifts.signup_count, and check (signup_count <= capacity) prevents an overbooked shift for
 -- every statement.
@@ -119,6 +119,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', caller_id);
   shift app.shifts;
   signup app.shift_signups;
   -- Read once, after the lock: a second reading could be after the start of the shift.
@@ -127,16 +128,16 @@ begin
   select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
   signed_up_at := clock_timestamp();
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller_id;
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
   end if;
   if shift.starts_at <= signed_up_at then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller_id;
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
   end if;
   if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
-    raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller_id;
+    raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller;
   end if;
   if shift.signup_count >= shift.capacity then
-    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller_id;
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
   values (shift.id, caller_id, signed_up_at)
@@ -153,18 +154,19 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
   caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', caller_id);
   shift app.shifts;
 begin
   select * into shift from app.shifts as s where s.id = cancel_sign_up.shift_id for no key update;
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller_id;
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
   end if;
   if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller_id;
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
   end if;
   delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id;
   if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller_id;
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
   end if;
 end
 $$;

@@ -4,7 +4,7 @@
 -- member of the club; club_signup keeps to the caller's own. Like app.sign_up they lock the shift first, so that all ways into and
 -- out of a shift wait for each other and share its counter, and they read the clock after the lock.
 --
--- The detail of their errors is the caller's member id, for the log of the service.
+-- The detail of their errors is JSON with the caller's member id, for the log of the service.
 
 grant select on app.shifts, app.shift_signups to club_roster;
 grant select (tenant_id, id) on app.members to club_roster;
@@ -45,7 +45,7 @@ create or replace function app.assign_sign_up(shift_id uuid, member_id uuid, out
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
   shift app.shifts;
   -- Read once, after the lock: a second reading could be after the start of the shift.
   signed_up_at timestamptz;
@@ -53,10 +53,10 @@ begin
   select * into shift from app.shifts as s where s.id = assign_sign_up.shift_id for no key update;
   signed_up_at := clock_timestamp();
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller_id;
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
   end if;
   if not exists (select from app.members as m where m.id = assign_sign_up.member_id) then
-    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller_id;
+    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller;
   end if;
   select * into signup from app.shift_signups as s where s.shift_id = shift.id and s.member_id = assign_sign_up.member_id;
   is_new := not found;
@@ -64,10 +64,10 @@ begin
     return;
   end if;
   if shift.starts_at <= signed_up_at then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller_id;
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
   end if;
   if shift.signup_count >= shift.capacity then
-    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller_id;
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
   values (shift.id, assign_sign_up.member_id, signed_up_at)
@@ -82,19 +82,19 @@ create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) ret
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-  caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
   shift app.shifts;
 begin
   select * into shift from app.shifts as s where s.id = remove_sign_up.shift_id for no key update;
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller_id;
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
   end if;
   if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller_id;
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
   end if;
   delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = remove_sign_up.member_id;
   if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller_id;
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
   end if;
 end
 $$;

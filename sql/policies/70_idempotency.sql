@@ -67,6 +67,7 @@ as $$
 #variable_conflict use_column
 declare
   caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', caller_id);
   known app.idempotency_keys;
 begin
   delete from app.idempotency_keys as old
@@ -80,7 +81,7 @@ begin
     exception when lock_not_available then
       raise exception using
         errcode = '55P03', constraint = 'idempotency_key_in_use',
-        message = 'a request with the key is still running', detail = caller_id;
+        message = 'a request with the key is still running', detail = caller;
     end;
     if found then
       return;
@@ -92,7 +93,7 @@ begin
     exit when found;
   end loop;
   if known.request <> claim_key.request then
-    raise exception using errcode = 'ID001', message = 'the key belongs to another request', detail = caller_id;
+    raise exception using errcode = 'ID001', message = 'the key belongs to another request', detail = caller;
   end if;
   return query select known.status, known.location, known.etag, known.body;
 end

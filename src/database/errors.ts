@@ -80,6 +80,19 @@ export function isStatementError(error: unknown): error is postgres.PostgresErro
   return error instanceof postgres.PostgresError && error.severity === 'ERROR';
 }
 
+/** The detail of an error that a function of the service raised: the id of the caller's member, and the members of the problem. */
+export type RaisedDetail = { memberId?: string } & Record<string, unknown>;
+
+/** The detail of an error, a JSON object where a function of the service raised it; empty for other errors. */
+export function raisedDetail({ detail = '' }: postgres.PostgresError): RaisedDetail {
+  try {
+    return Object(JSON.parse(detail));
+  } catch {
+    // The detail of PostgreSQL's own errors is a sentence.
+    return {};
+  }
+}
+
 /** The routine in which PostgreSQL checks that a login may connect to the database. */
 const CHECK_CONNECT = 'CheckMyDatabase';
 /** The login that each variable with a database URL should have. */

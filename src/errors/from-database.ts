@@ -1,6 +1,8 @@
 import {
   isStatementError,
   QUEUE_FULL,
+  type RaisedDetail,
+  raisedDetail,
   TenantNotFound,
   TestMemberNotFound,
   Unavailable,
@@ -9,7 +11,7 @@ import {
 import { SQLSTATE } from '../database/sql-states.js';
 import { tenantForbidden } from './auth.js';
 import type { Catalogue } from './catalogue.js';
-import { Problem } from './problem.js';
+import { type ErrorType, Problem } from './problem.js';
 import { serviceUnavailable } from './server.js';
 
 /**
@@ -64,7 +66,8 @@ const QUEUE_FULL_PROBLEM = new Problem(serviceUnavailable, {
 /**
  * The problem for an error of the database; undefined when the error is a bug.
  *
- * Message, detail and hint of the database never reach a caller.
+ * Message, detail and hint of PostgreSQL never reach a caller. From the detail of an error that a function of the service raised,
+ * the members that the error type declares do.
  */
 export function problemFromDatabase(error: unknown, catalogue: Catalogue): Problem | undefined {
   if (error instanceof TenantNotFound) {
@@ -96,7 +99,16 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
   if (code === SQLSTATE.FOREIGN_KEY_VIOLATION && TO_CLUB.test(constraint)) {
     return new Problem(tenantForbidden);
   }
-  const type = catalogue.ofSqlState(code) ?? catalogue.ofConstraint(constraint);
+  const raised = catalogue.ofSqlState(code);
+  if (raised !== undefined) {
+    return new Problem(raised, membersOf(raised, raisedDetail(error)));
+  }
+  const violated = catalogue.ofConstraint(constraint);
   const isUnavailable = UNAVAILABLE.has(code) || UNAVAILABLE_CLASSES.includes(code.slice(0, 2));
-  return type === undefined && !isUnavailable ? undefined : new Problem(type ?? serviceUnavailable);
+  return violated === undefined && !isUnavailable ? undefined : new Problem(violated ?? serviceUnavailable);
+}
+
+/** The members of a problem that the function added to its error. */
+function membersOf({ members = {} }: ErrorType, detail: RaisedDetail): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(detail).filter(([name]) => Object.hasOwn(members, name)));
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { tenantOf } from '../auth/tenant.js';
 import type { Database } from '../database/database.js';
-import { isStatementError } from '../database/errors.js';
+import { isStatementError, raisedDetail } from '../database/errors.js';
 import type { Json } from '../database/json.js';
 import type { Query } from '../database/sql.js';
 import {
@@ -15,7 +15,6 @@ import {
   writeInTenant,
 } from '../database/tenant-context.js';
 import type { LoggedCaller } from '../http/log-line.js';
-import { isUuid } from '../validation/uuid.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -54,8 +53,8 @@ export const requestTransaction = plugin<{ database: Database }>(
         return rowsOf(this, await callInTenant(database, callerOf(this), nameOf(this), query));
       } catch (error) {
         // A refused call returns no row: the functions add the id of the member to their errors.
-        if (isStatementError(error) && isUuid(error.detail ?? '')) {
-          this.memberId = error.detail ?? null;
+        if (isStatementError(error)) {
+          this.memberId = raisedDetail(error).memberId ?? null;
         }
         throw error;
       }
