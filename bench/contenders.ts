@@ -64,7 +64,7 @@ export function rival(name: string, pool: number, variant: Record<string, string
 
 /**
  * Starts a program on a free port and waits until it responds. It ends at the latest with the environment. Its stdout
- is discarded, * its stderr is shown. All programs get the V8 memory flags of `npm start`.
+ * is discarded, its stderr is shown. All programs get the V8 memory flags of `npm start`.
  */
 export async function startContender(
   { name, file, settings, pool = '-', flags = [] }: Program,

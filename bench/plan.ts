@@ -29,8 +29,8 @@ export const plan = {
   members: 20 * scale,
   /** The number of tokens: enough that none reaches the default rate limit. */
   callers: 2_000,
-  /** The directory of the Node.js profile of the service; undefined for none. */
-  profile: ![undefined, '', '0'].includes(process.env.PROFILE),
+  /** The workload to profile; undefined to measure. */
+  profile: process.env.PROFILE || undefined,
 };
 
 /** Whether this run measures a part. */

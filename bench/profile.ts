@@ -20,11 +20,10 @@ interface Profile {
   timeDeltas: number[];
 }
 
-/** Profiles the service under tasks-page with Node.js: the functions with the most self time. */
+/** Profiles the service under a workload with Node.js: the functions with the most self time. */
 export async function profileService(
-  environment: Environment,
-  callers: Caller[],
-  signer: Signer,
+  workload: string,
+  { environment, callers, signer }: { environment: Environment; callers: Caller[]; signer: Signer },
 ): Promise<string[]> {
   await mkdir(DIRECTORY, { recursive: true });
   const before = new Set(await readdir(DIRECTORY));
@@ -32,7 +31,7 @@ export async function profileService(
     { ...service, flags: ['--cpu-prof', `--cpu-prof-dir=${DIRECTORY}`] },
     environment,
   );
-  const benchmark = benchmarkOf(await prepare(contender, callers, signer), 'tasks-page', environment);
+  const benchmark = benchmarkOf(await prepare(contender, callers, signer), workload, environment);
   for (let requests = 0, time = 0; time < WARM_UPS && requests < WARM_REQUESTS; time += 1) {
     requests += (await benchmark.run(WARM_UP_MS)).requests;
   }

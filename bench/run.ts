@@ -60,8 +60,8 @@ async function pgbenchBenchmarks(
 async function bench(environment: Environment): Promise<Findings | undefined> {
   const signer = new Signer(environment.issuer);
   const callers = await makeCallers(environment, signer, 'many');
-  if (plan.profile) {
-    console.log((await profileService(environment, callers, signer)).join('\n'));
+  if (plan.profile !== undefined) {
+    console.log((await profileService(plan.profile, { environment, callers, signer })).join('\n'));
     return undefined;
   }
   const programs = WORKLOADS.some(isSelected) ? await chooseRivals(environment, callers, signer, say) : [];
