@@ -82,6 +82,21 @@ function examplesOf(
     example('one task', requestOf('GET', `/api/tasks/${taskIds[0]}`), 200),
     example('a window of shifts', requestOf('GET', `/api/shifts?${windowQuery(DAY)}`), 200),
     example('a patch', requestOf('PATCH', `/api/tasks/${taskIds[1]}`, head, patch), 200),
+    example(
+      'a patch of an old version',
+      requestOf('PATCH', `/api/tasks/${taskIds[1]}`, head, '{"version":2147483647}'),
+      409,
+    ),
+    example(
+      "a patch of another club's task",
+      requestOf('PATCH', `/api/tasks/${stranger.taskIds[0]}`, head, patch),
+      404,
+    ),
+    example(
+      'a step that the workflow does not have',
+      requestOf('PATCH', `/api/tasks/${taskIds[1]}`, head, `{"state":"Open","assigneeId":"${taskIds[1]}"}`),
+      422,
+    ),
     example('a signup', requestOf('POST', `/api/shifts/${shiftId}/signup`), 201),
     example('a second signup', requestOf('POST', `/api/shifts/${shiftId}/signup`), 409),
     example('a cancellation', requestOf('DELETE', `/api/shifts/${shiftId}/signup`), 204),

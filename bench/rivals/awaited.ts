@@ -133,21 +133,10 @@ app.get('/api/tasks/:id', { schema: { response: { 200: schemas.task } } }, async
 app.patch('/api/tasks/:id', { schema: { response: { 200: schemas.task } } }, async (request, reply) => {
   const id = idOf(request);
   const patch = readPatch(request.body);
-  const task = await inClub(request.caller, 'write', async (query) => {
-    const [read] = await query<statements.TaskRow>(statements.task(id));
-    if (read === undefined) {
-      throw new Refusal(404, 'task_not_found');
-    }
-    if (patch.version !== undefined && patch.version !== read.version) {
-      throw new Refusal(409, 'task_version_conflict', { currentVersion: read.version });
-    }
-    const [updated] = await query<statements.TaskRow>(statements.updateTask(read, patch));
-    if (updated === undefined) {
-      throw new Refusal(409, 'task_version_conflict');
-    }
-    return updated;
-  });
-  reply.header('etag', `"${task.version}"`);
+  const [task] = await inClub(request.caller, 'write', (query) =>
+    query<statements.TaskRow>(statements.patchTask(id, patch)),
+  );
+  reply.header('etag', `"${task?.version}"`);
   return task;
 });
 

@@ -140,26 +140,9 @@ app.get(
 app.patch(
   '/api/tasks/:id',
   handle(async (request, response, caller) => {
-    const patch = readPatch(request.body);
-    const task = await inClub<statements.TaskRow, statements.TaskRow>(
-      caller,
-      'write',
-      statements.task(readId(request.params.id)),
-      async ([read], client) => {
-        if (read === undefined) {
-          throw new Refusal(404, 'task_not_found');
-        }
-        if (patch.version !== undefined && patch.version !== read.version) {
-          throw new Refusal(409, 'task_version_conflict', { currentVersion: read.version });
-        }
-        const { rows } = await client.query<statements.TaskRow>(statements.updateTask(read, patch));
-        if (rows[0] === undefined) {
-          throw new Refusal(409, 'task_version_conflict');
-        }
-        return rows[0];
-      },
-    );
-    response.set('etag', `"${task.version}"`).json(task);
+    const patch = statements.patchTask(readId(request.params.id), readPatch(request.body));
+    const [task] = await inClub<statements.TaskRow>(caller, 'write', patch);
+    response.set('etag', `"${task?.version}"`).json(task);
   }),
 );
 

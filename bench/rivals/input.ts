@@ -19,11 +19,13 @@ export interface Window extends PageQuery {
   to: string;
 }
 
-/** A change of a task. The rivals do not implement the steps of the workflow, which is less work for them. */
+/** A change of a task. */
 export interface TaskPatch {
   title?: string;
   description?: string | null;
   dueAt?: string | null;
+  assigneeId?: string | null;
+  state?: string;
   version?: number;
 }
 
@@ -68,6 +70,8 @@ export function readPatch(body: unknown): TaskPatch {
     (patch.title !== undefined && (!isText(patch.title, 200) || patch.title.trim() === '')) ||
     (patch.description != null && !isText(patch.description, 10_000)) ||
     (patch.dueAt != null && !(isText(patch.dueAt, 40) && INSTANT.test(patch.dueAt))) ||
+    (patch.assigneeId != null && !(isText(patch.assigneeId, 36) && isUuid(patch.assigneeId))) ||
+    (patch.state !== undefined && !isText(patch.state, 10)) ||
     (patch.version !== undefined && !Number.isInteger(patch.version))
   ) {
     throw new Refusal(400, 'validation_failed');

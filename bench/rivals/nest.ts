@@ -122,23 +122,9 @@ class Tasks {
     @Body() body: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
-    const statement = statements.task(readId(id));
-    const patch = readPatch(body);
-    const task = await this.club.inside(caller, async (query) => {
-      const [read] = await query<statements.TaskRow>(statement);
-      if (read === undefined) {
-        throw new Refusal(404, 'task_not_found');
-      }
-      if (patch.version !== undefined && patch.version !== read.version) {
-        throw new Refusal(409, 'task_version_conflict', { currentVersion: read.version });
-      }
-      const [updated] = await query<statements.TaskRow>(statements.updateTask(read, patch));
-      if (updated === undefined) {
-        throw new Refusal(409, 'task_version_conflict');
-      }
-      return updated;
-    });
-    reply.header('etag', `"${task.version}"`);
+    const statement = statements.patchTask(readId(id), readPatch(body));
+    const [task] = await this.club.inside(caller, (query) => query<statements.TaskRow>(statement));
+    reply.header('etag', `"${task?.version}"`);
     return task;
   }
 }

@@ -20,6 +20,12 @@ const SQLSTATES: Record<string, [number, string]> = {
   SH003: [409, 'already_signed_up'],
   SH004: [409, 'shift_full'],
   SH005: [404, 'signup_not_found'],
+  TK001: [422, 'invalid_task_transition'],
+  TK002: [403, 'task_transition_forbidden'],
+  TK003: [403, 'task_assign_forbidden'],
+  TK004: [409, 'task_version_conflict'],
+  TK005: [409, 'task_already_assigned'],
+  TK006: [404, 'task_not_found'],
 };
 
 /** The response to an error: a thrown Refusal, one by its SQLSTATE, or else a 500. */

@@ -20,11 +20,6 @@ export interface Entered {
 
 export interface TaskRow {
   id: string;
-  title: string;
-  description: string | null;
-  dueAt: string | null;
-  assigneeId: string | null;
-  state: string;
   version: number;
 }
 
@@ -79,25 +74,13 @@ export function task(id: string): Statement {
   };
 }
 
-/** Updates the task if its version is the one that was read. */
-export function updateTask(read: TaskRow, { title, description, dueAt }: TaskPatch): Statement {
+/** Changes a task; errors are SQLSTATEs. */
+export function patchTask(id: string, { version, dueAt, assigneeId, ...others }: TaskPatch): Statement {
+  const columns = { ...others, due_at: dueAt, assignee_id: assigneeId };
   return {
-    name: 'update-task',
-    text: `with updated as (
-        update app.tasks
-        set title = $3, description = $4, due_at = $5, assignee_id = $6, state = $7
-        where id = $1 and version = $2
-        returning *
-      ) select ${detailedTask} from updated as task`,
-    values: [
-      read.id,
-      read.version,
-      title ?? read.title,
-      description === undefined ? read.description : description,
-      dueAt === undefined ? read.dueAt : dueAt,
-      read.assigneeId,
-      read.state,
-    ],
+    name: 'patch-task',
+    text: `select ${detailedTask} from app.patch_task($1, $2::text::jsonb, $3, null) as task`,
+    values: [id, JSON.stringify(columns), version ?? null],
   };
 }
 

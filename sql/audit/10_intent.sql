@@ -148,7 +148,8 @@ create view audit.intended_volatilities (name, volatility, isolates, why) with (
   ('to_json', 'stable', false, 'Writes a stored response.'),
   ('to_jsonb', 'stable', false, 'Reads the columns of a changed row.'),
   ('row_to_json', 'stable', false, 'Writes a stored response.'),
-  ('jsonb_build_object', 'stable', false, 'Writes what an event contains.');
+  ('jsonb_build_object', 'stable', false, 'Writes what an event and the detail of an error contain.'),
+  ('jsonb_populate_record', 'stable', false, 'Applies a merge patch to a task.');
 comment on view audit.intended_volatilities is 'The built-in functions that are not IMMUTABLE and that policies, defaults or functions of the service use.';
 comment on column audit.intended_volatilities.name is 'The name; all functions in pg_catalog with it have the same volatility.';
 comment on column audit.intended_volatilities.volatility is 'stable or volatile.';
@@ -257,7 +258,10 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('TK001', 'The workflow has no such change of state.'),
   ('TK002', 'This caller may not make this change of state.'),
   ('TK003', 'Only a Manager assigns a task to somebody else.'),
-  ('TK004', 'The task has the last version there is.'),
+  ('TK004', 'The task has another version than the caller expects, or the last one there is.'),
+  ('TK005', 'The task is assigned to somebody else.'),
+  ('TK006', 'No such task in this club.'),
+  ('VE001', 'If-Match does not have the current version.'),
   ('AU001', 'The audit has findings.');
 comment on view audit.intended_codes is 'Every SQLSTATE that a function raises, one for each reason.';
 comment on column audit.intended_codes.sqlstate is 'The code.';

@@ -67,6 +67,9 @@ comment on function app.allowed_transitions(text, uuid) is
 create or replace function app.guard_task() returns trigger
 language plpgsql volatile set search_path = ''
 as $$
+declare
+  allowed text[];
+  step jsonb;
 begin
   if tg_op = 'INSERT' then
     new.state := case when new.assignee_id is null then 'Open' else 'Assigned' end;
@@ -77,30 +80,43 @@ begin
     return new;
   end if;
 
-  if new.state is distinct from old.state then
-    if not exists (
-      select from app.task_transitions as step
-      where step.from_state = old.state and step.to_state = new.state
-    ) then
-      raise exception using errcode = 'TK001', message = format('a task does not go from %s to %s', old.state, new.state);
-    end if;
-    if new.state <> all (app.allowed_transitions(old.state, old.assignee_id)) then
-      raise exception using errcode = 'TK002', message = format('the step from %s to %s is not this caller''s', old.state, new.state);
-    end if;
-    new.completed_at := case when new.state = 'Done' then clock_timestamp() end;
-  elsif old.state = 'Done' and new.assignee_id is distinct from old.assignee_id then
-    raise exception using errcode = 'TK001', message = 'a task that is Done keeps its assignee';
-  end if;
+  if new.state is distinct from old.state or new.assignee_id is distinct from old.assignee_id then
+    allowed := app.allowed_transitions(old.state, old.assignee_id);
+    step := jsonb_build_object(
+      'memberId', app.member_id(), 'currentState', old.state, 'requestedState', new.state, 'allowedTransitions', allowed);
 
-  -- Every Member may take an Open task; any other change of the assignee to a member needs a Manager.
-  if new.assignee_id is distinct from old.assignee_id and new.assignee_id is not null
-     and not (old.assignee_id is null and new.assignee_id = app.member_id())
-     and app.role() < 'Manager' then
-    raise exception using errcode = 'TK003', message = 'only a Manager assigns a task to somebody else';
+    if (new.state = 'Open') is distinct from (new.assignee_id is null) then
+      raise exception using errcode = 'TK001', message = 'a task is Open exactly when it has no assignee', detail = step;
+    end if;
+    if new.state = old.state and old.state = 'Done' then
+      raise exception using errcode = 'TK001', message = 'a task that is Done keeps its assignee', detail = step;
+    end if;
+    if new.state <> old.state and not exists (
+      select from app.task_transitions as transition
+      where transition.from_state = old.state and transition.to_state = new.state
+    ) then
+      raise exception using errcode = 'TK001', message = format('a task does not go from %s to %s', old.state, new.state), detail = step;
+    end if;
+    if new.state <> old.state and new.state <> all (allowed) then
+      raise exception using errcode = 'TK002', message = format('the step from %s to %s is not this caller''s', old.state, new.state), detail = step;
+    end if;
+
+    -- Every Member may take an Open task; any other change of the assignee to a member needs a Manager.
+    if new.assignee_id is distinct from old.assignee_id and new.assignee_id is not null
+       and not (old.assignee_id is null and new.assignee_id = app.member_id())
+       and app.role() < 'Manager' then
+      if new.assignee_id = app.member_id() then
+        raise exception using errcode = 'TK005', message = 'the task is assigned to somebody else', detail = step;
+      end if;
+      raise exception using errcode = 'TK003', message = 'only a Manager assigns a task to somebody else', detail = step;
+    end if;
   end if;
 
   if old.version = 2147483647 then
     raise exception using errcode = 'TK004', message = 'the task has the last version there is';
+  end if;
+  if new.state <> old.state then
+    new.completed_at := case when new.state = 'Done' then clock_timestamp() end;
   end if;
   new.version := old.version + 1;
   new.updated_at := clock_timestamp();
@@ -108,7 +124,7 @@ begin
 end
 $$;
 comment on function app.guard_task() is
-  'Enforces the workflow on every insert and update of a task. TK001: no such change of state; TK002: this caller may not make it; TK003: this caller may not assign the task; TK004: there is no next version.';
+  'Enforces the workflow on every insert and update of a task. Raises the first that applies: TK001 the workflow does not have the change of state or assignee, TK002 this caller may not make it, TK005 the task is assigned to somebody else, TK003 this caller may not assign it, TK004 there is no next version.';
 
 create trigger tasks_guard before insert or update on app.tasks
   for each row execute function app.guard_task();
@@ -118,4 +134,64 @@ create trigger tasks_record after insert or update or delete on app.tasks
   for each row execute function app.record_event('task', 'state, assignee_id, due_at, completed_at', 'description, title', 'assignee_id');
 comment on trigger tasks_record on app.tasks is 'Records task.created, task.changed and task.deleted.';
 
+create or replace function app.patch_task(task_id uuid, patch jsonb, expected_version integer, if_match text[]) returns app.tasks
+language plpgsql volatile set search_path = ''
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  task app.tasks;
+  patched app.tasks;
+begin
+  select * into task from app.tasks as t where t.id = task_id;
+  if not found then
+    raise exception using errcode = 'TK006', message = 'no such task in this club', detail = caller;
+  end if;
+  if format('"%s"', task.version) <> all (if_match) then
+    raise exception using
+      errcode = 'VE001', message = 'If-Match does not have the current version',
+      detail = caller || jsonb_build_object('currentVersion', task.version);
+  end if;
+  if task.version <> expected_version then
+    raise exception using
+      errcode = 'TK004', message = 'the task has another version',
+      detail = caller || jsonb_build_object('currentVersion', task.version);
+  end if;
+
+  patched := jsonb_populate_record(task, patch);
+  if not patch ? 'state' and patch ? 'assignee_id' then
+    patched.state := case when patched.assignee_id is null then 'Open' when task.state = 'Open' then 'Assigned' else task.state end;
+  end if;
+  if patch ? 'state' and not patch ? 'assignee_id' then
+    patched.assignee_id := case when patched.state = 'Open' then null when task.state = 'Open' then app.member_id() else task.assignee_id end;
+    -- Assigned without an assignee means that the caller takes the task.
+    if patched.state = 'Assigned' and task.state = 'Assigned' and task.assignee_id <> app.member_id() then
+      raise exception using errcode = 'TK005', message = 'the task is assigned to somebody else', detail = caller;
+    end if;
+  end if;
+  if patched is not distinct from task then
+    return task;
+  end if;
+
+  update app.tasks as t
+  set title = patched.title, description = patched.description, due_at = patched.due_at,
+      assignee_id = patched.assignee_id, state = patched.state
+  where t.id = task.id and t.version = task.version
+  returning * into patched;
+  if found then
+    return patched;
+  end if;
+  -- Another transaction changed the task between the two statements. It is not tried again.
+  select * into task from app.tasks as t where t.id = task_id;
+  if not found then
+    raise exception using errcode = 'TK006', message = 'no such task in this club', detail = caller;
+  end if;
+  raise exception using
+    errcode = 'TK004', message = 'the task has another version',
+    detail = caller || jsonb_build_object('currentVersion', task.version);
+end
+$$;
+comment on function app.patch_task(uuid, jsonb, integer, text[]) is
+  'Changes a task by a JSON Merge Patch (RFC 7396) whose names are columns, and takes at most one step of the workflow. Null as version or as tags of If-Match allows every version. Raises the first that applies: TK006 no such task, VE001 If-Match has another version, TK004 another version is expected, TK005 the task is assigned to somebody else, then what app.guard_task raises; TK004 too if the task is changed at the same moment.';
+
 grant execute on function app.allowed_transitions(text, uuid) to club_api;
+grant execute on function app.patch_task(uuid, jsonb, integer, text[]) to club_api;

@@ -40,6 +40,7 @@ export const preconditionFailed = defineError({
     'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`. To create something, send no ' +
     '`If-Match`.',
   members: { currentVersion: CurrentVersion },
+  sqlState: 'VE001',
   example: { request: `DELETE /api/tasks/${TASK_ID}`, members: { currentVersion: 3 } },
 });
 

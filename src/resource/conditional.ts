@@ -43,7 +43,8 @@ export function requireCurrent<Row extends { version: number }>(
     throw new Problem(notFound);
   }
   const currentVersion = row.version;
-  if (!matches(headers['if-match'], currentVersion)) {
+  const tags = ifMatch(headers);
+  if (tags !== null && !tags.includes(etagOf(currentVersion))) {
     throw new Problem(preconditionFailed, { currentVersion });
   }
   const { version = currentVersion } = (body ?? {}) as { version?: number };
@@ -71,15 +72,22 @@ export function requireNoVersion(
 }
 
 /**
- * Whether If-Match allows a change of this version (RFC 9110, section 13.1.1). Weak tags are allowed, because proxies that
- * compress make tags weak. Without the header every version matches.
+ * The tags of If-Match, of which one must be that of the current version (RFC 9110, section 13.1.1); null when every version matches:
+ * without the header, and with `*`.
  */
-function matches(ifMatch: string | undefined, version: number): boolean {
-  return ifMatch === undefined || hasTag(ifMatch, etagOf(version));
+export function ifMatch(headers: Conditions['headers']): string[] | null {
+  const list = headers['if-match'] ?? '*';
+  return isAny(list) ? null : tagsOf(list);
 }
 
-/** Whether a list of entity tags is `*` or has this one. A weak tag counts as its strong form. */
+/** Whether a list of entity tags is `*` or has this one. */
 export function hasTag(list: string, etag: string): boolean {
-  const tags = list.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return list.trim() === '*' || tags.includes(etag);
+  return isAny(list) || tagsOf(list).includes(etag);
+}
+
+const isAny = (list: string) => list.trim() === '*';
+
+/** The tags of a list. A weak tag counts as its strong form, because proxies that compress make tags weak. */
+function tagsOf(list: string): string[] {
+  return list.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
 }

@@ -50,6 +50,7 @@ export const taskNotFound = defineError({
   detail: 'This club has no task with that id. GET /api/tasks lists them.',
   meaning: 'No task of this club has this id: it was deleted, belongs to another club, or never existed.',
   fix: 'Take an id from `GET /api/tasks`, and check that `X-Tenant-Id` is the club you mean.',
+  sqlState: 'TK006',
   example: { request: `GET /api/tasks/${TASK_ID}` },
 });
 
@@ -81,6 +82,7 @@ export const taskAlreadyAssigned = defineError({
     'You tried to take the task (`{"state":"Assigned"}`, or as a Member your own id as `assigneeId`), but it is assigned ' +
     'to somebody else.',
   fix: 'Choose another task: `GET /api/tasks?assigneeId=none` lists the open ones. A Manager can reassign this one.',
+  sqlState: 'TK005',
   example: { request: PATCH },
 });
 

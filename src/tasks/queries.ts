@@ -8,11 +8,8 @@ import type {
   TaskDetailDto,
   TaskListDto,
   TaskListQuery,
-  TaskState,
+  UpdateTaskRequest,
 } from './schemas.js';
-
-/** The columns that an update writes; a trigger sets version, updated_at and completed_at. */
-export type TaskChanges = Pick<TaskDetailDto, 'title' | 'description' | 'dueAt' | 'assigneeId' | 'state'>;
 
 /** A subquery per row costs the same in a club of any size; the plan of a join depends on the size of the average club. */
 const assigneeName: Statement = sql`(
@@ -108,34 +105,19 @@ export async function insertTask(tx: Transaction, task: CreateTaskRequest): Prom
   return created as Json<TaskDetailDto>;
 }
 
-/** Updates the task if its version is still the one that was read; returns undefined otherwise. */
-export async function updateTask(
-  tx: Transaction,
-  read: Pick<TaskDetailDto, 'id' | 'version'>,
-  changes: TaskChanges,
-): Promise<Json<TaskDetailDto> | undefined> {
-  const [updated] = await tx.json<TaskDetailDto>(sql`
-    with updated as (
-      update app.tasks
-      set title = ${changes.title}, description = ${changes.description}, due_at = ${changes.dueAt},
-          assignee_id = ${changes.assigneeId}, state = ${changes.state}
-      where id = ${read.id} and version = ${read.version}
-      returning *
-    ) ${asJson(detailed(sql`updated`))}`);
-  return updated;
-}
-
-/** Whether the workflow has this step, for any caller. */
-export async function isStep(tx: Transaction, from: TaskState, to: TaskState): Promise<boolean> {
-  const rows = await tx.query(sql`
-    select from app.task_transitions where from_state = ${from} and to_state = ${to}`);
-  return rows.length > 0;
-}
-
-/** The version of a task; undefined when there is no such task. */
-export async function findVersion(tx: Transaction, id: string): Promise<number | undefined> {
-  const [task] = await tx.query<{ version: number }>(sql`select version from app.tasks where id = ${id}`);
-  return task?.version;
+/**
+ * Changes a task by a merge patch, if its version is the one in the patch and has one of the tags of If-Match. app.patch_task and the
+ * trigger of the table have the rules of the workflow and the order of errors.
+ */
+export function patchTask(
+  id: string,
+  patch: UpdateTaskRequest,
+  ifMatch: string[] | null,
+): Query<TaskDetailDto> {
+  const { version = null, dueAt, assigneeId, ...others } = patch;
+  // An absent field is undefined, which JSON.stringify leaves out.
+  const columns = JSON.stringify({ ...others, due_at: dueAt, assignee_id: assigneeId });
+  return detailed(sql`app.patch_task(${id}, ${columns}, ${version}, ${ifMatch})`);
 }
 
 /** Locks a task until this transaction ends and returns its version. */

@@ -1,29 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { tenantOf } from '../auth/tenant.js';
-import type { Json } from '../database/json.js';
-import { asJson } from '../database/sql.js';
-import type { TenantTransaction } from '../database/tenant-context.js';
 import { preconditionFailed } from '../errors/conflict.js';
-import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { type Conditions, etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
+import { etagOf, ifMatch, requireCurrent, sendVersion } from '../resource/conditional.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
-import { foundRow } from '../resource/rows.js';
-import type { Role } from '../roles.js';
+import { foundRow, onlyRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
-import {
-  deleteTask,
-  findTask,
-  findVersion,
-  insertTask,
-  listTasks,
-  lockTask,
-  taskOrders,
-  updateTask,
-} from './queries.js';
+import { deleteTask, findTask, insertTask, listTasks, lockTask, patchTask, taskOrders } from './queries.js';
 import {
   CreateTaskRequest,
   TASK_SORT,
@@ -33,9 +18,6 @@ import {
   TaskParams,
   UpdateTaskRequest,
 } from './schemas.js';
-import { changesNothing, planUpdate } from './workflow.js';
-
-const versionErrors = { notFound: errors.taskNotFound, conflict: errors.taskVersionConflict };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [TaskListDto, TaskDetailDto, CreateTaskRequest, UpdateTaskRequest]) {
@@ -135,10 +117,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const task = await request.transaction((tx) =>
-        patchTask(tx, request, { id: request.params.id, role: tenantOf(request).role }),
-      );
-      return sendVersion(reply, task);
+      const { params, body, headers } = request;
+      const patched = await request.call(patchTask(params.id, body, ifMatch(headers)));
+      return sendVersion(reply, onlyRow(patched));
     },
   );
 
@@ -159,37 +140,13 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       await request.transaction(async (tx) => {
-        requireCurrent(await lockTask(tx, request.params.id), request, versionErrors);
+        requireCurrent(await lockTask(tx, request.params.id), request, { notFound: errors.taskNotFound });
         await deleteTask(tx, request.params.id);
       });
       return reply.code(204).send(null);
     },
   );
 };
-
-/**
- * Reads a task, plans the update, and writes it if its version is still the one that was read.
- *
- * @throws Problem when there is no such task, a version does not match, or the workflow does not allow the step
- */
-async function patchTask(
-  tx: TenantTransaction,
-  request: Conditions & { body: UpdateTaskRequest },
-  { id, role }: { id: string; role: Role },
-): Promise<Json<TaskDetailDto>> {
-  const [found] = await tx.json<TaskDetailDto>(asJson(findTask(id)));
-  const read = requireCurrent(found?.parse(), request, versionErrors);
-  const changes = await planUpdate(tx, read, request.body, role);
-  const updated = changesNothing(read, changes) ? found : await updateTask(tx, read, changes);
-  if (updated !== undefined) {
-    return updated;
-  }
-  // Another transaction changed the task between the read and the update.
-  const currentVersion = await findVersion(tx, id);
-  throw currentVersion === undefined
-    ? new Problem(errors.taskNotFound)
-    : new Problem(errors.taskVersionConflict, { currentVersion });
-}
 
 /** The resource tasks. */
 export const tasks: Resource = {
