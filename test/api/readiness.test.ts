@@ -265,7 +265,7 @@ t.test(
     t.match(await until(ready, ({ status }) => status === 200), { body: { audit: { stale: false } } });
     await withClient(service.db.migrationUrl, async (client) => {
       await lockDeploys(client);
-      t.match(await until(ready, ({ body }) => body.audit.stale), {
+      t.match(await until(ready, ({ body }) => body.audit.stale, { forMs: 30_000 }), {
         status: 200,
         body: { audit: { critical: 0 } },
       });
