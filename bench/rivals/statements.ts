@@ -27,10 +27,17 @@ const assigneeName = `(
     select assignee.display_name from app.members as assignee
     where assignee.tenant_id = task.tenant_id and assignee.id = task.assignee_id
   )`;
-const listedTask = `task.id, task.title, task.state, task.assignee_id as "assigneeId", ${assigneeName} as "assigneeName",
+const listed = (
+  name: string,
+) => `task.id, task.title, task.state, task.assignee_id as "assigneeId", ${name} as "assigneeName",
   task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
-const detailedTask = `${listedTask}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
+const detailed = (
+  name: string,
+) => `${listed(name)}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
   task.completed_at as "completedAt", app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"`;
+const listedTask = listed(assigneeName);
+const detailedTask = detailed(assigneeName);
+const patchedTask = detailed('task.assignee_name');
 
 /** Sets app.tenant_id, app.user_id, app.role and app.member_id in the transaction, and finds the member. */
 export function enter({ tenantId, subject, role, displayName, email, issuedAt }: Caller): Statement {
@@ -79,7 +86,9 @@ export function patchTask(id: string, { version, dueAt, assigneeId, ...others }:
   const columns = { ...others, due_at: dueAt, assignee_id: assigneeId };
   return {
     name: 'patch-task',
-    text: `select ${detailedTask} from app.patch_task($1, $2::text::jsonb, $3, null) as task`,
+    text: `select ${patchedTask} from (
+      select (patched.task).*, patched.assignee_name from app.patch_task($1, $2::text::jsonb, $3, null) as patched
+    ) as task`,
     values: [id, JSON.stringify(columns), version ?? null],
   };
 }

@@ -255,7 +255,7 @@ create view audit.intended_codes (sqlstate, meaning) with (security_invoker) as 
   ('SH006', 'The shift has the last version there is.'),
   ('ID001', 'The idempotency key belongs to another request.'),
   ('55P03', 'A request with the idempotency key is still running.'),
-  ('TK001', 'The workflow has no such change of state.'),
+  ('TK001', 'The workflow has no such change of state or assignee.'),
   ('TK002', 'This caller may not make this change of state.'),
   ('TK003', 'Only a Manager assigns a task to somebody else.'),
   ('TK004', 'The task has another version than the caller expects, or the last one there is.'),

@@ -3,6 +3,9 @@
 -- app.task_states and app.task_transitions define the workflow; the trigger function app.guard_task enforces it for
 -- every statement, raw SQL included. The trigger also writes the columns that no caller may write: the version (plus
 -- one for each change), the time of the change and of completion. A task is Open exactly when it has no assignee.
+--
+-- app.patch_task says what a merge patch of the API means, and leaves the rules to the trigger. The detail of their errors is JSON: the
+-- caller's member id, for the log of the service, and what the response has in addition.
 
 comment on table app.task_states is 'The states of a task, in order. Reference data, the same for every club.';
 comment on table app.task_transitions is 'The allowed changes of state, and who may make each. Reference data, the same for every club.';
@@ -68,6 +71,8 @@ create or replace function app.guard_task() returns trigger
 language plpgsql volatile set search_path = ''
 as $$
 declare
+  moves boolean;
+  assigns boolean;
   allowed text[];
   step jsonb;
 begin
@@ -80,7 +85,9 @@ begin
     return new;
   end if;
 
-  if new.state is distinct from old.state or new.assignee_id is distinct from old.assignee_id then
+  moves := new.state is distinct from old.state;
+  assigns := new.assignee_id is distinct from old.assignee_id;
+  if moves or assigns then
     allowed := app.allowed_transitions(old.state, old.assignee_id);
     step := jsonb_build_object(
       'memberId', app.member_id(), 'currentState', old.state, 'requestedState', new.state, 'allowedTransitions', allowed);
@@ -88,34 +95,34 @@ begin
     if (new.state = 'Open') is distinct from (new.assignee_id is null) then
       raise exception using errcode = 'TK001', message = 'a task is Open exactly when it has no assignee', detail = step;
     end if;
-    if new.state = old.state and old.state = 'Done' then
+    if assigns and not moves and old.state = 'Done' then
       raise exception using errcode = 'TK001', message = 'a task that is Done keeps its assignee', detail = step;
     end if;
-    if new.state <> old.state and not exists (
+    if moves and not exists (
       select from app.task_transitions as transition
       where transition.from_state = old.state and transition.to_state = new.state
     ) then
       raise exception using errcode = 'TK001', message = format('a task does not go from %s to %s', old.state, new.state), detail = step;
     end if;
-    if new.state <> old.state and new.state <> all (allowed) then
+    if moves and new.state <> all (allowed) then
       raise exception using errcode = 'TK002', message = format('the step from %s to %s is not this caller''s', old.state, new.state), detail = step;
     end if;
 
     -- Every Member may take an Open task; any other change of the assignee to a member needs a Manager.
-    if new.assignee_id is distinct from old.assignee_id and new.assignee_id is not null
-       and not (old.assignee_id is null and new.assignee_id = app.member_id())
-       and app.role() < 'Manager' then
-      if new.assignee_id = app.member_id() then
+    if assigns and new.assignee_id is not null and app.role() < 'Manager' then
+      if new.assignee_id <> app.member_id() then
+        raise exception using errcode = 'TK003', message = 'only a Manager assigns a task to somebody else', detail = step;
+      elsif old.assignee_id is not null then
         raise exception using errcode = 'TK005', message = 'the task is assigned to somebody else', detail = step;
       end if;
-      raise exception using errcode = 'TK003', message = 'only a Manager assigns a task to somebody else', detail = step;
     end if;
   end if;
 
   if old.version = 2147483647 then
-    raise exception using errcode = 'TK004', message = 'the task has the last version there is';
+    raise exception using
+      errcode = 'TK004', message = 'the task has the last version there is', detail = jsonb_build_object('memberId', app.member_id());
   end if;
-  if new.state <> old.state then
+  if moves then
     new.completed_at := case when new.state = 'Done' then clock_timestamp() end;
   end if;
   new.version := old.version + 1;
@@ -134,64 +141,57 @@ create trigger tasks_record after insert or update or delete on app.tasks
   for each row execute function app.record_event('task', 'state, assignee_id, due_at, completed_at', 'description, title', 'assignee_id');
 comment on trigger tasks_record on app.tasks is 'Records task.created, task.changed and task.deleted.';
 
-create or replace function app.patch_task(task_id uuid, patch jsonb, expected_version integer, if_match text[]) returns app.tasks
+create or replace function app.patch_task(
+  task_id uuid, patch jsonb, expected_version integer, if_match text[], out task app.tasks, out assignee_name text)
 language plpgsql volatile set search_path = ''
 as $$
 declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());
-  task app.tasks;
+  current jsonb;
   patched app.tasks;
 begin
   select * into task from app.tasks as t where t.id = task_id;
   if not found then
     raise exception using errcode = 'TK006', message = 'no such task in this club', detail = caller;
   end if;
-  if format('"%s"', task.version) <> all (if_match) then
-    raise exception using
-      errcode = 'VE001', message = 'If-Match does not have the current version',
-      detail = caller || jsonb_build_object('currentVersion', task.version);
+  current := caller || jsonb_build_object('currentVersion', task.version);
+  -- A null among the tags is none of the current version.
+  if if_match is not null and (format('"%s"', task.version) = any (if_match)) is not true then
+    raise exception using errcode = 'VE001', message = 'If-Match does not have the current version', detail = current;
   end if;
   if task.version <> expected_version then
-    raise exception using
-      errcode = 'TK004', message = 'the task has another version',
-      detail = caller || jsonb_build_object('currentVersion', task.version);
+    raise exception using errcode = 'TK004', message = 'the task has another version', detail = current;
   end if;
 
   patched := jsonb_populate_record(task, patch);
   if not patch ? 'state' and patch ? 'assignee_id' then
     patched.state := case when patched.assignee_id is null then 'Open' when task.state = 'Open' then 'Assigned' else task.state end;
-  end if;
-  if patch ? 'state' and not patch ? 'assignee_id' then
+  elsif patch ? 'state' and not patch ? 'assignee_id' then
     patched.assignee_id := case when patched.state = 'Open' then null when task.state = 'Open' then app.member_id() else task.assignee_id end;
     -- Assigned without an assignee means that the caller takes the task.
     if patched.state = 'Assigned' and task.state = 'Assigned' and task.assignee_id <> app.member_id() then
       raise exception using errcode = 'TK005', message = 'the task is assigned to somebody else', detail = caller;
     end if;
   end if;
-  if patched is not distinct from task then
-    return task;
-  end if;
 
-  update app.tasks as t
-  set title = patched.title, description = patched.description, due_at = patched.due_at,
-      assignee_id = patched.assignee_id, state = patched.state
-  where t.id = task.id and t.version = task.version
-  returning * into patched;
-  if found then
-    return patched;
+  if patched is distinct from task then
+    update app.tasks as t
+    set title = patched.title, description = patched.description, due_at = patched.due_at,
+        assignee_id = patched.assignee_id, state = patched.state
+    where t.id = task_id and t.version = task.version
+    returning * into patched;
+    if not found then
+      -- Another transaction has changed or deleted the task since it was read: this raises TK004 or TK006.
+      perform app.patch_task(task_id, patch, task.version, null);
+    end if;
+    task := patched;
   end if;
-  -- Another transaction changed the task between the two statements. It is not tried again.
-  select * into task from app.tasks as t where t.id = task_id;
-  if not found then
-    raise exception using errcode = 'TK006', message = 'no such task in this club', detail = caller;
-  end if;
-  raise exception using
-    errcode = 'TK004', message = 'the task has another version',
-    detail = caller || jsonb_build_object('currentVersion', task.version);
+  -- Read here, because the calling statement does not see a member who came after it began.
+  select member.display_name into assignee_name from app.members as member where member.id = task.assignee_id;
 end
 $$;
 comment on function app.patch_task(uuid, jsonb, integer, text[]) is
-  'Changes a task by a JSON Merge Patch (RFC 7396) whose names are columns, and takes at most one step of the workflow. Null as version or as tags of If-Match allows every version. Raises the first that applies: TK006 no such task, VE001 If-Match has another version, TK004 another version is expected, TK005 the task is assigned to somebody else, then what app.guard_task raises; TK004 too if the task is changed at the same moment.';
+  'Changes a task by a JSON Merge Patch (RFC 7396), takes at most one step of the workflow, and returns the task and the name of its assignee. The names of the patch are title, description, due_at, assignee_id and state; others are ignored. Null as version or as tags of If-Match allows every version. Raises the first that applies: TK006 no such task, VE001 If-Match has another version, TK004 another version is expected, TK005 the task is assigned to somebody else, then what app.guard_task raises; TK004 too if the task is changed at the same moment.';
 
 grant execute on function app.allowed_transitions(text, uuid) to club_api;
 grant execute on function app.patch_task(uuid, jsonb, integer, text[]) to club_api;

@@ -104,8 +104,16 @@ function render(problem: Problem, request: FastifyRequest, reply: FastifyReply):
 /** The log fields of an error. Messages of PostgreSQL can contain values of a request, so only its codes are logged. */
 function logged(error: Error): Record<string, unknown> {
   if (isStatementError(error)) {
-    const { code, routine, where, constraint_name, table_name } = error;
-    return { sqlstate: code, routine, constraint: constraint_name, table: table_name, where };
+    const { code, routine, where = '', constraint_name, table_name } = error;
+    // Other lines can contain values, such as those about invalid JSON.
+    const functions = where.split('\n').filter((line) => /^(PL\/pgSQL|SQL)/.test(line));
+    return {
+      sqlstate: code,
+      routine,
+      constraint: constraint_name,
+      table: table_name,
+      where: functions.join('\n') || undefined,
+    };
   }
   return { error: error.name, message: error.message, cause: messageOf(error.cause), stack: error.stack };
 }

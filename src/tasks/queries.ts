@@ -17,14 +17,16 @@ const assigneeName: Statement = sql`(
     where assignee.tenant_id = task.tenant_id and assignee.id = task.assignee_id
   )`;
 
-const listed: Statement = sql`
-  task.id, task.title, task.state, task.assignee_id as "assigneeId", ${assigneeName} as "assigneeName",
+const columns = (name: Statement): Statement => sql`
+  task.id, task.title, task.state, task.assignee_id as "assigneeId", ${name} as "assigneeName",
   task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
 
+const listed = columns(assigneeName);
+
 /** All columns of tasks, from app.tasks or from the rows that a statement has written. */
-const detailed = (source: Statement): Statement => sql`
+const detailed = (source: Statement, name = assigneeName): Statement => sql`
   select
-    ${listed}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
+    ${columns(name)}, task.tenant_id as "clubId", task.description, task.created_by_id as "createdById",
     task.completed_at as "completedAt",
     app.allowed_transitions(task.state, task.assignee_id) as "allowedTransitions"
   from ${source} as task`;
@@ -116,8 +118,11 @@ export function patchTask(
 ): Query<TaskDetailDto> {
   const { version = null, dueAt, assigneeId, ...others } = patch;
   // An absent field is undefined, which JSON.stringify leaves out.
-  const columns = JSON.stringify({ ...others, due_at: dueAt, assignee_id: assigneeId });
-  return detailed(sql`app.patch_task(${id}, ${columns}, ${version}, ${ifMatch})`);
+  const changes = JSON.stringify({ ...others, due_at: dueAt, assignee_id: assigneeId });
+  const patched = sql`(
+    select (patched.task).*, patched.assignee_name from app.patch_task(${id}, ${changes}, ${version}, ${ifMatch}) as patched
+  )`;
+  return detailed(patched, sql`task.assignee_name`);
 }
 
 /** Locks a task until this transaction ends and returns its version. */

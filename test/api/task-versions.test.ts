@@ -1,4 +1,5 @@
 import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
 import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -172,6 +173,24 @@ t.test('an edit of a task that is deleted during the edit is a 404', async (t) =
     member.patch(path, { title: 'Mine' }),
   ]);
   t.match(responses, [{ status: 404, body: { code: 'task_not_found' } }]);
+});
+
+t.test('a change has the name of an assignee who became a member while it waited', async (t) => {
+  const { task, path } = await make();
+  await withClient(service.db.adminUrl, async (client) => {
+    await client.query(
+      'begin; lock table app.tasks in access exclusive mode; set local session_replication_role = replica',
+    );
+    const response = manager.patch(path, { title: 'Rake' });
+    t.equal(await untilWaitingForLocks(service.db, 1), 1);
+    const nora = await service.as('nora', 'Member', club).memberId();
+    await client.query(`update app.tasks set state = 'Assigned', assignee_id = $2 where id = $1`, [
+      task.id,
+      nora,
+    ]);
+    await client.query('commit');
+    t.match(await response, { status: 200, body: { title: 'Rake', assigneeId: nora, assigneeName: 'nora' } });
+  });
 });
 
 t.test('of two concurrent deletions one succeeds and the other is a 404', async (t) => {

@@ -87,9 +87,12 @@ t.test('where the login is read-only by default, calls get 503, and transactions
   await db.queryAsAdmin(END);
   await anna.get('/api/clubs/current');
   t.match(await call(), { status: 503, body: { code: 'service_unavailable' } });
+  const patch = () => anna.patch(`/api/tasks/${made.body.id}`, { description: 'Two.' });
+  t.match(await patch(), { status: 503, body: { code: 'service_unavailable' } });
   t.equal((await anna.post('/api/tasks', { title: 'Order oars' })).status, 201);
   await db.queryAsAdmin(reset);
   await db.queryAsAdmin(END);
   await anna.get('/api/clubs/current');
   t.equal((await call()).status, 201);
+  t.equal((await patch()).status, 200);
 });

@@ -147,6 +147,48 @@ t.test('no statement reaches a task of another club', async (t) => {
   t.match(await look(theirs.id), theirs);
 });
 
+t.test(
+  'app.patch_task changes only what a caller may update, of a task of the club: TK006 for others',
+  async (t) => {
+    const patch = 'select (app.patch_task($1, $2, null, null)).task.*';
+    const theirs = await make(southern);
+    const task = await make();
+    t.equal((await sql.run(admin, patch, [theirs.id, { title: 'Ours' }])).code, 'TK006');
+    t.equal((await sql.run(viewer, patch, [task.id, { title: 'Mine' }])).code, 'TK006');
+    await t.rejects(sql.client.query(patch, [task.id, { title: 'Mine' }]), { code: 'TN001' });
+    t.match(await look(theirs.id), theirs);
+    const { tenant_id, id, created_by_id } = theirs;
+    const never = {
+      tenant_id,
+      id,
+      created_by_id,
+      version: 9,
+      completed_at: '2026-05-01',
+      created_at: '2026-05-01',
+    };
+    for (const others of [never, { Title: 'Rake' }, {}]) {
+      t.equal((await sql.run(admin, patch, [task.id, JSON.stringify(others)])).code, 'ok');
+      t.match(await look(task.id), task);
+    }
+    const { code } = await sql.run(member, patch, [task.id, { title: 'Rake', ...never }]);
+    t.equal(code, 'ok');
+    const { title: _old, version, updated_at: _at, ...kept } = task;
+    t.match(await look(task.id), { ...kept, title: 'Rake', version: version + 1 });
+  },
+);
+
+t.test('app.patch_task requires one of the tags, unless there are none: VE001', async (t) => {
+  const task = await make();
+  const patch = `select app.patch_task($1, '{"title":"Rake"}', null, $2)`;
+  for (const tags of [[], [null], ['"2"', null], ['1'], ['W/"1"']]) {
+    t.equal((await sql.run(member, patch, [task.id, tags])).code, 'VE001', JSON.stringify(tags));
+  }
+  t.match(await look(task.id), task);
+  for (const tags of [['"1"', null], null]) {
+    t.equal((await sql.run(member, patch, [task.id, tags])).code, 'ok', JSON.stringify(tags));
+  }
+});
+
 t.test('without app.enter there is no club to read or write: TN001', async (t) => {
   const task = await make();
   for (const statement of [
