@@ -1,18 +1,31 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import { LruMap } from 'toad-cache';
 import { unauthenticated } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
 import type { Claims } from './club-roles.js';
 import { type Identity, readIdentity } from './identity.js';
 import type { AuthSettings } from './settings.js';
-import { invalid, tokenVerifier } from './verify-token.js';
+import { invalid, LEEWAY_MS, tokenVerifier } from './verify-token.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The caller, from a verified token. */
     identity: Identity;
   }
+}
+
+/** A verified token is not verified again for this long. */
+const VERIFIED_MS = 60_000;
+/** How many verified tokens are kept; a token is at most as long as all headers of a request may be (16 KiB). */
+const VERIFIED_TOKENS = 10_000;
+
+/** The caller of a verified token, and the first and the last millisecond at which the token needs no other verification. */
+interface Verified {
+  identity: Identity;
+  from: number;
+  until: number;
 }
 
 /**
@@ -25,13 +38,25 @@ export const authenticate = plugin<AuthSettings>(
     const { audiences, audienceClaim, clubs } = settings;
     const verify = await tokenVerifier(app, settings);
     app.decorateRequest('identity');
-    app.addHook('onRequest', async (request) => {
-      const claims = await verify(bearerToken(request));
-      request.identity = identities.get(claims) ?? identify(claims, request);
-    });
+    /** By the text of the token. Failures are not kept: a key that could not be fetched may be available at the next request. */
+    const verified = new LruMap<Verified>(VERIFIED_TOKENS);
 
-    // A cached token returns the same claims object, so its identity is read, and ignored clubs are logged, only once.
-    const identities = new WeakMap<Claims, Identity>();
+    app.addHook('onRequest', async (request) => {
+      const token = bearerToken(request);
+      const known = verified.get(token);
+      const now = Date.now();
+      if (known !== undefined && known.from <= now && now <= known.until) {
+        request.identity = known.identity;
+        return;
+      }
+      const claims = await verify(token);
+      request.identity = identify(claims, request);
+      verified.set(token, {
+        identity: request.identity,
+        from: Number(claims.nbf ?? 0) * 1_000 - LEEWAY_MS,
+        until: Math.min(now + VERIFIED_MS, Number(claims.exp) * 1_000 + LEEWAY_MS),
+      });
+    });
 
     function identify(claims: Claims, request: FastifyRequest): Identity {
       if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
@@ -54,7 +79,6 @@ export const authenticate = plugin<AuthSettings>(
           'the clubs claim of a token was not read completely: some or all entries give no role',
         );
       }
-      identities.set(claims, identity);
       return identity;
     }
   },
@@ -69,7 +93,7 @@ export const authenticate = plugin<AuthSettings>(
 function bearerToken(request: FastifyRequest): string {
   const count = countHeader(request.raw, 'authorization');
   const match = /^Bearer +([\w\-.~+/]+=*) *$/i.exec(request.headers.authorization ?? '');
-  if (match?.[1] !== undefined && count === 1 && isCanonical(match[1])) {
+  if (match?.[1] !== undefined && count === 1) {
     return match[1];
   }
   if (count === 0) {
@@ -78,12 +102,6 @@ function bearerToken(request: FastifyRequest): string {
   throw count === 1 && !/^Bearer +[^ ]/i.test(request.headers.authorization ?? '')
     ? noToken('the header Authorization has another scheme, or a token without one')
     : invalid('the header Authorization does not contain one token after its scheme');
-}
-
-/** Whether the signature is canonical base64url. Otherwise unused bits of its last letter allow several texts of one token. */
-function isCanonical(token: string): boolean {
-  const signature = token.slice(token.lastIndexOf('.') + 1);
-  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
 /** The last second of the year 9999. JSON allows larger numbers, such as 1e400. */

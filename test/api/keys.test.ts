@@ -314,6 +314,21 @@ t.test('a withdrawn key is not accepted after an hour, nor again when the issuer
   t.not(await offline.code(old), ACCEPTED);
 });
 
+t.test('a token whose key is withdrawn is accepted until a minute after it was verified', async (t) => {
+  const { issuer, offline, clock, fresh } = await start(t);
+  const old = fresh();
+  t.equal(await offline.code(old), ACCEPTED);
+  const added = newKeyOf(issuer);
+  added.replaceOthers();
+  clock.aheadMs = MINUTE_MS / 2;
+  t.equal(await offline.code(fresh(added.options)), ACCEPTED, 'the keys are fetched again');
+  t.equal(await offline.code(fresh()), 'invalid_token');
+  clock.aheadMs = MINUTE_MS - 5_000;
+  t.equal(await offline.code(old), ACCEPTED);
+  clock.aheadMs = MINUTE_MS + 1;
+  t.equal(await offline.code(old), 'invalid_token');
+});
+
 t.test('after the clock is set back, new keys are learned and withdrawn keys are refused', async (t) => {
   const { issuer, offline, clock, fresh } = await startWithKeys(t);
   const added = newKeyOf(issuer);
