@@ -1,11 +1,11 @@
 import { type Logger, pino } from 'pino';
 
 /**
- * Lines are buffered and written every 4 KiB or every 100 ms: a system call per line took a sixth of the processor time of
+ * Lines are buffered and written every 15 KiB or every 100 ms: a system call per line took a sixth of the processor time of
  * a request. When the process ends, also by an uncaught error, the last lines are written; they are lost by SIGKILL, and if
  * the log could not be written once. Up to 16 MiB that cannot be written are kept; further lines are dropped.
  */
-const LOG = { sync: false, minLength: 4_096, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
+const LOG = { sync: false, minLength: 15 * 1024, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
 /** The minimum interval between two lines of a throttled log. */
 const LOG_INTERVAL_MS = 10_000;
 /** The minimum interval between two reports on stderr that the log cannot be written. */
