@@ -2,8 +2,9 @@ import { type Logger, pino } from 'pino';
 
 /**
  * Lines are buffered and written every 15 KiB or every 100 ms: a system call per line took a sixth of the processor time of
- * a request. When the process ends, also by an uncaught error, the last lines are written; they are lost by SIGKILL, and if
- * the log could not be written once. Up to 16 MiB that cannot be written are kept; further lines are dropped.
+ * a request. A write has at most 16 KiB. When the process ends, also by an uncaught error, the last lines are written; they
+ * are lost by SIGKILL, and if the log could not be written once. Up to 16 MiB that cannot be written are kept; further lines
+ * are dropped.
  */
 const LOG = { sync: false, minLength: 15 * 1024, periodicFlush: 100, maxLength: 16 * 1024 * 1024 };
 /** The minimum interval between two lines of a throttled log. */

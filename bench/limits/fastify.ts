@@ -1,6 +1,6 @@
 /**
  * The lower limit of the cost of HTTP: Fastify that serves a page of tasks from memory, serialized by schema. With
- * TOKENS=on it first verifies the token, as the service does. It has no database and no isolation.
+ * TOKENS=on it first verifies the token, with the cache of the library. It has no database and no isolation.
  */
 import jwt from '@fastify/jwt';
 import Fastify from 'fastify';

@@ -16,12 +16,12 @@ declare module 'fastify' {
   }
 }
 
-/** A verified token is not verified again for this long. */
-const VERIFIED_MS = 60_000;
-/** How many verified tokens are kept; a token is at most as long as all headers of a request may be (16 KiB). */
-const VERIFIED_TOKENS = 10_000;
+/** A verified token is cached for this long, at most until its `exp`; its signature is not checked again meanwhile. */
+const CACHE_MS = 60_000;
+/** A token has at most 16 KiB, as all headers of a request together. */
+const CACHED_TOKENS = 10_000;
 
-/** The caller of a verified token, and the first and the last millisecond at which the token needs no other verification. */
+/** The caller of a verified token, and the first and the last millisecond at which it counts as verified. */
 interface Verified {
   identity: Identity;
   from: number;
@@ -38,23 +38,24 @@ export const authenticate = plugin<AuthSettings>(
     const { audiences, audienceClaim, clubs } = settings;
     const verify = await tokenVerifier(app, settings);
     app.decorateRequest('identity');
-    /** By the text of the token. Failures are not kept: a key that could not be fetched may be available at the next request. */
-    const verified = new LruMap<Verified>(VERIFIED_TOKENS);
+    // By the text of the token. Failures are not cached: a key that could not be fetched may be available at the next request.
+    const cache = new LruMap<Verified>(CACHED_TOKENS);
 
     app.addHook('onRequest', async (request) => {
       const token = bearerToken(request);
-      const known = verified.get(token);
+      const cached = cache.get(token);
       const now = Date.now();
-      if (known !== undefined && known.from <= now && now <= known.until) {
-        request.identity = known.identity;
+      if (cached !== undefined && cached.from <= now && now <= cached.until) {
+        request.identity = cached.identity;
         return;
       }
       const claims = await verify(token);
       request.identity = identify(claims, request);
-      verified.set(token, {
+      cache.set(token, {
         identity: request.identity,
-        from: Number(claims.nbf ?? 0) * 1_000 - LEEWAY_MS,
-        until: Math.min(now + VERIFIED_MS, Number(claims.exp) * 1_000 + LEEWAY_MS),
+        // After the clock was set back, the token is verified again.
+        from: now,
+        until: Math.min(now + CACHE_MS, Number(claims.exp) * 1_000 + LEEWAY_MS),
       });
     });
 

@@ -81,11 +81,9 @@ export async function tokenVerifier(
   }
 
   return async (token: string): Promise<Claims> => {
-    if (!isCanonical(token)) {
-      throw invalid('its signature has unused bits');
-    }
+    let claims: Claims;
     try {
-      return await verifySignature(token);
+      claims = await verifySignature(token);
     } catch (error) {
       const cause = (error as { originalError?: unknown }).originalError;
       if (cause instanceof Problem) {
@@ -93,6 +91,10 @@ export async function tokenVerifier(
       }
       throw invalid(reasonOf(error as Error));
     }
+    if (!isCanonical(token)) {
+      throw invalid('its signature is not canonical base64url');
+    }
+    return claims;
   };
 }
 

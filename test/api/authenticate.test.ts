@@ -171,7 +171,7 @@ function deleteTask(token: string): Promise<Response> {
   return offline.send('DELETE', `/api/tasks/${club}`, { headers });
 }
 
-/** Parts that are refused by a key or by the claims, which are cached: those tokens are sent twice. */
+/** Parts that are refused after the token was decoded: those tokens are sent twice, since a refusal must not be cached. */
 const REPEATED = ['claims', 'payloads', 'headers', 'keys', 'signatures'];
 
 t.test('a bad token is a 401, for every reason, even if it is sent again', async (t) => {

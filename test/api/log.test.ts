@@ -11,6 +11,7 @@ import { sendAndHangUp, sendBytesTo, sendTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 import { until } from '../setup/wait.js';
+import { type BadToken, sameSignatureTokens } from './fixtures/bad-tokens.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -151,6 +152,7 @@ t.test('the log line of a refused token has the reason, which the caller does no
   ];
   const now = Math.floor(Date.now() / 1000);
   const altered = provider.sign().replace(/^([^.]+)\.[^.]+/, `$1.${encode({ sub: 'zoe' })}`);
+  const [[, respelled]] = sameSignatureTokens(provider.sign()) as [BadToken, ...BadToken[]];
   const tokens: [reason: string | undefined, token: string, app?: App][] = [
     [undefined, provider.sign({ clubs: { [north]: 'Admin' } })],
     ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: 'account' })],
@@ -166,6 +168,7 @@ t.test('the log line of a refused token has the reason, which the caller does no
     ['the issuer has no key that it could be signed with', provider.sign({}, { header: { kid: 'zoe' } })],
     ['its header is not of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
     ['it is not a signed JWT', 'zoes'],
+    ['its signature is not canonical base64url', respelled],
     ['the header Authorization does not contain one token after its scheme', 'zoe zoe'],
     ['it has no client_id', provider.sign(), ofClient],
     ['its client_id is none of AUTH_AUDIENCE', provider.sign({ client_id: 'zoe' }), ofClient],
