@@ -23,16 +23,27 @@ interface Claims {
 
 const keys = createRemoteJWKSet(new URL(`${process.env.AUTH_ISSUER}/jwks`));
 
+/** The issuer's keys as PEM, by their ids. */
+const pems = new Map<string, Promise<string>>();
+
+function findKey({ header }: { header: { kid?: string } }): Promise<string> {
+  const id = String(header.kid);
+  const pem = pems.get(id) ?? keys(header as JWTHeaderParameters).then(exportSPKI);
+  pems.set(id, pem);
+  return pem;
+}
+
 /** Verifies tokens as the service does: the issuer's keys are cached, and a verified token is cached for a minute. */
 const verify = createVerifier({
-  key: async ({ header }: { header: object }) => exportSPKI(await keys(header as JWTHeaderParameters)),
+  key: findKey,
   algorithms: ['ES256', 'RS256'],
   allowedIss: process.env.AUTH_ISSUER as string,
   allowedAud: 'club-management-service',
   requiredClaims: ['iss', 'aud', 'exp', 'sub'],
   clockTolerance: 5_000,
   cache: 10_000,
-  cacheTTL: 60_000,
+  // The library adds the tolerance.
+  cacheTTL: 55_000,
 }) as (token: string) => Promise<Claims>;
 
 /**

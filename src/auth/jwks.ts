@@ -1,4 +1,11 @@
-import { createLocalJWKSet, errors, exportSPKI, type JWK, type JWTHeaderParameters } from 'jose';
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  errors,
+  exportSPKI,
+  type JWK,
+  type JWTHeaderParameters,
+} from 'jose';
 import { invalidToken } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
@@ -98,14 +105,14 @@ export class IssuerKeys {
   /** The keys that may have made a signature; several only when they share an id. */
   async #lookUp(selector: KeySelector): Promise<string[]> {
     try {
-      return this.#known === undefined ? [] : [await exportSPKI(await this.#known.find(selector))];
+      return this.#known === undefined ? [] : [await pemOf(await this.#known.find(selector))];
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys) || selector.kid === undefined) {
         return [];
       }
       const found: string[] = [];
       for await (const key of error) {
-        found.push(await exportSPKI(key));
+        found.push(await pemOf(key));
         if (found.length === KEYS_PER_ID) {
           break;
         }
@@ -160,6 +167,14 @@ export class IssuerKeys {
     return document.jwks_uri;
   }
 }
+
+/** A key as PEM. Jose keeps each key that it found, so the export, which takes as long as a signature, happens once. */
+async function pemOf(key: CryptoKey): Promise<string> {
+  const pem = pems.get(key) ?? (await exportSPKI(key));
+  pems.set(key, pem);
+  return pem;
+}
+const pems = new WeakMap<CryptoKey, string>();
 
 const KEY_TYPES = ['RSA', 'EC', 'OKP'];
 /** RFC 7518, section 3.3: a key of 2,048 bits or larger. */
