@@ -28,14 +28,15 @@ const RETRY_PAUSE_MS = 10;
 /** The transaction was rolled back, and a second attempt can succeed. */
 const TRANSIENT: string[] = [SQLSTATE.SERIALIZATION_FAILURE, SQLSTATE.DEADLOCK_DETECTED];
 /**
- * Errors after DDL changed the result columns of a prepared statement, or of a row in a PL/pgSQL function: the SQLSTATE
- * and the routine that raises it. A function does not recover within its session, so the connection is destroyed. This
- * happens at most once on each connection.
+ * Errors after DDL changed the result columns of a prepared statement, of a row in a PL/pgSQL function, or of a row that a
+ * function returns: the SQLSTATE and the routine that raises it. The plan does not recover within its session, so the connection
+ * is destroyed. This happens at most once on each connection.
  */
-const STALE_PLANS: Record<string, string> = {
-  [SQLSTATE.FEATURE_NOT_SUPPORTED]: 'RevalidateCachedQuery',
-  [SQLSTATE.DATATYPE_MISMATCH]: 'plpgsql_param_eval_recfield',
-};
+const STALE_PLANS = [
+  `${SQLSTATE.FEATURE_NOT_SUPPORTED} RevalidateCachedQuery`,
+  `${SQLSTATE.DATATYPE_MISMATCH} plpgsql_param_eval_recfield`,
+  `${SQLSTATE.DATATYPE_MISMATCH} ExecEvalFieldSelect`,
+];
 
 /** The database: every statement is a read, a call or a part of a transaction. */
 export class Database {
@@ -211,7 +212,7 @@ function failureOf(error: unknown): Failure | undefined {
     return undefined;
   }
   const { code, routine } = error as typeof error & { routine?: string };
-  if (STALE_PLANS[code] !== undefined && STALE_PLANS[code] === routine) {
+  if (STALE_PLANS.includes(`${code} ${routine}`)) {
     return 'stale';
   }
   return TRANSIENT.includes(code) ? 'transient' : undefined;

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { Database } from '../../src/database/database.js';
 import { type Query, sql } from '../../src/database/sql.js';
 import { type Caller, callInTenant } from '../../src/database/tenant-context.js';
+import { patchTask } from '../../src/tasks/queries.js';
 import { type Action, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 import { makeWork, sqlstate } from '../setup/work.js';
@@ -225,3 +226,19 @@ t.test(
     t.equal(database.connections.lost, 0);
   },
 );
+
+t.test('after a change of a column’s type no call fails, on any connection', async (t) => {
+  const size = database.size;
+  const tasks = await Promise.all(
+    Array.from({ length: size }, async () => (await call(database, makeTask('first'))).rows[0]?.parse().id),
+  );
+  const changeEach = (title: string) =>
+    Promise.all(tasks.map((id) => call(database, patchTask(String(id), { title }, null))));
+  for (const type of ['varchar(10000)', 'text']) {
+    await changeEach(`before ${type}`);
+    await db.queryAsAdmin(`alter table app.tasks alter column description type ${type}`);
+    for (const { rows } of await changeEach(`after ${type}`)) {
+      t.match(rows[0]?.parse(), { title: `after ${type}` });
+    }
+  }
+});
