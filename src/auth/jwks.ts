@@ -168,7 +168,7 @@ export class IssuerKeys {
   }
 }
 
-/** A key as PEM. Jose keeps each key that it found, so the export, which takes as long as a signature, happens once. */
+/** A key as PEM. An export takes longer than the verification of a signature; jose has one object for each key, which is exported once. */
 async function pemOf(key: CryptoKey): Promise<string> {
   const pem = pems.get(key) ?? (await exportSPKI(key));
   pems.set(key, pem);
