@@ -14,7 +14,7 @@ const FAILURE_INTERVAL_MS = 60_000;
 
 export interface Log {
   logger: Logger;
-  /** Resolves when the lines in flight are written or failed; it waits for as long as stdout is blocked. The exit writes the rest. */
+  /** Resolves when the lines in flight are written or failed, for which it waits; the exit of the process writes the rest. */
   flush(): Promise<void>;
 }
 

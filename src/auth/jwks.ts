@@ -168,7 +168,7 @@ export class IssuerKeys {
   }
 }
 
-/** A key as PEM. An export takes longer than the verification of a signature; jose has one object for each key, which is exported once. */
+/** A key as PEM. An export takes longer than the verification of a signature, and jose returns the same object for a key. */
 async function pemOf(key: CryptoKey): Promise<string> {
   const pem = pems.get(key) ?? (await exportSPKI(key));
   pems.set(key, pem);
