@@ -54,8 +54,9 @@ const REOPEN_PAUSE_MS = 1_000;
  *   to the two kinds in turn.
  * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
  *   requests too. Calendars have one.
- * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits but those
- *   of calendars, and leave two connections. If all of theirs are slow, they take one more at once, and leave one connection.
+ * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits for a
+ *   free connection (one whose tenant has all it may have waits for its own), and leave two connections. If all of theirs are
+ *   slow, they take one more at once, and leave one connection.
  * - A tenant's reads use as many connections as reads may take, or one less while other tenants send requests too. A slow
  *   connection counts only for the tenant of its oldest read, for which all others on it wait.
  * - A pool of one connection alternates between reads and exclusive leases.
@@ -284,11 +285,15 @@ export class Pool {
   }
 
   #forExclusive(tenant: string): Connection | undefined {
+    return this.#isBelowExclusiveLimit(tenant) ? this.#takeFree() : undefined;
+  }
+
+  #isBelowExclusiveLimit(tenant: string): boolean {
     const { size } = this.#options;
     const most = this.#hasOtherTenants ? Math.ceil(size / 2) : size - 1;
     const ofTenant = tenant === CALENDARS ? 1 : Math.max(1, most);
     const limit = tenant === NO_TENANT ? size : ofTenant;
-    return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit ? this.#takeFree() : undefined;
+    return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit;
   }
 
   #forRead(tenant: string): Connection | undefined {
@@ -323,7 +328,7 @@ export class Pool {
     return this.#accepting.length === 0
       ? this.#reading.size < Math.max(1, this.#options.size - 1)
       : this.#reading.size < this.#usualReading &&
-          this.#queues.exclusive.size === this.#queues.exclusive.sizeOf(CALENDARS);
+          !this.#queues.exclusive.hasTenant((tenant) => this.#isBelowExclusiveLimit(tenant));
   }
 
   /** Whether a tenant other than the last one sent a request lately. */

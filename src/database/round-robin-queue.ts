@@ -16,6 +16,16 @@ export class RoundRobinQueue<Item> {
     return this.#tenants.get(tenant)?.length ?? 0;
   }
 
+  /** Whether a tenant with items is one of these. */
+  hasTenant(isMeant: (tenant: string) => boolean): boolean {
+    for (const tenant of this.#tenants.keys()) {
+      if (isMeant(tenant)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Appends an item to those of its tenant. */
   push(tenant: string, item: Item): void {
     const items = this.#tenants.get(tenant);
