@@ -114,11 +114,20 @@ async function asMember<Result>(
     }
   }
   const { displayName, email, issuedAt } = caller;
-  await database.call({
-    operation: 'syncMember',
-    context: clubContext(caller),
-    query: sql`select app.sync_member(${displayName}, ${email}, ${issuedAt})`,
-  });
+  try {
+    await database.call({
+      operation: 'syncMember',
+      context: clubContext(caller),
+      query: sql`select app.sync_member(${displayName}, ${email}, ${issuedAt})`,
+    });
+  } catch (error) {
+    // Whether the row was written is unknown, but the operation was not sent.
+    throw error instanceof Unavailable && error.committed === 'unknown'
+      ? new Unavailable('The connection to the database was lost while the member was written.', 'no', {
+          cause: error,
+        })
+      : error;
+  }
   try {
     // Accepts an outdated row now: two tokens of the same second with different names would retry forever.
     return await run(memberContext(caller, true));

@@ -16,7 +16,7 @@ import {
 } from '../../src/database/tenant-context.js';
 import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
-import { callerOf, makeWork, readRows, sqlstate } from '../setup/work.js';
+import { callerOf, makeWork, NOT_COMMITTED, readRows, sqlstate } from '../setup/work.js';
 
 const { db, club, database, anna, write, insert, titles } = await makeWork(t);
 const south = await db.makeClub('south');
@@ -282,6 +282,25 @@ t.test('a first request writes the member with a call, and reads again', async (
     return sent.type === 'B' ? [operation] : [];
   });
   t.same(words, ['/* listTasks */', '/* syncMember */', '/* listTasks */']);
+});
+
+t.test('a loss while the member is written says that nothing else was sent', async (t) => {
+  const { proxy, database } = await openRoute(t);
+  const west = await db.makeClub('west');
+  proxy.onMessage = ({ type, statement = '' }) =>
+    type === 'B' && statement.startsWith('/* syncMember */') ? 'cut after' : 'pass';
+  const carla = callerOf(west, 'Member', 'carla');
+  const refused = { name: 'Unavailable', committed: NOT_COMMITTED };
+  await t.rejects(readAs(database, TITLES, carla), refused);
+  const dora = callerOf(west, 'Manager', 'dora');
+  await t.rejects(
+    writeInTenant(database, dora, 'createTask', (tx) => tx.query(insert('unsent'))),
+    refused,
+  );
+  t.same(await titles('unsent'), []);
+  proxy.onMessage = () => 'pass';
+  await writeInTenant(database, dora, 'createTask', (tx) => tx.query(insert('sent again')));
+  t.same(await titles('sent again'), ['sent again']);
 });
 
 t.test(

@@ -13,7 +13,7 @@ import { shiftNotFound } from '../../src/errors/shift.js';
 import { shiftFull } from '../../src/shifts/errors.js';
 import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
-import { callerOf, makeWork, sqlstate } from '../setup/work.js';
+import { callerOf, makeWork, NOT_COMMITTED, sqlstate } from '../setup/work.js';
 
 const { db, club, database, anna, size, write, insert, titles } = await makeWork(t);
 const pooled = new Database({ url: db.url, size: 1, prepare: false, readsPerConnection: 1 });
@@ -305,7 +305,7 @@ t.test(
       await tx.query(insert('unknown failure'));
       await connection.query(sql`select 1 / 0`).catch(() => {});
     });
-    await t.rejects(run, { name: 'Unavailable', committed: 'no' });
+    await t.rejects(run, { name: 'Unavailable', committed: NOT_COMMITTED });
     t.same(await titles('unknown failure'), []);
     t.notOk(connection.isDestroyed);
   },
@@ -350,7 +350,7 @@ t.test(
     const run = transact(connection, async (tx) => {
       seen = await tx.query(sql`select 1`);
     });
-    await t.rejects(run, { name: 'ConnectionLost', committed: 'no', cause: { message: /25001/ } });
+    await t.rejects(run, { name: 'ConnectionLost', committed: NOT_COMMITTED, cause: { message: /25001/ } });
     t.equal(seen, undefined);
     t.ok(connection.isDestroyed);
   },
@@ -364,7 +364,7 @@ t.test('a FATAL error destroys the connection, and the transaction is Unavailabl
   });
   await t.rejects(run, {
     name: 'ConnectionLost',
-    committed: 'no',
+    committed: NOT_COMMITTED,
     cause: { message: 'the connection closed' },
   });
   t.ok(connection.isDestroyed);
@@ -373,7 +373,7 @@ t.test('a FATAL error destroys the connection, and the transaction is Unavailabl
 
 t.test('a command tag other than the expected one destroys the connection', async (t) => {
   for (const [tag, committed] of [
-    ['BEGIN', 'no'],
+    ['BEGIN', NOT_COMMITTED],
     ['COMMIT', 'unknown'],
     ['ROLLBACK', undefined],
   ] as const) {
@@ -498,7 +498,7 @@ t.test(
     t.same(await titles('without begin'), ['without begin']);
     const before = proxy.log.length;
     refuseBegin(proxy);
-    await t.rejects(once(), { name: 'Unavailable', committed: 'no', cause: { code: '08P01' } });
+    await t.rejects(once(), { name: 'Unavailable', committed: NOT_COMMITTED, cause: { code: '08P01' } });
     t.notOk(proxy.log.slice(before).some(isStatement('insert')), 'the work does not begin');
     t.ok(connection.isDestroyed);
     t.same(await titles('without begin'), ['without begin']);

@@ -30,6 +30,9 @@ export interface Work {
   titles(like: string): Promise<string[]>;
 }
 
+/** Unavailable.committed of a write that was not committed, for `match`, which looks for a text in a text: `unknown` contains `no`. */
+export const NOT_COMMITTED = /^no$/;
+
 /** A caller with a role in a club, as the plugins pass it to the database. */
 export function callerOf(tenantId: string, role: Role = 'Admin', subject = 'anna'): Caller {
   return callerWith({ sub: subject, name: subject }, tenantId, role);
