@@ -87,7 +87,10 @@ async function makeRow({ path, text }: List, clubId: string, value: string): Pro
     const person = service.as('maker', 'Admin', clubId);
     const shiftId = await makeStartedShift(person);
     const record = `/api/shifts/${shiftId}/attendance/${await person.memberId()}`;
-    await sendUnderLoad(() => person.put(record, { status: 'Attended' }));
+    const { status } = await sendUnderLoad(() => person.put(record, { status: 'Attended' }));
+    if (status !== 201) {
+      throw new Error(`PUT ${record}: ${status}`);
+    }
     return;
   }
   if (maker === undefined) {

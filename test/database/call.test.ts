@@ -218,9 +218,7 @@ t.test(
       definition,
     ]) {
       await deploy(text);
-      const begun = performance.now();
       await call(database, makeTask('of another type'));
-      t.ok(performance.now() - begun < 5_000);
     }
     t.equal(proxy.accepted, 1);
     t.equal(database.connections.lost, 0);

@@ -135,8 +135,12 @@ t.test(
 t.test('a connection that is lost before COMMIT commits nothing, even if the work continues', async (t) => {
   const { proxy, database } = await makeRoute(t);
   const lingering = await write(database, 'lingering', async () => {
+    const { lost } = database.connections;
     proxy.cut();
-    await sleep(100);
+    await until(
+      () => database.connections.lost,
+      (now) => now > lost,
+    );
   });
   t.equal(lingering, 'no');
   const querying = await write(database, 'querying', async (tx) => {

@@ -120,8 +120,6 @@ t.test(
       t.equal(await read(), 503);
     }
     await server?.start();
-    const back = performance.now();
-    t.equal(await until(read, (status) => status === 200), 200);
-    t.ok(performance.now() - back < 5_000, `${performance.now() - back} ms`);
+    t.equal(await until(read, (status) => status === 200, { forMs: 30_000 }), 200);
   },
 );
