@@ -87,7 +87,7 @@ select distinct format('%s: %s has %s', object, case grantee when 0 then 'PUBLIC
 from (
   select 'schema app', nspacl from pg_namespace where nspname = 'app'
   union all select 'table ' || oid::regclass, relacl from pg_class where relnamespace = 'app'::regnamespace
-  union all select format('column %s.%s', attrelid::regclass, attname), attacl from pg_attribute join pg_class on pg_class.oid = attrelid where relnamespace = 'app'::regnamespace
+  union all select format('column %s.%s', attrelid::regclass, attname), attacl from pg_attribute join pg_class on pg_class.oid = attrelid where relnamespace = 'app'::regnamespace and not attisdropped
   union all select 'function ' || oid::regprocedure, coalesce(proacl, acldefault('f', proowner)) from pg_proc where pronamespace = 'app'::regnamespace
 ) as securable (object, acl) cross join aclexplode(acl)
 where grantee = 0 or grantee::regrole::text <> all (:'roles') or grantee = 'club_migrator'::regrole

@@ -12,6 +12,9 @@ select
   role.rolcreaterole as create_role,
   role.rolcreatedb as create_database,
   role.rolreplication as replication,
+  role.rolinherit as inherits,
+  role.rolvaliduntil as password_valid_until,
+  role.rolconnlimit as connection_limit,
   shobj_description(role.oid, 'pg_authid') as comment
 from pg_roles as role
 left join audit.intended_roles as intended on intended.role = role.rolname
@@ -27,6 +30,9 @@ comment on column audit.roles.bypass_row_security is 'Whether it has BYPASSRLS.'
 comment on column audit.roles.create_role is 'Whether it has CREATEROLE.';
 comment on column audit.roles.create_database is 'Whether it has CREATEDB.';
 comment on column audit.roles.replication is 'Whether it has REPLICATION, and so may read the whole server as a replica.';
+comment on column audit.roles.inherits is 'Whether it has the privileges of the roles that it is a member of.';
+comment on column audit.roles.password_valid_until is 'When its password expires; null for never.';
+comment on column audit.roles.connection_limit is 'The maximum number of its connections; -1 for no limit.';
 comment on column audit.roles.comment is 'What it is for.';
 
 create view audit.memberships with (security_invoker) as
@@ -93,7 +99,8 @@ with object (kind, name, column_name, ours, is_reference, owner, acl) as (
   join pg_class as class on class.oid = attribute.attrelid
   join audit.schemas as schema on schema.oid = class.relnamespace
   left join audit.intended_reference_tables as reference on reference.relation = audit.name_of(schema.name, class.relname)
-  where attribute.attacl is not null
+  -- Before PostgreSQL 18 a dropped column keeps its privileges.
+  where attribute.attacl is not null and not attribute.attisdropped
   union all
   select 'routine', audit.signature(proc.oid), null, schema.ours, false, proc.proowner, coalesce(proc.proacl, acldefault('f', proc.proowner))
   from pg_proc as proc join audit.schemas as schema on schema.oid = proc.pronamespace

@@ -122,6 +122,12 @@ select case when intended.can_login then 'login_missing' else 'role_login' end, 
 from ours join audit.intended_roles as intended using (role)
 where ours.can_login <> intended.can_login
 union all
+select 'login_missing', role, 'its password has expired', format('alter role %I valid until ''infinity''', role)
+from ours where can_login and password_valid_until <= now()
+union all
+select 'login_missing', role, 'it may have no connection', format('alter role %I connection limit -1', role)
+from ours where can_login and connection_limit = 0
+union all
 select case when reach.member_purpose is null then 'role_lent' else 'role_reachable' end,
   reach.member, 'it is a member of ' || reach.role,
   -- Revokes the first membership on the way to that role.

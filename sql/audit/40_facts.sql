@@ -8,8 +8,10 @@ create view audit.role_facts (kind, object, fact, make, unmake) with (security_i
 select 'role', role.role::text,
   concat_ws(' ', case when can_login then 'login' else 'nologin' end, case when superuser then 'superuser' end,
     case when bypass_row_security then 'bypassrls' end, case when create_role then 'createrole' end,
-    case when create_database then 'createdb' end, case when replication then 'replication' end),
-  format('alter role %I %s nosuperuser nobypassrls nocreaterole nocreatedb noreplication', role.role, case when can_login then 'login' else 'nologin' end),
+    case when create_database then 'createdb' end, case when replication then 'replication' end,
+    case when not inherits then 'noinherit' end),
+  format('alter role %I %s nosuperuser nobypassrls nocreaterole nocreatedb noreplication %s', role.role, case when can_login then 'login' else 'nologin' end,
+    case when inherits then 'inherit' else 'noinherit' end),
   format('drop role %I', role.role)
 from audit.roles as role where purpose is not null
 union all
@@ -102,7 +104,7 @@ cross join lateral (
 cross join lateral (
   values
     ('column', tables.relation || '.' || col.name, col.type || col.manner,
-      format('add column if not exists %s %s, alter column %1$s type %2$s', col.name, col.type), 'drop column ' || col.name),
+      format('add column if not exists %s %s; alter table %s alter column %1$s type %2$s', col.name, col.type, tables.relation), 'drop column ' || col.name),
     ('not null', case when attribute.attnotnull then tables.relation || '.' || col.name end, 'every row has it',
       format('alter column %s set not null', col.name), format('alter column %s drop not null', col.name)),
     ('default', case when col.initial is not null then tables.relation || '.' || col.name end, col.initial,

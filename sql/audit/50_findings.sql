@@ -65,7 +65,8 @@ select
   found.fix
 from audit.collect_findings() as found
 left join audit.checks as checks on checks.code = found.code
-order by severity, found.code, found.object, found.detail;
+-- A comment needs its object, which another finding may restore.
+order by severity, found.code, found.object ~ '^comment ', found.object, found.detail;
 comment on view audit.findings is 'What weakens the isolation of clubs or differs from what is intended. Empty when no check finds anything.';
 comment on column audit.findings.code is 'The check; audit.checks has its reason.';
 comment on column audit.findings.severity is 'critical: a club could reach the rows of another club, or the audit cannot tell; warning: any other weakness.';

@@ -39,7 +39,7 @@ begin
         union all
         select attribute.attacl
         from pg_attribute as attribute
-        where attribute.attrelid = class.oid and attribute.attacl is not null
+        where attribute.attrelid = class.oid and attribute.attacl is not null and not attribute.attisdropped
       ) as acl
       where class.relnamespace in ('app'::regnamespace, 'deploy'::regnamespace) and class.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
         -- This role cannot revoke from an object of a superuser; the last chapter drops the object.

@@ -465,6 +465,46 @@ t.test('the fixes of all findings together drop no table and no column', async (
   });
 });
 
+t.test('the fixes of all findings, run again while there are some, lead back to the deploy', async (t) => {
+  const db = await makeDatabase(t);
+  const changes = [
+    'drop policy tasks_read on app.tasks',
+    'drop policy tasks_floor on app.tasks',
+    'drop policy clubs_floor on app.clubs; drop policy events_floor on app.events',
+    'revoke select on app.tasks from club_api',
+    'revoke insert (title) on app.tasks from club_api',
+    'alter role club_api bypassrls',
+    'alter role club_recorder superuser',
+    'alter table app.tasks drop column description cascade',
+    'alter table app.tasks disable row level security',
+    'alter policy tasks_read on app.tasks to public',
+    'grant all on app.tasks to public',
+    'drop trigger tasks_guard on app.tasks',
+    'drop function app.assign_sign_up',
+  ];
+  await withClient(db.adminUrl, async (client) => {
+    const fixesOf = async () => {
+      const { rows } = await client.query('select fix from audit.findings');
+      return rows.map(({ fix }): string => fix);
+    };
+    for (const change of changes) {
+      await client.query('begin');
+      await client.query(change);
+      let fixes = await fixesOf();
+      t.ok(fixes.length > 0, change);
+      for (let round = 0; round < 3 && fixes.length > 0; round += 1) {
+        for (const fix of fixes) {
+          await client.query('savepoint fix');
+          await client.query(fix).catch(() => client.query('rollback to fix'));
+        }
+        fixes = await fixesOf();
+      }
+      t.same(fixes, [], change);
+      await client.query('rollback');
+    }
+  });
+});
+
 t.test('the auditor can read the findings, and no row of a club', async (t) => {
   const db = await makeDatabase(t);
   await db.makeClub();

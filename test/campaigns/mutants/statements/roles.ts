@@ -26,7 +26,12 @@ export const roles: Mutants = {
     'alter role club_signup login',
     'alter role club_operator login',
   ],
-  login_missing: ['alter role club_api nologin', 'alter role club_auditor nologin'],
+  login_missing: [
+    'alter role club_api nologin',
+    'alter role club_auditor nologin',
+    `alter role club_api valid until '2020-01-01'`,
+    'alter role club_migrator connection limit 0',
+  ],
   role_reachable: [
     'grant club_owner to club_api',
     'grant club_signup to club_api',

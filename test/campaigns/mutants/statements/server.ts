@@ -108,6 +108,7 @@ export const drift: Mutants = {
     'drop function app.cancel_sign_up(uuid)',
     'revoke club_owner from club_migrator',
     'alter role club_api createdb',
+    'alter role club_migrator noinherit',
     'create index by_title on app.tasks (title)',
     'drop index app.members_by_display_name',
     'alter table app.tasks alter column tenant_id drop default',
