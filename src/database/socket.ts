@@ -22,11 +22,15 @@ const DEFAULT_PORT = 5432;
 const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const UNVERIFIED = 'no-verify';
 const PLAIN = 'disable';
+/** Parameters of libpq for itself. Sent to the server as a setting, one would end every connection. */
+const OF_LIBPQ =
+  /^(?:channel_binding|connect_timeout|fallback_application_name|gss\w+|hostaddr|keepalives\w*|krbsrvname|load_balance_hosts|passfile|require_auth|requirepeer|service|ssl\w+|tcp_user_timeout)$/;
 
 /**
  * Reads a database URL (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
  *
- * @throws TypeError when the text is not the URL of one host (`servers.ts` reads lists), or `sslmode` is unknown
+ * @throws TypeError when the text is not the URL of one host (`servers.ts` reads lists), `sslmode` is unknown, or a parameter
+ *   is one of libpq that the service does not have
  */
 export function parseDatabaseUrl(url: string): Server {
   const { hostname, port, pathname, username, password, searchParams } = new URL(url);
@@ -46,6 +50,10 @@ export function parseDatabaseUrl(url: string): Server {
   }
   if (![...VERIFIED, UNVERIFIED, PLAIN].includes(sslmode)) {
     throw new TypeError(`sslmode must be one of ${[PLAIN, ...VERIFIED, UNVERIFIED].join(', ')}`);
+  }
+  const unknown = Object.keys(settings).find((name) => OF_LIBPQ.test(name));
+  if (unknown !== undefined) {
+    throw new TypeError(`leave out ${unknown}, which only libpq has`);
   }
   const user = decodeURIComponent(username);
   return {

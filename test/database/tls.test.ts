@@ -71,6 +71,23 @@ t.test('sslmode has one of its values; any other is a configuration error', asyn
   }
 });
 
+t.test('a parameter that only libpq has is a configuration error, and not sent to the server', async (t) => {
+  const errorsOf = (query: string) =>
+    configErrors({ ...production, DATABASE_URL: `${production.DATABASE_URL}?${query}` });
+  for (const parameter of [
+    'channel_binding=require',
+    'connect_timeout=10',
+    'sslcrl=x',
+    'keepalives_idle=5',
+  ]) {
+    const [name] = parameter.split('=');
+    t.match(errorsOf(parameter), [
+      new RegExp(`DATABASE_URL must be .*leave out ${name}, which only libpq has`),
+    ]);
+  }
+  t.same(errorsOf('application_name=x&statement_timeout=4000&options=-c%20jit%3Doff'), []);
+});
+
 t.test('a URL is parsed like libpq parses it', async (t) => {
   t.match(
     parseDatabaseUrl('postgres://us%40er:p%2Fw%25@h.example:5433/a%20b?application_name=x&sslmode=disable'),
