@@ -41,7 +41,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'getMyMembership',
         summary: 'Read your own membership',
-        description: 'Your first request in a club makes you a member of it. This request can be the first.',
+        description:
+          'Your first request in a club that your role permits makes you a member of it. This request can be the first.',
         querystring: NoQuery,
         response: { 200: Named(MemberDto) },
       },

@@ -155,7 +155,11 @@ export const problemSchema = ({ types }: Catalogue): Schema => ({
     title: { type: 'string', description: 'A short name of the error.' },
     status: { type: 'integer', description: 'The HTTP status.' },
     detail: { type: 'string', description: 'What to do, for people. The text may change.' },
-    instance: { type: 'string', format: 'uri-reference', description: 'The path of the request.' },
+    instance: {
+      type: 'string',
+      format: 'uri-reference',
+      description: 'The path of the request, without the secret of a calendar; a URN if the path is unknown.',
+    },
     code: {
       type: 'string',
       enum: types.map(({ code }) => code),

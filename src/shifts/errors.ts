@@ -25,8 +25,8 @@ export const shiftFull = defineError({
   detail: 'Every place of this shift is taken. Choose another shift, or try again after somebody cancels.',
   meaning: 'The shift has as many signups as places. Places are given in the order of signing up.',
   fix:
-    'Choose another shift: `GET /api/shifts?hasFreeSlots=true` lists those with a free place. A Manager can raise the ' +
-    'capacity.',
+    'Choose another shift: `GET /api/shifts?hasFreeSlots=true`, with the present time as `from`, lists those with a free ' +
+    'place that have not ended. A Manager can raise the capacity.',
   sqlState: 'SH004',
   example: { request: SIGN_UP },
 });

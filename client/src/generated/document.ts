@@ -418,7 +418,7 @@ export interface components {
             detail: string;
             /**
              * Format: uri-reference
-             * @description The path of the request.
+             * @description The path of the request, without the secret of a calendar; a URN if the path is unknown.
              */
             instance: string;
             /**
