@@ -69,7 +69,11 @@ begin atomic
     where was.kind is null
       or not found.is_migrated
       -- The SQL of a fact may be that of an older release.
-      or exists (select from deploy.facts as meant where (meant.kind, meant.object, meant.fact) = (found.kind, found.object, found.fact))
+      or exists (
+        select from deploy.facts as meant
+        where (meant.kind, meant.object, meant.fact, meant.server_major)
+          = (found.kind, found.object, found.fact, current_setting('server_version_num')::integer / 10000)
+      )
       or not exists (select from deploy.facts where server_major = current_setting('server_version_num')::integer / 10000)
   ), removed as (
     delete from deploy.facts as meant
