@@ -6,7 +6,13 @@ import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { shiftNotFound } from '../errors/shift.js';
-import { type Conditions, requireCurrent, requireNoVersion, sendVersion } from '../resource/conditional.js';
+import {
+  type Conditions,
+  requireCurrent,
+  requireNoneMatch,
+  requireNoVersion,
+  sendVersion,
+} from '../resource/conditional.js';
 import { readOwn } from '../resource/members.js';
 import { type Listed, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
@@ -105,7 +111,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'recordAttendance',
         summary: 'Record whether a member came',
         description:
-          'From the start of the shift on, for any member, signed up or not. The same status and minutes change nothing. A record outlives its shift and can then still be changed.',
+          'From the start of the shift on, for any member, signed up or not. The same status and minutes change nothing. With `If-None-Match: *` only if nothing is recorded yet. A record outlives its shift and can then still be changed.',
         params: AttendanceParams,
         querystring: NoQuery,
         body: Named(RecordAttendanceRequest),
@@ -116,7 +122,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           errors.attendanceVersionConflict,
           errors.shiftNotStarted,
         ],
-        requestHeaders: ['If-Match'],
+        requestHeaders: ['If-Match', 'If-None-Match'],
         responseHeaders: ['ETag', 'Location'],
         response: { 200: Named(AttendanceDto), 201: Named(AttendanceDto) },
       },
@@ -215,6 +221,7 @@ function requireRecordable(
 ): void {
   if (found !== undefined) {
     requireCurrent(found, request, versionErrors);
+    requireNoneMatch(found, request);
   } else if (shift === undefined) {
     throw new Problem(shiftNotFound);
   } else if (!shift.hasMember) {

@@ -35,7 +35,7 @@ export const preconditionFailed = defineError({
       : `If-Match does not contain the current version. Read it again; its ETag is now "${currentVersion}", with the quotes.`,
   meaning:
     'You sent `If-Match`, and the version has changed since you read it, there is nothing, or the value is not an ' +
-    '`ETag` with its quotes.',
+    '`ETag` with its quotes. Or you sent `If-None-Match`, and what it excludes exists.',
   fix:
     'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`. To create something, send no ' +
     '`If-Match`.',

@@ -44,8 +44,8 @@ export const requestHeaders: Record<string, Parameter> = {
     in: 'header',
     required: false,
     description:
-      'Send the body only if the current ETag is not in this list; otherwise 304 (RFC 9110, 13.1.2).',
-    schema: { type: 'string', examples: [ENTITY_TAG] },
+      'Run the request only if the current ETag is not in this list, with `*` only if nothing exists; otherwise 304 for GET and 412 for PUT (RFC 9110, 13.1.2).',
+    schema: { type: 'string', examples: [ENTITY_TAG, '*'] },
   },
   'Idempotency-Key': {
     name: 'Idempotency-Key',

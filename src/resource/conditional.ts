@@ -17,7 +17,7 @@ export function sendVersion<Row extends { version: number }>(reply: FastifyReply
 
 /** What a request says about the version that its change is based on. */
 export interface Conditions {
-  headers: { 'if-match'?: string | undefined };
+  headers: { 'if-match'?: string | undefined; 'if-none-match'?: string | undefined };
   body?: unknown;
 }
 
@@ -68,6 +68,20 @@ export function requireNoVersion(
   }
   if ((body as { version?: number } | undefined)?.version !== undefined) {
     throw new Problem(conflict, {});
+  }
+}
+
+/**
+ * Requires that If-None-Match does not have the version of a row that exists: with `*` a PUT creates only
+ * (RFC 9110, section 13.1.2).
+ *
+ * @throws Problem 412 `precondition_failed`
+ */
+export function requireNoneMatch({ version }: { version: number }, { headers }: Conditions): void {
+  const list = headers['if-none-match'];
+  if (list !== undefined && hasTag(list, etagOf(version))) {
+    const detail = `If-None-Match excludes what exists. Read it; its ETag is "${version}", with the quotes.`;
+    throw new Problem(preconditionFailed, { currentVersion: version, detail });
   }
 }
 

@@ -95,7 +95,7 @@ t.test('a Manager records any member, and a PUT of the same changes nothing', as
   );
 });
 
-t.test('a refusal has the first reason: shift, member, If-Match, version, start', async (t) => {
+t.test('refusals in order: shift, member, If-Match, version, If-None-Match, start', async (t) => {
   const { of } = await makeShift();
   const { body: later } = await mara.post('/api/shifts', shiftRequest());
   const early = (memberId: unknown) => `/api/shifts/${later.id}/attendance/${memberId}`;
@@ -122,10 +122,21 @@ t.test('a refusal has the first reason: shift, member, If-Match, version, start'
     await mara.put(of(annasId), { ...body, version: 7 }),
     refused(409, 'attendance_version_conflict', { currentVersion: 1 }),
   );
+  const existing = { detail: /If-None-Match .*ETag is "1"/, currentVersion: 1 };
+  for (const tags of ['*', 'W/"1"']) {
+    t.match(
+      await mara.put(of(annasId), body, { 'if-none-match': tags }),
+      refused(412, 'precondition_failed', existing),
+      tags,
+    );
+  }
+  t.equal((await mara.get(of(annasId))).body.status, 'Excused');
   t.match(await mara.delete(of(annasId), old), refused(412, 'precondition_failed'));
   t.equal((await mara.put(of(annasId), body, star)).status, 200);
   t.equal((await mara.delete(of(annasId), { 'if-match': '"2"' })).status, 204);
   t.match(await mara.delete(of(annasId), old), refused(404, 'attendance_not_found'));
+  t.equal((await mara.put(of(annasId), { status: 'Excused' }, { 'if-none-match': '*' })).status, 201);
+  t.equal((await mara.put(of(annasId), body, { 'if-none-match': '"0"' })).status, 200);
   for (const path of [`/api/shifts/${MISSING}/attendance`, `/api/shifts/${MISSING}/attendance/${annasId}`]) {
     t.match(await mara.get(path), refused(404, 'shift_not_found'));
   }
