@@ -12,8 +12,8 @@ export interface Drive {
 
 /** The status of a request that was not sent, because all connections were busy. */
 export const UNSENT = -1;
-/** Fewer than the service's default limit. */
-const MOST_CONNECTIONS = 4_500;
+/** The part of the service's limit that it uses. */
+const SHARE_OF_CONNECTIONS = 0.9;
 const CONNECTED_AT_ONCE = 500;
 
 /**
@@ -23,11 +23,14 @@ const CONNECTED_AT_ONCE = 500;
  */
 export class Generator {
   readonly #port: number;
+  readonly #maxConnections: number;
   readonly #idle: Connection[] = [];
   #open = 0;
 
-  constructor(url: string) {
+  /** @param limit the connections that the service allows */
+  constructor(url: string, limit: number) {
     this.#port = Number(new URL(url).port);
+    this.#maxConnections = Math.floor(limit * SHARE_OF_CONNECTIONS);
   }
 
   /** Sends at a rate, as a Poisson process; resolves when each request is answered or timed out. */
@@ -57,8 +60,9 @@ export class Generator {
    */
   async connect(request: Request): Promise<void> {
     this.close();
-    while (this.#open < MOST_CONNECTIONS) {
-      const some = Array.from({ length: CONNECTED_AT_ONCE }, () => new Connection(this.#port));
+    while (this.#open < this.#maxConnections) {
+      const length = Math.min(CONNECTED_AT_ONCE, this.#maxConnections - this.#open);
+      const some = Array.from({ length }, () => new Connection(this.#port));
       this.#open += some.length;
       await Promise.all(
         some.map((connection) => new Promise<number>((onStatus) => connection.send(request, onStatus))),
@@ -133,7 +137,7 @@ export class Generator {
       }
       this.#open -= 1;
     }
-    if (this.#open >= MOST_CONNECTIONS) {
+    if (this.#open >= this.#maxConnections) {
       return undefined;
     }
     this.#open += 1;

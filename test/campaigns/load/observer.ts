@@ -12,6 +12,9 @@ export interface Watch {
   seconds: number;
 }
 
+/** Fewer connections than the generator of the flood leaves of the default. */
+const LIMIT = 500;
+
 /**
  * Sends requests during a flood, from a separate process: the process of the flood is busy, and would measure its own
  * delay as the service's.
@@ -28,7 +31,7 @@ export async function observe(watch: Watch): Promise<Arrival[]> {
 }
 
 async function watchAndAnswer({ url, requests, ratePerSecond, seconds }: Watch): Promise<void> {
-  const generator = new Generator(url);
+  const generator = new Generator(url, LIMIT);
   const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;
   process.send?.(await generator.drive({ ratePerSecond, seconds, next }));
   generator.close();

@@ -8,11 +8,15 @@ import { startVictim, type Victim } from '../chaos/postgres.js';
 import { prepareService, type ServiceProcess } from '../chaos/process.js';
 import type { Request } from './generator.js';
 
+/** The connections that the service allows: its default, or `make load MAX_CONNECTIONS=1500`. */
+const MAX_CONNECTIONS = process.env.MAX_CONNECTIONS ?? '5000';
+
 /** The system under load: the shipped service with its defaults, on its own PostgreSQL. */
 export interface Testbed {
   service: ServiceProcess;
   /** The URL of the metrics port, which also answers health. */
   adminUrl: string;
+  maxConnections: number;
   makeClub(slug: string): Promise<string>;
   /** Creates a member with a role in the club. */
   join(club: string, subject: string, role: string): Promise<Member>;
@@ -33,6 +37,7 @@ export async function startTestbed(t: Test): Promise<Testbed> {
     AUTH_ISSUER: issuer.url,
     AUTH_AUDIENCE: AUDIENCE,
     METRICS_PORT: metricsPort,
+    MAX_CONNECTIONS,
   };
   const service = await prepareService(t, join(root, 'dist/server.js'), environment, false);
   await service.start();
@@ -40,6 +45,7 @@ export async function startTestbed(t: Test): Promise<Testbed> {
   return {
     service,
     adminUrl: `http://127.0.0.1:${metricsPort}`,
+    maxConnections: Number(MAX_CONNECTIONS),
     makeClub: (slug) => provisionClub(migration, { name: slug, slug, timeZone: 'Europe/Berlin' }),
     join: async (club, subject, role) => wording(issuer, club, subject, role),
     queryAsAdmin: (sql, values) => victim.queryAsAdmin(database, sql, values),
