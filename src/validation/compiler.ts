@@ -20,7 +20,7 @@ const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema
   checkText.errors = errorOf(
     kind === 'line'
       ? 'This must be one line of text without control characters or lone surrogates.'
-      : 'This must be text without lone surrogates; of control characters it may hold line feeds and tabs.',
+      : 'This must be text without lone surrogates and control characters other than tabs and line feeds. Send a line break as \\n, without \\r.',
   );
   return isCleanText(trimmed, kind);
 };

@@ -110,6 +110,8 @@ t.test('a text has no control characters or lone surrogates; a block has line fe
     }
   }
   t.same(wrong, []);
+  const windows = await manager.post('/api/tasks', { title: 'Mow', description: 'a\r\nb' });
+  t.match(windows, { status: 400, body: { errors: [{ detail: /line break as \\n, without \\r/ }] } });
 });
 
 /** The Big List of Naughty Strings: one of several places is enough for each. */
