@@ -19,8 +19,8 @@ const HEAD = `# Every operation of the service, to send from an editor: the REST
 `;
 
 /**
- * Parameters to leave out: a cursor and `after` exist only after a first page, If-None-Match only after a response, If-Match repeats
- * the version in the body, and a fixed Idempotency-Key gets the stored response when the request is sent again.
+ * Parameters to leave out: a cursor and `after` exist only after a first page, If-Match repeats the version in the body,
+ * If-None-Match excludes an earlier response, and a fixed Idempotency-Key gets the stored response when the request is sent again.
  */
 const LEFT_OUT = ['cursor', 'after', 'If-Match', 'If-None-Match', 'Idempotency-Key'];
 

@@ -221,7 +221,6 @@ function requireRecordable(
 ): void {
   if (found !== undefined) {
     requireCurrent(found, request, versionErrors);
-    requireNoneMatch(found, request);
   } else if (shift === undefined) {
     throw new Problem(shiftNotFound);
   } else if (!shift.hasMember) {
@@ -231,6 +230,9 @@ function requireRecordable(
   }
   if (shift?.hasStarted === false) {
     throw new Problem(errors.shiftNotStarted);
+  }
+  if (found !== undefined) {
+    requireNoneMatch(found, request);
   }
 }
 

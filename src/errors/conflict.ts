@@ -37,8 +37,8 @@ export const preconditionFailed = defineError({
     'You sent `If-Match`, and the version has changed since you read it, there is nothing, or the value is not an ' +
     '`ETag` with its quotes. Or you sent `If-None-Match`, and what it excludes exists.',
   fix:
-    'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`. To create something, send no ' +
-    '`If-Match`.',
+    'Read it again, check what has changed, and send your change with the new `ETag` in `If-Match`, without `If-None-Match`. To ' +
+    'create something, send no `If-Match`.',
   members: { currentVersion: CurrentVersion },
   sqlState: 'VE001',
   example: { request: `DELETE /api/tasks/${TASK_ID}`, members: { currentVersion: 3 } },

@@ -83,7 +83,8 @@ export const responseHeaders: Record<string, HeaderOf> = {
     example: () => REQUEST_ID,
   },
   ETag: {
-    description: 'The current state: the version for If-Match, or a hash of the file for If-None-Match.',
+    description:
+      'The current state, for If-Match and If-None-Match: the version of an object, or a hash of the file of a calendar.',
     schema: { type: 'string' },
     example: ({ body }) => (body?.version === undefined ? ENTITY_TAG : `"${body.version}"`),
   },

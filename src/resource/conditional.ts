@@ -80,7 +80,7 @@ export function requireNoVersion(
 export function requireNoneMatch({ version }: { version: number }, { headers }: Conditions): void {
   const list = headers['if-none-match'];
   if (list !== undefined && hasTag(list, etagOf(version))) {
-    const detail = `If-None-Match excludes what exists. Read it; its ETag is "${version}", with the quotes.`;
+    const detail = `If-None-Match excludes what exists. Read it; to change it, send If-Match: "${version}" instead.`;
     throw new Problem(preconditionFailed, { currentVersion: version, detail });
   }
 }

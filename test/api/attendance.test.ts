@@ -95,7 +95,7 @@ t.test('a Manager records any member, and a PUT of the same changes nothing', as
   );
 });
 
-t.test('refusals in order: shift, member, If-Match, version, If-None-Match, start', async (t) => {
+t.test('refusals in order: shift, member, If-Match, version, start, If-None-Match', async (t) => {
   const { of } = await makeShift();
   const { body: later } = await mara.post('/api/shifts', shiftRequest());
   const early = (memberId: unknown) => `/api/shifts/${later.id}/attendance/${memberId}`;
@@ -122,7 +122,7 @@ t.test('refusals in order: shift, member, If-Match, version, If-None-Match, star
     await mara.put(of(annasId), { ...body, version: 7 }),
     refused(409, 'attendance_version_conflict', { currentVersion: 1 }),
   );
-  const existing = { detail: /If-None-Match .*ETag is "1"/, currentVersion: 1 };
+  const existing = { detail: /If-None-Match .*If-Match: "1"/, currentVersion: 1 };
   for (const tags of ['*', 'W/"1"']) {
     t.match(
       await mara.put(of(annasId), body, { 'if-none-match': tags }),
