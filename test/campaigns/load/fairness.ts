@@ -11,7 +11,7 @@ export interface Comparison extends Trial {
   knee: number;
 }
 
-/** The 99th percentile of the quiet club's latency in milliseconds, and its rejected requests. */
+/** The 99th percentile of the quiet club's latency in milliseconds, and what else became of its requests. */
 export interface QuietClubResult {
   alone: number;
   /** While the loud club sends at the knee. */
@@ -19,6 +19,8 @@ export interface QuietClubResult {
   /** While the loud club sends at ten times the knee. */
   flooded: number;
   refused: number;
+  /** Without a response: a broken connection, a time-out, or no connection left. */
+  lost: number;
 }
 
 /** The quiet club's rate as a part of the knee. */
@@ -28,7 +30,13 @@ const QUIET_PART = 1 / 20;
 async function beside(loudRate: number, { url, quiet, knee, ...loud }: Comparison): Promise<Arrival[]> {
   const requests = Array.from({ length: 1_000 }, quiet.nextRequest);
   const [arrivals] = await Promise.all([
-    observe({ url, requests, ratePerSecond: knee * QUIET_PART, seconds: loud.seconds }),
+    observe({
+      url,
+      limit: loud.generator.rest,
+      requests,
+      ratePerSecond: knee * QUIET_PART,
+      seconds: loud.seconds,
+    }),
     loudRate > 0 && drive(loud, loudRate),
   ]);
   await untilNormal(loud);
@@ -42,7 +50,7 @@ export async function compareBeside(
 ): Promise<Omit<QuietClubResult, 'busy'>> {
   const alone = await beside(0, comparison);
   const flooded = await beside(ratePerSecond, comparison);
-  return { alone: p99Of(alone), flooded: p99Of(flooded), refused: refusedOf(flooded) };
+  return { alone: p99Of(alone), flooded: p99Of(flooded), refused: refusedOf(flooded), lost: lostOf(flooded) };
 }
 
 /** The latency of a club beside another one that sends nothing, at the knee, and at ten times the knee. */
@@ -59,13 +67,19 @@ export async function compare(comparison: Comparison): Promise<QuietClubResult> 
     busy: p99Of(arrivals.busy),
     flooded: p99Of(arrivals.flooded),
     refused: refusedOf(arrivals.flooded),
+    lost: lostOf(arrivals.flooded),
   };
 }
 
+/** Of the requests with a response. */
 function p99Of(arrivals: Arrival[]): number {
   return quantile(latenciesOf(arrivals.filter(({ status }) => status > 0 && status < 500)), 0.99);
 }
 
 function refusedOf(arrivals: Arrival[]): number {
   return arrivals.filter(({ status }) => status >= 500).length;
+}
+
+function lostOf(arrivals: Arrival[]): number {
+  return arrivals.filter(({ status }) => status <= 0).length;
 }

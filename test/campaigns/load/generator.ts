@@ -24,13 +24,16 @@ const CONNECTED_AT_ONCE = 500;
 export class Generator {
   readonly #port: number;
   readonly #maxConnections: number;
+  /** The connections that it leaves to others. */
+  readonly rest: number;
   readonly #idle: Connection[] = [];
   #open = 0;
 
   /** @param limit the connections that the service allows */
   constructor(url: string, limit: number) {
     this.#port = Number(new URL(url).port);
-    this.#maxConnections = Math.floor(limit * SHARE_OF_CONNECTIONS);
+    this.#maxConnections = Math.ceil(limit * SHARE_OF_CONNECTIONS);
+    this.rest = limit - this.#maxConnections;
   }
 
   /** Sends at a rate, as a Poisson process; resolves when each request is answered or timed out. */

@@ -7,13 +7,12 @@ import { Generator, type Request } from './generator.js';
 /** The requests of a observe, their rate, and the duration. */
 export interface Watch {
   url: string;
+  /** The connections that the service allows it. */
+  limit: number;
   requests: Request[];
   ratePerSecond: number;
   seconds: number;
 }
-
-/** Fewer connections than the generator of the flood leaves of the default. */
-const LIMIT = 500;
 
 /**
  * Sends requests during a flood, from a separate process: the process of the flood is busy, and would measure its own
@@ -30,8 +29,8 @@ export async function observe(watch: Watch): Promise<Arrival[]> {
   return arrivals as Arrival[];
 }
 
-async function watchAndAnswer({ url, requests, ratePerSecond, seconds }: Watch): Promise<void> {
-  const generator = new Generator(url, LIMIT);
+async function watchAndAnswer({ url, limit, requests, ratePerSecond, seconds }: Watch): Promise<void> {
+  const generator = new Generator(url, limit);
   const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;
   process.send?.(await generator.drive({ ratePerSecond, seconds, next }));
   generator.close();

@@ -8,10 +8,10 @@ import { startVictim, type Victim } from '../chaos/postgres.js';
 import { prepareService, type ServiceProcess } from '../chaos/process.js';
 import type { Request } from './generator.js';
 
-/** The connections that the service allows: its default, or `make load MAX_CONNECTIONS=1500`. */
-const MAX_CONNECTIONS = process.env.MAX_CONNECTIONS ?? '5000';
+/** The connections that the service allows: those of the environment, otherwise its default. */
+const MAX_CONNECTIONS = process.env.MAX_CONNECTIONS || '5000';
 
-/** The system under load: the shipped service with its defaults, on its own PostgreSQL. */
+/** The system under load: the shipped service, otherwise with its defaults, on its own PostgreSQL. */
 export interface Testbed {
   service: ServiceProcess;
   /** The URL of the metrics port, which also answers health. */

@@ -73,10 +73,18 @@ export async function untilNormal({ generator, next }: Trial): Promise<number> {
 
 const HEALTH = ['/livez', '/readyz'].map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: club\r\n\r\n`));
 const HEALTH_PER_S = 20;
+/** The connections that the metrics port allows. */
+const HEALTH_CONNECTIONS = 50;
 
 /** Requests /livez and /readyz for this long; returns the worst latency in milliseconds. Throws when one is not 200. */
 export async function watchHealth(url: string, seconds: number): Promise<number> {
-  const arrivals = await observe({ url, requests: HEALTH, ratePerSecond: HEALTH_PER_S, seconds });
+  const arrivals = await observe({
+    url,
+    limit: HEALTH_CONNECTIONS,
+    requests: HEALTH,
+    ratePerSecond: HEALTH_PER_S,
+    seconds,
+  });
   const other = arrivals.find(({ status }) => status !== 200);
   if (other !== undefined) {
     throw new Error(`/livez or /readyz answered ${other.status} under load`);
