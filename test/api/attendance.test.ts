@@ -96,7 +96,7 @@ t.test('a Manager records any member, and a PUT of the same changes nothing', as
 });
 
 t.test('refusals in order: shift, member, If-Match, version, start, If-None-Match', async (t) => {
-  const { of } = await makeShift();
+  const { path: shift, of } = await makeShift();
   const { body: later } = await mara.post('/api/shifts', shiftRequest());
   const early = (memberId: unknown) => `/api/shifts/${later.id}/attendance/${memberId}`;
   const body = { status: 'Attended', version: 1 };
@@ -137,6 +137,11 @@ t.test('refusals in order: shift, member, If-Match, version, start, If-None-Matc
   t.match(await mara.delete(of(annasId), old), refused(404, 'attendance_not_found'));
   t.equal((await mara.put(of(annasId), { status: 'Excused' }, { 'if-none-match': '*' })).status, 201);
   t.equal((await mara.put(of(annasId), body, { 'if-none-match': '"0"' })).status, 200);
+  t.equal((await mara.put(shift, shiftRequest())).status, 200);
+  const postponed = await mara.put(of(annasId), body, { 'if-none-match': '*' });
+  t.match(postponed, refused(409, 'attendance_version_conflict'));
+  const unread = await mara.put(of(annasId), { status: 'Excused' }, { 'if-none-match': '*' });
+  t.match(unread, refused(422, 'shift_not_started'));
   for (const path of [`/api/shifts/${MISSING}/attendance`, `/api/shifts/${MISSING}/attendance/${annasId}`]) {
     t.match(await mara.get(path), refused(404, 'shift_not_found'));
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { provisionClub } from '../../../src/deploy/provision-club.js';
+import { Environment } from '../../../src/variables.js';
 import { root } from '../../../tools/root.js';
 import { freePort } from '../../setup/free-port.js';
 import { AUDIENCE, type Issuer, startIssuer } from '../../setup/issuer.js';
@@ -9,7 +10,7 @@ import { prepareService, type ServiceProcess } from '../chaos/process.js';
 import type { Request } from './generator.js';
 
 /** The connections that the service allows: those of the environment, otherwise its default. */
-const MAX_CONNECTIONS = process.env.MAX_CONNECTIONS || '5000';
+const MAX_CONNECTIONS = process.env.MAX_CONNECTIONS || String(Environment.properties.MAX_CONNECTIONS.default);
 
 /** The system under load: the shipped service, otherwise with its defaults, on its own PostgreSQL. */
 export interface Testbed {
