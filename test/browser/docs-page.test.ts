@@ -8,7 +8,7 @@ import { AUDIENCE } from '../setup/issuer.js';
 import { startService } from '../setup/service.js';
 import { element, isThere, openOperation, shownStatus, tryAgain, tryOut } from '../setup/try-out.js';
 import { untilReady } from '../setup/wait.js';
-import { demoDatabase, prepareCommands } from './fixtures/commands.js';
+import { demoDatabase, prepareCommands } from '../tools/fixtures/commands.js';
 
 const NORTH = '11111111-1111-4111-8111-111111111111';
 const SOUTH = '22222222-2222-4222-8222-222222222222';
