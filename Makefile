@@ -18,10 +18,14 @@ OF_CHAOS := $(filter test/defects/chaos/%,$(DEFECTS))
 # The defects of chaos take minutes: `make chaos` plants all of them, `make defects` two.
 SAMPLE := test/defects/chaos/key-forgotten.diff test/defects/chaos/reply-before-commit.diff
 PLANTED := $(filter-out $(OF_CHAOS),$(DEFECTS)) $(SAMPLE)
+# Those of every change; the others of test/campaigns have commands of their own.
+CAMPAIGNS := $(wildcard test/campaigns/matrix/*.test.ts test/campaigns/mutants/*.test.ts test/campaigns/resource/*.test.ts) \
+  $(filter-out %/timing.test.ts,$(wildcard test/campaigns/attack/*.test.ts)) \
+  $(addprefix test/campaigns/chaos/,checker.test.ts order.test.ts scenarios.test.ts)
 PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
 DEVELOPMENT := NODE_ENV=$${NODE_ENV:-development} $(NODE)
 
-.PHONY: help run reset dev test tools coverage campaigns defects chaos failover load attack deploys bench check format verify snapshot migrate audit psql token club clean
+.PHONY: help run reset dev test tools browser coverage campaigns full defects chaos failover load attack deploys bench check format verify snapshot migrate audit psql token club clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*## ' Makefile | awk -F ':.*## ' '{ printf "make %-10s %s\n", $$1, $$2 }'
@@ -46,10 +50,15 @@ tools: build development ## run the tests of these commands and of the code on t
 coverage: node_modules ## run the tests and print which lines of src they ran; FILES as with make test
 	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
 
-# In reverse order the longest start first, so that none runs alone at the end.
-campaigns: build development ## the campaigns in short: chaos, attack, matrix, mutants, load, deploy, the example of a new resource, and planted defects
-	@status=0; $(TEST) $$(ls -r test/campaigns/*/*.test.ts | grep -v /failover/) || status=1; \
-	$(PLANT) $(PLANTED) || status=1; exit $$status
+campaigns: build development ## the campaigns of every change: isolation by matrix and mutants, attacks, the example of a resource, the order of events, the oracle of chaos
+	@$(TEST) $(CAMPAIGNS)
+
+full: ## everything that is tested, for some hours, and a record in .ci/full.txt; DURATION=600 for shorter chaos
+	@.ci/run full
+
+browser: build development ## the two pages in Chromium
+	@node_modules/.bin/tsc --project client
+	@$(TEST) test/browser/*.test.ts
 
 defects: development ## plant defects in copies of the source, each of which a test must find; FILES='test/defects/tasks/*.diff' for some
 	@$(PLANT) $(or $(FILES),$(PLANTED))

@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { root } from '../../tools/root.js';
-import { demoDatabase, prepareCommands } from './fixtures/commands.js';
+import { prepareCommands } from './fixtures/commands.js';
 import { DEFAULT_URL, needsCurl, paste } from './fixtures/paste.js';
 
 const commands = await prepareCommands(t);
-await commands.serve(await demoDatabase(t));
+// The command of the page itself: with make, on an empty directory.
+await commands.serve({}, ['make', 'run']);
 
 const readme = await readFile(join(root, 'README.md'), 'utf8');
 const chapter = /^## Quickstart$(.*?)^## /ms.exec(readme)?.[1] ?? '';
