@@ -6,7 +6,7 @@ import { commitEveryWrite } from './commits.js';
 import { contextsOf } from './contexts.js';
 import { explore, ROLES } from './exploration.js';
 import { replayPlans } from './plans.js';
-import { PROBE } from './probe.js';
+import { HOLES, PROBE } from './probe.js';
 import { seedDatabase } from './seeded-database.js';
 import { openSession } from './session.js';
 
@@ -99,6 +99,21 @@ t.test(
     );
   },
 );
+
+t.test('the matrix reports each mistake in a new table and in what belongs to it', async (t) => {
+  for (const [mistake, { sql, fault }] of Object.entries(HOLES)) {
+    await t.test(mistake, async (t) => {
+      const flawed = await makeDatabase(t);
+      await flawed.queryAsAdmin(`${PROBE}; ${sql}`);
+      const { faults } = await explore(await seedDatabase(flawed, await openSession(t, flawed)), {
+        roles: ['Admin'],
+        about: new RegExp(`^${/app[.]\w+/.exec(fault)}$`),
+        contexts: ({ name }) => name === 'entered',
+      });
+      t.match(faults.join('\n'), fault);
+    });
+  }
+});
 
 t.test('a plan that was made for one club gives another club its own rows', async (t) => {
   const { runs, faults } = await replayPlans(seeded, ROLES);
