@@ -78,35 +78,66 @@ function intrusion(name: string, floor: string, clubId: string): string {
   return `insert into app.${name} select (jsonb_populate_record(own, jsonb_build_object('${floor}', '${clubId}', 'id', app.new_id()))).* from app.${name} as own limit 1`;
 }
 
-/** Asserts the floor: for rows of another club, and for a session without a club. */
-async function holdsTheFloor(t: Test, { db, api, own, foreign }: Testbed): Promise<void> {
-  const before = [await fingerprint(db, own.id), await fingerprint(db, foreign.id)];
-  for (const table of await tablesOf(db)) {
-    const { name, floor } = table;
-    if (floor === null) {
-      continue;
-    }
-    const aimed = {
-      ...statementsFor({ ...table, floor }, foreign.id),
-      insert: intrusion(name, floor, foreign.id),
-    };
-    for (const [verb, statement] of Object.entries(aimed)) {
-      const outcome = await attempt(api, asAdmin(own.id), statement);
-      const isUntouched = 'rows' in outcome ? outcome.rows === 0 : outcome.code === NO_RIGHT;
-      t.ok(isUntouched, `${verb} on a foreign ${name}: ${JSON.stringify(outcome)}`);
-    }
-    const abduction = `update app.${name} set ${floor} = '${foreign.id}' where ${floor} = '${own.id}'`;
-    t.same(await attempt(api, asAdmin(own.id), abduction), { code: NO_RIGHT }, `${name} stay in their club`);
+/** A table with a floor: its column with the club, and one that the service may write. */
+interface Guarded {
+  name: string;
+  floor: string;
+  column: string;
+}
 
-    for (const [who, context] of Object.entries(nobody)) {
-      for (const [verb, statement] of Object.entries(statementsFor({ ...table, floor }, own.id))) {
-        const outcome = await attempt(api, context, statement);
-        const isRefused = 'code' in outcome && [NO_RIGHT, 'TN001', '22P02'].includes(outcome.code);
-        t.ok(isRefused, `${verb} on ${name} with ${who}: ${JSON.stringify(outcome)}`);
-      }
+async function guardedTables({ db }: Testbed): Promise<Guarded[]> {
+  return (await tablesOf(db)).flatMap(({ floor, ...table }) => (floor === null ? [] : [{ ...table, floor }]));
+}
+
+/** The statements that pass the floor of a table: on rows of another club, and in a session without a club. */
+async function passesOf(
+  { api, own, foreign }: Testbed,
+  table: Guarded,
+  end: 'commit' | 'rollback' = 'commit',
+): Promise<string[]> {
+  const { name, floor } = table;
+  const passes: string[] = [];
+  const aimed = { ...statementsFor(table, foreign.id), insert: intrusion(name, floor, foreign.id) };
+  for (const [verb, statement] of Object.entries(aimed)) {
+    const outcome = await attempt(api, asAdmin(own.id), statement, end);
+    const isUntouched = 'rows' in outcome ? outcome.rows === 0 : outcome.code === NO_RIGHT;
+    passes.push(...(isUntouched ? [] : [`${verb} on a foreign ${name}: ${JSON.stringify(outcome)}`]));
+  }
+  const abduction = `update app.${name} set ${floor} = '${foreign.id}' where ${floor} = '${own.id}'`;
+  const moved = await attempt(api, asAdmin(own.id), abduction, end);
+  const isMoved = !('code' in moved && moved.code === NO_RIGHT);
+  passes.push(...(isMoved ? [`${name} leave their club: ${JSON.stringify(moved)}`] : []));
+
+  for (const [who, context] of Object.entries(nobody)) {
+    for (const [verb, statement] of Object.entries(statementsFor(table, own.id))) {
+      const outcome = await attempt(api, context, statement, end);
+      const isRefused = 'code' in outcome && [NO_RIGHT, 'TN001', '22P02'].includes(outcome.code);
+      passes.push(...(isRefused ? [] : [`${verb} on ${name} with ${who}: ${JSON.stringify(outcome)}`]));
     }
   }
+  return passes;
+}
+
+/** Asserts that no statement passes the floor of any table. */
+async function holdsTheFloor(t: Test, testbed: Testbed): Promise<void> {
+  const { db, own, foreign } = testbed;
+  const before = [await fingerprint(db, own.id), await fingerprint(db, foreign.id)];
+  for (const table of await guardedTables(testbed)) {
+    t.same(await passesOf(testbed, table), [], `no statement passes the floor of ${table.name}`);
+  }
   t.same([await fingerprint(db, own.id), await fingerprint(db, foreign.id)], before, 'no row has changed');
+}
+
+/** Clubs in a database with every grant, and a policy on each table that allows everything. */
+async function makeOpenTestbed(t: Test): Promise<Testbed> {
+  const open = await makeTestbed(t);
+  await open.db.queryAsAdmin('grant select, insert, update, delete on all tables in schema app to public');
+  for (const { name } of await tablesOf(open.db)) {
+    await open.db.queryAsAdmin(
+      `create policy a_mistake on app.${name} for all to public using (true) with check (true)`,
+    );
+  }
+  return open;
 }
 
 t.test('in the own club each table allows what it grants, and refuses every other command', async (t) => {
@@ -167,16 +198,28 @@ t.test('a statement without WHERE reads and changes the own club only', async (t
 t.test(
   'the floor alone isolates: with every grant and a policy that allows everything, no row leaks',
   async (t) => {
-    const open = await makeTestbed(t);
-    await open.db.queryAsAdmin('grant select, insert, update, delete on all tables in schema app to public');
-    for (const { name } of await tablesOf(open.db)) {
-      await open.db.queryAsAdmin(
-        `create policy a_mistake on app.${name} for all to public using (true) with check (true)`,
-      );
-    }
-    await holdsTheFloor(t, open);
+    await holdsTheFloor(t, await makeOpenTestbed(t));
   },
 );
+
+t.test('without the floor of a table, its rows are found to leak', async (t) => {
+  const open = await makeOpenTestbed(t);
+  for (const table of await guardedTables(open)) {
+    // A restrictive policy that allows every row restricts nothing.
+    const [{ remove, restore } = { remove: '', restore: '' }] = await open.db.queryAsAdmin(
+      `select
+         string_agg(format('alter policy %I on app.%I using (true) with check (true)', policyname, tablename), ';') as remove,
+         string_agg(format('alter policy %I on app.%I using (%s) with check (%s)', policyname, tablename, qual, with_check), ';') as restore
+       from pg_policies
+       where schemaname = 'app' and tablename = $1 and permissive = 'RESTRICTIVE' and roles && '{public,club_api}'`,
+      [table.name],
+    );
+    await open.db.queryAsAdmin(remove);
+    const passes = await passesOf(open, table, 'rollback');
+    await open.db.queryAsAdmin(restore);
+    t.match(passes.join('\n'), `select on a foreign ${table.name}: {"rows":`, table.name);
+  }
+});
 
 t.test('exactly three functions that the service can call set the tenant context', async (t) => {
   const setters = (await routinesOf(testbed.db))
