@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import type { Method } from '../../setup/send.js';
 import type { TestService } from '../../setup/service.js';
+import { randomOf } from '../random.js';
+import { SEED } from './tally.js';
 
 /** A request to measure: `id` is one of `ids`, mostly rows of south, or an id that does not exist. */
 export interface Probe {
@@ -41,6 +43,7 @@ export async function startClock(
   const beside = (id: string) => id.slice(0, -12) + randomBytes(6).toString('hex');
   await service.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = service.app.server.address() as AddressInfo;
+  const random = randomOf(SEED);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
 
@@ -79,7 +82,7 @@ export async function startClock(
     const there: number[] = [];
     const missing: number[] = [];
     const measure = async (ids: string[], times: number[]) => {
-      const { ns, code, status } = await time(probe, ids[Math.floor(Math.random() * ids.length)] as string);
+      const { ns, code, status } = await time(probe, ids[Math.floor(random() * ids.length)] as string);
       times.push(ns);
       check(code, status);
     };
@@ -90,7 +93,7 @@ export async function startClock(
     for (let turn = -warm; turn < samples; turn += 1) {
       // Alternating, so that changes of the machine affect both; and in random order, so that neither is
       // always the second one.
-      for (const [ids, times] of Math.random() < 0.5 ? pairs : [...pairs].reverse()) {
+      for (const [ids, times] of random() < 0.5 ? pairs : [...pairs].reverse()) {
         await measure(ids, turn < 0 ? [] : times);
       }
     }

@@ -1,8 +1,12 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import type { Test } from 'tap';
+import { randomOf, seedOf } from '../random.js';
 
 /** In `make campaigns` a suite of attacks is short; `make attack` runs all of it. */
 export const isWhole = process.env.ATTACK === 'whole';
+
+/** What random requests, samples and times are drawn by. */
+export const SEED = seedOf(isWhole);
 
 /** The attempts of a suite of attacks, and its findings. */
 export class Tally {
@@ -15,10 +19,10 @@ export class Tally {
   readonly leaks: string[] = [];
 }
 
-/** In the short run one of this many is tried, chosen at random. */
+/** In the short run one of this many is tried, chosen by the seed. */
 export function someOf<Item>(items: readonly Item[], share: number): Item[] {
-  const offset = Math.floor(Math.random() * share);
-  return isWhole ? [...items] : items.filter((_, index) => index % share === offset);
+  const random = randomOf(SEED);
+  return isWhole ? [...items] : items.filter(() => random() * share < 1);
 }
 
 const MOST_SHOWN = 10;
@@ -38,6 +42,9 @@ export async function attack(
   await run(tally);
   const { tried, succeeded, serverErrors, leaks } = tally;
   t.comment(`attacks on ${suite}: ${sumsOf(tally)}`);
+  if (isWhole) {
+    t.comment(`seed: ${SEED}`);
+  }
   noteSums(tally);
   t.same(succeeded.slice(0, MOST_SHOWN), [], 'no attack succeeded');
   t.same(serverErrors.slice(0, MOST_SHOWN), [], 'no server error');

@@ -1,7 +1,8 @@
 /** Links to calendars that are wrong, as targets of a request. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { MISSING } from '../../setup/endpoints.js';
 import { payloads } from './payloads.js';
+import { SEED } from './tally.js';
 
 /** A link that works. */
 export interface Link {
@@ -70,7 +71,9 @@ export function wrongLinks(
 ): Record<'malformed' | 'wellFormed', string[]> {
   const { club, secret } = link;
   const beside = secretsBeside(secret);
-  const guessed = Array.from({ length: guesses }, () => randomBytes(32).toString('base64url'));
+  const guessed = Array.from({ length: guesses }, (_, turn) =>
+    createHash('sha256').update(`${SEED} ${turn}`).digest('base64url'),
+  );
   const wrong = pathOf({ club, secret: other.secret });
   return {
     malformed: [

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
+import { randomOf } from '../random.js';
 import { probeRecovery, readFinalState, untilIdle } from './final-state.js';
 import { follow } from './follower.js';
 import type { History, Kind } from './history.js';
 import { join, type Member } from './member.js';
 import type { Target, Testbed } from './testbed.js';
-import { randomOf } from './wire.js';
 import { type SharedRows, work } from './work.js';
 
 /** The weight of each kind of request. */

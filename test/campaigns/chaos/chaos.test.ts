@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { seedOf } from '../random.js';
 import { runCampaign } from './campaign.js';
 import { check } from './checker/index.js';
 import { isClean, outcomes, sumUp, type Verdict } from './checker/verdict.js';
@@ -8,9 +9,10 @@ import { injectFaults } from './nemesis.js';
 import { startVictim } from './postgres.js';
 import { startTestbed } from './testbed.js';
 
-// Short in `make test`; `make chaos` sets the duration.
+// Short in `make campaigns`; `make chaos` sets the duration.
+const isWhole = Boolean(process.env.DURATION);
 const seconds = Number(process.env.DURATION || 30);
-const seed = Number(process.env.SEED || Date.now() % 1_000_000);
+const seed = seedOf(isWhole);
 const kept = process.env.CHECK || undefined;
 t.setTimeout((seconds + 1_800) * 1_000);
 

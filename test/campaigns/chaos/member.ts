@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../../src/roles.js';
+import { randomOf } from '../random.js';
 import { foreignIds, foreignTexts } from '../rules.js';
 import { contentOf, isUnknown, type Operation, type Row, recordText } from './history.js';
 import type { Club, Target } from './testbed.js';
-import { openWire, randomOf, type Send } from './wire.js';
+import { openWire, type Send } from './wire.js';
 
 /** A member of a club, whose requests are sequential and recorded. */
 export interface Member {

@@ -8,6 +8,7 @@ import { execute } from '../../setup/pages.js';
 import { sumUp } from '../chaos/checker/verdict.js';
 import { saveHistory } from '../chaos/history.js';
 import { openDatabases } from '../chaos/postgres.js';
+import { seedOf } from '../random.js';
 import { runFailovers, UNASKED } from './campaign.js';
 import { missingPrograms, startCluster } from './cluster.js';
 import { FAULTS, type FaultName } from './faults.js';
@@ -19,7 +20,7 @@ const unknown = faults.filter((name) => !(name in FAULTS));
 if (unknown.length > 0) {
   throw new Error(`FAULTS has ${unknown.join(', ')}; the faults are ${Object.keys(FAULTS).join(', ')}.`);
 }
-const seed = Number(process.env.SEED || Date.now() % 1_000_000);
+const seed = seedOf(!process.env.FAULTS);
 const missing = missingPrograms();
 const skip =
   missing.length > 0 &&

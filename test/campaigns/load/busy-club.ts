@@ -1,4 +1,4 @@
-import type { Request } from './generator.js';
+import { type Request, random } from './generator.js';
 import type { Member, Testbed } from './testbed.js';
 
 const TASKS = 200;
@@ -36,12 +36,12 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
     [45, (member) => member('GET', '/api/tasks?limit=20')],
     [20, (member) => member('GET', `/api/tasks/${idOf(tasks)}`)],
     [15, (member) => member('GET', '/api/shifts?limit=20')],
-    [10, (member) => member('PATCH', `/api/tasks/${idOf(tasks)}`, { title: `Task ${Math.random()}` })],
+    [10, (member) => member('PATCH', `/api/tasks/${idOf(tasks)}`, { title: `Task ${random()}` })],
     [5, (member) => member('POST', `/api/shifts/${idOf(shifts)}/signup`)],
     [5, (member) => member('DELETE', `/api/shifts/${idOf(shifts)}/signup`)],
   ];
   const word = () => {
-    let rest = Math.random() * 100;
+    let rest = random() * 100;
     const [, wordOf] = mix.find(([weight]) => {
       rest -= weight;
       return rest < 0;
@@ -55,5 +55,5 @@ export async function makeBusyClub(testbed: Testbed, slug: string, size: number)
 }
 
 function pick<Item>(items: Item[]): Item {
-  return items[Math.floor(Math.random() * items.length)] as Item;
+  return items[Math.floor(random() * items.length)] as Item;
 }

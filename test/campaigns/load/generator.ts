@@ -1,5 +1,9 @@
+import { randomOf, seedOf } from '../random.js';
 import { type Arrival, Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';
+
+/** Which requests are sent, and when: the same in every run without SEED, so that runs can be compared. */
+export const random = randomOf(seedOf(false));
 
 /** The bytes of a request. */
 export type Request = Uint8Array;
@@ -40,7 +44,7 @@ export class Generator {
   drive({ ratePerSecond, seconds, next }: Drive): Promise<Arrival[]> {
     let leaveMs = 0;
     return this.#run(() => {
-      leaveMs += (-Math.log(1 - Math.random()) * 1_000) / ratePerSecond;
+      leaveMs += (-Math.log(1 - random()) * 1_000) / ratePerSecond;
       return leaveMs < seconds * 1_000 ? { leaveMs, request: next() } : undefined;
     });
   }

@@ -3,7 +3,7 @@ import t from 'tap';
 import { type BusyClub, makeBusyClub } from './busy-club.js';
 import { compare, compareBeside } from './fairness.js';
 import { flood } from './flood.js';
-import { Generator, type Request } from './generator.js';
+import { Generator, type Request, random } from './generator.js';
 import { canPlace, placeOnFirst, placeOnOthers } from './processors.js';
 import { connectSilently } from './silence.js';
 import { mean } from './sums.js';
@@ -38,7 +38,7 @@ t.teardown(() => generator.close());
 const visits = clubs.flatMap((club) => club.visits);
 await generator.send(visits, visits.length / 200);
 
-const ofAnyClub = () => (clubs[Math.floor(Math.random() * clubs.length)] as BusyClub).nextRequest();
+const ofAnyClub = () => (clubs[Math.floor(random() * clubs.length)] as BusyClub).nextRequest();
 const trial = (seconds: number, next = ofAnyClub): Trial => ({ generator, next, seconds });
 const edited = (request: Request, part: RegExp, replacement: string) =>
   Buffer.from(Buffer.from(request).toString('latin1').replace(part, replacement), 'latin1');
@@ -148,7 +148,7 @@ if (!isWhole) {
       const quiet = await makeBusyClub(testbed, `beside-${sentences.length}`, MEMBERS);
       const requests = Array.from({ length: 1_000 }, () => forge(quiet.nextRequest()));
       await generator.send(quiet.visits, 2);
-      const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;
+      const next = () => requests[Math.floor(random() * requests.length)] as Request;
       const { alone, flooded, refused, lost } = await compareBeside(knee * times, {
         ...trial(SECONDS, next),
         url,

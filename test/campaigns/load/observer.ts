@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Arrival } from './arrivals.js';
-import { Generator, type Request } from './generator.js';
+import { Generator, type Request, random } from './generator.js';
 
 /** The requests of a observe, their rate, and the duration. */
 export interface Watch {
@@ -31,7 +31,7 @@ export async function observe(watch: Watch): Promise<Arrival[]> {
 
 async function watchAndAnswer({ url, limit, requests, ratePerSecond, seconds }: Watch): Promise<void> {
   const generator = new Generator(url, limit);
-  const next = () => requests[Math.floor(Math.random() * requests.length)] as Request;
+  const next = () => requests[Math.floor(random() * requests.length)] as Request;
   process.send?.(await generator.drive({ ratePerSecond, seconds, next }));
   generator.close();
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import fc, { type Arbitrary } from 'fast-check';
+import { SEED } from '../tally.js';
 
 /** What is wrong with a response, and where it is counted. */
 export interface Finding {
@@ -14,9 +15,6 @@ export interface Counterexample extends Finding {
   path: string;
   file: string;
 }
-
-/** Random for each run; SEED=… repeats the run that printed it. make passes an unset variable as an empty string. */
-export const SEED = Number(process.env.SEED || Math.floor(Math.random() * 1e9));
 
 /** The file of a counterexample, which is then sent instead of random items. */
 export const CHECK = process.env.CHECK || undefined;
