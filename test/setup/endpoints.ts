@@ -213,16 +213,32 @@ export async function makeRows(
     if (maker.path === before) {
       return ids;
     }
-    const admin = service.as(`maker of ${maker.path}`, 'Admin', clubId);
-    ids[maker.path] = (await admin.post(maker.path, fit(maker.body, ids))).body.id;
+    ids[maker.path] = (await createExample(service, clubId, maker, ids)).body.id;
   }
-  for (const { path, body } of endpoints.filter(isOther)) {
-    const admin = service.as(`maker of ${path}`, 'Admin', clubId);
-    const { location } = (await admin.post(path, fit(body, ids))).headers;
+  for (const maker of endpoints.filter(isOther)) {
+    const { location } = (await createExample(service, clubId, maker, ids)).headers;
     Object.assign(ids, Object.fromEntries(new URL(String(location), 'http://service').searchParams));
   }
   ids[STARTED_SHIFT_ID] = await makeStartedShift(service.as('maker of a shift', 'Admin', clubId));
   return ids;
+}
+
+/** Sends the example of a POST. */
+async function createExample(
+  service: TestService,
+  clubId: string,
+  { path, body }: Endpoint,
+  ids: Record<string, string>,
+): Promise<Response> {
+  const admin = service.as(`maker of ${path}`, 'Admin', clubId);
+  const response = await admin.post(path, fit(body, ids));
+  if (response.status !== 201) {
+    throw new Error(
+      `POST ${path} refuses the first example of its request in schemas.ts: ${response.body.detail} ` +
+        'An id in it is that of an example of another list.',
+    );
+  }
+  return response;
 }
 
 /** Creates a shift that has started, which takes attendance and no signups. @returns its id */
@@ -236,10 +252,15 @@ export function endpointsFor(ids: Record<string, string>): Endpoint[] {
   return endpoints.map((endpoint) => ({ ...endpoint, body: fit(endpoint.body, ids) }));
 }
 
-/** A new club in which an endpoint takes its example: the list of a POST has no row with the same values. */
-export async function makeClubFor(service: TestService, { method, path, body }: Endpoint) {
+/**
+ * A new club in which an endpoint takes its example, which is returned with the ids of the club: the list of a POST has no row with the
+ * same values.
+ */
+export async function makeClubFor(service: TestService, { method, path }: Pick<Endpoint, 'method' | 'path'>) {
   const clubId = await service.db.makeClub();
   const ids = await makeRows(service, clubId, method === 'POST' ? path : undefined);
+  // From the document: the body of an endpoint of `endpointsFor` has the ids of another club.
+  const { body } = endpoints.find((one) => one.method === method && one.path === path) as Endpoint;
   return { clubId, ids, url: pathOf({ method, path }, ids), body: fit(body, ids) };
 }
 
