@@ -9,7 +9,7 @@ import type { Resource, RouteOptions } from '../resource/resource.js';
 import { foundRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { deleteLinkOf, deleteOwnLink, findLink, replaceLink } from './queries.js';
-import { CalendarLinkDto, CalendarLinkParams, CalendarLinkRequest } from './schemas.js';
+import { CalendarLinkDto, CalendarLinkParams } from './schemas.js';
 import { createSecret, hashOf } from './secret.js';
 
 const OWN_PATH = '/api/members/me/calendar';
@@ -20,14 +20,13 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { publicUrl 
   app.put(
     '/members/me/calendar',
     {
-      config: { policy: 'RequireMember', bodyIsOptional: true },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'createCalendarLink',
         summary: 'Create the link to your calendar',
         description:
           'Subscribe to its URL in any calendar program: it shows the shifts that you are signed up for. The URL is in this response only. A link that you had ends at once.',
         querystring: NoQuery,
-        body: CalendarLinkRequest,
         responseHeaders: ['Location'],
         response: { 200: Named(CalendarLinkDto), 201: Named(CalendarLinkDto) },
       },

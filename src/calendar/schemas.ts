@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BEN, CALENDAR_SECRET, CLUB_ID } from '../examples.js';
-import { IdParams, Nullable, Strict, Timestamp } from '../validation/schemas.js';
+import { IdParams, Nullable, Timestamp } from '../validation/schemas.js';
 
 export const CalendarLinkDto = Type.Object(
   {
@@ -26,9 +26,6 @@ export const CalendarLinkDto = Type.Object(
   },
 );
 export type CalendarLinkDto = Static<typeof CalendarLinkDto>;
-
-/** The request to create a link: an empty object, or nothing. */
-export const CalendarLinkRequest = Strict({}, { examples: [{}] });
 
 export const CalendarLinkParams = IdParams('member', BEN.id);
 

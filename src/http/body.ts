@@ -9,7 +9,7 @@ import { syncHook } from './sync-hook.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route reads a missing body as an empty object. */
+    /** Whether the route reads a missing body as an empty object: a POST, PUT or PATCH whose schema has no body. */
     bodyIsOptional?: boolean;
   }
 }
@@ -71,10 +71,13 @@ export const body = plugin(
       }),
     );
 
-    // A field in the body of a DELETE, such as a version, is rejected and not ignored.
-    app.addHook('onRoute', ({ method, schema }) => {
-      if (method === 'DELETE' && schema !== undefined) {
-        schema.body = Strict({});
+    // Where no field is read, such as the version in a DELETE, it is rejected and not ignored.
+    app.addHook('onRoute', (route) => {
+      const { method, schema, config } = route;
+      const isChange = ['POST', 'PUT', 'PATCH', 'DELETE'].includes(String(method));
+      if (isChange && schema !== undefined && schema.body === undefined) {
+        schema.body = Strict({}, { examples: [{}] });
+        route.config = { ...config, bodyIsOptional: method !== 'DELETE' };
       }
     });
 

@@ -94,7 +94,8 @@ function completeOperation(
   for (const [status, response] of Object.entries(responses)) {
     // A PUT can create too.
     const method = status === '201' ? 'POST' : operation.method;
-    response.description = descriptions[status] ?? successOf(method, operation) ?? response.description;
+    response.description =
+      descriptions[status] ?? successOf(method, operation, responses) ?? response.description;
     if (['204', '304'].includes(status)) {
       delete response.content;
     }
@@ -126,9 +127,13 @@ function completeOperation(
   entry.responses = responses;
 }
 
-/** The description of a success. A PUT without fields creates what does not exist; the rest is in its own description. */
-function successOf(method: string, { bodyIsOptional }: Operation): string | undefined {
-  return method === 'PUT' && bodyIsOptional
+/** The description of a success. A PUT without fields that creates what does not exist has the rest in its own description. */
+function successOf(
+  method: string,
+  { bodyIsOptional }: Operation,
+  responses: Record<string, Response>,
+): string | undefined {
+  return method === 'PUT' && bodyIsOptional && responses['201'] !== undefined
     ? 'There was one already; the body is the current state.'
     : descriptions[method];
 }

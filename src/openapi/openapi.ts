@@ -92,7 +92,7 @@ export const openapi = plugin<OpenApiOptions>(
       return reply.type('application/json; charset=utf-8').send(bytes);
     });
   },
-  { name: 'openapi', dependencies: ['error-handler'] },
+  { name: 'openapi', dependencies: ['error-handler', 'body'] },
 );
 
 /** Resolves a reference to a registered schema. */

@@ -11,14 +11,14 @@ import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import { findSignup } from './queries.js';
 import { assignSignUp, removeSignUp } from './roster-queries.js';
-import { RosterParams, ShiftSignupDto, SignUpRequest } from './schemas.js';
+import { RosterParams, ShiftSignupDto } from './schemas.js';
 
 /** The roster of a shift: Managers sign members up and off. */
 export const roster: FastifyPluginAsyncTypebox = async (app) => {
   app.put(
     '/shifts/:id/signups/:memberId',
     {
-      config: { policy: 'RequireManager', bodyIsOptional: true },
+      config: { policy: 'RequireManager' },
       schema: {
         operationId: 'assignSignUp',
         summary: 'Sign a member up for a shift',
@@ -27,7 +27,6 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
           'with a signup of their own.',
         params: RosterParams,
         querystring: NoQuery,
-        body: SignUpRequest,
         errors: [shiftNotFound, memberNotFound, errors.shiftInPast, errors.shiftFull],
         responseHeaders: ['Location'],
         response: { 200: Named(ShiftSignupDto), 201: Named(ShiftSignupDto) },

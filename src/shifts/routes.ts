@@ -35,7 +35,6 @@ import {
   ShiftParams,
   ShiftSignupDto,
   SignedUpShiftParams,
-  SignUpRequest,
   UpdateShiftRequest,
 } from './schemas.js';
 
@@ -174,10 +173,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/shifts/:id/signup',
     {
-      config: {
-        policy: 'RequireMember',
-        bodyIsOptional: true,
-      },
+      config: { policy: 'RequireMember' },
       schema: {
         operationId: 'signUp',
         summary: 'Sign up for a shift',
@@ -185,7 +181,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'Takes a free place; possible until the shift starts. When several members want the last place, one of them gets it.',
         params: ShiftParams,
         querystring: NoQuery,
-        body: SignUpRequest,
         errors: [shiftNotFound, errors.shiftInPast, errors.alreadySignedUp, errors.shiftFull],
         requestHeaders: ['Idempotency-Key'],
         responseHeaders: ['Location', 'Idempotent-Replayed'],

@@ -196,9 +196,6 @@ export const UpdateShiftRequest = Strict(
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
-/** The body of a signup: none, or an empty object. */
-export const SignUpRequest = Strict({}, { examples: [{}] });
-
 const batchFilter = Type.String({
   format: 'uuid',
   description: 'Shifts that were created together.',
