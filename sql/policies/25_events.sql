@@ -125,6 +125,7 @@ declare
   text_columns constant text[] := string_to_array(tg_argv[2], ', ');
   member_column constant text := tg_argv[3];
   subject_column constant text := coalesce(tg_argv[4], 'id');
+  title_column constant text := coalesce(tg_argv[5], 'title');
   old_row constant jsonb := to_jsonb(old);
   new_row constant jsonb := to_jsonb(new);
   -- Before and after the change.
@@ -195,7 +196,7 @@ begin
       club_id,
       type,
       (known ->> subject_column)::uuid,
-      case verb when 'deleted' then side[1] ->> 'title' end,
+      case verb when 'deleted' then side[1] ->> title_column end,
       case
         when type = 'member.created' then member_id
         -- The member of another club in the context is not shown to this one.
@@ -211,7 +212,7 @@ begin
 end
 $$;
 comment on function app.record_event() is
-  'Records the change of a row as an event. The arguments of its trigger: the noun of the type; the columns whose values are shown; those of which only the names are, in alphabetical order; the column of the member whom it is about, if any; the column of the subject, if not id. Columns are separated by a comma and a blank; all others are not recorded.';
+  'Records the change of a row as an event. The arguments of its trigger: the noun of the type; the columns whose values are shown; those of which only the names are, in alphabetical order; the column of the member whom it is about, if any; the column of the subject, if not id; the column of its title, if not title. Columns are separated by a comma and a blank; all others are not recorded.';
 grant execute on function app.record_event() to club_owner;
 
 create or replace function app.number_events() returns trigger

@@ -54,7 +54,7 @@ export const EventDto = (types: readonly string[]) =>
       subjectTitle: Nullable(
         Type.String({
           description:
-            'Of a deleted task or shift. Null once a member was erased who deleted it or whom it was about.',
+            'Of what was deleted, such as a task or a shift. Null if it has none, and once a member was erased who deleted it or whom it was about.',
         }),
       ),
       actorId: Nullable({ ...Id(), description: 'The member who made the change; null: an operator.' }),

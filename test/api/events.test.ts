@@ -4,9 +4,11 @@ import {
   type Endpoint,
   endpoints,
   MISSING,
+  makeClubFor,
   makers,
   operationOf,
   SHIFT,
+  textsOf,
 } from '../setup/endpoints.js';
 import { bodySchemaOf, type Fields } from '../setup/fields.js';
 import { nextOf, walk } from '../setup/paging.js';
@@ -361,6 +363,22 @@ t.test(
     }
   },
 );
+
+t.test('the event of a deletion has the title of the row: its first text', async (t) => {
+  for (const maker of makers.filter(({ path }) => document.paths[`${path}/{id}`]?.delete)) {
+    const { path } = maker;
+    const { clubId, body } = await makeClubFor(service, maker);
+    const admin = service.as('anna', 'Admin', clubId);
+    await admin.delete(String((await admin.post(path, body)).headers.location));
+    const [deleted] = await read(admin, '&sort=-sequence');
+    const [title] = textsOf(path);
+    t.equal(
+      deleted.subjectTitle,
+      title === undefined ? null : (body as Record<string, string>)[title],
+      `${path}: the sixth argument of app.record_event is the column of the title, if it is not title`,
+    );
+  }
+});
 
 t.test('the document has the types that the triggers of the tables record', async (t) => {
   const { schema } = (document.paths['/api/events']?.get?.parameters ?? []).find(

@@ -105,7 +105,7 @@ export interface components {
              * @description The task, shift, member or club; of a signup and of attendance the shift.
              */
             subjectId: string;
-            /** @description Of a deleted task or shift. Null once a member was erased who deleted it or whom it was about. */
+            /** @description Of what was deleted, such as a task or a shift. Null if it has none, and once a member was erased who deleted it or whom it was about. */
             subjectTitle: string | null;
             /**
              * Format: uuid
