@@ -8,6 +8,7 @@ import {
   makers,
   operationOf,
   SHIFT,
+  tableOf,
   textsOf,
 } from '../setup/endpoints.js';
 import { bodySchemaOf, type Fields } from '../setup/fields.js';
@@ -350,7 +351,7 @@ t.test(
         String.raw`select parts[2] as values, parts[3] as texts
        from pg_trigger cross join lateral string_to_array(encode(tgargs, 'escape'), '\000') as parts
        where tgfoid = 'app.record_event()'::regprocedure and tgrelid = $1::regclass`,
-        [`app.${path.split('/').at(-1)}`],
+        [tableOf(path)],
       );
       const fieldsOf = (columns = '') =>
         columns.split(', ').map((column) => column.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()));

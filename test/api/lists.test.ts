@@ -12,6 +12,7 @@ import {
   makers,
   makeStartedShift,
   SHIFT,
+  tableOf,
   textsOf,
 } from '../setup/endpoints.js';
 import { nextOf, walk } from '../setup/paging.js';
@@ -147,7 +148,7 @@ const [{ batchId }] = batch;
 for (const { path, sorts } of lists) {
   for (const sort of sorts.filter((name) => ['createdAt', 'joinedAt'].includes(name))) {
     const column = sort.replace('At', '_at');
-    await service.db.queryAsAdmin(`update app.${path.split('/').at(-1)} set ${column} = '2026-01-01'`);
+    await service.db.queryAsAdmin(`update ${tableOf(path)} set ${column} = '2026-01-01'`);
   }
 }
 

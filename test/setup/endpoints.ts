@@ -186,6 +186,9 @@ export function textsOf(path: string): string[] {
   return Object.keys(properties).filter((name) => properties[name]?.['x-text'] !== undefined);
 }
 
+/** The table of the rows of a list. */
+export const tableOf = (path: string): string => `app.${path.split('/').at(-1)?.replaceAll('-', '_')}`;
+
 /** The body with the ids of a club's rows, by the path of their list, instead of the ids of the examples. */
 export function fit<Body>(body: Body, ids: Record<string, string>): Body {
   if (linksOf(body, lists).length === 0) {
