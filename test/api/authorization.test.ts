@@ -84,7 +84,7 @@ t.test('an endpoint serves callers with its role or a higher one, and refuses al
       t.equal(
         status < 300 ? status : body.code,
         endpoint.answer,
-        `${role} ${endpoint.method} ${endpoint.path}`,
+        `${role} ${endpoint.method} ${endpoint.path}: the first 404 of its errors, or its success`,
       );
       if (endpoint.method === 'GET') {
         const head = await call({ ...endpoint, method: 'HEAD' }, path, headers);

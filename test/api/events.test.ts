@@ -355,11 +355,15 @@ t.test(
       );
       const fieldsOf = (columns = '') =>
         columns.split(', ').map((column) => column.replace(/_(\w)/g, (_, letter) => letter.toUpperCase()));
-      t.same(fieldsOf(recorded?.texts), texts.sort(), `${path}: free text, in the order of events`);
+      t.same(
+        fieldsOf(recorded?.texts),
+        texts.sort(),
+        `${path}: the third argument of app.record_event has the columns of free text, in alphabetical order`,
+      );
       t.same(
         names.filter((name) => !fieldsOf(recorded?.values).includes(name)).sort(),
         texts,
-        `${path}: all others are values`,
+        `${path}: the second argument of app.record_event has the columns of all other fields`,
       );
     }
   },
@@ -394,6 +398,7 @@ t.test('the document has the types that the triggers of the tables record', asyn
   t.same(
     [...new Set(types.map((type) => type.split('.')[0]))].sort(),
     triggers.map(({ noun }) => noun).sort(),
+    'eventTypes of the resources have the noun of each trigger, which is the first argument of app.record_event',
   );
   const verbs = ['created', 'changed', 'deleted', 'erased'];
   t.same(

@@ -101,7 +101,7 @@ async function makeRow({ path, text }: List, clubId: string, value: string): Pro
   const row = { ...(fit(maker.body, linked[clubId] ?? {}) as object), [text]: value };
   const { status, body } = await addRow(service.as('maker', 'Admin', clubId), path, row);
   if (status !== 201) {
-    throw new Error(`POST ${path}: ${status}`);
+    throw new Error(`POST ${path} with its example and another text: ${status} ${body.detail}`);
   }
   for (const [name, sent] of Object.entries(row)) {
     if ((name === text || typeof sent === 'number') && body[name] !== sent) {
@@ -183,7 +183,8 @@ t.test('a list is in its order, even with equal keys, and the same for every pag
           new Set(keys).size < keys.length,
         `${list.path} has equal keys of ${sort}`,
       );
-      t.same(keys, [...keys].sort(comparerOf(list, sort)), `${list.path} by ${sort}`);
+      const order = `${list.path} by ${sort}: null is last, text has the collation of its column`;
+      t.same(keys, [...keys].sort(comparerOf(list, sort)), order);
       for (const [by, whole] of Object.entries({ [sort]: rising, [`-${sort}`]: rising.toReversed() })) {
         for (const limit of [1, 2, 5, 500]) {
           const rows = await walk(anna, `${list.path}?sort=${by}&limit=${limit}`);
@@ -210,6 +211,7 @@ t.test('the table in docs/api.md has the filters and orders of every list', asyn
         .sort(),
       sorts: [...list.sorts].sort(),
     })),
+    'a line for each list, in the order of src/resources.ts',
   );
 });
 
@@ -328,7 +330,8 @@ t.test('q is a case-insensitive part of the text, trimmed, and % and _ are liter
     const search = (q: string) => person.get(`${list.path}?limit=500&q=${encodeURIComponent(q)}`);
     for (const [q, expected] of found) {
       const { body } = await search(q);
-      t.same(body.map((row: Row) => row[list.text]).sort(), [...expected].sort(), `${list.path}: ${q}`);
+      const texts = body.map((row: Row) => row[list.text]).sort();
+      t.same(texts, [...expected].sort(), `${list.path}?q=${q}: the column has collate "und-x-icu"`);
     }
     t.equal((await search(` ${'🎾'.repeat(100)} `)).status, 200, list.path);
     t.match(

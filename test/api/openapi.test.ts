@@ -123,11 +123,11 @@ t.test('every POST takes an Idempotency-Key, and an object with a version has an
     path.startsWith('/api'),
   )) {
     const takesKey = parameters.some((parameter: Part) => parameter.name === 'Idempotency-Key');
-    t.equal(takesKey, method === 'post', name);
+    t.equal(takesKey, method === 'post', `${name}: Idempotency-Key in requestHeaders of its schema`);
     const [, { headers, content }] = Object.entries<Part>(responses).find(([status]) => status < '300') ?? [];
     const hasVersion =
       componentOf(content?.['application/json'].schema ?? {})?.properties.version !== undefined;
-    t.equal(headers.ETag !== undefined, hasVersion, name);
+    t.equal(headers.ETag !== undefined, hasVersion, `${name}: ETag in responseHeaders of its schema`);
   }
 });
 
@@ -138,8 +138,8 @@ t.test(
     const role =
       /^.{20,}Needs (no token|a token and no role|the role (Viewer|Member|Manager|Admin)( or a higher one)?)\.$/s;
     for (const { name, summary, description, tags } of operations) {
-      t.ok(summary, name);
-      t.match(description, role, name);
+      t.ok(summary, `${name}: summary of its schema`);
+      t.match(description, role, `${name}: description of its schema, of 20 characters or more`);
       t.ok(tags.length === 1 && groups.includes(tags[0]), name);
     }
     t.same([...new Set(operations.flatMap(({ tags }) => tags))].sort(), groups.sort(), 'no group is empty');

@@ -34,12 +34,25 @@ t.test(
     t.ok(names.length >= 7);
     for (const name of names) {
       const { properties = {}, required = [] } = schemas[name] as Schema;
-      t.same([...required].sort(), Object.keys(properties).sort(), name);
+      t.same(
+        [...required].sort(),
+        Object.keys(properties).sort(),
+        `${name}: no field is Optional; it may be Nullable`,
+      );
       for (const [key, { format }] of Object.entries(properties)) {
         t.match(key, /^[a-z]+([A-Z][a-z]+)*$/, `${name}.${key}`);
         const isId = /^id$|Id$/.test(key) && key !== 'externalUserId';
-        t.equal(format === 'uuid', isId, `${name}.${key}`);
-        t.equal(format === 'date-time', /^at$|At$/.test(key), `${name}.${key}`);
+        t.equal(
+          format === 'uuid',
+          isId,
+          `${name}.${key}: an Id() is id or ends with Id, and nothing else does`,
+        );
+        const isTime = /^at$|At$/.test(key);
+        t.equal(
+          format === 'date-time',
+          isTime,
+          `${name}.${key}: a Timestamp() ends with At, and nothing else does`,
+        );
       }
     }
   },
@@ -58,7 +71,11 @@ t.test(
         );
         const least = Object.fromEntries(required.map((name) => [name, body[name]]));
         const made = await admin.post(path, isSent ? { ...least, ...empty } : least);
-        t.match(made, { status: 201, body: empty }, path);
+        t.match(
+          made,
+          { status: 201, body: empty },
+          `${path} stores null or an empty array for what is absent`,
+        );
       }
     }
   },
@@ -69,13 +86,17 @@ t.test('a new row is a 201 with its Location and ETag, and is there', async (t) 
     const { path, body, admin } = await creationOf(maker);
     const made = await admin.post(path, body);
     const location = `${path}/${made.body.id}`;
-    t.match(made, { status: 201, headers: { location, etag: '"1"' }, body: { version: 1 } }, path);
+    t.match(
+      made,
+      { status: 201, headers: { location, etag: '"1"' }, body: { version: 1 } },
+      `${path}: what \`reply.create\` is given`,
+    );
     for (const url of [location, `${path}/${made.body.id.toUpperCase()}`]) {
       const read = await admin.get(url);
       t.same([read.status, read.headers.etag, read.body], [200, '"1"', made.body], url);
     }
     const listed = (await walk(admin, path)).find(({ id }) => id === made.body.id) ?? {};
-    t.ok(Object.keys(listed).length > 0, path);
+    t.ok(Object.keys(listed).length > 0, `${path} lists a new row`);
     for (const [name, value] of Object.entries(listed)) {
       t.same(value, made.body[name], `${path}: ${name} in the list`);
     }
@@ -98,7 +119,12 @@ t.test('a deletion is a 204 without a body; then every method is a 404, before 4
           },
           body: endpoint.body,
         });
-        t.match(again, { status: 404, body: { code: endpoint.answer } }, `${endpoint.method} ${path}`);
+        const at = `${endpoint.method} ${path}/:id`;
+        t.match(
+          again,
+          { status: 404, body: { code: endpoint.answer } },
+          `${at}: the row is locked and found first`,
+        );
       }
     }
     t.notOk(

@@ -156,14 +156,26 @@ t.test('every statement returns the documented fields, with their kinds and null
     for (const hidden of ['sortKey', 'isNew', 'id'].filter((name) => !properties.has(name))) {
       columns.delete(hidden);
     }
-    t.same([...columns.keys()], [...properties.keys()], `${operationId}, in the documented order`);
+    t.same(
+      [...columns.keys()],
+      [...properties.keys()],
+      `${operationId} selects the fields of its DTO, in its order`,
+    );
     for (const [name, { kind, isNullable }] of columns) {
       const documented = properties.get(name);
       if (kind === undefined || isNullable === undefined) {
         undescribed.push(`${operationId}.${name}`);
       }
-      t.equal(kind ?? documented?.kind, documented?.kind, `the kind of ${operationId}.${name}`);
-      t.equal(isNullable ?? documented?.isNullable, documented?.isNullable, `null in ${operationId}.${name}`);
+      t.equal(
+        kind ?? documented?.kind,
+        documented?.kind,
+        `the kind of ${operationId}.${name} in the DTO is that of its column`,
+      );
+      t.equal(
+        isNullable ?? documented?.isNullable,
+        documented?.isNullable,
+        `${operationId}.${name} is Nullable in the DTO if its column can be null`,
+      );
     }
   }
   const unsent = operations
@@ -172,7 +184,7 @@ t.test('every statement returns the documented fields, with their kinds and null
   t.same(
     unsent.map(({ operationId }) => operationId),
     [],
-    `every operation with a body sent its statement: ${statuses.join(', ')}`,
+    `every operation with a body succeeds with the first example of its request: ${statuses.join(', ')}`,
   );
   t.comment(
     `${compared} statements; expressions, compared by name only or without nullability: ${undescribed.join(', ')}`,

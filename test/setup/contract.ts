@@ -94,14 +94,20 @@ function checkOf(document: Document): Check {
     const response = operation.responses[status];
     const name = `${operation.operationId} ${status} ${body?.code ?? ''}`.trim();
     if (response === undefined) {
-      throw new Error(`The answer ${name} is not in the document.`);
+      throw new Error(
+        `The response ${name} is not in the document: add it to \`errors\` or \`response\` of the route's schema. ` +
+          'A 500 can be a constraint without an error in errors.ts.',
+      );
     }
     note('+', name);
     const missing = Object.keys(response.headers ?? {}).filter(
       (header) => !OCCASIONAL.includes(header) && headers[header.toLowerCase()] === undefined,
     );
     if (missing.length > 0) {
-      throw new Error(`The answer ${name} lacks the documented ${missing.join(', ')}.`);
+      throw new Error(
+        `The response ${name} lacks the documented ${missing.join(', ')}: ` +
+          "send it, or remove it from `responseHeaders` of the route's schema.",
+      );
     }
     const media = String(headers['content-type'] ?? '').split(';')[0] ?? '';
     if (method === 'HEAD' || (response.content === undefined && body === undefined)) {
@@ -113,7 +119,8 @@ function checkOf(document: Document): Check {
     validators.set(reference, validate);
     if (!validate(media.endsWith('json') ? body : text)) {
       throw new Error(
-        `The answer ${name} has another form than documented: ${ajv.errorsText(validate.errors)}`,
+        `The response ${name} has another form than its DTO: ${ajv.errorsText(validate.errors)}. ` +
+          'The query selects exactly the fields of the DTO.',
       );
     }
     return true;
