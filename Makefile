@@ -19,7 +19,7 @@ OF_CHAOS := $(filter test/defects/chaos/%,$(DEFECTS))
 SAMPLE := test/defects/chaos/key-forgotten.diff test/defects/chaos/reply-before-commit.diff
 PLANTED := $(filter-out $(OF_CHAOS),$(DEFECTS)) $(SAMPLE)
 # Those of every change; the others of test/campaigns have commands of their own.
-CAMPAIGNS := $(wildcard test/campaigns/matrix/*.test.ts test/campaigns/mutants/*.test.ts test/campaigns/resource/*.test.ts) \
+CAMPAIGNS := $(wildcard test/campaigns/matrix/*.test.ts test/campaigns/mutants/*.test.ts) \
   $(filter-out %/timing.test.ts,$(wildcard test/campaigns/attack/*.test.ts)) \
   $(addprefix test/campaigns/chaos/,checker.test.ts order.test.ts scenarios.test.ts)
 PLANT := node --enable-source-maps $(ENV_FILE) dist/development/tools/defects.js
@@ -50,7 +50,7 @@ tools: build development ## run the tests of these commands and of the code on t
 coverage: node_modules ## run the tests and print which lines of src they ran; FILES as with make test
 	@node_modules/.bin/c8 $(MAKE) --no-print-directory test
 
-campaigns: build development ## the campaigns of every change: isolation by matrix and mutants, attacks, the example of a resource, the order of events, the oracle of chaos
+campaigns: build development ## the campaigns of every change: isolation by matrix and mutants, attacks, the order of events, the oracle of chaos
 	@$(TEST) $(CAMPAIGNS)
 
 full: ## everything that is tested, for some hours, and a record in .ci/full.txt; DURATION=600 for shorter chaos

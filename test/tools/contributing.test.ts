@@ -1,19 +1,36 @@
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { readRelease } from '../../src/deploy/release.js';
 import { makeDatabase } from '../setup/database.js';
 import { makeExample } from '../setup/example.js';
+import { list } from '../setup/source.js';
 
 const { files, run, make, edit, test } = await makeExample(t);
 
+/** What goes through all resources imports the routes, the document or the tables. */
+const GENERIC =
+  /\b(contract|document|endpoints|endpointsFor|makers)\b[^;]* from '..\/setup\/endpoints\.js'|'..\/setup\/(catalog|fields|testbed)\.js'|readDocument/;
+
+/** The tests of `make test` that go through all resources. */
+async function genericTests(): Promise<string[]> {
+  const folders = ['api', 'client', 'database', 'sql'].map((name) => list(`test/${name}`));
+  const paths = (await Promise.all(folders)).flatMap(({ files }) => files);
+  const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
+  return paths.filter((path, at) => path.endsWith('.test.ts') && GENERIC.test(texts[at] ?? ''));
+}
+
 t.test(
-  'the example of a resource passes the checks and its tests, with eleven files written by hand',
+  'the example of a resource passes the checks, its tests and those of all resources, with eleven files written by hand',
   async (t) => {
     t.equal(files.length, 11);
     const sources = files.filter((path) => path.endsWith('.ts'));
     const bin = 'node_modules/.bin';
     t.notMatch(await run(`${bin}/biome`, 'check', '--error-on-warnings', ...sources), /Found \d+ error/);
     t.equal(await run(`${bin}/tsc`, '--noEmit', '--project', 'tsconfig.json'), '', 'the types');
-    const output = await test('api/boats');
+    const generic = (await genericTests()).map((path) => path.slice('test/'.length, -'.test.ts'.length));
+    t.ok(generic.length > 20, generic.join(' '));
+    const others = ['sql/audit-answers', 'source/structure', 'tools/requests'];
+    const output = await test('api/boats', ...generic, ...others);
     t.match(output, /^\d+ passed, 0 failed$/m, output);
   },
 );
