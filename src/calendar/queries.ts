@@ -3,6 +3,7 @@ import { asJson, bounded, type Query, type Statement, sql } from '../database/sq
 import type { Transaction } from '../database/transaction.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
+import { memberOf } from '../resource/members.js';
 import type { CalendarLinkDto } from './schemas.js';
 
 const columns: Statement = sql`
@@ -27,7 +28,7 @@ export async function replaceLink(
 ): Promise<{ link: Json<CalendarLinkDto>; isNew: boolean }> {
   for (;;) {
     const [replaced] = await tx.query<{ wasValid: boolean }>(sql`
-      delete from app.calendar_links as link where link.member_id = app.member_id()
+      delete from app.calendar_links as link where link.member_id = ${memberOf('me')}
       returning link.expires_at > now() as "wasValid"`);
     const [link] = await tx.json<CalendarLinkDto>(sql`
       with link as (
@@ -50,7 +51,7 @@ export async function replaceLink(
 async function requireMember(tx: Transaction): Promise<void> {
   const members = await tx.query(sql`
     select from app.members as member
-    where member.id = app.member_id() and member.external_user_id <> 'erased:' || member.id`);
+    where member.id = ${memberOf('me')} and member.external_user_id <> 'erased:' || member.id`);
   if (members.length === 0) {
     throw new Problem(serviceUnavailable, {}, { reason: 'the member was erased while the request ran' });
   }
@@ -58,18 +59,18 @@ async function requireMember(tx: Transaction): Promise<void> {
 
 /** Deletes the caller's link. @returns whether there was one that had not expired */
 export async function deleteOwnLink(tx: Transaction): Promise<boolean> {
-  return deleteLink(tx, sql`app.member_id()`);
+  return deleteLink(tx, 'me');
 }
 
 /** Deletes the link of a member. @returns undefined if there is no such member; otherwise as `deleteOwnLink` */
 export async function deleteLinkOf(tx: Transaction, memberId: string): Promise<boolean | undefined> {
   const members = await tx.query(sql`select from app.members where id = ${memberId}`);
-  return members.length === 0 ? undefined : deleteLink(tx, sql`${memberId}`);
+  return members.length === 0 ? undefined : deleteLink(tx, memberId);
 }
 
-async function deleteLink(tx: Transaction, memberId: Statement): Promise<boolean> {
+async function deleteLink(tx: Transaction, memberId: string): Promise<boolean> {
   const deleted = await tx.query(sql`
-    delete from app.calendar_links as link where link.member_id = ${memberId} and link.expires_at > now()
+    delete from app.calendar_links as link where link.member_id = ${memberOf(memberId)} and link.expires_at > now()
     returning link.id`);
   return deleted.length > 0;
 }
