@@ -1,5 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the planted programs are texts that hold templates
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
+import { root } from '../../tools/root.js';
+import { list } from '../setup/source.js';
 import { builtStatements } from './statements.js';
 
 /** Places where a non-constant text is sent to PostgreSQL, and why that is safe. */
@@ -96,4 +100,23 @@ t.test('constants, quoted names and parameters are not reported', async (t) => {
     found.filter((line) => line.startsWith('src/planted-good.ts')),
     [],
   );
+});
+
+t.test('any(…) has no cast of a text[]: it would be computed for each row, without an index', async (t) => {
+  // In parentheses within parentheses, such as any(${ids.map(({ id }) => id)}::text[]::uuid[]). A subquery is computed once.
+  const cast =
+    /\bany\s*\(\s*(?!\(\s*select\b)(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*?text\[\]\s*::/i;
+  t.match('id = any($1::text[]::uuid[])', cast);
+  t.match('id = any (${rows.map(({ id }) => id)}::text[]::uuid[])', cast);
+  t.notMatch('id = any($1::uuid[]) and name = any($2::text[])', cast);
+  t.notMatch('id = any((select $1::text[]::uuid[])::uuid[])', cast);
+  t.notMatch('name = any($1) from unnest($1::text[]::date[])', cast);
+  for (const path of [...(await list('src')).files, ...(await list('sql')).files]) {
+    const [found] = cast.exec(await readFile(join(root, path), 'utf8')) ?? [];
+    t.equal(
+      found,
+      undefined,
+      `${path}: let the parameter have the type of the column, such as any($1::uuid[])`,
+    );
+  }
 });
