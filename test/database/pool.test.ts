@@ -660,6 +660,7 @@ t.test('a destroyed connection gets no new reads', async (t) => {
 });
 
 t.test('reads use another connection only while no exclusive lease waits', async (t) => {
+  stopClock(t);
   const pool = makePool(t, { size: 4, readsPerConnection: 1 });
   await warm(pool);
   const held = await Promise.all(
@@ -672,10 +673,11 @@ t.test('reads use another connection only while no exclusive lease waits', async
     order.push(kind);
     pool.release(lease);
   };
-  const both = [take('shared', 'north'), take('exclusive', 'east')];
+  // After the first exclusive lease it is the turn of reads, but another one waits.
+  const waiting = [take('shared', 'north'), take('exclusive', 'east'), take('exclusive', 'west')];
   pool.release(held[0] as Lease);
-  await Promise.all(both);
-  t.same(order, ['exclusive', 'shared']);
+  await Promise.all(waiting);
+  t.same(order, ['exclusive', 'exclusive', 'shared']);
   for (const lease of [read, ...held.slice(1)]) {
     pool.release(lease);
   }
