@@ -551,54 +551,60 @@ t.test('a list without rows is an empty array', async (t) => {
   }
 });
 
-t.test('a cursor is accepted only with a key of the type by which its list is sorted', async (t) => {
-  const id = '01a21077-73e0-7e4c-b849-bbfc70a69f7b';
-  const decoded = (key: string, kind: KeyKind) => {
-    try {
-      return decodeCursor(encodeCursor({ key, id }, 'scope'), 'scope', kind).key;
-    } catch {
-      return undefined;
+t.test(
+  'a cursor is accepted only with an id, and a key of the type by which its list is sorted',
+  async (t) => {
+    const uuid = '01a21077-73e0-7e4c-b849-bbfc70a69f7b';
+    const decoded = (key: string, kind: KeyKind, id = uuid) => {
+      try {
+        return decodeCursor(encodeCursor({ key, id }, 'scope'), 'scope', kind).key;
+      } catch {
+        return undefined;
+      }
+    };
+    const keys: Record<KeyKind, { good: string[]; bad: string[] }> = {
+      instant: {
+        good: ['2026-05-01T18:00:00.123456Z', 'infinity'],
+        bad: ['2026-05-01', '2026-05-01T18:00:00', 'now', '', '5'],
+      },
+      day: {
+        good: ['2026-05-01', 'infinity'],
+        bad: ['2026-02-30', '2026-05-01T18:00:00Z', 'today', '', '5'],
+      },
+      integer: {
+        good: ['0', '-5', '2147483647'],
+        bad: ['2147483648', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
+      },
+      bigint: {
+        good: ['0', '-5', '9007199254740991'],
+        bad: ['9007199254740992', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
+      },
+      decimal: {
+        good: ['0', '-5', '12.50', '9'.repeat(30)],
+        bad: ['1e400', '.5', '1.', 'NaN', 'Infinity', ''],
+      },
+      text: { good: ['', 'Mow', '2026'], bad: ['\u0000', '\ud800', 'a\nb'] },
+    };
+    for (const [kind, { good, bad }] of Object.entries(keys) as [
+      KeyKind,
+      { good: string[]; bad: string[] },
+    ][]) {
+      t.same(
+        good.filter((key) => decoded(key, kind) !== key),
+        [],
+        kind,
+      );
+      t.same(
+        bad.filter((key) => decoded(key, kind) !== undefined),
+        [],
+        kind,
+      );
     }
-  };
-  const keys: Record<KeyKind, { good: string[]; bad: string[] }> = {
-    instant: {
-      good: ['2026-05-01T18:00:00.123456Z', 'infinity'],
-      bad: ['2026-05-01', '2026-05-01T18:00:00', 'now', '', '5'],
-    },
-    day: {
-      good: ['2026-05-01', 'infinity'],
-      bad: ['2026-02-30', '2026-05-01T18:00:00Z', 'today', '', '5'],
-    },
-    integer: {
-      good: ['0', '-5', '2147483647'],
-      bad: ['2147483648', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
-    },
-    bigint: {
-      good: ['0', '-5', '9007199254740991'],
-      bad: ['9007199254740992', '9'.repeat(30), '1.5', '1e3', 'NaN', ''],
-    },
-    decimal: {
-      good: ['0', '-5', '12.50', '9'.repeat(30)],
-      bad: ['1e400', '.5', '1.', 'NaN', 'Infinity', ''],
-    },
-    text: { good: ['', 'Mow', '2026'], bad: ['\u0000', '\ud800', 'a\nb'] },
-  };
-  for (const [kind, { good, bad }] of Object.entries(keys) as [
-    KeyKind,
-    { good: string[]; bad: string[] },
-  ][]) {
-    t.same(
-      good.filter((key) => decoded(key, kind) !== key),
-      [],
-      kind,
-    );
-    t.same(
-      bad.filter((key) => decoded(key, kind) !== undefined),
-      [],
-      kind,
-    );
-  }
-  // PostgreSQL reads neither of these as they are written.
-  t.equal(decoded('2026-05-01T18:00:00+23:00', 'instant'), '2026-04-30T19:00:00.000000Z');
-  t.equal(decoded(`2026-05-01T18:00:00.${'0'.repeat(300)}Z`, 'instant'), '2026-05-01T18:00:00.000000Z');
-});
+    for (const id of ['', 'x', `{${uuid}}`, uuid.slice(1), 'infinity', 5, null, [uuid]]) {
+      t.equal(decoded('Mow', 'text', id as string), undefined, `the id ${id}`);
+    }
+    // PostgreSQL reads neither of these as they are written.
+    t.equal(decoded('2026-05-01T18:00:00+23:00', 'instant'), '2026-04-30T19:00:00.000000Z');
+    t.equal(decoded(`2026-05-01T18:00:00.${'0'.repeat(300)}Z`, 'instant'), '2026-05-01T18:00:00.000000Z');
+  },
+);
