@@ -1,5 +1,6 @@
 import t from 'tap';
 import { ConfigurationError, readServerConfig } from '../../src/config.js';
+import { nextOf } from '../setup/paging.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t, { testUserHeader: true });
@@ -48,6 +49,27 @@ t.test('a caller who acts as another member does not become a member, and change
   t.equal((await guest.get('/api/members/me', acting(ben))).status, 200);
   t.equal((await guest.post('/api/tasks', { title: 'Mow' }, acting(ben))).status, 201);
   t.same(await service.db.queryAsAdmin('select * from app.members order by id'), before);
+});
+
+t.test('a cursor of “me” is valid for the member in the header, whoever sends it', async (t) => {
+  const anna = service.as('anna', 'Manager', north);
+  const other = await service.as('olga', 'Member', north).memberId();
+  for (const title of ['Mow', 'Rake']) {
+    await anna.post('/api/tasks', { title, assigneeId: ben });
+  }
+  const first = await anna.get('/api/tasks?assigneeId=me&limit=1', acting(ben));
+  const next = nextOf(first) ?? 'a second page';
+  const sender = service.as('sara', 'Manager', north);
+  for (const [person, value] of [
+    [anna, ben],
+    [anna, ben.toUpperCase()],
+    [sender, ben],
+  ] as const) {
+    t.match(await person.get(next, acting(value)), { status: 200, body: [{ assigneeId: ben }] }, value);
+  }
+  const refused = { status: 400, body: { code: 'invalid_cursor' } };
+  t.match(await anna.get(next, acting(other)), refused, 'another member');
+  t.match(await anna.get(next), refused, 'the caller');
 });
 
 t.test('a value that is not a UUID is a 400', async (t) => {
