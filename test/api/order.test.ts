@@ -11,6 +11,7 @@ import {
   parametersOf,
   pathOf,
 } from '../setup/endpoints.js';
+import { bodySchemaOf } from '../setup/fields.js';
 import { type Method, type Response, sendLinesTo } from '../setup/send.js';
 import { runAudit, startService, type TestService } from '../setup/service.js';
 
@@ -229,7 +230,7 @@ const checks: Mistake[][] = [
   [
     {
       name: 'another version in the body',
-      applies: (endpoint) => conflictOf(endpoint) !== '',
+      applies: (endpoint) => 'version' in (bodySchemaOf(endpoint).properties ?? {}),
       change: (_message, { body }) => ({ body: JSON.stringify({ ...(body as object), version: 77 }) }),
       result: (endpoint) => `409 ${conflictOf(endpoint)}`,
     },
