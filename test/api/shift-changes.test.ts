@@ -1,7 +1,6 @@
 import t from 'tap';
-import { sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
-import { type shiftRequest, tally } from '../setup/shifts.js';
+import type { shiftRequest } from '../setup/shifts.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -179,23 +178,4 @@ t.test('the capacity can be lowered to the number of signups and no further', as
   const response = await manager.put(path, { ...full, capacity: 3 });
   t.match(response, { status: 200, body: { capacity: 3, signupCount: 3, freeSlots: 0, version: 2 } });
   t.equal(response.body.signups.length, 3);
-});
-
-t.test('of many concurrent changes of one version exactly one succeeds', async (t) => {
-  for (const [refusal, body, headers] of [
-    ['409 shift_version_conflict', { version: 1 }, {}],
-    ['412 precondition_failed', {}, { 'if-match': '"1"' }],
-  ] as const) {
-    const { path } = await makeShift();
-    const responses = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        sendUnderLoad(() =>
-          manager.put(path, { ...full, title: `Writer ${index}`, ...body }, { ...headers }),
-        ),
-      ),
-    );
-    t.same(tally(responses), { 200: 1, [refusal]: 19 });
-    const [won] = responses.filter(({ status }) => status === 200);
-    t.same((await manager.get(path)).body, won?.body);
-  }
 });

@@ -31,9 +31,14 @@ export function untilIdle(database: Database): Promise<Database['load']> {
 /**
  * Waits until this many sessions of the database wait for a lock.
  *
- * @returns how many wait: fewer after twenty seconds, so that a missing lock fails the test
+ * @param isOver whether one that should wait has ended instead
+ * @returns how many wait: fewer when it is over, or after twenty seconds, so that a missing lock fails the test
  */
-export function untilWaitingForLocks(db: TestDatabase, sessions: number): Promise<number> {
+export function untilWaitingForLocks(
+  db: TestDatabase,
+  sessions: number,
+  isOver = () => false,
+): Promise<number> {
   const count = async () => {
     const [row] = await db.queryAsAdmin<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
@@ -41,7 +46,7 @@ export function untilWaitingForLocks(db: TestDatabase, sessions: number): Promis
     );
     return row?.waiting ?? 0;
   };
-  return until(count, (waiting) => waiting >= sessions, { everyMs: 5, forMs: 20_000 });
+  return until(count, (waiting) => waiting >= sessions || isOver(), { everyMs: 5, forMs: 20_000 });
 }
 
 /**
