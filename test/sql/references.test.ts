@@ -1,5 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
+import { errorTypes } from '../setup/errors.js';
 import { connectAsRuntime, enter, liftTimeLimits } from '../setup/runtime.js';
 import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
@@ -60,6 +61,35 @@ t.test('a reference to a foreign club’s row fails exactly like one to a missin
     await same(statement, foreignId, (sql) => db.queryAsAdmin(sql));
     await t.rejects(db.queryAsAdmin(statement(foreignId)), { code: '23503', constraint: name });
   }
+});
+
+/** The unique indexes that no request violates, and why. */
+const inviolable: Record<string, string> = {
+  attendance_once: 'The service locks the shift, and changes the record that exists.',
+  calendar_links_once:
+    'The service deletes the link that exists, until its INSERT meets none (on conflict do nothing).',
+  calendar_links_secret: 'A secret is 32 random bytes.',
+  clubs_slug_key: 'Only operators write it.',
+  events_by_sequence: 'app.number_events locks the counter of the club.',
+  members_external_user_key: 'app.sync_member changes the member who exists (on conflict do update).',
+  shift_signups_once: 'The functions lock the shift, and look for the signup first.',
+  task_states_position_key: 'Only migrations write the table.',
+};
+
+t.test('a violation of a unique index by a request is an error with a code', async (t) => {
+  const indexes = await testbed.db.queryAsAdmin<{ name: string }>(
+    `select relname::text as name from pg_index join pg_class on oid = indexrelid
+     where indisunique and not indisprimary and relnamespace = 'app'::regnamespace`,
+  );
+  const codes = new Map(errorTypes.map(({ constraint, code }) => [constraint, code]));
+  t.same(
+    indexes
+      .map(({ name }) => name)
+      .filter((name) => !codes.has(name))
+      .sort(),
+    Object.keys(inviolable).sort(),
+    'an index is the `constraint` of an error in errors.ts of its resource, or is listed here with the reason',
+  );
 });
 
 t.test(
