@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import ts from 'typescript';
 import { root } from '../../tools/root.js';
 import { list } from '../setup/source.js';
 import { builtStatements } from './statements.js';
@@ -119,4 +120,62 @@ t.test('any(…) has no cast of a text[]: it would be computed for each row, wit
       `${path}: let the parameter have the type of the column, such as any($1::uuid[])`,
     );
   }
+});
+
+/** The conditions of locks that are of one row, although not by its id. */
+const ofOneRow: Record<string, string> = {
+  'shift_id = ${shiftId} and member_id = ${memberId}': 'A member has one record of a shift.',
+  'k.member_id = caller_id and k.key = claim_key.key': 'It is the primary key.',
+};
+
+/** Whether a statement locks rows by a condition that can hold for several, in any order. */
+function locksUnordered(statement: string): boolean {
+  const lock = /^(.*) for (?:(?:no key )?update(?! to\b)|(?:key )?share)\b/.exec(statement);
+  const condition = lock?.[1]?.split(' where ').at(-1) ?? '';
+  const isOfOneRow = /(^| and )(\w+\.)?id = \S+($| and )/.test(condition) || condition in ofOneRow;
+  return lock !== null && !isOfOneRow && !/ order by [^()]*$/.test(condition);
+}
+
+/** The statements in SQL, or in the templates of a module. */
+function statementsOf(path: string, text: string): string[] {
+  if (path.endsWith('.sql')) {
+    return text.replaceAll(/--.*/g, '').split(';').map(inOneLine);
+  }
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql') {
+      found.push(inOneLine(node.template.getText().slice(1, -1)));
+    } else {
+      ts.forEachChild(node, visit);
+    }
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+
+t.test('a statement that locks several rows orders them, so that two cannot deadlock', async (t) => {
+  const paths = [...(await list('src')).files, ...(await list('sql')).files].filter((path) =>
+    /\.(ts|sql)$/.test(path),
+  );
+  const texts = await Promise.all(paths.map((path) => readFile(join(root, path), 'utf8')));
+  const statements = paths.flatMap((path, place) => statementsOf(path, String(texts[place])));
+  const locks = statements.filter((statement) => / for (no key )?update(?! to\b)/.test(statement));
+  t.ok(locks.length >= 10, 'this test finds the locks');
+  t.same(
+    statements.filter(locksUnordered),
+    [],
+    'add `order by id` before the lock, or the condition to ofOneRow',
+  );
+  t.same(
+    [
+      'select from app.tasks for update',
+      'select from app.tasks where state = $1 for no key update',
+      'select array_agg(id order by id) from app.tasks where assignee_id = $1 for share',
+      'select from app.tasks where state = $1 order by id for update skip locked',
+      'select from app.tasks as task where task.id = $1 for update',
+    ].map(locksUnordered),
+    [true, true, true, false, false],
+  );
 });
