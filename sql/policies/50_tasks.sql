@@ -11,6 +11,8 @@ comment on table app.task_states is 'The states of a task, in order. Reference d
 comment on table app.task_transitions is 'The allowed changes of state, and who may make each. Reference data, the same for every club.';
 comment on column app.task_transitions.performer is 'member: any Member of the club; holder: the assignee or a Manager.';
 comment on table app.tasks is 'Tasks of a club.';
+comment on column app.tasks.assignee_id is 'Who does the task, or did it. Stays when the member is erased: the club keeps its tasks.';
+comment on column app.tasks.created_by_id is 'Who created the task. Stays when the member is erased: the club keeps its tasks.';
 comment on column app.tasks.version is 'Increases by one with each change. A request can send the version it read, and is then refused if the task has changed since.';
 
 alter table app.tasks alter column tenant_id set default app.tenant_id();

@@ -13,10 +13,12 @@
 
 comment on table app.shifts is 'Shifts of a club, each with a capacity.';
 comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
+comment on column app.shifts.created_by_id is 'Who created the shift. Stays when the member is erased: the club keeps its shifts.';
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
 comment on column app.shifts.batch_id is 'The same for shifts that were created together; null for one that was created alone.';
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
-comment on column app.shift_signups.created_by_id is 'The member who created the signup. Null: an operator did, or it is older than this column.';
+comment on column app.shift_signups.member_id is 'Who signed up. Stays when the member is erased: the place stays taken.';
+comment on column app.shift_signups.created_by_id is 'The member who created the signup. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup.';
 
 alter table app.shifts alter column tenant_id set default app.tenant_id();
 alter table app.shifts alter column id set default app.new_id();

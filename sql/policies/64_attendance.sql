@@ -4,12 +4,13 @@
 
 comment on table app.attendance is 'Who came to a shift of a club, and for how long; at most one record for each shift and member.';
 comment on column app.attendance.shift_id is 'The shift, which may have been deleted.';
+comment on column app.attendance.member_id is 'Who the record is about. Stays when the member is erased if they attended: the club keeps its hours.';
 comment on column app.attendance.shift_title is 'The title of the shift when the record was last changed.';
 comment on column app.attendance.starts_at is 'The start of the shift when the record was last changed.';
 comment on column app.attendance.ends_at is 'The end of the shift when the record was last changed.';
 comment on column app.attendance.was_signed_up is 'Whether the member was signed up when the record was last changed.';
 comment on column app.attendance.minutes is 'How long the member was there. Null unless they attended.';
-comment on column app.attendance.recorded_by_id is 'Who changed the record last.';
+comment on column app.attendance.recorded_by_id is 'Who changed the record last. Stays when that member is erased: the record is about another one.';
 comment on column app.attendance.version is 'Increases by one with each change. A request can send the version it read, and is then refused if the record has changed since.';
 
 alter table app.attendance alter column tenant_id set default app.tenant_id();

@@ -101,6 +101,62 @@ t.test(
 );
 
 t.test(
+  'an erasure leaves no data of the member, and their id only in columns whose comment says so',
+  async (t) => {
+    const club = await service.db.makeClub('erased');
+    const eva = service.as('sub of Eva Example', 'Admin', club, {
+      name: 'Eva Example',
+      email: 'eva@example.org',
+    });
+    const id = await eva.memberId();
+    await eva.post('/api/tasks', { title: 'Row', assigneeId: id }, { 'idempotency-key': 'kept' });
+    const { body: task } = await eva.post('/api/tasks', { title: 'Thank Eva Example' });
+    await eva.delete(`/api/tasks/${task.id}`);
+    await fillEmptyTables(service.db, club);
+    const tables = (await relationsOf(service.db)).filter(({ kind }) => kind === 'table');
+    /** The columns with one of these texts in a row of the club. */
+    const columnsWith = async (...texts: string[]) => {
+      const lists = await Promise.all(
+        tables.map(({ name }) =>
+          service.db.queryAsAdmin<{ column: string }>(
+            `select distinct '${name}.' || field.key as column from ${name} as t, jsonb_each_text(to_jsonb(t)) as field
+           where to_jsonb(t)::text like '%' || $1 || '%' and field.value ilike any ($2)`,
+            [club, texts.map((text) => `%${text}%`)],
+          ),
+        ),
+      );
+      return lists.flat().map(({ column }) => column);
+    };
+    const references = tables.flatMap(({ name, references }) =>
+      references
+        .filter(({ target }) => target === 'app.members')
+        .map(({ columns }) => `${name}.${columns.at(-1)}`),
+    );
+    const before = await columnsWith(id);
+    t.same(
+      references.filter((column) => !before.includes(column)),
+      [],
+      'she has a row in every table of members',
+    );
+
+    await operator.query('select app.erase_member($1, $2)', [club, id]);
+    t.same(await columnsWith('Eva Example', 'eva@example.org'), []);
+    const documented = await service.db.queryAsAdmin<{ column: string }>(
+      `select attrelid::regclass || '.' || attname as column from pg_attribute
+     where col_description(attrelid, attnum) ~* 'stays? when .* erased' and not attisdropped`,
+    );
+    const staying = documented.map(({ column }) => column);
+    t.same(
+      (await columnsWith(id)).filter(
+        (column) => !/^app\.members\./.test(column) && !staying.includes(column),
+      ),
+      [],
+      'delete or clear them in app.erase_member, or say in the comment of the column why they stay when the member is erased',
+    );
+  },
+);
+
+t.test(
   'an operator gets an error for an unknown club or member, even for another club’s member',
   async (t) => {
     const missing = '99999999-9999-4999-8999-999999999999';
