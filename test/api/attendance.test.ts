@@ -176,6 +176,19 @@ t.test('a record keeps its shift as it was, outlives it, and can be changed then
   t.match(await ben.get(record), { status: 200, body: { shiftTitle: 'Bar', minutes: 120 } });
 });
 
+t.test('a record has whether the member was signed up when it was last changed', async (t) => {
+  const { path, times, of } = await makeShift([annasId]);
+  await mara.put(of(annasId), { status: 'Attended' });
+  for (const isSignedUp of [false, true]) {
+    await mara.put(path, shiftRequest());
+    await mara[isSignedUp ? 'put' : 'delete'](`${path}/signups/${annasId}`);
+    await mara.put(path, { title: 'Bar', capacity: 9, ...times });
+    t.match((await mara.get(of(annasId))).body, { wasSignedUp: !isSignedUp });
+    const changed = await mara.put(of(annasId), { status: isSignedUp ? 'NoShow' : 'Excused' });
+    t.match(changed, { status: 200, body: { wasSignedUp: isSignedUp } });
+  }
+});
+
 t.test('the list of a shift has everybody who signed up or was recorded, by name', async (t) => {
   const { id, path, of } = await makeShift([bensId, annasId]);
   t.same((await mara.get(`/api/shifts/${(await makeShift()).id}/attendance`)).body, []);
