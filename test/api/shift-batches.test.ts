@@ -122,6 +122,23 @@ t.test('exactly one of shifts and repeat, within their limits', async (t) => {
   t.equal(longest.status, 201, '31 days of real time, which clocks show as an hour more');
 });
 
+t.test('the times of a rule are in the years 1970 to 2199, in UTC too', async (t) => {
+  const club = await db.makeClub('new-york');
+  await db.queryAsAdmin(`update app.clubs set time_zone = 'America/New_York' where id = $1`, [club]);
+  const nora = service.as('nora', 'Manager', club);
+  for (const [who, day, start, end, isValid] of [
+    [mara, '1970-01-01', '00:59', '03:00', false],
+    [mara, '1970-01-01', '01:00', '03:00', true],
+    [nora, '2199-12-31', '17:00', '18:59', true],
+    [nora, '2199-12-31', '17:00', '19:00', false],
+  ] as const) {
+    const times = { startsAtLocal: `${day}T${start}`, endsAtLocal: `${day}T${end}`, until: day };
+    const made = await who.post('/api/shifts/batch', { repeat: rule(times) });
+    const errors = [{ pointer: '/repeat/endsAtLocal', detail: RegExp(`1970 to 2199.* ${day}`) }];
+    t.match(made, isValid ? { status: 201 } : { status: 400, body: { errors } }, `${day}T${start}/${end}`);
+  }
+});
+
 t.test('a rule gives the starts of its local times, without the excepted days', async (t) => {
   t.same(
     starts(await repeat({ weekdays: ['SU', 'TU'], except: ['2031-04-01', '2031-04-01', '2031-04-02'] })),
