@@ -69,7 +69,7 @@ async function enterAll({ id, path }: { id: string; path: string }) {
     await holder.query('begin');
     await holder.query('select from app.shifts where id = $1 for update', [id]);
     const responses = crowd.map((caller) => caller.enter(path));
-    await untilWaitingForLocks(service.db, 2);
+    await untilWaitingForLocks(service.db, 2, ...responses);
     await holder.query('commit');
     return Promise.all(responses);
   });

@@ -1,12 +1,11 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
-import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
+import { connectAsRuntime } from '../setup/runtime.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
-await liftTimeLimits(service.db);
 const club = await service.db.makeClub();
 const admin = service.as('ada', 'Admin', club);
 const manager = service.as('mona', 'Manager', club);
@@ -25,13 +24,13 @@ const make = async (fields: Record<string, unknown> = {}) => {
 const race = async (id: string, sent: number, act: string | null, send: () => Promise<Response>[]) => {
   await session.begin(rival);
   await session.client.query('select from app.tasks where id = $1 for update', [id]);
-  const responses = Promise.all(send());
-  const blocked = await untilWaitingForLocks(service.db, sent);
+  const sending = send();
+  const blocked = await untilWaitingForLocks(service.db, sent, ...sending);
   if (act !== null) {
     await session.client.query(act, [id]);
   }
   await session.client.query('commit');
-  return { blocked, responses: await responses };
+  return { blocked, responses: await Promise.all(sending) };
 };
 
 const statuses = (responses: Response[]) => responses.map(({ status }) => status).sort();
@@ -181,7 +180,7 @@ t.test('a change has the name of an assignee who became a member while it waited
       'begin; lock table app.tasks in access exclusive mode; set local session_replication_role = replica',
     );
     const response = manager.patch(path, { title: 'Rake' });
-    t.equal(await untilWaitingForLocks(service.db, 1), 1);
+    t.equal(await untilWaitingForLocks(service.db, 1, response), 1);
     const nora = await service.as('nora', 'Member', club).memberId();
     await client.query(`update app.tasks set state = 'Assigned', assignee_id = $2 where id = $1`, [
       task.id,

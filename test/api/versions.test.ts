@@ -106,13 +106,8 @@ async function race(
 ): Promise<{ waiting: number; statuses: string }> {
   return withClient(service.db.adminUrl, async (session) => {
     await session.query(`begin; update ${table} set version = version + 1 where ${condition}`);
-    let responded = 0;
-    const sent = sends.map(async (send) => {
-      const { status } = await send();
-      responded += 1;
-      return status;
-    });
-    const waiting = await untilWaitingForLocks(service.db, sends.length, () => responded > 0);
+    const sent = sends.map(async (send) => (await send()).status);
+    const waiting = await untilWaitingForLocks(service.db, sends.length, ...sent);
     await session.query(end);
     return { waiting, statuses: (await Promise.all(sent)).sort().join(' ') };
   });

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { startService } from '../setup/service.js';
+import { startService, withTimeLimits } from '../setup/service.js';
 
 // Operators' actions on a database, by mistake or on purpose, while the service runs: each response is correct or a 503.
-const service = await startService(t);
+const service = await startService(t, {}, withTimeLimits);
 const { db } = service;
 const anna = service.as('anna', 'Manager', await db.makeClub('north'));
 const database = new URL(db.url).pathname.slice(1);

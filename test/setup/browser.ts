@@ -28,7 +28,7 @@ const FLAGS = [
   '--remote-debugging-pipe',
 ];
 /** How long a page may take to get somewhere. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 
 /** A page of a browser, with its requested addresses and its console errors. */
 export interface Page {

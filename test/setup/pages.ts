@@ -48,7 +48,7 @@ export async function runModule(
   const { stdout } = await execute(process.execPath, ['script.mjs'], {
     cwd: folder,
     env: environment,
-    timeout: 60_000,
+    timeout: 300_000,
   });
   return stdout.trimEnd().split('\n');
 }

@@ -40,24 +40,20 @@ export interface Outcome {
   rows: any[];
 }
 
-/**
- * Lifts the time limits of the service's login for later sessions of this database: on a slow machine a test holds locks
- * for longer.
- */
-export async function liftTimeLimits(db: TestDatabase): Promise<void> {
-  await db.queryAsAdmin(`do $$
-    declare
-      name text;
-    begin
-      foreach name in array '{lock_timeout, statement_timeout, idle_in_transaction_session_timeout}'::text[] loop
-        execute format('alter role club_api in database %I set %I = 0', current_database(), name);
-      end loop;
-    end $$`);
+const TIME_LIMITS = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'];
+
+/** The URL of a login, without the time limits of its role: a test that is not about them can hold locks for long. */
+export function withoutTimeLimits(url: string): string {
+  const changed = new URL(url);
+  for (const name of TIME_LIMITS) {
+    changed.searchParams.set(name, '0');
+  }
+  return changed.href;
 }
 
-/** Connects with the login of the service. */
+/** Connects with the login of the service, without its time limits. */
 export async function connectAsRuntime(t: Test, db: TestDatabase): Promise<RuntimeSession> {
-  const client = new pg.Client(db.url);
+  const client = new pg.Client(withoutTimeLimits(db.url));
   client.on('error', () => {});
   await client.connect();
   t.teardown(() => client.end());

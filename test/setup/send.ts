@@ -58,7 +58,7 @@ export interface Person {
 type SendBody = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
 
 /** Longer than any correct response takes, on a slow machine too; a connection that is still open counts as a hang. */
-const HANG_MS = 60_000;
+const HANG_MS = 180_000;
 
 /** Makes the service listen, unless it does; returns its origin. */
 export async function listen(app: App): Promise<string> {
@@ -279,8 +279,9 @@ export async function sendAndHangUp(
     await client.query('begin');
     await client.query('select from app.tasks for update');
     const sent = httpRequest({ port, agent: false, ...options }).on('error', () => {});
+    const ended = new Promise((resolve) => sent.once('close', resolve));
     sent.end(body);
-    await untilWaitingForLocks(db, 1);
+    await untilWaitingForLocks(db, 1, ended);
     sent.destroy();
     await until(promisify(app.server.getConnections.bind(app.server)), (count) => count === 0);
     await client.query('rollback');

@@ -12,6 +12,7 @@ import {
 import type { Role } from '../../src/roles.js';
 import { callerWith } from '../../tools/people.js';
 import { makeDatabase, type TestDatabase } from './database.js';
+import { withoutTimeLimits } from './runtime.js';
 
 /** A club, a database for transactions, and an Admin. */
 export interface Work {
@@ -42,7 +43,8 @@ export async function makeWork(t: Test): Promise<Work> {
   const size = 3;
   const db = await makeDatabase(t);
   const club = await db.makeClub('north');
-  const database = new Database({ url: db.url, size, prepare: true, readsPerConnection: 1 });
+  const url = withoutTimeLimits(db.url);
+  const database = new Database({ url, size, prepare: true, readsPerConnection: 1 });
   t.teardown(() => database.close());
   const anna = callerOf(club);
   const write: Work['write'] = (work) => writeInTenant(database, anna, 'write', work);

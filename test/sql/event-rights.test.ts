@@ -2,11 +2,10 @@ import pg from 'pg';
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence } from '../setup/events.js';
-import { type Caller, connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
+import { type Caller, connectAsRuntime } from '../setup/runtime.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
-await liftTimeLimits(db);
 const clubId = await db.makeClub('north');
 const otherClubId = await db.makeClub('south');
 const sql = await connectAsRuntime(t, db);
@@ -213,7 +212,7 @@ t.test(
     // It holds the row of the member, and wants that of the club when it records.
     await sql.client.query(`select from app.members where id = app.member_id() for no key update`);
     const erasing = codeOf(operator.query('select app.erase_member($1, $2)', [club, memberId]));
-    t.equal(await untilWaitingForLocks(db, 1), 1);
+    t.equal(await untilWaitingForLocks(db, 1, erasing), 1);
     const request = await codeOf(sql.client.query(`update app.members set display_name = 'Changed'`));
     await sql.client.query('commit');
     const erasure = await erasing;

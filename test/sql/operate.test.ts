@@ -2,12 +2,11 @@ import pg from 'pg';
 import t from 'tap';
 import { relationsOf } from '../setup/catalog.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
-import { connectAsRuntime, liftTimeLimits } from '../setup/runtime.js';
+import { connectAsRuntime } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
-import { until, untilWaitingForLocks } from '../setup/wait.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
-await liftTimeLimits(service.db);
 const north = await service.db.makeClub('north');
 const south = await service.db.makeClub('south');
 const anna = service.as('anna', 'Manager', north);
@@ -248,11 +247,7 @@ t.test('a response that is stored during the erasure of a member is deleted too'
   await runtime.inside(finn, async () => {
     await runtime.client.query(`select app.claim_key('kept', sha256(''))`);
     erasing = eraser.query('select app.erase_member($1, $2)', [south, memberId]);
-    const waits = `select exists (select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'erase_member') as waits`;
-    await until(
-      () => service.db.queryAsAdmin(waits),
-      ([row]) => row?.waits,
-    );
+    t.equal(await untilWaitingForLocks(service.db, 1, erasing), 1);
     await runtime.client.query(
       `select app.keep_answer('kept', 201::smallint, '/', null, '{"name": "Finn"}')`,
     );
@@ -270,7 +265,7 @@ t.test('a calendar link that is created during the erasure of its member is not 
   await operator.query('begin');
   await operator.query('select app.erase_member($1, $2)', [south, memberId]);
   const creation = gerd.put(LINK);
-  t.equal(await untilWaitingForLocks(service.db, 1), 1);
+  t.equal(await untilWaitingForLocks(service.db, 1, creation), 1);
   await operator.query('commit');
   t.equal((await creation).status, 503);
   t.same(
@@ -326,7 +321,7 @@ t.test('closing, reopening and renaming a club wait for no write; removal and er
     await runtime.client.query(`insert into app.tasks (title) values ('Row')`);
     await operator.query(`select app.close_club('${club}')`);
     removing = operator.query(`select app.forget_club('${club}')`);
-    t.equal(await untilWaitingForLocks(service.db, 1), 1);
+    t.equal(await untilWaitingForLocks(service.db, 1, removing), 1);
   });
   await removing;
   t.same(await service.db.queryAsAdmin('select from app.tasks where tenant_id = $1', [club]), []);
@@ -338,7 +333,7 @@ t.test('a request that meets the removal of its club gets the response of a miss
   t.equal((await ida.get('/api/clubs/current')).status, 200);
   await operator.query('begin; lock table app.tasks in share mode');
   const create = ida.post('/api/tasks', { title: 'Row' });
-  t.equal(await untilWaitingForLocks(service.db, 1), 1, 'it has entered the club');
+  t.equal(await untilWaitingForLocks(service.db, 1, create), 1, 'it has entered the club');
   await operator.query(`select app.close_club('${club}')`);
   await operator.query(`select app.forget_club('${club}')`);
   await operator.query('commit');

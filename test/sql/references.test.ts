@@ -1,7 +1,7 @@
 import pg from 'pg';
 import t from 'tap';
 import { errorTypes } from '../setup/errors.js';
-import { connectAsRuntime, enter, liftTimeLimits } from '../setup/runtime.js';
+import { connectAsRuntime, enter } from '../setup/runtime.js';
 import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
@@ -122,7 +122,6 @@ t.test('a statement that enters a club sees its member, or enters without one', 
   const holder = new pg.Client(db.adminUrl);
   await holder.connect();
   t.teardown(() => holder.end());
-  await liftTimeLimits(db);
   const [reader, newcomer] = [await connectAsRuntime(t, db), await connectAsRuntime(t, db)];
   const caller = { clubId: own.id, subject: 'late', role: 'Member' as const };
   // The statement takes its snapshot before it waits for the lock, and enters after the new member's commit.
@@ -135,7 +134,7 @@ t.test('a statement that enters a club sees its member, or enters without one', 
     );
   await holder.query('select pg_advisory_lock(1)');
   const early = read();
-  t.equal(await untilWaitingForLocks(db, 1), 1);
+  t.equal(await untilWaitingForLocks(db, 1, early), 1);
   await newcomer.join(caller);
   await holder.query('select pg_advisory_unlock(1)');
   t.same((await early).rows, [{ entered: false, seen: 0 }]);

@@ -1,17 +1,10 @@
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
-import {
-  type Caller,
-  connectAsRuntime,
-  liftTimeLimits,
-  type Outcome,
-  type RuntimeSession,
-} from '../setup/runtime.js';
+import { type Caller, connectAsRuntime, type Outcome, type RuntimeSession } from '../setup/runtime.js';
 import { countsOf, insertShift } from '../setup/shifts.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
-await liftTimeLimits(db);
 const clubId = await db.makeClub('north');
 const manager: Caller = { clubId, subject: 'mara', role: 'Manager' };
 const admin: Caller = { clubId, subject: 'ada', role: 'Admin' };
@@ -70,7 +63,7 @@ async function whileHeld(
   const outcomes: Promise<Outcome>[] = [];
   for (const come of callers) {
     outcomes.push(come(id));
-    await untilWaitingForLocks(db, outcomes.length);
+    await untilWaitingForLocks(db, outcomes.length, ...outcomes);
   }
   await holder.client.query(meanwhile, [id]);
   await holder.client.query('commit');
