@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { Connection } from '../../src/database/connection.js';
 import { Database } from '../../src/database/database.js';
@@ -7,6 +6,7 @@ import { parseServers } from '../../src/database/servers.js';
 import { sql } from '../../src/database/sql.js';
 import { OUTSIDE_OF_CLUBS } from '../../src/database/tenant-context.js';
 import { withClient } from '../../src/deploy/client.js';
+import { type Advance, stopClock } from '../setup/clock.js';
 import { configErrors, production } from '../setup/config.js';
 import { makeDatabase } from '../setup/database.js';
 import { freePort } from '../setup/free-port.js';
@@ -14,6 +14,8 @@ import { message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
+/** As in src/database/open-first.ts and connection.ts. */
+const [PATIENCE_MS, CONNECT_TIMEOUT_MS] = [250, 2_000];
 const ROLE = 'target_session_attrs=primary';
 
 /** The URL with these hosts instead of its own. */
@@ -26,8 +28,15 @@ const untilClosed = (proxy: TestProxy) =>
   until(
     async () => proxy.open,
     (sockets) => sockets === 0,
-    { forMs: 5_000 },
+    { forMs: 20_000 },
   );
+/** Waits until a connection is open, while the clock stands still; after a minute its limit passes. */
+async function untilOpen(connection: Connection, advance: Advance): Promise<void> {
+  if (!(await until(() => connection.isOpen, Boolean, { forMs: 60_000 }))) {
+    await advance(CONNECT_TIMEOUT_MS);
+  }
+  await connection.ready;
+}
 const closed = async () => `127.0.0.1:${await freePort()}`;
 
 t.test('a list of hosts is that of libpq; an invalid one is refused with one sentence', async (t) => {
@@ -84,25 +93,40 @@ t.test('several hosts need the role of the primary, and no pooler', async (t) =>
 });
 
 t.test('the next host is tried when one refuses, and after 250 ms without an answer', async (t) => {
+  const advance = stopClock(t);
   const silent = await startProxy(t, db.url);
   silent.greeting = 'say nothing';
   const good = await startProxy(t, db.url);
+  /** Waits until the silent host was tried this often; then 250 ms pass. */
+  const pass = async (tried: number) => {
+    await until(
+      () => silent.accepted,
+      (count) => count === tried,
+    );
+    const { accepted } = good;
+    await advance(PATIENCE_MS - 1);
+    t.equal(good.accepted, accepted);
+    await advance(1);
+  };
   for (const first of [await closed(), hostOf(silent.url)]) {
     const url = withHosts(db.url, [first, hostOf(good.url)]);
+    const isSilent = first === hostOf(silent.url);
     const connection = new Connection({ url, prepare: true });
-    await connection.ready;
+    await (isSilent && pass(1));
+    await untilOpen(connection, advance);
     t.equal(hostOf(connection.url ?? ''), hostOf(good.url));
     t.same([...(await connection.query(sql`select 1 as one`))], [{ one: 1 }]);
     t.equal(await untilClosed(silent), 0, 'the slow one is abandoned');
     await connection.close();
-    t.same(await withClient(url, async (client) => (await client.query('select 1 as one')).rows), [
-      { one: 1 },
-    ]);
+    const rows = withClient(url, async (client) => (await client.query('select 1 as one')).rows);
+    await (isSilent && pass(2));
+    t.same(await rows, [{ one: 1 }]);
   }
   t.equal(await untilClosed(silent), 0);
 });
 
 t.test('without a host that can be used, the error names each reason within the limit', async (t) => {
+  const advance = stopClock(t);
   const silent = await startProxy(t, db.url);
   silent.greeting = 'say nothing';
   const hosts = [await closed(), await closed()];
@@ -114,28 +138,38 @@ t.test('without a host that can be used, the error names each reason within the 
   );
   t.ok(refused.isDestroyed);
   const hanging = new Connection({ url: withHosts(db.url, [hostOf(silent.url), ...hosts]), prepare: true });
+  await advance(CONNECT_TIMEOUT_MS - 1);
+  t.notOk(hanging.isDestroyed);
+  await advance(1);
   t.match(await hanging.ready.then(() => '', reasonOf), /not ready in time/);
   t.equal(await untilClosed(silent), 0);
 });
 
 t.test('a connection that is destroyed tries no further host', async (t) => {
+  const advance = stopClock(t);
   const [silent, next] = [await startProxy(t, db.url), await startProxy(t, db.url)];
   silent.greeting = 'say nothing';
   const hosts = [silent, next].map(({ url }) => hostOf(url));
   const connection = new Connection({ url: withHosts(db.url, hosts), prepare: true });
   connection.destroy(new Error('not needed'));
   t.match(await connection.ready.then(() => '', reasonOf), /not needed/);
-  await sleep(500);
-  t.equal(next.accepted, 0);
+  await advance(10 * PATIENCE_MS);
+  // It would be accepted before this one.
+  const later = new Connection({ url: next.url, prepare: true });
+  await later.ready;
+  await later.close();
+  t.equal(next.accepted, 1);
   t.equal(await untilClosed(silent), 0);
 });
 
 t.test('of three hosts two may be silent', async (t) => {
+  const advance = stopClock(t);
   const silent = await startProxy(t, db.url);
   silent.greeting = 'say nothing';
   const hosts = [hostOf(silent.url), hostOf(silent.url), hostOf(db.url)];
   const connection = new Connection({ url: withHosts(db.url, hosts), prepare: true });
-  await connection.ready;
+  await advance(2 * PATIENCE_MS);
+  await untilOpen(connection, advance);
   await connection.close();
 });
 
@@ -146,7 +180,7 @@ t.test('an operator gets the error of their work, even if another host was refus
   standby.onMessage = ({ type, from }) => (from === 'server' && type === 'D' ? { bytes: isStandby } : 'pass');
   const url = withHosts(db.url, [hostOf(standby.url), hostOf(db.url)]);
   const work = withClient(url, async (client) => {
-    await sleep(100);
+    t.equal(await untilClosed(standby), 0);
     await client.query('select from nowhere');
   });
   await t.rejects(work, { code: '42P01' });
@@ -173,7 +207,7 @@ t.test('the host that was used last is tried first', async (t) => {
     database
       .read({ operation: 'test', context: OUTSIDE_OF_CLUBS, query: sql`select 1 as one` })
       .catch(() => {});
-  // On a slow machine the other one is tried too, after 250 ms.
+  // Should the other one be slow, the next is tried as well, after 250 ms.
   const tried: TestProxy[] = [];
   for (const proxy of [one, two]) {
     proxy.onMessage = () => {

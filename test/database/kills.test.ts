@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import type { Person, Response } from '../setup/send.js';
 import { startService } from '../setup/service.js';
@@ -28,7 +27,8 @@ const clubs: Club[] = await Promise.all(
 const backends = async () =>
   (
     await service.db.queryAsAdmin<{ pid: number; club: string }>(
-      `select pid from pg_stat_activity where datname = current_database() and application_name = 'club-management-service'`,
+      `select pid from pg_stat_activity where datname = current_database() and application_name = 'club-management-service'
+       order by backend_start`,
     )
   ).map(({ pid }) => pid);
 
@@ -44,7 +44,9 @@ t.test(
     const goesOn = () =>
       kills < 150 || count('write 503') < 1 || count('write 201') <= 50 || count('read 200') <= 50;
 
+    let responses = 0;
     const note = (kind: string, { status, body }: Response) => {
+      responses += 1;
       statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
       if (status >= 400 && status !== 503) {
         broken.push({ kind, status, body });
@@ -81,13 +83,18 @@ t.test(
     };
     const kill = async () => {
       while (goesOn()) {
-        const pids = await backends();
-        const pid = pids[Math.floor(Math.random() * pids.length)];
+        // The oldest ones in turn; a connection that is being opened has a turn, too.
+        const [pid] = await backends();
         if (pid !== undefined) {
           await service.db.queryAsAdmin('select pg_terminate_backend($1)', [pid]);
           kills += 1;
         }
-        await sleep(Math.random() * 60);
+        const enough = responses + (kills % 10);
+        await until(
+          () => responses,
+          (count) => count >= enough || !goesOn(),
+          { everyMs: 1 },
+        );
       }
     };
 

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
@@ -325,20 +324,25 @@ t.test('the reason why the database cannot be used includes how to fix it', asyn
 });
 
 t.test('why the database cannot be used is logged once, at the start, and so is the recovery', async (t) => {
-  const proxy = await startProxy(t, db.url);
-  await proxy.stop();
+  const user = 'late';
+  const proxy = await startProxy(t, await login(user, 'in role club_api'));
+  await admin.query(`alter role ${user} password 'another'`);
   const service = startProcess(proxy.url);
   await service.until(/Server listening/);
   // The audit tries again every second.
-  await sleep(2_500);
-  await proxy.start();
+  const before = proxy.accepted;
+  await until(
+    () => proxy.accepted,
+    (accepted) => accepted >= before + 2,
+  );
+  await admin.query(`alter role ${user} password '${new URL(proxy.url).password}'`);
   await service.until(/the audit can be run again/);
   service.process.kill('SIGKILL');
   const lines = linesOf(service.output()).filter(({ reason = '' }) => reason.includes('DATABASE_URL'));
   t.match(lines, [
     {
       level: 40,
-      reason: /ECONNREFUSED.*\. No server listens at this address: start PostgreSQL/,
+      reason: /^password authentication failed for user "late"/,
       msg: 'The database cannot be used: not ready until it can.',
     },
   ]);

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { QUEUE_FULL, Unavailable } from '../../src/database/errors.js';
 import {
@@ -11,6 +11,7 @@ import {
 } from '../../src/database/pool.js';
 import { RoundRobinQueue } from '../../src/database/round-robin-queue.js';
 import { sql } from '../../src/database/sql.js';
+import { type Advance, stopClock } from '../setup/clock.js';
 import { makeDatabase } from '../setup/database.js';
 import { startProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
@@ -18,12 +19,20 @@ import { until } from '../setup/wait.js';
 const db = await makeDatabase(t);
 const AT_REST = { inUse: 0, queued: 0 };
 const PID = sql`select pg_backend_pid() as pid`;
-/** As in src/database/pool.ts. */
+/** As in src/database/pool.ts and connection.ts. */
 const QUEUE_PER_TENANT = 5_000;
 const QUEUE_LENGTH = 10_000;
+const MAX_WAIT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 2_000;
 const SHARING_WINDOW_MS = 1_000;
+const RECHECK_MS = 100;
 const SLOW_READ_MS = 250;
 const MAX_AGE_MS = 30 * 60_000;
+
+/** A test whose clock stands still: only `advance` lets a limit pass. */
+function test(title: string, work: (t: Test, advance: Advance) => Promise<void>): void {
+  t.test(title, (t) => work(t, stopClock(t)));
+}
 
 function makePool(t: Test, options: Partial<PoolOptions> = {}): Pool {
   const pool = new Pool({ url: db.url, prepare: true, size: 3, readsPerConnection: 1, ...options });
@@ -57,29 +66,17 @@ function requestLease(
   );
   return request;
 }
-/** Leases a connection; on a busy machine the time to open one may exceed a limit, so it is repeated. */
-function acquire(pool: Pool, kind: LeaseKind, tenant: string): Promise<Lease> {
-  return pool.acquire(kind, tenant).catch(() => acquire(pool, kind, tenant));
-}
 /** Opens all connections. */
 async function warm(pool: Pool): Promise<void> {
-  const opening = Array.from({ length: pool.size }, () => acquire(pool, 'exclusive', NO_TENANT));
+  const opening = Array.from({ length: pool.size }, () => pool.acquire('exclusive', NO_TENANT));
   for (const lease of await Promise.all(opening)) {
     pool.release(lease);
   }
 }
-/** Stops the clock that decides which reads are slow; the function that is returned moves it forward. */
-function stopClock(t: Test): (ms: number) => void {
-  let now = performance.now();
-  t.intercept(performance, 'now', { value: () => now });
-  return (ms) => {
-    now += ms;
-  };
-}
 const connectionsOf = (leases: Lease[]) => new Set(leases.map(({ connection }) => connection)).size;
-/** The number of these leases that are granted shortly afterwards. */
+/** The number of these leases that are granted. While the clock stands still, a later one needs a request or a release. */
 async function granted(requests: { lease?: Lease }[]): Promise<number> {
-  await sleep(300);
+  await nextTurn();
   return requests.filter(({ lease }) => lease !== undefined).length;
 }
 const message = (error: unknown) => (error instanceof Unavailable ? error.message : error);
@@ -136,36 +133,33 @@ t.test('an item is removed once, and clearing returns the remaining items', asyn
 
 // Connections.
 
-t.test('no connection is opened before the first acquire', async (t) => {
+test('no connection is opened before the first acquire', async (t) => {
   const pool = makePool(t);
   t.same(pool.load, AT_REST);
   t.same(pool.counts, { opened: 0, lost: 0 });
   t.same(await backends(), []);
 });
 
-t.test(
-  'there are never more connections than the pool size, and an exclusive one has one lease at a time',
-  async (t) => {
-    const pool = makePool(t, { size: 2 });
-    const leased = new Set<unknown>();
-    let most = 0;
-    await Promise.all(
-      Array.from({ length: 50 }, async (_, turn) => {
-        const lease = await pool.acquire('exclusive', `club ${turn % 3}`);
-        t.notOk(leased.has(lease.connection));
-        leased.add(lease.connection);
-        most = Math.max(most, leased.size, (await backends()).length);
-        leased.delete(lease.connection);
-        pool.release(lease);
-      }),
-    );
-    t.equal(most, 2);
-    t.same(pool.load, AT_REST);
-    t.same(pool.counts, { opened: 2, lost: 0 });
-  },
-);
+test('there are never more connections than the pool size, and an exclusive one has one lease at a time', async (t) => {
+  const pool = makePool(t, { size: 2 });
+  const leased = new Set<unknown>();
+  let most = 0;
+  await Promise.all(
+    Array.from({ length: 50 }, async (_, turn) => {
+      const lease = await pool.acquire('exclusive', `club ${turn % 3}`);
+      t.notOk(leased.has(lease.connection));
+      leased.add(lease.connection);
+      most = Math.max(most, leased.size, (await backends()).length);
+      leased.delete(lease.connection);
+      pool.release(lease);
+    }),
+  );
+  t.equal(most, 2);
+  t.same(pool.load, AT_REST);
+  t.same(pool.counts, { opened: 2, lost: 0 });
+});
 
-t.test('releasing a lease again has no effect', async (t) => {
+test('releasing a lease again has no effect', async (t) => {
   const pool = makePool(t, { size: 2 });
   const first = await pool.acquire('exclusive', 'north');
   pool.release(first);
@@ -176,7 +170,7 @@ t.test('releasing a lease again has no effect', async (t) => {
   t.same(pool.load, AT_REST);
 });
 
-t.test('a destroyed connection, idle or in use, is replaced', async (t) => {
+test('a destroyed connection, idle or in use, is replaced', async (t) => {
   const pool = makePool(t, { size: 1 });
   const inUse = await pool.acquire('exclusive', 'north');
   const first = await backendOf(inUse);
@@ -196,7 +190,7 @@ t.test('a destroyed connection, idle or in use, is replaced', async (t) => {
   t.same(await until(backends, (pids) => pids.length === 1), [third]);
 });
 
-t.test('an old connection is replaced when it is released, never while it is leased', async (t) => {
+test('an old connection is replaced when it is released, never while it is leased', async (t) => {
   const pool = makePool(t, { size: 1, readsPerConnection: 2 });
   for (const kind of ['exclusive', 'shared'] as const) {
     const lease = await pool.acquire(kind, 'north');
@@ -212,11 +206,11 @@ t.test('an old connection is replaced when it is released, never while it is lea
   t.equal(pool.counts.lost, 0, 'closed, not lost');
 });
 
-t.test('a connection that has prepared 250 statements is replaced when it is released', async (t) => {
+test('a connection that has prepared 250 statements is replaced when it is released', async (t) => {
   let texts = 0;
   /** Runs statements with different texts on a connection of the pool. */
   const use = async (pool: Pool, statements: number, kind: LeaseKind = 'exclusive') => {
-    const lease = await acquire(pool, kind, 'north');
+    const lease = await pool.acquire(kind, 'north');
     for (let number = 0; number < statements; number += 1) {
       await lease.connection.query({ strings: [`select ${++texts}`], values: [] });
     }
@@ -242,7 +236,7 @@ t.test('a connection that has prepared 250 statements is replaced when it is rel
   t.equal(await use(pooled, 300), await use(pooled, 0), 'without prepared statements none are counted');
 });
 
-t.test('a destroyed connection leaves its place at once, even if it is old', async (t) => {
+test('a destroyed connection leaves its place at once, even if it is old', async (t) => {
   const pool = makePool(t, { size: 1 });
   const lease = await pool.acquire('exclusive', 'north');
   (lease.connection as { openedAt: number }).openedAt -= MAX_AGE_MS + 1;
@@ -258,36 +252,40 @@ t.test('a destroyed connection leaves its place at once, even if it is old', asy
   await pool.close();
 });
 
-t.test('an old connection keeps its place in the pool until it is closed', async (t) => {
-  t.same(await until(backends, (pids) => pids.length === 0), [], 'those of other tests are closed');
-  const pool = makePool(t, { size: 2, readsPerConnection: 2 });
-  let most = 0;
-  await Promise.all(
-    Array.from({ length: 20 }, async (_, turn) => {
-      const lease = await acquire(pool, turn % 2 === 0 ? 'exclusive' : 'shared', `club ${turn % 3}`);
-      const { connection } = lease;
-      (connection as { openedAt: number }).openedAt -= MAX_AGE_MS + 1;
-      const close = connection.close.bind(connection);
-      connection.close = async () => {
-        await sleep(50);
-        await close();
-      };
-      most = Math.max(most, (await backends()).length);
+test('an old connection keeps its place in the pool until it is closed', async (t) => {
+  for (const kind of ['exclusive', 'shared'] as const) {
+    await until(backends, (pids) => pids.length === 0);
+    const pool = makePool(t, { size: 2, readsPerConnection: 2 });
+    const [old, other] = [await pool.acquire(kind, 'north'), await pool.acquire('exclusive', 'south')];
+    const { connection } = old;
+    (connection as { openedAt: number }).openedAt -= MAX_AGE_MS + 1;
+    let mayClose = () => {};
+    const closing = new Promise<void>((resolve) => {
+      mayClose = resolve;
+    });
+    const close = connection.close.bind(connection);
+    connection.close = async () => {
+      await closing;
+      await close();
+    };
+    const next = requestLease(pool, kind, 'west');
+    pool.release(old);
+    t.equal(await granted([next]), 0, 'while it closes');
+    t.same(pool.load, { inUse: 1, queued: 1 });
+    mayClose();
+    await next.done;
+    t.not((next.lease as Lease).connection, connection);
+    t.equal((await until(backends, (pids) => pids.length <= 2)).length, 2);
+    t.same(pool.counts, { opened: 3, lost: 0 });
+    for (const lease of [other, next.lease as Lease]) {
       pool.release(lease);
-    }),
-  );
-  t.equal(most, 2);
-  t.ok(pool.counts.opened > 2);
-  t.same(
-    await until(
-      () => pool.load,
-      ({ inUse }) => inUse === 0,
-    ),
-    AT_REST,
-  );
+    }
+    t.same(pool.load, AT_REST);
+    await pool.close();
+  }
 });
 
-t.test('a connection that cannot be opened, or is refused, frees its place in the pool', async (t) => {
+test('a connection that cannot be opened, or is refused, frees its place in the pool', async (t, advance) => {
   const unreachable = new URL(db.url);
   unreachable.host = '127.0.0.1:1';
   for (const [url, expected] of [
@@ -307,9 +305,16 @@ t.test('a connection that cannot be opened, or is refused, frees its place in th
   }
 
   const proxy = await startProxy(t, db.url);
-  proxy.onMessage = ({ from, type }) => (from === 'client' && type === 'P' ? 'freeze' : 'pass');
+  let isFrozen = false;
+  proxy.onMessage = ({ from, type }) => {
+    isFrozen ||= from === 'client' && type === 'P';
+    return isFrozen ? 'freeze' : 'pass';
+  };
   const frozen = makePool(t, { size: 1, url: proxy.url });
-  t.match(await frozen.acquire('exclusive', 'north').catch(message), /lost/);
+  const opening = frozen.acquire('exclusive', 'north').catch(message);
+  await until(() => isFrozen, Boolean);
+  await advance(CONNECT_TIMEOUT_MS);
+  t.match(await opening, /lost/);
   t.same(frozen.load, AT_REST);
   proxy.onMessage = () => 'pass';
   const opened = await frozen.acquire('exclusive', 'north');
@@ -322,26 +327,23 @@ t.test('a connection that cannot be opened, or is refused, frees its place in th
 
 // Waiting.
 
-t.test('a request waits for at most five seconds, and then has no place in the queue', async (t) => {
+test('a request waits for at most five seconds, and then has no place in the queue', async (t, advance) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
-  const start = performance.now();
-  const waiting = ['exclusive', 'shared'].map((kind) =>
-    pool.acquire(kind as LeaseKind, 'north').catch(message),
-  );
+  const waiting = (['exclusive', 'shared'] as const).map((kind) => requestLease(pool, kind, 'north'));
+  await advance(MAX_WAIT_MS - 1);
   t.same(pool.load, { inUse: 1, queued: 2 });
-  // Timers of one process fire in their order, on a slow machine too.
-  const ends = await Promise.race([Promise.all(waiting), sleep(6_500, [], { ref: false })]);
-  t.match(ends, [/in time/, /in time/]);
-  const waited = performance.now() - start;
-  t.ok(waited > 4_900, `${waited} ms`);
+  await advance(1);
   t.same(pool.load, { inUse: 1, queued: 0 });
+  for (const { error } of waiting) {
+    t.match(message(error), /in time/);
+  }
   pool.release(held);
   pool.release(await pool.acquire('shared', 'north'));
   pool.release(await pool.acquire('exclusive', 'north'));
 });
 
-t.test('a full queue of a tenant rejects its next request at once, and no other tenant’s', async (t) => {
+test('a full queue of a tenant rejects its next request at once, and no other tenant’s', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const waiting = Array.from({ length: QUEUE_PER_TENANT }, () => requestLease(pool, 'exclusive', 'north'));
@@ -360,7 +362,7 @@ t.test('a full queue of a tenant rejects its next request at once, and no other 
   await Promise.all(waiting.map(({ done }) => done));
 });
 
-t.test('a full shared queue accepts the first request of a tenant, and no second one', async (t) => {
+test('a full shared queue accepts the first request of a tenant, and no second one', async (t) => {
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const tenants = Array.from({ length: QUEUE_LENGTH / 1_000 }, (_, number) => `club ${number}`);
@@ -379,7 +381,7 @@ t.test('a full shared queue accepts the first request of a tenant, and no second
   t.match(message(first.error), /stopping/);
 });
 
-t.test('closing rejects waiting and new requests, and ends when every lease is released', async (t) => {
+test('closing rejects waiting and new requests, and ends when every lease is released', async (t) => {
   const pool = makePool(t, { size: 3, readsPerConnection: 2 });
   const [first, second, read] = [
     await pool.acquire('exclusive', 'north'),
@@ -405,29 +407,34 @@ t.test('closing rejects waiting and new requests, and ends when every lease is r
   t.same(await until(backends, (pids) => pids.length === 0), []);
 });
 
-t.test('closing ends when every connection is closed, even one that closes slowly', async (t) => {
+test('closing ends when every connection is closed, even one that closes slowly', async (t) => {
   const pool = makePool(t, { size: 2 });
-  const leases = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
-  const closed: Lease[] = [];
-  for (const [number, lease] of leases.entries()) {
-    const close = lease.connection.close.bind(lease.connection);
-    lease.connection.close = async () => {
-      await close();
-      await sleep(200 * number);
-      closed.push(lease);
-    };
-  }
-  const closing = pool.close();
-  for (const lease of leases) {
-    pool.release(lease);
-  }
+  const [quick, slow] = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
+  let mayEnd = () => {};
+  const ending = new Promise<void>((resolve) => {
+    mayEnd = resolve;
+  });
+  const close = slow.connection.close.bind(slow.connection);
+  slow.connection.close = async () => {
+    await close();
+    await ending;
+  };
+  let isClosed = false;
+  const closing = pool.close().then(() => {
+    isClosed = true;
+  });
+  pool.release(quick);
+  pool.release(slow);
+  await until(backends, (pids) => pids.length === 0);
+  t.equal(isClosed, false);
+  mayEnd();
   await closing;
-  t.same(closed, leases);
+  t.same(pool.load, AT_REST);
 });
 
 // Tenants.
 
-t.test('a tenant can use all connections but one while no other tenant is active', async (t) => {
+test('a tenant can use all connections but one while no other tenant is active', async (t) => {
   for (const [size, most] of [
     [1, 1],
     [2, 1],
@@ -452,34 +459,33 @@ t.test('a tenant can use all connections but one while no other tenant is active
   }
 });
 
-t.test(
-  'a tenant can use half of the connections within a second after another tenant’s request',
-  async (t) => {
-    const advance = stopClock(t);
-    const pool = makePool(t, { size: 4 });
-    await warm(pool);
-    pool.release(await pool.acquire('exclusive', 'south'));
-    const requests = Array.from({ length: 8 }, () => requestLease(pool, 'exclusive', 'north'));
-    t.equal(await granted(requests), 2);
-    const others = await Promise.all([pool.acquire('exclusive', 'south'), pool.acquire('exclusive', 'west')]);
-    t.equal(others.length, 2, 'other tenants do not wait');
-    for (const lease of others) {
-      pool.release(lease);
-    }
-    t.equal(await granted(requests), 2);
-    advance(SHARING_WINDOW_MS);
-    t.equal(await granted(requests), 3, 'three at once, because the other tenants are no longer active');
-    pool.release(requests[0]?.lease as Lease);
-    t.equal(await granted(requests), 4);
-    for (const each of requests.slice(1)) {
-      await each.done;
-      pool.release(each.lease as Lease);
-    }
-    t.same(pool.load, AT_REST);
-  },
-);
+test('a tenant can use half of the connections within a second after another tenant’s request', async (t, advance) => {
+  const pool = makePool(t, { size: 4 });
+  await warm(pool);
+  pool.release(await pool.acquire('exclusive', 'south'));
+  const requests = Array.from({ length: 8 }, () => requestLease(pool, 'exclusive', 'north'));
+  t.equal(await granted(requests), 2);
+  const others = await Promise.all([pool.acquire('exclusive', 'south'), pool.acquire('exclusive', 'west')]);
+  t.equal(others.length, 2, 'other tenants do not wait');
+  for (const lease of others) {
+    pool.release(lease);
+  }
+  t.equal(await granted(requests), 2);
+  await advance(SHARING_WINDOW_MS - 1);
+  t.equal(await granted(requests), 2);
+  // The queue is served again, in case a limit has increased.
+  await advance(RECHECK_MS + 1);
+  t.equal(await granted(requests), 3, 'three at once, because the other tenants are no longer active');
+  pool.release(requests[0]?.lease as Lease);
+  t.equal(await granted(requests), 4);
+  for (const each of requests.slice(1)) {
+    await each.done;
+    pool.release(each.lease as Lease);
+  }
+  t.same(pool.load, AT_REST);
+});
 
-t.test('the service’s own work has no bulkhead, and does not count as a tenant', async (t) => {
+test('the service’s own work has no bulkhead, and does not count as a tenant', async (t) => {
   const pool = makePool(t, { size: 3 });
   await warm(pool);
   const own = await Promise.all([1, 2, 3].map(() => pool.acquire('exclusive', NO_TENANT)));
@@ -495,7 +501,7 @@ t.test('the service’s own work has no bulkhead, and does not count as a tenant
   }
 });
 
-t.test('calendars have one connection together, and do not count as another tenant', async (t) => {
+test('calendars have one connection together, and do not count as another tenant', async (t) => {
   for (const [size, most] of [
     [1, 0],
     [2, 1],
@@ -515,8 +521,7 @@ t.test('calendars have one connection together, and do not count as another tena
   }
 });
 
-t.test('writes that wait for those of their own tenant keep no read from a free connection', async (t) => {
-  stopClock(t);
+test('writes that wait for those of their own tenant keep no read from a free connection', async (t) => {
   const pool = makePool(t, { size: 5, readsPerConnection: 8 });
   await warm(pool);
   for (const [writer, used, readable] of [
@@ -535,66 +540,59 @@ t.test('writes that wait for those of their own tenant keep no read from a free 
   }
 });
 
-t.test('a tenant with ten times the load of all others delays only itself', async (t) => {
+test('a tenant with ten times the load of all others delays only itself', async (t) => {
   const pool = makePool(t, { size: 3 });
   await warm(pool);
   const done: string[] = [];
   const work = async (tenant: string) => {
     const lease = await pool.acquire('exclusive', tenant);
-    await lease.connection.query(sql`select pg_sleep(0.002)`);
+    await nextTurn();
     pool.release(lease);
     done.push(tenant);
   };
   const flood = Array.from({ length: 300 }, () => work('north'));
-  await sleep(20);
   await Promise.all(Array.from({ length: 30 }, (_, number) => work(`south ${number % 3}`)));
-  const overtaken = 300 - done.filter((tenant) => tenant === 'north').length;
-  t.ok(overtaken > 150, `${overtaken} of the flood were still to come when the others were done`);
+  const before = done.filter((tenant) => tenant === 'north').length;
+  t.ok(before <= 30, `${before} of the flood were served before the 30 of the others`);
   await Promise.all(flood);
 });
 
 // Shared reads.
 
-t.test(
-  'shared reads fill one connection before they use another, and use all but two and at least one',
-  async (t) => {
-    stopClock(t);
-    for (const [size, most] of [
-      [1, 1],
-      [2, 1],
-      [3, 1],
-      [4, 2],
-      [6, 4],
-    ] as const) {
-      const pool = makePool(t, { size, readsPerConnection: 4 });
-      await warm(pool);
-      const leases: Lease[] = [];
-      for (let read = 0; read < 4 * most; read += 1) {
-        leases.push(await pool.acquire('shared', `club ${read}`));
-        t.equal(connectionsOf(leases), Math.ceil(leases.length / 4), `read ${read} of ${size}`);
-      }
-      const next = requestLease(pool, 'shared', 'east');
-      await sleep(20);
-      t.equal(next.lease, undefined, `reads have ${most} of ${size} connections`);
-      if (size > 2) {
-        const others = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
-        t.equal(connectionsOf([...leases, ...others]), most + 2);
-        for (const lease of others) {
-          pool.release(lease);
-        }
-      }
-      for (const lease of leases) {
+test('shared reads fill one connection before they use another, and use all but two and at least one', async (t) => {
+  for (const [size, most] of [
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [6, 4],
+  ] as const) {
+    const pool = makePool(t, { size, readsPerConnection: 4 });
+    await warm(pool);
+    const leases: Lease[] = [];
+    for (let read = 0; read < 4 * most; read += 1) {
+      leases.push(await pool.acquire('shared', `club ${read}`));
+      t.equal(connectionsOf(leases), Math.ceil(leases.length / 4), `read ${read} of ${size}`);
+    }
+    const next = requestLease(pool, 'shared', 'east');
+    t.equal(await granted([next]), 0, `reads have ${most} of ${size} connections`);
+    if (size > 2) {
+      const others = [await pool.acquire('exclusive', 'north'), await pool.acquire('exclusive', 'south')];
+      t.equal(connectionsOf([...leases, ...others]), most + 2);
+      for (const lease of others) {
         pool.release(lease);
       }
-      await next.done;
-      pool.release(next.lease as Lease);
-      t.same(pool.load, AT_REST);
     }
-  },
-);
+    for (const lease of leases) {
+      pool.release(lease);
+    }
+    await next.done;
+    pool.release(next.lease as Lease);
+    t.same(pool.load, AT_REST);
+  }
+});
 
-t.test('with readsPerConnection 1 each connection has one read at a time', async (t) => {
-  stopClock(t);
+test('with readsPerConnection 1 each connection has one read at a time', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 1 });
   await warm(pool);
   const leases = [await pool.acquire('shared', 'north'), await pool.acquire('shared', 'south')];
@@ -608,14 +606,12 @@ t.test('with readsPerConnection 1 each connection has one read at a time', async
   pool.release(next.lease as Lease);
 });
 
-t.test('beside other tenants, the reads of one use all but one of the connections for reads', async (t) => {
-  stopClock(t);
+test('beside other tenants, the reads of one use all but one of the connections for reads', async (t) => {
   const pool = makePool(t, { size: 6, readsPerConnection: 2 });
   await warm(pool);
   pool.release(await pool.acquire('shared', 'south'));
   const north = Array.from({ length: 9 }, () => requestLease(pool, 'shared', 'north'));
-  await sleep(20);
-  t.equal(north.filter(({ lease }) => lease !== undefined).length, 6, 'three connections of four');
+  t.equal(await granted(north), 6, 'three connections of four');
   const others = [await pool.acquire('shared', 'south'), await pool.acquire('shared', 'west')];
   t.equal(connectionsOf(others), 1, 'the fourth is for other tenants');
   for (const lease of others) {
@@ -628,17 +624,16 @@ t.test('beside other tenants, the reads of one use all but one of the connection
   t.same(pool.load, AT_REST);
 });
 
-t.test('a slow connection gets no new reads, and counts only for the tenant of its oldest', async (t) => {
-  const advance = stopClock(t);
+test('a slow connection gets no new reads, and counts only for the tenant of its oldest', async (t, advance) => {
   const pool = makePool(t, { size: 5, readsPerConnection: 4 });
   await warm(pool);
   const slow = await pool.acquire('shared', 'north');
   const beside = await pool.acquire('shared', 'south');
   t.equal(connectionsOf([slow, beside]), 1);
-  advance(SLOW_READ_MS + 1);
+  await advance(SLOW_READ_MS + 1);
   const later = [await pool.acquire('shared', 'south'), await pool.acquire('shared', 'north')];
   t.equal(connectionsOf([slow, ...later]), 2, 'on another one');
-  advance(SLOW_READ_MS + 1);
+  await advance(SLOW_READ_MS + 1);
   const third = await pool.acquire('shared', 'north');
   t.equal(connectionsOf([slow, ...later, third]), 3, 'its second one counts for south');
   for (const lease of [slow, beside, ...later, third]) {
@@ -647,7 +642,7 @@ t.test('a slow connection gets no new reads, and counts only for the tenant of i
   t.same(pool.load, AT_REST);
 });
 
-t.test('a destroyed connection gets no new reads', async (t) => {
+test('a destroyed connection gets no new reads', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 4 });
   await warm(pool);
   const first = await pool.acquire('shared', 'north');
@@ -659,8 +654,7 @@ t.test('a destroyed connection gets no new reads', async (t) => {
   t.same(pool.load, AT_REST);
 });
 
-t.test('reads use another connection only while no exclusive lease waits', async (t) => {
-  stopClock(t);
+test('reads use another connection only while no exclusive lease waits', async (t) => {
   const pool = makePool(t, { size: 4, readsPerConnection: 1 });
   await warm(pool);
   const held = await Promise.all(
@@ -685,40 +679,48 @@ t.test('reads use another connection only while no exclusive lease waits', async
 });
 
 for (const size of [1, 3]) {
-  t.test(`a stream of reads does not starve exclusive leases, with ${size} connections`, async (t) => {
+  test(`a stream of reads does not starve exclusive leases, with ${size} connections`, async (t) => {
     const pool = makePool(t, { size, readsPerConnection: 8 });
     await warm(pool);
     let isOver = false;
     let reads = 0;
-    const read = async (tenant: string) => {
+    const untilMore = (count: number) => {
+      const enough = reads + count;
+      return until(
+        () => reads,
+        (all) => all >= enough,
+      );
+    };
+    const read = async (number: number) => {
       while (!isOver) {
-        const lease = await pool.acquire('shared', tenant);
-        await sleep(Math.random() * 10);
+        const lease = await pool.acquire('shared', `club ${number % 2}`);
+        // Some last longer than others.
+        for (let turn = 0; turn <= number % 5; turn += 1) {
+          await nextTurn();
+        }
         pool.release(lease);
         reads += 1;
       }
     };
-    const stream = Array.from({ length: 40 }, (_, number) => read(`club ${number % 2}`));
-    await sleep(100);
+    const stream = Array.from({ length: 40 }, (_, number) => read(number));
+    await untilMore(100);
     let passed = 0;
     for (let write = 0; write < 20; write += 1) {
       const before = reads;
       const lease = await pool.acquire('exclusive', `club ${write % 2}`);
       passed = Math.max(passed, reads - before);
-      await sleep(2);
+      await nextTurn();
       pool.release(lease);
     }
-    const before = reads;
-    await sleep(100);
+    await untilMore(100);
     isOver = true;
     await Promise.all(stream);
     t.ok(passed <= 80, `of 40 readers, ${passed} reads ended in the meantime`);
-    t.ok(reads > before, 'and the reads continue');
     t.same(pool.load, AT_REST);
   });
 }
 
-t.test('a stream of exclusive leases does not starve reads, with one connection', async (t) => {
+test('a stream of exclusive leases does not starve reads, with one connection', async (t) => {
   const pool = makePool(t, { size: 1, readsPerConnection: 8 });
   await warm(pool);
   let isOver = false;
@@ -726,7 +728,7 @@ t.test('a stream of exclusive leases does not starve reads, with one connection'
   const write = async (tenant: string) => {
     while (!isOver) {
       const lease = await pool.acquire('exclusive', tenant);
-      await sleep(2);
+      await nextTurn();
       pool.release(lease);
       writes += 1;
     }

@@ -102,7 +102,7 @@ t.test(
 );
 
 t.test(
-  'behind PgBouncer, requests get 503 while PostgreSQL is away, and succeed seconds later',
+  'behind PgBouncer, requests get 503 while PostgreSQL is away, and succeed afterwards',
   { skip },
   async (t) => {
     let server: TestProxy | undefined;
@@ -115,11 +115,10 @@ t.test(
     const read = async () => (await anna.get('/api/tasks')).status;
     t.equal(await read(), 200);
     await server?.stop();
-    const outage = performance.now();
-    while (performance.now() - outage < 3_000) {
+    for (let request = 0; request < 5; request += 1) {
       t.equal(await read(), 503);
     }
     await server?.start();
-    t.equal(await until(read, (status) => status === 200, { forMs: 30_000 }), 200);
+    t.equal(await until(read, (status) => status === 200), 200);
   },
 );

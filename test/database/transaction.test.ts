@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Connection } from '../../src/database/connection.js';
 import type { Context } from '../../src/database/context.js';
@@ -231,13 +230,17 @@ t.test('a serialization failure or a deadlock is tried twice in total; another f
 });
 
 t.test('two transactions that deadlock both succeed', async (t) => {
-  let met = 0;
+  let [met, ended] = [0, 0];
   const meet = (first: number, second: number) => {
     let runs = 0;
     return write(async (tx) => {
       runs += 1;
-      // The other transaction needs time to continue, or the second attempt deadlocks again.
-      await (runs > 1 && sleep(500));
+      // The other transaction continues, or the second attempt deadlocks again.
+      await (runs > 1 &&
+        until(
+          () => ended,
+          (count) => count === 1,
+        ));
       await tx.query(sql`update app.gates set held = held + 1 where id = ${first}`);
       met += 1;
       await until(
@@ -245,6 +248,8 @@ t.test('two transactions that deadlock both succeed', async (t) => {
         (count) => count >= 2,
       );
       await tx.query(sql`update app.gates set held = held + 1 where id = ${second}`);
+    }).then(() => {
+      ended += 1;
     });
   };
   await Promise.all([meet(1, 2), meet(2, 1)]);
