@@ -64,9 +64,6 @@ function start(t: Test, module: string, env: Record<string, string>) {
   return { printed, closed, kill };
 }
 
-/** Waits, but not for minutes: a program that has ended does nothing more. */
-const soon = { forMs: 30_000 };
-
 t.test('a copy equals the lists after changes, a restart and a forgotten position', async (t) => {
   const { ada, environment, forget } = await makeClub();
   const read = async () => {
@@ -97,7 +94,7 @@ t.test('a copy equals the lists after changes, a restart and a forgotten positio
   };
   const same = async () => {
     const last = await newest();
-    const copy = await until(read, (found) => found?.position === last, soon);
+    const copy = await until(read, (found) => found?.position === last);
     t.equal(copy?.position, last);
     await sameRows(copy.tasks, ada.tasks.list());
     await sameRows(copy.shifts, ada.shifts.list());
@@ -119,7 +116,7 @@ t.test('a copy equals the lists after changes, a restart and a forgotten positio
   await once(between.listen(0, '127.0.0.1'), 'listening');
   const { port } = between.address() as AddressInfo;
   const first = startCopy({ CLUB_URL: `http://127.0.0.1:${port}` });
-  await until(read, (copy) => copy !== null, soon);
+  await until(read, (copy) => copy !== null);
   await same();
   await change();
   await same();
@@ -130,7 +127,7 @@ t.test('a copy equals the lists after changes, a restart and a forgotten positio
   }
   const { position } = await read();
   const killed = startCopy();
-  await until(read, (copy) => copy.position !== position, { ...soon, everyMs: 1 });
+  await until(read, (copy) => copy.position !== position, { everyMs: 1 });
   await killed.kill();
   t.not((await read()).position, await newest(), 'it was killed before it had handled all events');
   const restarted = startCopy();
@@ -159,7 +156,7 @@ t.test('a relay delivers each event at least once and in order, and skips none',
   const startReceiver = async () => {
     const receiver = start(t, receiverModule, { WEBHOOK_SECRET: secret, PORT: String(port) });
     const status = async () => (await fetch(url).catch(() => undefined))?.status;
-    t.equal(await until(status, (found) => found !== undefined, soon), 401);
+    t.equal(await until(status, (found) => found !== undefined), 401);
     return receiver;
   };
   const create = (title: string) => ada.tasks.create({ title });
@@ -167,7 +164,7 @@ t.test('a relay delivers each event at least once and in order, and skips none',
   /** Waits until the relay has delivered all events, and checks that the receiver has printed those after one. */
   const received = async (receiver: ReturnType<typeof start>, after: string) => {
     const events = await ada.events.list({ after }).toArray();
-    await until(position, (id) => id === events.at(-1)?.id, soon);
+    await until(position, (id) => id === events.at(-1)?.id);
     const lines = events.map(({ id, sequence, type }) => `${id} ${sequence} ${type}\n`);
     t.equal(receiver.printed.output, lines.join(''));
   };
@@ -175,7 +172,7 @@ t.test('a relay delivers each event at least once and in order, and skips none',
   await create('Before');
   const first = await startReceiver();
   const relay = startRelay();
-  const begin = await until(position, (id) => id !== '', soon);
+  const begin = await until(position, (id) => id !== '');
   await create('Mow');
   await received(first, begin);
 
@@ -186,13 +183,12 @@ t.test('a relay delivers each event at least once and in order, and skips none',
   await until(
     () => relay.printed.errors,
     (errors) => errors.includes('ECONNREFUSED'),
-    soon,
   );
   // It fails twice, and gets the third attempt without responding.
-  const attempts: { headers: Record<string, string>; body: string; atMs: number }[] = [];
+  const attempts: { headers: Record<string, string>; body: string }[] = [];
   const failing = createServer(async (request, response) => {
     const body = (await request.setEncoding('utf8').toArray()).join('');
-    attempts.push({ headers: signatureOf(request.headers), body, atMs: performance.now() });
+    attempts.push({ headers: signatureOf(request.headers), body });
     if (attempts.length < 3) {
       response.writeHead(503).end();
     }
@@ -204,18 +200,12 @@ t.test('a relay delivers each event at least once and in order, and skips none',
       await until(
         async () => attempts,
         ({ length }) => length === 3,
-        soon,
       )
     ).length,
     3,
   );
   await relay.kill();
   stopFailing();
-  const waits = attempts.slice(1).map(({ atMs }, index) => atMs - (attempts[index]?.atMs ?? 0));
-  t.ok(
-    waits.every((ms, index) => ms > 990 * 2 ** index),
-    `the waits grow: ${waits}`,
-  );
   const [next] = (await ada.events.list({ after: delivered }).page()).items;
   for (const { headers, body } of attempts) {
     t.match(webhook.verify(body, headers), { type: 'task.created', timestamp: next?.at, data: next });
