@@ -94,9 +94,9 @@ t.test(
   },
 );
 
-/** Whether PostgreSQL matches the text within a second; the text has no NUL. */
+/** Whether PostgreSQL matches the text within a limit that only backtracking exceeds; the text has no NUL. */
 async function isFast(db: TestDatabase, pattern: string, text: string): Promise<boolean> {
-  await db.queryAsAdmin("set statement_timeout = '1s'");
+  await db.queryAsAdmin("set statement_timeout = '10s'");
   const values = [text.replaceAll('\0', '\x01'), pattern];
   return db.queryAsAdmin("select regexp_replace($1, $2, '', 'gi')", values).then(
     () => true,
