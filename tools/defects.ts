@@ -39,8 +39,8 @@ const COPIED = [
 ];
 /** One more than the number of cores: tests often wait for PostgreSQL or a timer. */
 const PROCESSES = availableParallelism() + 1;
-/** A defect can make its test hang. */
-const TIMEOUT_S = 120;
+/** A defect can make its test hang. On a busy machine a test takes minutes. */
+const TIMEOUT_S = 300;
 
 const run = promisify(execFile);
 
