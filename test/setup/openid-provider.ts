@@ -18,6 +18,8 @@ export interface Tokens {
 /** A certified OpenID provider on its own port. */
 export interface OpenIdProvider {
   url: string;
+  /** How often its keys were fetched. */
+  fetches(): number;
   /** Changes the keys: the first one signs, all are published. */
   rotate(keys: object[]): void;
   /** Logs a user in to the application, by the authorization code flow, with a token for the API. */
@@ -32,6 +34,7 @@ export async function startOpenIdProvider(
   keys: object[],
   clubsOf: (subject: string) => Record<string, string>,
 ): Promise<OpenIdProvider> {
+  let fetches = 0;
   let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {};
   const server = createServer((request, response) => answer(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -45,6 +48,7 @@ export async function startOpenIdProvider(
     const provider = makeProvider(url, jwks, clubsOf);
     const serve = provider.callback();
     answer = async (request, response) => {
+      fetches += request.url === '/jwks' ? 1 : 0;
       if (!request.url?.startsWith('/interaction/')) {
         return serve(request, response);
       }
@@ -69,6 +73,7 @@ export async function startOpenIdProvider(
 
   return {
     url,
+    fetches: () => fetches,
     rotate,
     logIn: async (subject) => {
       const parameters = {
