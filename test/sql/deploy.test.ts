@@ -461,14 +461,14 @@ t.test(
     const proxy = await startProxy(t, db.migrationUrl);
     const url = new URL(proxy.url);
     url.password = '';
-    const began = performance.now();
     await t.rejects(deploy(url.href), { name: 'ConnectionFailed' });
     const open = await until(
       () => proxy.open,
       (sockets) => sockets === 0,
     );
     t.same([proxy.accepted, open], [1, 0]);
-    t.ok(performance.now() - began < 40_000, 'before the authentication_timeout of PostgreSQL');
+    const refusals = proxy.log.filter(({ from, type }) => from === 'server' && type === 'E');
+    t.same(refusals, [], 'before the authentication_timeout of PostgreSQL');
   },
 );
 
