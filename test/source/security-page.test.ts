@@ -11,8 +11,17 @@ const PAGE = 'docs/security.md';
 const COLUMNS = ['Asset', 'Attacker', 'Path', 'Defence', 'Test'];
 const page = await readFile(root + PAGE, 'utf8');
 
+/** The titles of each file, which are read once. */
+const known = new Map<string, Promise<string[] | undefined>>();
+
 /** The titles of the tests in a file, with `…` for each placeholder. Undefined when there is no such file. */
-async function titlesOf(path: string): Promise<string[] | undefined> {
+function titlesOf(path: string): Promise<string[] | undefined> {
+  const titles = known.get(path) ?? readTitles(path);
+  known.set(path, titles);
+  return titles;
+}
+
+async function readTitles(path: string): Promise<string[] | undefined> {
   const text = await readFile(root + path, 'utf8').catch(() => undefined);
   if (text === undefined) {
     return undefined;
