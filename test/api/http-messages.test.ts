@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { type Response, sendBytesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
-import { untilIdle } from '../setup/wait.js';
+import { until, untilIdle } from '../setup/wait.js';
 
 const service = await startService(t);
 const sendBytes = await sendBytesTo(service.app);
@@ -348,9 +349,11 @@ t.test('a malformed message never changes the response to the complete request b
 
 t.test('a body that becomes malformed after the response gets no second response', async (t) => {
   const refused = async function* () {
-    const end = untilAnswered();
+    const arrived = once(service.app.server, 'request');
     yield post('Transfer-Encoding: chunked', '', { caller: 'Host: a' });
-    await end;
+    const [, response] = await arrived;
+    // It is sent at once, and ends with the body.
+    await until(() => response.headersSent, Boolean);
     yield 'zz\r\n';
   };
   t.equal(statuses((await sendAll(refused())).responses), '401');
