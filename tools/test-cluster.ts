@@ -63,7 +63,7 @@ async function requirePrograms(bin: string): Promise<void> {
  * The memory-backed file system of Linux, as PostgreSQL's chapter on non-durable settings recommends, where it has room;
  * otherwise the directory of temporary files.
  */
-async function parentDirectory(): Promise<string> {
+export async function parentDirectory(): Promise<string> {
   const { bavail, bsize } = await statfs('/dev/shm').catch(() => ({ bavail: 0, bsize: 0 }));
   return bavail * bsize >= NEEDED_BYTES ? '/dev/shm' : tmpdir();
 }

@@ -13,6 +13,7 @@ import { DEPLOY_LOCK, lockDeploys } from '../../src/deploy/locks.js';
 import { createDatabase } from '../../tools/development-database.js';
 import { root } from '../../tools/root.js';
 import { makeDatabase } from '../setup/database.js';
+import { startServer } from '../setup/server.js';
 import { directory, start } from '../tools/fixtures/postgres.js';
 
 const program = join(root, 'dist/audit.js');
@@ -178,7 +179,7 @@ t.test('an audit that cannot run gives the reason in one sentence, and exits wit
 t.test(
   'only a deploy in this database keeps the audit from running, and no other holder of its lock',
   async (t) => {
-    const server = await start(t, await directory(t), { max_prepared_transactions: '5' });
+    const server = await startServer(t, { max_prepared_transactions: '5' });
     await createDatabase(server, 'club');
     await createDatabase(server, 'other');
     const urlOf = (user: string, database = 'club') => server.url(database, user, server.password);
