@@ -14,6 +14,11 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** Without usable keys the issuer is asked again after this time. */
 const PAUSE_MS = 1_000;
 
+/** Ends the time-out of the last fetch, which waits for this instead of the clock. */
+let expire = (): void => {
+  throw new Error('A fetch has no time-out.');
+};
+
 /** A service without known keys, and a clock that the test sets. */
 async function start(t: Test) {
   const issuer = await startIssuer(t);
@@ -21,6 +26,13 @@ async function start(t: Test) {
   const nowMs = Date.now();
   const clock = { aheadMs: 0 };
   t.intercept(Date, 'now', { value: () => nowMs + clock.aheadMs });
+  t.intercept(AbortSignal, 'timeout', {
+    value: () => {
+      const controller = new AbortController();
+      expire = () => controller.abort(new DOMException('The time is over.', 'TimeoutError'));
+      return controller.signal;
+    },
+  });
   const exp = Math.floor(nowMs / 1000) + 48 * 3600;
   let count = 0;
   /** A new token: one that was verified is cached. */
@@ -101,10 +113,13 @@ const sends = (status: number, text: string) => (response: ServerResponse) =>
 
 const troubles: Record<string, Trouble> = {
   'is down': (issuer) => issuer.stop(),
-  'sends nothing': keySet(() => {}),
+  'sends nothing': keySet(() => expire()),
   'closes the connection': keySet((response: ServerResponse) => response.destroy()),
   'stops in the middle of the keys': keySet((response: ServerResponse) =>
-    response.writeHead(200, { 'content-length': '500' }).end('{"keys":', () => response.destroy()),
+    response.writeHead(200, { 'content-length': '500' }).write('{"keys":', () => expire()),
+  ),
+  'closes the connection in the middle of the keys': keySet((response: ServerResponse) =>
+    response.writeHead(200, { 'content-length': '500' }).write('{"keys":', () => response.destroy()),
   ),
   'redirects': keySet((response: ServerResponse) =>
     response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
