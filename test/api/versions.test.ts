@@ -4,7 +4,6 @@ import { withClient } from '../../src/deploy/client.js';
 import { relationsOf } from '../setup/catalog.js';
 import { type Endpoint, endpoints, fit, makeClubFor, operationOf } from '../setup/endpoints.js';
 import { bodySchemaOf } from '../setup/fields.js';
-import { liftTimeLimits } from '../setup/runtime.js';
 import type { Response } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { fingerprint } from '../setup/testbed.js';
@@ -14,7 +13,6 @@ import { untilWaitingForLocks } from '../setup/wait.js';
 const LAST_VERSION = 2_147_483_647;
 
 const service = await startService(t);
-await liftTimeLimits(service.db);
 
 const tables = (await relationsOf(service.db)).filter(
   ({ kind, columns }) => kind === 'table' && columns.some(({ name }) => name === 'version'),
