@@ -30,9 +30,9 @@ const untilClosed = (proxy: TestProxy) =>
     (sockets) => sockets === 0,
     { forMs: 20_000 },
   );
-/** Waits until a connection is open, while the clock stands still; after a minute its limit passes. */
+/** Waits until a connection is open, while the clock stands still; after half a minute its limit passes. */
 async function untilOpen(connection: Connection, advance: Advance): Promise<void> {
-  if (!(await until(() => connection.isOpen, Boolean, { forMs: 60_000 }))) {
+  if (!(await until(() => connection.isOpen, Boolean, { forMs: 30_000 }))) {
     await advance(CONNECT_TIMEOUT_MS);
   }
   await connection.ready;
