@@ -28,11 +28,8 @@ async function readTitles(path: string): Promise<string[] | undefined> {
   }
   const titles: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (
-      ts.isCallExpression(node) &&
-      ts.isPropertyAccessExpression(node.expression) &&
-      node.expression.name.text === 'test'
-    ) {
+    // Of tap, or a helper of the file that prepares each test.
+    if (ts.isCallExpression(node) && /^(\w+\.)?test$/.test(node.expression.getText())) {
       const [title] = node.arguments;
       if (title !== undefined && ts.isStringLiteralLike(title)) {
         titles.push(title.text);
@@ -42,7 +39,7 @@ async function readTitles(path: string): Promise<string[] | undefined> {
     }
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest));
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
   return titles;
 }
 
