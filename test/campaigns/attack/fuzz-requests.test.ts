@@ -17,8 +17,8 @@ t.test(
         tally.tried += 1;
         return check(request);
       });
-      for (const { count, what, file } of await search('requests', requestsOf(service.app), counting, runs)) {
-        tally[count].push(`${what}\nagain with CHECK=${file}`);
+      for (const { count, what } of await search('requests', requestsOf(service.app), counting, runs)) {
+        tally[count].push(what);
       }
       const seconds = (performance.now() - started) / 1_000;
       const sums = [...counts].sort().map(([status, sum]) => `${status} ${sum}`);

@@ -7,12 +7,12 @@ import { type Response, responseOf } from '../../../setup/send.js';
 import { runAudit, startService, type TestService } from '../../../setup/service.js';
 import type { FuzzRequest } from './requests.js';
 import { rulesOf, type SentRequest } from './rules.js';
-import type { Finding } from './search.js';
+import { type Finding, lanesOf } from './search.js';
 
 /** A text that only the other club has. */
 const CANARY = 'canary-of-the-other-club';
 const ROWS = 6;
-const LANES = 8;
+const LANES = lanesOf(8);
 
 /** The ids of rows and the tokens by their names in requests, such as `tasks-0` and `token-Admin`. */
 type Names = Map<string, string>;
