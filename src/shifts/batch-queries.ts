@@ -103,12 +103,9 @@ export async function deleteBatch(
   batchId: string,
   from: string | undefined,
 ): Promise<number> {
-  const locked = await tx.query<{ id: string }>(sql`
-    select id from app.shifts
-    where batch_id = ${batchId} ${from === undefined ? sql`` : sql`and starts_at >= ${from}`}
-    order by id
-    for update`);
-  // The parameter is an uuid[]: a cast of its value would be computed for each shift of the club, without an index.
-  await tx.query(sql`delete from app.shifts where id = any(${locked.map(({ id }) => id)}::uuid[])`);
+  const ofBatch = sql`batch_id = ${batchId} ${from === undefined ? sql`` : sql`and starts_at >= ${from}`}`;
+  const locked = await tx.query(sql`select id from app.shifts where ${ofBatch} order by id for update`);
+  // Not by their ids: PostgreSQL may read all shifts of a club to find many of them.
+  await tx.query(sql`delete from app.shifts where ${ofBatch}`);
   return locked.length;
 }
