@@ -3,7 +3,7 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG ZONE CLUB SUB ROLE FORMAT DURATION SEED CHECK FAULTS RUNS QUICK ONLY PROFILE SCALE
+export NAME SLUG ZONE CLUB SUB ROLE FORMAT DURATION SEED CHECK FAULTS RUNS QUICK ONLY PROFILE SCALE TITLE
 # WSL sets a variable NAME to the name of the machine, which is not the name of a club.
 ifeq ($(origin NAME),environment)
 unexport NAME
@@ -13,11 +13,10 @@ ENV_FILE := $(if $(wildcard .env),--env-file=.env)
 # The commands are TypeScript, which tsx runs directly; production, tests and benchmark run compiled code.
 NODE := node --import=tsx $(ENV_FILE)
 TEST := node --enable-source-maps $(ENV_FILE) dist/development/tools/test.js
-DEFECTS := $(sort $(wildcard test/defects/*/*.diff))
-OF_CHAOS := $(filter test/defects/chaos/%,$(DEFECTS))
-# The defects of chaos take minutes: `make chaos` plants all of them, `make defects` two.
-SAMPLE := test/defects/chaos/key-forgotten.diff test/defects/chaos/reply-before-commit.diff
-PLANTED := $(filter-out $(OF_CHAOS),$(DEFECTS)) $(SAMPLE)
+# The defects of chaos take minutes: `make chaos` plants all of them, the others two. Those of campaigns take longest, so they are first.
+OF_CHAOS := test/defects/campaigns/chaos/scenarios.txt
+SAMPLE := 'An idempotency key is forgotten' 'The reply does not wait for COMMIT'
+PLANTED := $(SAMPLE) $(filter-out $(OF_CHAOS),$(wildcard test/defects/campaigns/*/*.txt test/defects/*/*.txt))
 # Those of every change; the others of test/campaigns have commands of their own.
 CAMPAIGNS := $(wildcard test/campaigns/matrix/*.test.ts test/campaigns/mutants/*.test.ts) \
   $(filter-out %/timing.test.ts,$(wildcard test/campaigns/attack/*.test.ts)) \
@@ -60,8 +59,8 @@ browser: build development ## the two pages in Chromium
 	@node_modules/.bin/tsc --project client
 	@$(TEST) test/browser/*.test.ts
 
-defects: development ## plant defects in copies of the source, each of which a test must find; FILES='test/defects/tasks/*.diff' for some
-	@$(PLANT) $(or $(FILES),$(PLANTED))
+defects: development ## plant defects in copies of the source, each of which a test must find; FILES=test/defects/api/calendar.txt or TITLE='Members delete tasks' for some
+	@$(PLANT) $(if $(TITLE),"$$TITLE",$(or $(FILES),$(PLANTED)))
 
 chaos: build development ## kill, crash, freeze and cut everything under load, then check what clients saw; DURATION=600 SEED=7, CHECK=file for a saved history
 	@rm -f .tap/chaos.txt
@@ -96,12 +95,11 @@ bench: build development bench/rivals/node_modules ## compare the service with i
 	@node_modules/.bin/tsc --project bench/rivals
 	@node --enable-source-maps dist/development/bench/run.js
 
-check: development ## check types, lint, format, the structure of the source, and the links, commands and names of the pages
+check: development ## check types, lint, format, the structure of the source, the links, commands and names of the pages, and that each defect can be planted
 	@node_modules/.bin/tsc --project client && node_modules/.bin/tsc || { $(NODE) tools/snapshot.ts --stale; exit 1; }
 	@node_modules/.bin/biome check --error-on-warnings
 	@$(NODE) tools/lint-docs.ts
 	@$(TEST) test/source/*.test.ts
-	@$(NODE) tools/defects.ts --check $(DEFECTS)
 
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write

@@ -1,35 +1,32 @@
 /**
- * `make defects`: plants defects, each in a copy of the project, and expects that the test which it names fails there. The same
- * test must pass in an unchanged copy. With --check it only tests that each defect can be planted.
+ * `make defects`: plants defects, each in a copy of the project, and expects that its test fails there. Before them it runs the
+ * test of the first one with a change that is no defect: it must pass. The arguments are files of defects and titles.
  */
 import { execFile } from 'node:child_process';
-import { access, cp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
 import { withClient } from '../src/deploy/client.js';
+import { deploy } from '../src/deploy/deploy.js';
+import { readRelease } from '../src/deploy/release.js';
 import { urlOf } from './database-url.js';
+import { type Defect, plantedFiles, readDefects } from './defect-files.js';
 import { root } from './root.js';
 import { openTestCluster, type TestCluster } from './test-cluster.js';
 
-/** A diff of the source, and the test that finds it. */
-interface Defect {
-  file: string;
-  /** The files that it changes. */
-  changed: string[];
-  title: string;
-  /** The test file that must fail. */
-  finder: string;
-  /** Variables for the test. */
-  settings: Record<string, string>;
-  /** A text that the failed test must print. */
-  reports: string;
+/** Where a defect is planted. */
+interface Place {
+  copy: string;
+  /** The name of the database to which its SQL is deployed. */
+  template: string;
+  cluster: TestCluster;
 }
 
 const copies = join(root, '.tap/defects');
-const UNCHANGED = 'unchanged';
 /** What a test needs besides the packages, which are found in the project above its copy. */
 const COPIED = [
   'package.json',
@@ -37,88 +34,66 @@ const COPIED = [
   'sql',
   ...['src', 'test', 'tools'].map((folder) => `dist/development/${folder}`),
 ];
+/** A chapter that the control changes, so that its SQL is deployed as that of a defect is. */
+const ANY_CHAPTER = 'sql/policies/99_prune.sql';
 /** One more than the number of cores: tests often wait for PostgreSQL or a timer. */
 const PROCESSES = availableParallelism() + 1;
-/** A defect can make its test hang. On a busy machine a test takes minutes. */
-const TIMEOUT_S = 300;
+/** For a test that hangs: no test takes this long, even on a slow machine. */
+const TIMEOUT_S = 900;
 
 const run = promisify(execFile);
 
-/** Reads a diff with its header. */
-async function readDefect(file: string): Promise<Defect> {
-  const text = await readFile(join(root, file), 'utf8');
-  const [header = ''] = text.split(/^(?=diff |--- )/m, 1);
-  const valuesOf = (name: string) =>
-    [...header.matchAll(new RegExp(`^${name}: (.+)$`, 'gm'))].map(([, value]) => value as string);
-  return {
-    file,
-    changed: [...text.matchAll(/^\+\+\+ b\/(.+)$/gm)].map(([, path]) => path as string),
-    title: valuesOf('Title')[0] ?? '',
-    finder: valuesOf('Found by')[0] ?? '',
-    settings: Object.fromEntries(valuesOf('With').map((setting) => setting.split(/=(.*)/s, 2))),
-    reports: valuesOf('Reports')[0] ?? '',
-  };
-}
+const take = (copy: string, path: string) =>
+  cp(join(root, path), join(copy, path), { recursive: true, filter: (from) => !from.endsWith('.map') });
 
-async function apply(file: string, directory: string, ...options: string[]): Promise<void> {
-  // A copy is not a repository: inside the project's, the paths of a diff would be relative to its top.
-  const env = environmentWith({ GIT_CEILING_DIRECTORIES: dirname(directory) });
-  await run('git', ['apply', '-C1', ...options, join(root, file)], { cwd: directory, env });
-}
+const compiledOf = (path: string) => join('dist/development', path.replace(/\.ts$/, '.js'));
 
-/** Why a defect cannot be planted, and what to do; undefined when it can. */
-async function problemOf({ file, changed, title, finder }: Defect): Promise<string | undefined> {
-  if (title === '' || finder === '' || changed.length === 0) {
-    return `${file} must begin with the lines “Title: …” and “Found by: …”, before a diff of the source.`;
+/** Writes files to a copy and compiles them. */
+async function change(copy: string, files: Map<string, string>): Promise<void> {
+  for (const [path, text] of files) {
+    await mkdir(dirname(join(copy, path)), { recursive: true });
+    await writeFile(join(copy, path), text);
   }
-  try {
-    await access(join(root, finder));
-  } catch {
-    return `${file} is found by ${finder}, which does not exist: name the test file that states the rule now.`;
-  }
-  return apply(file, root, '--check').then(
-    () => undefined,
-    ({ stderr }) =>
-      `${file} does not apply any more: plant “${title}” in the source as it is now, and store the new diff.\n${stderr}`,
-  );
-}
-
-/** Copies what the tests need, and plants the defect if one is given. */
-async function makeCopy(name: string, defect?: Defect): Promise<string> {
-  const copy = join(copies, name);
-  const take = (path: string) =>
-    cp(join(root, path), join(copy, path), { recursive: true, filter: (from) => !from.endsWith('.map') });
-  await Promise.all(COPIED.map(take));
-  if (defect !== undefined) {
-    await Promise.all(defect.changed.map(take));
-    await apply(defect.file, copy);
-    await build({
-      absWorkingDir: copy,
-      entryPoints: defect.changed.filter((path) => path.endsWith('.ts')),
-      outdir: 'dist/development',
-      outbase: '.',
-      platform: 'node',
-      format: 'esm',
-      logLevel: 'silent',
-    });
-  }
-  return copy;
-}
-
-/** Deploys the SQL of a copy to a new database, to be cloned by its test. */
-async function makeTemplate(copy: string, { adminUrl, template, migrator }: TestCluster): Promise<void> {
-  await withClient(adminUrl, async (client) => {
-    await client.query(`create database ${client.escapeIdentifier(template)}`);
-    await client.query(`grant create on database ${client.escapeIdentifier(template)} to club_owner`);
+  await build({
+    absWorkingDir: copy,
+    entryPoints: [...files.keys()].filter((path) => path.endsWith('.ts')),
+    outdir: 'dist/development',
+    outbase: '.',
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'silent',
   });
-  const env = environmentWith({ MIGRATION_DATABASE_URL: urlOf(adminUrl, template, migrator) });
-  await run(process.execPath, [join(copy, 'dist/development/src/migrate.js')], { cwd: copy, env });
+}
+
+/**
+ * Deploys the SQL of a copy to a new database, to be cloned by its test. It is not a clone of the deployed one, where a table
+ * would keep what a changed chapter does not say any more, such as its row-level security.
+ */
+async function makeTemplate({ copy, template, cluster: { adminUrl, migrator } }: Place): Promise<void> {
+  await withClient(adminUrl, async (client) => {
+    await client.query(`create database ${template} template template0 strategy file_copy`);
+    await client.query(`grant create on database ${template} to club_owner`);
+  });
+  await deploy(urlOf(adminUrl, template, migrator), readRelease(pathToFileURL(join(copy, 'sql/'))));
+}
+
+/** Drops the database and its clones: a test that ends at its first failure leaves its own. */
+async function dropTemplate({ template, cluster }: Place): Promise<void> {
+  await withClient(cluster.adminUrl, async (client) => {
+    const { rows } = await client.query(
+      "select datname from pg_database where datname = $1 or starts_with(datname, $1 || '_')",
+      [template],
+    );
+    for (const { datname } of rows) {
+      await client.query(`drop database ${datname} with (force)`);
+    }
+  });
 }
 
 /** Runs the test of a defect in a copy; returns its TAP. */
 async function runFinder(
   copy: string,
-  { finder, settings }: Defect,
+  { finder, settings, reports }: Defect,
   cluster: TestCluster,
 ): Promise<{ tap: string; passed: boolean }> {
   const env = environmentWith({
@@ -126,6 +101,8 @@ async function runFinder(
     NODE_ENV: 'test',
     TEST_CLUSTER: JSON.stringify(cluster),
     TAP_TIMEOUT: String(TIMEOUT_S),
+    // The first failure is enough, unless another one has the text.
+    TAP_BAIL: reports === '' ? '1' : '0',
   });
   const program = join(copy, 'dist/development/tools/test-group.js');
   const options = { cwd: copy, env, maxBuffer: 2 ** 28 };
@@ -135,30 +112,59 @@ async function runFinder(
   );
 }
 
-/** Plants a defect. @returns by which rule it was found @throws when it was not */
-async function plant(defect: Defect, name: string, common: TestCluster): Promise<string> {
-  const copy = await makeCopy(name, defect);
-  let cluster = common;
-  if (defect.changed.some((path) => path.startsWith('sql/'))) {
-    cluster = { ...common, template: `${common.template}_${name}` };
-    await makeTemplate(copy, cluster);
+/** Runs the test of a defect with changed files, and takes the change back. */
+async function runWith(
+  files: Map<string, string>,
+  defect: Defect,
+  place: Place,
+): Promise<{ tap: string; passed: boolean }> {
+  const { copy, template, cluster } = place;
+  const paths = [...files.keys()];
+  const isDeployed = paths.some((path) => path.startsWith('sql/'));
+  try {
+    await change(copy, files);
+    if (isDeployed) {
+      await makeTemplate(place);
+    }
+    return await runFinder(copy, defect, isDeployed ? { ...cluster, template } : cluster);
+  } finally {
+    await Promise.all(paths.map((path) => take(copy, path.endsWith('.ts') ? compiledOf(path) : path)));
+    await dropTemplate(place);
   }
-  const { tap } = await runFinder(copy, defect, cluster);
-  await rm(copy, { recursive: true });
-  // On a busy machine a test times out without any defect: only a failure before it counts. A defect that makes its test hang
-  // says so by its line “Reports”.
-  const [beforeTimeout = ''] = tap.split(/\btimeout!|\bexpired: /, 1);
-  const failures = defect.reports === '' ? beforeTimeout : tap;
-  // An assertion outside of any test is an error while the file was loaded.
-  const rule = /^ +not ok /m.test(failures)
-    ? /^not ok \d+ - (.*?)( # time=.*)?$/m.exec(failures)?.[1]
-    : undefined;
+}
+
+/** Plants a defect. @returns by which rule it was found @throws Error when it was not */
+async function plant(defect: Defect, place: Place): Promise<string> {
+  const { tap } = await runWith(await plantedFiles(defect), defect, place);
+  // Without any defect a test times out on a machine that is busy enough: only a failure before it counts.
+  const [beforeTimeout = ''] = tap.split(/^.*(?:\btimeout!|\bexpired: )/m, 1);
+  const rule = ruleOf(beforeTimeout);
   // The reporter breaks long lines.
   if (rule === undefined || !tap.replaceAll(/\s+/g, ' ').includes(defect.reports)) {
     const reason = beforeTimeout === tap ? 'no test fails as expected' : 'the test timed out';
-    throw new Error(`“${defect.title}” is not reported by ${defect.finder}: ${reason}\n${failuresOf(tap)}`);
+    throw new Error(`it is not reported: ${reason}\n${failuresOf(tap)}`);
   }
-  return `by “${rule}”`;
+  return `found by “${rule}”`;
+}
+
+/** Runs the test of a defect with a change that is none. @throws Error when it fails */
+async function runWithout(defect: Defect, place: Place): Promise<string> {
+  const chapter = await readFile(join(root, ANY_CHAPTER), 'utf8');
+  const { tap, passed } = await runWith(new Map([[ANY_CHAPTER, `${chapter}-- No defect.\n`]]), defect, place);
+  if (!passed) {
+    throw new Error(`the test fails without a defect\n${failuresOf(tap)}`);
+  }
+  return 'passes without a defect';
+}
+
+/** The title of the test in which the first assertion failed; the assertion if several tests ran at once. */
+function ruleOf(tap: string): string | undefined {
+  const failure = /^( *)not ok |^Bail out! (.+)/m.exec(tap);
+  const [, indentation, assertion] = failure ?? [];
+  // An assertion outside of any test, which is not indented, is an error while the file was loaded.
+  return indentation === ''
+    ? undefined
+    : (assertion ?? [...tap.slice(0, failure?.index).matchAll(/^# Subtest: (.+)$/gm)].at(-1)?.[1]);
 }
 
 /** The end of a TAP: from its first failure on, if there is one. */
@@ -168,36 +174,19 @@ function failuresOf(tap: string): string {
   return (first === -1 ? lines.slice(-20) : lines.slice(first, first + 60)).join('\n');
 }
 
-/** Runs the test of a defect without it. @throws when it fails */
-async function runWithout(defect: Defect, cluster: TestCluster): Promise<string> {
-  const { tap, passed } = await runFinder(join(copies, UNCHANGED), defect, cluster);
-  if (!passed) {
-    throw new Error(`the test fails\n${failuresOf(tap)}`);
-  }
-  return 'passes';
-}
-
-/** Runs all tests without a defect, and then each with its defect, several at once. */
+/** Runs the control and plants the defects, several at once, each time in the copy that is free. */
 async function plantAll(defects: Defect[], cluster: TestCluster): Promise<void> {
-  await makeCopy(UNCHANGED);
   const counts = { passed: 0, failed: 0 };
-  const finders = new Map(
-    defects.map((defect) => [JSON.stringify([defect.finder, defect.settings]), defect]),
-  );
   const tasks = [
-    ...[...finders.values()].map((defect) => ({
-      name: `without a defect ${defect.finder}`,
-      work: () => runWithout(defect, cluster),
-    })),
-    ...defects.map((defect, number) => ({
-      name: `found ${defect.file}`,
-      work: () => plant(defect, `d${number}`, cluster),
-    })),
+    ...defects.slice(0, 1).map((defect) => ({ name: defect.finder, work: runWithout, defect })),
+    ...defects.map((defect) => ({ name: `${defect.file}: “${defect.title}”`, work: plant, defect })),
   ].values();
-  const takeTasks = async () => {
-    for (const { name, work } of tasks) {
+  const takeTasks = async (_: unknown, number: number) => {
+    const place = { copy: join(copies, String(number)), template: `${cluster.template}_${number}`, cluster };
+    await Promise.all(COPIED.map((path) => take(place.copy, path)));
+    for (const { name, work, defect } of tasks) {
       const began = performance.now();
-      const [count, result] = await work().then(
+      const [count, result] = await work(defect, place).then(
         (result) => ['passed', `${name} ${result}`] as const,
         (error: Error) => ['failed', `not ok: ${name}: ${error.message}`] as const,
       );
@@ -210,15 +199,19 @@ async function plantAll(defects: Defect[], cluster: TestCluster): Promise<void> 
   process.exitCode = counts.failed > 0 ? 1 : 0;
 }
 
-const isCheck = process.argv[2] === '--check';
-const defects = await Promise.all(process.argv.slice(isCheck ? 3 : 2).map(readDefect));
-const problems = (await Promise.all(defects.map(problemOf))).filter((problem) => problem !== undefined);
-if (problems.length > 0) {
-  console.error(problems.join('\n'));
-  process.exitCode = 1;
-} else if (!isCheck) {
-  await rm(copies, { recursive: true, force: true });
-  const { cluster, close } = await openTestCluster(readDevelopmentConfig());
-  await plantAll(defects, cluster).finally(close);
-  await rm(copies, { recursive: true });
+/** The defects with these titles or in these files, in their order. */
+function selected(all: Defect[], given: string[]): Defect[] {
+  return given.flatMap((name) => {
+    const found = all.filter(({ file, title }) => [file, title].includes(name));
+    if (found.length === 0) {
+      throw new Error(`There is neither a file nor a planted defect “${name}”.`);
+    }
+    return found;
+  });
 }
+
+const defects = selected(await readDefects(), process.argv.slice(2));
+await rm(copies, { recursive: true, force: true });
+const { cluster, close } = await openTestCluster(readDevelopmentConfig());
+await plantAll(defects, cluster).finally(close);
+await rm(copies, { recursive: true });

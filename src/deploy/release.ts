@@ -22,11 +22,11 @@ export interface Release {
   fingerprint: string;
 }
 
-/** Reads the release of this checkout or installation. */
-export function readRelease(): Release {
-  const migrations = readFiles('migrations/');
-  const chapters = readFiles('policies/');
-  const audit = readFiles('audit/');
+/** Reads the release of this checkout or installation, or of another directory `sql/`. */
+export function readRelease(sql = sqlDirectory): Release {
+  const migrations = readFiles(new URL('migrations/', sql));
+  const chapters = readFiles(new URL('policies/', sql));
+  const audit = readFiles(new URL('audit/', sql));
   const fingerprint = sha256(
     [...migrations, ...chapters, ...audit].map((file) => `${file.name} ${file.sha256}\n`).join(''),
   );
@@ -41,8 +41,7 @@ export function releaseFingerprint(): string {
   return ownFingerprint;
 }
 
-function readFiles(folder: string): SqlFile[] {
-  const directory = new URL(folder, sqlDirectory);
+function readFiles(directory: URL): SqlFile[] {
   return readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
     .sort()

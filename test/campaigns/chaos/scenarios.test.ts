@@ -5,7 +5,7 @@ import { makeCommonDatabase } from './postgres.js';
 import * as scenarios from './scenarios.js';
 import { startTestbed } from './testbed.js';
 
-// The defects of test/defects/chaos are found here: each needs its scenario, and a workload as JSON.
+// Planted defects are found here: each needs its scenario, and a workload as JSON.
 const { SCENARIO = 'noFaults', WORKLOAD } = process.env;
 const scenario = (scenarios as Record<string, scenarios.Scenario>)[SCENARIO];
 const workload: Workload = WORKLOAD === undefined ? EVERYTHING : JSON.parse(WORKLOAD);

@@ -5,7 +5,7 @@ import { PROBE } from './probe.js';
 import { seedDatabase } from './seeded-database.js';
 import { openSession } from './session.js';
 
-// The defects of test/defects/matrix are found here, each in the table that it is about.
+// Planted defects are found here, each in the table that it is about.
 const TABLES = process.env.TABLES ?? '^app[.]matrix_';
 const CONTEXTS = ['entered', 'nothing', 'a role without a club'];
 
