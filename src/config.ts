@@ -12,6 +12,7 @@ import { OperatorError } from './database/errors.js';
 import { parseServers } from './database/servers.js';
 import { parseDatabaseUrl } from './database/socket.js';
 import type { Decisions } from './deploy/approvals.js';
+import { distance } from './validation/closest.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
 import { Environment, type Variable, type Variables } from './variables.js';
@@ -173,6 +174,8 @@ export interface ServerConfig {
   testUserHeader: boolean;
   /** Whether NODE_ENV is development: GET / then redirects to the reference. */
   isDevelopment: boolean;
+  /** What is probably a mistake, one sentence each, for the log. */
+  warnings: string[];
 }
 
 /**
@@ -208,7 +211,22 @@ export function readServerConfig(
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',
     isDevelopment: variables.NODE_ENV === 'development',
+    warnings: misspelled(environment),
   };
+}
+
+/**
+ * A warning for each variable whose name is one letter from one of this project. Never an error: an orchestrator sets variables
+ * for services of the same network, whose names are not ours.
+ */
+function misspelled(environment: NodeJS.ProcessEnv): string[] {
+  const known = Object.keys(Environment.properties);
+  return Object.keys(environment)
+    .filter((name) => !known.includes(name))
+    .flatMap((name) => {
+      const meant = known.find((other) => distance(name, other) === 1);
+      return meant === undefined ? [] : `The variable ${name} is unknown: is ${meant} meant?`;
+    });
 }
 
 /** The configuration of a deploy. */

@@ -53,6 +53,9 @@ export async function start(
   extraPlugin: FastifyPluginAsync | null = null,
 ): Promise<(times: StopTimes) => Promise<void>> {
   const { logger, flush } = openLog(config.logLevel);
+  for (const warning of config.warnings) {
+    logger.warn(warning);
+  }
   const database = new Database(config.database);
   const { app } = await buildApp({ config, database, logger, extraPlugin });
 

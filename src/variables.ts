@@ -66,7 +66,7 @@ export const Environment = Type.Object({
   }),
   AUTH_JWKS_URL: Type.Optional(WebUrl),
   AUTH_CLUBS_CLAIM: Type.String({
-    minLength: 1,
+    pattern: '\\S',
     default: 'clubs',
     description: 'the name of a claim, or a JSON Pointer such as /realm_access/roles',
   }),

@@ -76,7 +76,7 @@ async function deployWith(client: pg.Client, release: Release, decisions: Decisi
     migrations: pending.map(({ name }) => name),
     applied: applies,
     approved,
-    warnings: await creatorsInPublic(client),
+    warnings: [...(await superuser(client)), ...(await creatorsInPublic(client))],
   };
 }
 
@@ -144,6 +144,17 @@ async function recordRelease(client: pg.Client, release: Release): Promise<void>
     from audit.row_seals
     where (kind, object, relation) = ('seal', 'deploy.releases', 'deploy.releases')`);
   await client.query('reset role');
+}
+
+/** Warns of a login that no right of the database limits. */
+async function superuser(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ login: string }>(
+    'select rolname as login from pg_roles where rolname = session_user and rolsuper',
+  );
+  return rows.map(
+    ({ login }) =>
+      `${login} is a superuser, which a deploy does not need: let MIGRATION_DATABASE_URL log in as ${MIGRATOR}.`,
+  );
 }
 
 /** Warns of roles that may create objects in the schema public, which is in the default search_path. */

@@ -43,7 +43,7 @@ function plain(word: string): string {
  * (optimal string alignment; F. Damerau, 1964, https://doi.org/10.1145/363958.363994; the table is that of Wagner and
  * Fischer, 1974, https://doi.org/10.1145/321796.321811).
  */
-function distance(a: string, b: string): number {
+export function distance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {

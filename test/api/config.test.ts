@@ -74,7 +74,29 @@ t.test('every setting is read, and the settings of a command override the enviro
     },
     testUserHeader: true,
     isDevelopment: false,
+    warnings: [],
   });
+});
+
+t.test('a variable whose name is one letter from a known one is a warning, and no error', async (t) => {
+  const warningsOf = (name: string) =>
+    readServerConfig({}, { ...production, [name]: 'x' }).warnings.map((text) => text.split(' ')[2]);
+  for (const name of [
+    'DATABASE_POOLSIZE',
+    'AUTH_ISSUERS',
+    'TRUST_PROXI',
+    'XPORT',
+    'PUBLIC_UR',
+    'LGO_LEVEL',
+  ]) {
+    t.same(warningsOf(name), [name]);
+  }
+  for (const name of ['DATABASE_PORT', 'AUTH_SERVICE_HOST', 'PATH', 'POST_X', 'HTTP_PORT']) {
+    t.same(warningsOf(name), [], name);
+  }
+  t.same(readServerConfig({}, { ...production, AUTH_ISUER: 'x' }).warnings, [
+    'The variable AUTH_ISUER is unknown: is AUTH_ISSUER meant?',
+  ]);
 });
 
 t.test('localhost is 127.0.0.1, even if the name resolves to ::1', async (t) => {
@@ -164,7 +186,7 @@ t.test('an invalid value is refused with the name of its variable', async (t) =>
     AUTH_ISSUER: ['not-a-url'],
     AUTH_AUDIENCE: [',', 'a,', 'a, b', ' a'],
     AUTH_AUDIENCE_CLAIM: ['azp', 'AUD'],
-    AUTH_CLUBS_CLAIM: ['/a~b', '/~', '/~2'],
+    AUTH_CLUBS_CLAIM: ['/a~b', '/~', '/~2', ' ', '\t'],
     AUTH_CLUBS_JSON: ['yes', '1'],
     AUTH_CLUBS_PATTERN: [
       '^/clubs/([^/]+)/([^/]+)$', '(?<club>.+)', '(?<role>.+)', '(?<club>.+/(?<role>.+)', '(?<Club>.+)/(?<Role>.+)',

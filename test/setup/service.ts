@@ -83,6 +83,7 @@ export async function startService(
     metrics: undefined,
     testUserHeader: false,
     isDevelopment: false,
+    warnings: [],
     ...settings,
   };
   const database = new Database(config.database);

@@ -46,6 +46,20 @@ t.test('a deploy creates the database from nothing, always the same', async (t) 
   t.same(facts, deployed);
 });
 
+t.test(
+  'a deploy as a superuser, or where others may create in the schema public, is a warning',
+  async (t) => {
+    const db = await makeDatabase(t);
+    t.same((await deploy(db.migrationUrl)).warnings, []);
+    await db.queryAsAdmin('create role club_other; grant create on schema public to club_other');
+    t.teardown(() => db.queryAsAdmin('drop owned by club_other; drop role club_other'));
+    t.match((await deploy(db.adminUrl)).warnings, [
+      /^\w+ is a superuser, .+ log in as club_migrator\.$/,
+      /^club_other may create objects in the schema public/,
+    ]);
+  },
+);
+
 t.test('a second deploy of the same release runs no migration and changes nothing', async (t) => {
   const db = await makeDatabase(t);
   await db.makeClub();
