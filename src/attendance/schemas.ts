@@ -49,7 +49,7 @@ const fields = {
   memberName: Type.String(),
 };
 const minutes = Nullable(
-  Type.Integer({ description: 'How long the member was there. Null unless they attended.' }),
+  Type.Integer({ description: 'How long the member was there, in minutes. Null unless they attended.' }),
 );
 const recordedById = Nullable({ ...Id(), description: 'The member who changed the record last.' });
 
@@ -118,7 +118,9 @@ export const RecordAttendanceRequest = Strict(
         Type.Integer({
           minimum: 0,
           maximum: MAX_MINUTES,
-          description: 'Only with `Attended`. Absent or null: the length of the shift, in whole minutes.',
+          description:
+            'How long the member was there, in minutes. Only with `Attended`. Absent or null: the length of the shift, rounded down.',
+          examples: [exampleRow.minutes],
         }),
       ),
     ),
@@ -170,7 +172,7 @@ export const HoursDto = Type.Object(
     memberId: Id(),
     memberName: Type.String(),
     shifts: Type.Integer({ minimum: 0, description: 'How many shifts the member attended.' }),
-    minutes: Type.Integer({ minimum: 0, description: 'For how long, in sum.' }),
+    minutes: Type.Integer({ minimum: 0, description: 'For how many minutes, in sum.' }),
     noShows: Type.Integer({ minimum: 0 }),
   },
   {

@@ -97,10 +97,12 @@ export function joinValues(values: readonly Value[]): Statement {
 /**
  * The condition that a column contains a text in any case. Capitals are compared, because a letter can have two small
  * forms: the Greek sigma has another one at the end of a word. Wildcards are escaped.
+ *
+ * The pattern is computed in a subquery: a generic plan computes a function of a parameter again for each row.
  */
 export function contains(column: Statement, text: string): Statement {
   const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
-  return sql`upper(${column}) like upper(${pattern} collate "und-x-icu")`;
+  return sql`upper(${column}) like (select upper(${pattern} collate "und-x-icu")) collate "und-x-icu"`;
 }
 
 function isStatement(part: Parameter | Statement | undefined): part is Statement {

@@ -90,7 +90,9 @@ async function createRepeated(
   const occurrences = await listOccurrences(tx, repeat, dates);
   const wrong = occurrences.filter(({ isValid }) => !isValid).map(({ date }) => date);
   if (wrong.length > 0) {
-    const detail = `This must be after the start, by 31 days at most, in the years 1970 to 2199. Dates on which it is not: ${wrong.join(', ')}.`;
+    const detail =
+      `This must be after the start, by 31 days at most, in the years 1970 to 2199. Dates on which it is not: ${wrong.join(', ')}. ` +
+      'Where the clocks go forward, a start that does not exist moves later, past a short end: put these dates into `except`.';
     throw invalid('/repeat/endsAtLocal', detail);
   }
   return insertRepeated(tx, batchId, repeat, occurrences);

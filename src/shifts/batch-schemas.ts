@@ -102,7 +102,8 @@ const Repeat = Strict(
     except: Type.Optional(
       Type.Array(CalendarDate(), {
         maxItems: 366,
-        description: 'Dates on which the rule starts no shift. Other dates are ignored.',
+        description:
+          'Dates of the rule on which no shift starts, such as holidays. A date that the rule does not give is ignored.',
       }),
     ),
   },

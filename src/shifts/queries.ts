@@ -64,11 +64,20 @@ export function listShifts(query: ShiftListQuery, page: Page): Query<Listed<Shif
 }
 
 /** Whether an index bounds the rows that a list reads: no filter in any order, or a window or a batch in the default order. */
-function isIndexed({ from, to, signedUp, hasFreeSlots, batchId, q, sort }: ShiftListQuery): boolean {
+function isIndexed({
+  from,
+  to,
+  startsFrom,
+  signedUp,
+  hasFreeSlots,
+  batchId,
+  q,
+  sort,
+}: ShiftListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
   return (
     [signedUp, hasFreeSlots, q].every(isUndefined) &&
-    (isDefaultOrder || [from, to, batchId].every(isUndefined))
+    (isDefaultOrder || [from, to, startsFrom, batchId].every(isUndefined))
   );
 }
 
@@ -88,8 +97,12 @@ export function overlap({ from, to }: { from?: string | undefined; to?: string |
   return all;
 }
 
-function conditions({ from, to, signedUp, hasFreeSlots, batchId, q }: ShiftListQuery): Statement[] {
-  const all = overlap({ from, to });
+function conditions(query: ShiftListQuery): Statement[] {
+  const { startsFrom, signedUp, hasFreeSlots, batchId, q } = query;
+  const all = overlap(query);
+  if (startsFrom !== undefined) {
+    all.push(sql`shift.starts_at >= ${startsFrom}`);
+  }
   if (signedUp !== undefined) {
     all.push(sql`exists (select ${signupOf(memberOf(signedUp))})`);
   }

@@ -196,7 +196,7 @@ export const UpdateShiftRequest = Strict(
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
-const batchFilter = Type.String({
+export const batchFilter = Type.String({
   format: 'uuid',
   description: 'Shifts that were created together.',
   examples: [BATCH_ID],
@@ -225,6 +225,12 @@ export const windowFilter = {
 export const ShiftListQuery = ListQuery(
   {
     ...windowFilter,
+    startsFrom: Type.Optional(
+      TimestampInput({
+        description: 'Shifts that start at this moment or later.',
+        examples: ['2031-05-01T00:00:00+02:00'],
+      }),
+    ),
     signedUp: Type.Optional(
       MemberFilter('Shifts that this member is signed up for: the id of a member, or `me`.'),
     ),

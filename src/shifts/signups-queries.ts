@@ -22,10 +22,17 @@ export function listSignups(query: SignupListQuery, page: Page): Query<Listed<Si
     ${pageClause(page, sql`signup.id`, conditions(query))}`;
 }
 
-function conditions({ from, to, memberId }: SignupListQuery): Statement[] {
-  const all = overlap({ from, to });
+function conditions(query: SignupListQuery): Statement[] {
+  const { memberId, shiftId, batchId } = query;
+  const all = overlap(query);
   if (memberId !== undefined) {
     all.push(sql`signup.member_id = ${memberOf(memberId)}`);
+  }
+  if (shiftId !== undefined) {
+    all.push(sql`shift.id = ${shiftId}`);
+  }
+  if (batchId !== undefined) {
+    all.push(sql`shift.batch_id = ${batchId}`);
   }
   return all;
 }

@@ -3,7 +3,7 @@ import { ANNA, BEN, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
 import { Id, MemberFilter, Nullable, Timestamp } from '../validation/schemas.js';
 import { window } from '../validation/window.js';
-import { signupCreator, windowFilter } from './schemas.js';
+import { batchFilter, signupCreator, windowFilter } from './schemas.js';
 
 const exampleRow = {
   id: '019d54a9-afe0-72e9-82f5-57fe93055e13',
@@ -60,6 +60,10 @@ export const SignupListQuery = ListQuery(
   {
     ...windowFilter,
     memberId: Type.Optional(MemberFilter('Signups of this member: the id of a member, or `me`.')),
+    shiftId: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Signups for this shift.', examples: [SHIFT_ID] }),
+    ),
+    batchId: Type.Optional({ ...batchFilter, description: 'Signups for shifts that were created together.' }),
   },
   SIGNUP_SORTS,
   SIGNUP_SORT,

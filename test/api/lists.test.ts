@@ -378,6 +378,11 @@ const filters: Record<string, Record<string, Choice[]>> = {
       bound(1, 'endsAt', '2031-05-01T11:59:59.999999Z'),
     ],
     to: [any, bound(-1, 'startsAt', noon), bound(-1, 'startsAt', '2031-05-01T12:00:00.000001Z')],
+    startsFrom: [
+      any,
+      ['2031-05-01T13:00:00+01:00', (row) => micros(row.startsAt) >= micros(noon)],
+      bound(1, 'startsAt', noon, '2031-05-01T12:00:00.000001Z'),
+    ],
     signedUp: [
       any,
       ['me', (row) => row.isSignedUp],

@@ -111,7 +111,19 @@ t.test(
       createdById: bossId,
     });
     t.same((await carl.get('/api/signups?memberId=me')).body, body);
-    t.same((await viewer.get(`/api/signups?memberId=${MISSING}`)).body, []);
+    t.same(titles((await viewer.get(`/api/signups?shiftId=${shifts[0].id}`)).body).sort(), [
+      'boss In 48',
+      'carl In 48',
+    ]);
+    const pair = shifts.slice(1).map(({ startsAt, endsAt }) => ({ ...shiftRequest(), startsAt, endsAt }));
+    const batch = (await boss.post('/api/shifts/batch', { shifts: pair })).body;
+    await boss.put(`/api/shifts/${batch[0].id}/signups/${carlsId}`);
+    const ofBatch = await viewer.get(`/api/signups?batchId=${batch[0].batchId}`);
+    t.match(ofBatch.body, [{ shiftId: batch[0].id, memberId: carlsId }]);
+    t.equal(ofBatch.body.length, 1);
+    for (const filter of ['memberId', 'shiftId', 'batchId']) {
+      t.same((await viewer.get(`/api/signups?${filter}=${MISSING}`)).body, []);
+    }
     const to = encodeURIComponent(hoursFromNow(48.5));
     const from = encodeURIComponent(hoursFromNow(47));
     t.same(titles((await viewer.get(`/api/signups?from=${from}&to=${to}`)).body).sort(), [
@@ -119,7 +131,7 @@ t.test(
       'carl In 48',
     ]);
     t.same(titles((await viewer.get('/api/signups?sort=-startsAt')).body)[0], 'carl In 72');
-    t.same((await walk(viewer, '/api/signups?limit=1')).length, 4);
+    t.same((await walk(viewer, '/api/signups?limit=1')).length, 5);
     t.match(await viewer.get(`/api/signups?from=${to}&to=${from}`), { status: 400 });
     const signedUp = (await viewer.get(`/api/shifts?signedUp=${bossId}`)).body;
     t.match(signedUp, [{ title: 'In 48', isSignedUp: false }], 'shifts of a member');
