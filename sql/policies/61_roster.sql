@@ -1,4 +1,4 @@
--- The roster: Managers sign members up and off.
+-- The roster: Managers sign members up and off, and take back the shifts that they created together.
 --
 -- app.assign_sign_up and app.remove_sign_up belong to club_roster, whose policies ask for a Manager and let it write the signup of any
 -- member of the club; club_signup keeps to the caller's own. Like app.sign_up they lock the shift first, so that all ways into and
@@ -6,7 +6,8 @@
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.
 
-grant select on app.shifts, app.shift_signups to club_roster;
+grant select, delete on app.shifts to club_roster;
+grant select on app.shift_signups to club_roster;
 grant select (tenant_id, id) on app.members to club_roster;
 -- FOR NO KEY UPDATE needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_roster;
@@ -20,6 +21,14 @@ comment on policy shifts_roster_read on app.shifts is 'Managers and higher roles
 create policy shifts_roster_lock on app.shifts for update to club_roster
   using ((select app.role()) >= 'Manager') with check (false);
 comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles lock the shift of a roster; the trigger on app.shift_signups counts.';
+
+create policy shifts_roster_delete on app.shifts for delete to club_roster
+  using ((select app.role()) >= 'Admin');
+comment on policy shifts_roster_delete on app.shifts is 'An Admin deletes the shifts of a batch, with their signups.';
+
+create policy shifts_roster_take_back on app.shifts for delete to club_roster
+  using ((select app.role()) >= 'Manager' and created_by_id = (select app.member_id()));
+comment on policy shifts_roster_take_back on app.shifts is 'A Manager deletes shifts that they created. app.delete_batch looks whether somebody is signed up.';
 
 create policy members_roster_read on app.members for select to club_roster
   using ((select app.role()) >= 'Manager');
@@ -101,5 +110,34 @@ $$;
 comment on function app.remove_sign_up(uuid, uuid) is
   'Cancels the signup of a member. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
 grant execute on function app.remove_sign_up(uuid, uuid) to club_api;
+
+create or replace function app.delete_batch(batch_id uuid, starts_from timestamptz) returns integer
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+  caller_id constant uuid := app.member_id();
+  caller_role constant app.club_role := app.role();
+  ids uuid[];
+  are_own boolean;
+begin
+  -- Locked in one order, so that two deletions cannot deadlock. The counters are those after the lock.
+  with locked as (
+    select s.id, s.created_by_id, s.signup_count from app.shifts as s
+    where s.batch_id = delete_batch.batch_id and s.starts_at >= coalesce(delete_batch.starts_from, '-infinity')
+    order by s.id
+    for update
+  )
+  select array_agg(id), bool_and(created_by_id is not distinct from caller_id and signup_count = 0) into ids, are_own from locked;
+  if caller_role < 'Admin' and not are_own then
+    raise exception using errcode = 'RO001', message = 'only an Admin deletes shifts of others, or with signups',
+      detail = jsonb_build_object('memberId', caller_id, 'requiredRole', 'Admin', 'yourRole', caller_role);
+  end if;
+  delete from app.shifts as s where s.id = any (ids);
+  return coalesce(cardinality(ids), 0);
+end
+$$;
+comment on function app.delete_batch(uuid, timestamptz) is
+  'Deletes the shifts of a batch, or those that start at a time or later, with their signups, and returns their number. RO001: the caller is a Manager who did not create all of them, or somebody is signed up.';
+grant execute on function app.delete_batch(uuid, timestamptz) to club_api;
 
 set local role club_owner;

@@ -80,6 +80,7 @@ export const insufficientRole = defineError({
     requiredRole: OneOf(ROLES, { description: 'The lowest role that may do this.' }),
     yourRole: OneOf(ROLES, { description: 'Your role in the club.' }),
   },
+  sqlState: 'RO001',
   example: { request: 'POST /api/tasks', members: { requiredRole: 'Manager', yourRole: 'Member' } },
 });
 

@@ -1,9 +1,9 @@
 import type { Json } from '../database/json.js';
-import { asJson, type Statement, sql } from '../database/sql.js';
+import { asJson, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import type { Repeat } from './batch-schemas.js';
 import { listed } from './queries.js';
-import type { CreateShiftRequest, ShiftListDto } from './schemas.js';
+import type { CreateShiftRequest, DeleteShiftsQuery, ShiftListDto } from './schemas.js';
 
 /** The times of a shift of a rule, and whether they are valid. */
 export interface Occurrence {
@@ -92,20 +92,7 @@ function insertShifts(tx: Transaction, batchId: string, shifts: Statement): Prom
     ) ${asJson(sql`select ${listed} from created as shift`)}`);
 }
 
-/**
- * Deletes the shifts of a batch and their signups, and returns their number. It locks the shifts in the order of their ids, so that
- * two deletions cannot deadlock.
- *
- * @param from only shifts that start at this moment or later
- */
-export async function deleteBatch(
-  tx: Transaction,
-  batchId: string,
-  from: string | undefined,
-): Promise<number> {
-  const ofBatch = sql`batch_id = ${batchId} ${from === undefined ? sql`` : sql`and starts_at >= ${from}`}`;
-  const locked = await tx.query(sql`select id from app.shifts where ${ofBatch} order by id for update`);
-  // Not by their ids: PostgreSQL may read all shifts of a club to find many of them.
-  await tx.query(sql`delete from app.shifts where ${ofBatch}`);
-  return locked.length;
+/** Deletes the shifts of a batch and their signups, or those that start at a moment or later. app.delete_batch raises errors as SQLSTATEs. */
+export function deleteBatch({ batchId, from }: DeleteShiftsQuery): Query<{ count: number }> {
+  return sql`select app.delete_batch(${batchId}, ${from ?? null}) as count`;
 }

@@ -55,26 +55,27 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
   app.delete(
     '/shifts',
     {
-      config: { policy: 'RequireAdmin' },
+      config: { policy: 'RequireManager' },
       schema: {
         operationId: 'deleteShifts',
         summary: 'Delete the shifts of a batch and their signups',
-        description: 'This cannot be undone. With `from`, only the rest of a season.',
+        description:
+          'This cannot be undone. With `from`, only the rest of a season. An Admin deletes any; a Manager only what they created ' +
+          'themselves, while nobody is signed up. A season with thousands of signups can take longer than a request may: after a 503 ' +
+          'delete it in pieces, from the end, by `from`.',
         querystring: DeleteShiftsQuery,
         errors: [shiftNotFound],
         response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
-      const { batchId, from } = request.query;
-      await request.transaction(async (tx) => {
-        if ((await deleteBatch(tx, batchId, from)) === 0) {
-          throw new Problem(shiftNotFound, {
-            detail:
-              'This club has no such shift of this batch. GET /api/shifts?batchId= lists those that it has.',
-          });
-        }
-      });
+      const [deleted] = await request.call(deleteBatch(request.query));
+      if (deleted?.parse().count === 0) {
+        throw new Problem(shiftNotFound, {
+          detail:
+            'This club has no such shift of this batch. GET /api/shifts?batchId= lists those that it has.',
+        });
+      }
       return reply.code(204).send(null);
     },
   );

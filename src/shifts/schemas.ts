@@ -207,6 +207,7 @@ export const DeleteShiftsQuery = Strict({
   batchId: batchFilter,
   from: Type.Optional(TimestampInput({ description: 'Only those that start at this moment or later.' })),
 });
+export type DeleteShiftsQuery = Static<typeof DeleteShiftsQuery>;
 
 export const SHIFT_SORT = 'startsAt';
 export const SHIFT_SORTS = ['startsAt', 'title', 'createdAt'] as const;

@@ -220,10 +220,28 @@ t.test(
   },
 );
 
+t.test('a Manager takes back the shifts that they created together, while nobody is signed up', async (t) => {
+  const { body, headers } = await repeat({ every: 'day', until: '2031-03-27' });
+  const path = String(headers.location);
+  const refused = {
+    status: 403,
+    body: { code: 'insufficient_role', requiredRole: 'Admin', yourRole: 'Manager' },
+  };
+  const other = service.as('olga', 'Manager', berlin);
+  t.match(await other.delete(path), refused, 'somebody else created them');
+  const [first, last] = [body[0], body.at(-1)];
+  await other.post(`/api/shifts/${first.id}/signup`);
+  t.match(await mara.delete(path), refused, 'somebody is signed up');
+  t.equal((await mara.get(path)).body.length, body.length, 'all or nothing');
+  t.equal((await mara.delete(`${path}&from=${last.startsAt}`)).status, 204, 'none of these has a signup');
+  await other.delete(`/api/shifts/${first.id}/signup`);
+  t.equal((await mara.delete(path)).status, 204);
+  t.same((await mara.get(path)).body, []);
+});
+
 t.test('an Admin deletes the shifts of a batch, or those that start at a time or later', async (t) => {
   const { body, headers } = await repeat({ every: 'day', until: '2031-03-27' });
   const path = String(headers.location);
-  t.match(await mara.delete(path), { status: 403, body: { code: 'insufficient_role' } });
   t.match(await admin.delete('/api/shifts'), {
     status: 400,
     body: { errors: [{ parameter: 'batchId', detail: 'This parameter is required.' }] },

@@ -55,7 +55,7 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'PUT', path: '/api/shifts/:id/signups/:memberId', role: 'Manager' },
   { method: 'DELETE', path: '/api/shifts/:id/signups/:memberId', role: 'Manager' },
   { method: 'POST', path: '/api/shifts/batch', role: 'Manager' },
-  { method: 'DELETE', path: '/api/shifts', role: 'Admin' },
+  { method: 'DELETE', path: '/api/shifts', role: 'Manager' },
   { method: 'GET', path: '/api/signups', role: 'Viewer' },
   { method: 'GET', path: '/api/shifts/:id/attendance', role: 'Manager' },
   { method: 'GET', path: '/api/shifts/:id/attendance/:memberId', role: 'Member' },

@@ -141,7 +141,11 @@ t.test('club_signup can write only the caller’s own signup and the counter', a
 });
 
 t.test('club_roster can write any signup of the club, for a Manager only, and nothing else', async (t) => {
-  const [id, foreign] = [await makeShift(5), await makeShift(5, stranger)];
+  const [id, foreign, ofAdmin] = [
+    await makeShift(5),
+    await makeShift(5, stranger),
+    await makeShift(5, admin),
+  ];
   await signUp(anna, id);
   const insert = (shift = id) =>
     [`insert into app.shift_signups (shift_id, member_id) values ($1, $2)`, shift, 'bert'] as const;
@@ -173,7 +177,12 @@ t.test('club_roster can write any signup of the club, for a Manager only, and no
     [admin, ['update app.shifts set signup_count = 0'], '42501'],
     [admin, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
     [admin, ['update app.shift_signups set created_at = now() where shift_id = $1', id], '42501'],
-    [admin, ['delete from app.shifts where id = $1', id], '42501'],
+    // The shift is the Manager's. Only app.delete_batch looks whether somebody is signed up.
+    [anna, ['delete from app.shifts where id = $1', id], '0 rows'],
+    [manager, ['delete from app.shifts where id = $1', id], '1 rows'],
+    [manager, ['delete from app.shifts where id = $1', ofAdmin], '0 rows'],
+    [admin, ['delete from app.shifts where id = $1', id], '1 rows'],
+    [admin, ['delete from app.shifts where id = $1', foreign], '0 rows'],
     [admin, ['select display_name from app.members where id = $1', id], '42501'],
     [admin, read('tasks'), '42501'],
   ] as [Caller, [string, string?, string?], string][]) {
