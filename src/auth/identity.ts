@@ -1,6 +1,6 @@
 import type { User } from '../database/tenant-context.js';
 import type { Role } from '../roles.js';
-import { cutText, isCleanText } from '../validation/text.js';
+import { cutText, isCleanText, isVisible } from '../validation/text.js';
 import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
 
 /** The user of a verified token, and their roles. */
@@ -60,7 +60,7 @@ function readName(claim: unknown): string | null {
     return null;
   }
   const name = cutText(claim.trim(), NAME_LENGTH).trim();
-  return name === '' ? null : name;
+  return isVisible(name) ? name : null;
 }
 
 function readEmail(claim: unknown): string | null {
@@ -68,5 +68,8 @@ function readEmail(claim: unknown): string | null {
     return null;
   }
   const email = claim.trim().toLowerCase();
-  return email.length <= EMAIL_LENGTH && EMAIL.test(email) ? email : null;
+  // The part before the @ is the name of a member whose token has no other.
+  const isAddress =
+    email.length <= EMAIL_LENGTH && EMAIL.test(email) && isVisible(email.split('@', 1)[0] ?? '');
+  return isAddress ? email : null;
 }

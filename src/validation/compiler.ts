@@ -10,19 +10,32 @@ import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { didYouMean } from './closest.js';
 import { isCalendarDate, isLocalTime, toInstant } from './instant.js';
 import type { Rule } from './schemas.js';
-import { isCleanText, type TextKind } from './text.js';
+import { isCleanText, isVisible, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
 
 /** Trims a string in place before its length is checked, and checks its characters. */
-const checkText: SchemaValidateFunction = (kind: TextKind, text: string, _schema, place) => {
+const checkText: SchemaValidateFunction = (kind: TextKind, text: string, schema, place) => {
   const trimmed = text.trim();
   replace(place, trimmed);
+  // An empty text is reported by minLength.
+  if (schema?.minLength > 0 && trimmed !== '' && isCleanText(trimmed, kind) && !isVisible(trimmed)) {
+    checkText.errors = errorOf('This needs at least one visible character.');
+    return false;
+  }
   checkText.errors = errorOf(
     kind === 'line'
       ? 'This must be one line of text without control characters or lone surrogates.'
       : 'This must be text without lone surrogates and control characters other than tabs and line feeds. Send a line break as \\n, without \\r.',
   );
   return isCleanText(trimmed, kind);
+};
+
+/** Replaces a text of blanks by null in place. */
+const emptyIsNull: SchemaValidateFunction = (_on: true, text: unknown, _schema, place) => {
+  if (typeof text === 'string' && text.trim() === '') {
+    replace(place, null);
+  }
+  return true;
 };
 
 /** Trims the strings of an array in place, before they are compared. */
@@ -128,6 +141,8 @@ const keywords: FuncKeywordDefinition[] = [
     errors: true,
     validate: checkText,
   },
+  // Without a type it runs before the keywords of strings, which a null skips.
+  { keyword: 'x-empty-is-null', modifying: true, validate: emptyIsNull },
   { keyword: 'x-texts', type: 'array', modifying: true, before: 'uniqueItems', validate: trimTexts },
   { keyword: 'x-instant', type: 'string', modifying: true, errors: true, validate: checkInstant },
   { keyword: 'x-some-of', type: 'string', modifying: true, errors: true, validate: checkSomeOf },

@@ -92,9 +92,19 @@ export const VersionInput = () =>
     description: 'The version that you read. When it is not the current one, nothing is changed.',
   });
 
-/** The schema or null: one schema with two types, so that an error is reported once. */
+/**
+ * The schema or null: one schema with two types, so that an error is reported once. A text of a request that is empty after
+ * trimming is null.
+ */
 export const Nullable = <Schema extends TString | ReturnType<typeof Type.Integer>>(schema: Schema) =>
-  Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
+  Type.Unsafe<Static<Schema> | null>({
+    ...schema,
+    ...(schema['x-text'] !== undefined && {
+      'x-empty-is-null': true,
+      description: `${schema.description} An empty text is null.`,
+    }),
+    type: [schema.type, 'null'],
+  });
 
 /** One of these words. */
 export const OneOf = <Word extends string>(

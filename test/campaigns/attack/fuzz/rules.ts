@@ -154,6 +154,9 @@ function fieldsOf(body: Buffer): object {
 
 /** Whether a value was stored: a text without blanks around it, a time in UTC, an id in lower case. */
 function isSame(sent: unknown, stored: unknown): boolean {
+  if (typeof sent === 'string' && stored === null) {
+    return sent.trim() === '';
+  }
   if (typeof sent !== 'string' || typeof stored !== 'string') {
     return isDeepStrictEqual(sent, stored);
   }
