@@ -132,7 +132,7 @@ export async function buildApp({
   await app.register(async (calendars) => {
     await calendars.register(linkRateLimit, { perMinute });
     await calendars.register(calendarFeed, {
-      read: (query) => readForCalendar(database, 'readCalendar', query),
+      read: (query, clubId) => readForCalendar(database, 'readCalendar', clubId, query),
     });
   });
 

@@ -24,8 +24,8 @@ create policy calendar_links_floor on app.calendar_links as restrictive for all 
 comment on policy calendar_links_floor on app.calendar_links is 'Only links of the club of this transaction are visible and writable.';
 
 create policy calendar_links_read_own on app.calendar_links for select to club_api
-  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy calendar_links_read_own on app.calendar_links is 'A Member reads when their own link was created and ends.';
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Viewer');
+comment on policy calendar_links_read_own on app.calendar_links is 'Every role reads when their own link was created and ends: a Viewer may have been a Member.';
 
 create policy calendar_links_read on app.calendar_links for select to club_api
   using ((select app.role()) >= 'Admin');
@@ -36,8 +36,8 @@ create policy calendar_links_create on app.calendar_links for insert to club_api
 comment on policy calendar_links_create on app.calendar_links is 'A Member creates their own link.';
 
 create policy calendar_links_delete_own on app.calendar_links for delete to club_api
-  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy calendar_links_delete_own on app.calendar_links is 'A Member deletes their own link.';
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Viewer');
+comment on policy calendar_links_delete_own on app.calendar_links is 'Every role deletes their own link: a Viewer may have been a Member.';
 
 create policy calendar_links_delete on app.calendar_links for delete to club_api
   using ((select app.role()) >= 'Admin');
@@ -102,10 +102,13 @@ begin
         select coalesce(json_agg(shift order by shift."startsAt", shift.id), '[]')
         from (
           select
-            s.id, s.title, s.location, s.description, s.starts_at as "startsAt", s.ends_at as "endsAt",
-            s.updated_at as "updatedAt", s.version
+            s.id, s.title, s.location,
+            case when char_length(s.description) > 1000 then left(s.description, 1000) || '…' else s.description end as description,
+            s.starts_at as "startsAt", s.ends_at as "endsAt", s.updated_at as "updatedAt", s.version
           from app.shifts as s
           where s.ends_at >= now() - interval '90 days'
+          order by s.ends_at < now(), case when s.ends_at >= now() then s.starts_at end, s.ends_at desc, s.id
+          limit 1000
         ) as shift
       )
       from app.clubs as club;
@@ -114,7 +117,7 @@ begin
 end
 $$;
 comment on function app.read_calendar(uuid, bytea) is
-  'The calendar of the link with this hash of its secret: the shifts of its member that ended at most 90 days ago or will end, and the local date on which the link expires. No row when there is no such link, it has expired, or the club is closed. The context is the same afterwards as before.';
+  'The calendar of the link with this hash of its secret: at most 1,000 shifts of its member, those that have not ended by start, then those that ended last, at most 90 days ago; of a description the first 1,000 characters; and the local date on which the link expires. No row when there is no such link, it has expired, or the club is closed. The context is the same afterwards as before.';
 grant execute on function app.read_calendar(uuid, bytea) to club_api;
 
 set local role club_owner;

@@ -16,8 +16,8 @@ import { CalendarParams } from './schemas.js';
 import { hashOf, isSecret } from './secret.js';
 
 export interface CalendarFeedOptions {
-  /** Reads a row for a calendar. @throws what `Database.read` throws */
-  read: <Row>(query: Query<Row>) => Promise<Json<Row>[]>;
+  /** Reads a row for a calendar of a club. @throws what `Database.read` throws */
+  read: <Row>(query: Query<Row>, clubId: string) => Promise<Json<Row>[]>;
 }
 
 /** How long a calendar program may use a response, in seconds. */
@@ -59,7 +59,9 @@ export const calendarFeed: FastifyPluginAsyncTypebox<CalendarFeedOptions> = asyn
         tags: ['Calendar'],
         summary: 'Read a calendar',
         description:
-          'The shifts that the member of the link is signed up for and that ended at most 90 days ago, as iCalendar (RFC 5545). It asks calendar programs to read it again every hour. A query is ignored.',
+          'The shifts that the member of the link is signed up for and that ended at most 90 days ago, as iCalendar (RFC 5545): at most ' +
+          '1,000, with the first 1,000 characters of each description. It asks calendar programs to read it again every hour. A query is ' +
+          'ignored.',
         security: [],
         isRateLimited: true,
         params: CalendarParams,
@@ -75,7 +77,8 @@ export const calendarFeed: FastifyPluginAsyncTypebox<CalendarFeedOptions> = asyn
     },
     async (request, reply) => {
       const { clubId, secret } = request.params;
-      const rows = isUuid(clubId) && isSecret(secret) ? await read(findCalendar(clubId, hashOf(secret))) : [];
+      const rows =
+        isUuid(clubId) && isSecret(secret) ? await read(findCalendar(clubId, hashOf(secret)), clubId) : [];
       const body = await writeCalendar(foundRow(rows, calendarNotFound).parse());
       const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
       reply.headers({

@@ -13,8 +13,8 @@ const LINE_OCTETS = 75;
 const REFRESH_S = 3_600;
 /** How long before its end a link says so, in milliseconds. */
 const WARNING_MS = 30 * 86_400_000;
-/** After so many events other requests have their turn. */
-const EVENTS_PER_TURN = 50;
+/** How long a calendar is written before other requests have their turn, in milliseconds. */
+const TURN_MS = 5;
 
 /**
  * Writes a calendar as iCalendar (RFC 5545, RFC 7986). The same calendar gives the same text. Other requests have their turn
@@ -24,7 +24,7 @@ export async function writeCalendar(calendar: Calendar, now = Date.now()): Promi
   const { linkId, createdAt, expiresAt, expiresOn, clubName, shifts } = calendar;
   const file = ical({
     // The package escapes the texts of events, and writes this one as it is.
-    name: escapeText(clubName, false),
+    name: escapeText(withLineFeeds(clubName), false),
     prodId: '//Club Management Service//Shifts//EN',
     ttl: REFRESH_S,
   });
@@ -43,9 +43,11 @@ export async function writeCalendar(calendar: Calendar, now = Date.now()): Promi
   }
   // The package folds a calendar, so slowly that long texts would block the process for seconds. It does not fold an event.
   let folded = '';
-  for (const [index, event] of events.entries()) {
-    if (index % EVENTS_PER_TURN === EVENTS_PER_TURN - 1) {
+  let turnEndsAt = performance.now() + TURN_MS;
+  for (const event of events) {
+    if (performance.now() > turnEndsAt) {
       await turn();
+      turnEndsAt = performance.now() + TURN_MS;
     }
     folded += new ICalEvent(event, file).toString().split('\r\n').map(fold).join('\r\n');
   }
@@ -77,8 +79,13 @@ function eventOf({ id, title, location, description, startsAt, endsAt, updatedAt
     lastModified: updatedAt,
     start: startsAt,
     end: new Date(Math.max(Date.parse(endsAt), start + 1_000)),
-    summary: title,
-    location,
-    description,
+    summary: withLineFeeds(title),
+    location: location && withLineFeeds(location),
+    description: description && withLineFeeds(description),
   };
+}
+
+/** A text whose line and paragraph separators of Unicode are line feeds: calendar programs show nothing for these. */
+function withLineFeeds(text: string): string {
+  return text.replaceAll(/[\u2028\u2029]/g, '\n');
 }

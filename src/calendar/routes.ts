@@ -46,7 +46,7 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { publicUrl 
   app.get(
     '/members/me/calendar',
     {
-      config: { policy: 'RequireMember' },
+      config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'getCalendarLink',
         summary: 'Read when the link to your calendar ends',
@@ -62,7 +62,7 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { publicUrl 
   app.delete(
     '/members/me/calendar',
     {
-      config: { policy: 'RequireMember' },
+      config: { policy: 'RequireViewer' },
       schema: {
         operationId: 'deleteCalendarLink',
         summary: 'Delete the link to your calendar',

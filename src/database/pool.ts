@@ -29,8 +29,12 @@ interface Waiter {
 /** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
 
-/** For calendars: callers without a token, who get at most one connection together. */
-export const CALENDARS = 'calendars';
+const CALENDARS = 'calendars';
+
+/** The tenant of the calendars of a club. They take turns with those of other clubs, and have at most one connection together. */
+export const calendarsOf = (clubId: string): string => `${CALENDARS} ${clubId}`;
+
+const isOfCalendars = (tenant: string): boolean => tenant.startsWith(CALENDARS);
 
 const MAX_WAIT_MS = 5_000;
 /** The maximum queue of one tenant: the default of MAX_CONNECTIONS, because waiting costs less than immediate retries. */
@@ -53,7 +57,7 @@ const REOPEN_PAUSE_MS = 1_000;
  * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival. A free connection goes
  *   to the two kinds in turn.
  * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
- *   requests too. Calendars have one.
+ *   requests too. The calendars of all clubs have one.
  * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits for a
  *   free connection (one whose tenant has all it may have waits for its own), and leave two connections. If all of theirs are
  *   slow, they take one more at once, and leave one connection.
@@ -291,9 +295,9 @@ export class Pool {
   #isBelowExclusiveLimit(tenant: string): boolean {
     const { size } = this.#options;
     const most = this.#hasOtherTenants ? Math.ceil(size / 2) : size - 1;
-    const ofTenant = tenant === CALENDARS ? 1 : Math.max(1, most);
+    const ofTenant = isOfCalendars(tenant) ? 1 : Math.max(1, most);
     const limit = tenant === NO_TENANT ? size : ofTenant;
-    return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit;
+    return (this.#exclusiveByTenant.get(holderOf(tenant)) ?? 0) < limit;
   }
 
   #forRead(tenant: string): Connection | undefined {
@@ -375,7 +379,7 @@ export class Pool {
   }
 
   #noteArrival(tenant: string): void {
-    if (tenant === NO_TENANT || tenant === CALENDARS || tenant === this.#lastTenant) {
+    if (tenant === NO_TENANT || isOfCalendars(tenant) || tenant === this.#lastTenant) {
       return;
     }
     if (this.#lastTenant !== undefined) {
@@ -385,13 +389,19 @@ export class Pool {
   }
 
   #countExclusive(tenant: string, change: number): void {
-    const count = (this.#exclusiveByTenant.get(tenant) ?? 0) + change;
+    const holder = holderOf(tenant);
+    const count = (this.#exclusiveByTenant.get(holder) ?? 0) + change;
     if (count > 0) {
-      this.#exclusiveByTenant.set(tenant, count);
+      this.#exclusiveByTenant.set(holder, count);
     } else {
-      this.#exclusiveByTenant.delete(tenant);
+      this.#exclusiveByTenant.delete(holder);
     }
   }
+}
+
+/** Whose limit a lease counts for: the tenant, or all calendars together. */
+function holderOf(tenant: string): string {
+  return isOfCalendars(tenant) ? CALENDARS : tenant;
 }
 
 function isSlow(leases: Set<Lease>): boolean {

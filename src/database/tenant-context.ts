@@ -2,7 +2,7 @@ import type { Context } from './context.js';
 import type { Database } from './database.js';
 import { TenantNotFound, TestMemberNotFound, Unavailable, WrongResult } from './errors.js';
 import type { Json } from './json.js';
-import { CALENDARS, NO_TENANT } from './pool.js';
+import { calendarsOf, NO_TENANT } from './pool.js';
 import { type Query, sql } from './sql.js';
 import type { StatementMode } from './statement.js';
 import type { Transaction } from './transaction.js';
@@ -219,16 +219,15 @@ export const OUTSIDE_OF_CLUBS: Context<void> = {
   parse: () => {},
 };
 
-/** The context of calendars, which app.read_calendar sets itself. */
-const OF_CALENDARS: Context<void> = { ...OUTSIDE_OF_CLUBS, tenant: CALENDARS };
-
-/** Reads for a calendar: app.read_calendar sets the context itself. @throws what `Database.read` throws */
+/** Reads for a calendar of a club: app.read_calendar sets the context itself. @throws what `Database.read` throws */
 export async function readForCalendar<Row>(
   database: Database,
   operation: string,
+  clubId: string,
   query: Query<Row>,
 ): Promise<Json<Row>[]> {
-  const { rows } = await database.read({ operation, context: OF_CALENDARS, query });
+  const context = { ...OUTSIDE_OF_CLUBS, tenant: calendarsOf(clubId) };
+  const { rows } = await database.read({ operation, context, query });
   return rows;
 }
 

@@ -12,8 +12,11 @@ const WINDOW_MS = 60_000;
  */
 const COUNTED = 10_000;
 
+/** How often a link is read in a minute: calendar programs read it every hour, several devices at once. */
+const LINK_READS_PER_MINUTE = 20;
+
 export interface RateLimitOptions {
-  /** 0 for no limit. */
+  /** The requests of a caller; 0 for no limit, of links either. */
   perMinute: number;
 }
 
@@ -35,8 +38,8 @@ export const callerRateLimit = plugin<RateLimitOptions>(
  * spelling.
  */
 export const linkRateLimit = plugin<RateLimitOptions>(
-  (app, options) =>
-    addLimit(app, options, ({ params }) => {
+  (app, { perMinute }) =>
+    addLimit(app, { perMinute: perMinute === 0 ? 0 : LINK_READS_PER_MINUTE }, ({ params }) => {
       const secret = Object.values(params as Record<string, string>).at(-1) ?? '';
       return createHash('sha256').update(secret).digest('base64url');
     }),

@@ -10,7 +10,7 @@ import { MISSING } from '../setup/endpoints.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import type { Person } from '../setup/send.js';
 import { startService } from '../setup/service.js';
-import { type ShiftRequest, shiftRequest, tally } from '../setup/shifts.js';
+import { hoursFromNow, type ShiftRequest, shiftRequest, tally } from '../setup/shifts.js';
 
 const LINK = '/api/members/me/calendar';
 const DAY_MS = 86_400_000;
@@ -118,14 +118,19 @@ t.test('a link that has expired is gone for its member and an Admin, and is not 
   t.equal((await ben.put(LINK)).status, 201);
 });
 
-t.test('a link outlives the role of its member, who then cannot read or delete it', async (t) => {
-  const url = await makeLink(service.as('vera', 'Member', club));
-  const vera = service.as('vera', 'Viewer', club);
-  for (const send of [vera.get, vera.put, vera.delete]) {
-    t.match(await send(LINK), { status: 403, body: { code: 'insufficient_role' } });
-  }
-  t.equal((await read(url)).status, 200);
-});
+t.test(
+  'a link outlives the role of its member, who reads and deletes it as a Viewer, and creates none',
+  async (t) => {
+    const url = await makeLink(service.as('vera', 'Member', club));
+    const vera = service.as('vera', 'Viewer', club);
+    t.match(await vera.put(LINK), { status: 403, body: { code: 'insufficient_role' } });
+    t.match(await vera.get(LINK), { status: 200, body: { url: null } });
+    t.equal((await read(url)).status, 200);
+    t.equal((await vera.delete(LINK)).status, 204);
+    t.match(await vera.delete(LINK), gone);
+    t.match(await read(url), gone);
+  },
+);
 
 t.test(
   'every wrong link has one 404, alike to the byte; a link is the same in any spelling of its club',
@@ -273,27 +278,60 @@ t.test(
   },
 );
 
-t.test('the file has every shift of the member, hundreds of them too', async (t) => {
-  const many = await service.db.makeClub('many');
-  const manager = service.as('mara', 'Manager', many);
-  const nora = service.as('nora', 'Member', many);
-  const url = await makeLink(nora);
-  const rule = {
-    capacity: 1,
-    startsAtLocal: '2098-01-01T19:00',
-    endsAtLocal: '2098-01-01T21:00',
-    every: 'day',
-  };
-  for (const title of ['Bar', 'Kitchen']) {
-    await manager.post('/api/shifts/batch', { repeat: { ...rule, title, until: '2098-10-27' } });
-  }
-  const session = await connectAsRuntime(t, service.db);
-  const caller = { clubId: many, subject: 'nora', role: 'Member' } as const;
-  await session.run(caller, 'select app.sign_up(id) from app.shifts');
-  const uids = eventsIn((await read(url)).text).map(({ uid }) => uid);
-  t.equal(uids.length, 2 * 300);
-  t.equal(new Set(uids).size, uids.length);
-});
+t.test(
+  'the file has up to 1,000 shifts of the member: those to come by start, then those that ended last',
+  async (t) => {
+    const many = await service.db.makeClub('many');
+    const manager = service.as('mara', 'Manager', many);
+    const nora = service.as('nora', 'Member', many);
+    const url = await makeLink(nora);
+    const rule = {
+      capacity: 1,
+      startsAtLocal: '2098-01-01T19:00',
+      endsAtLocal: '2098-01-01T21:00',
+      every: 'day',
+    };
+    for (const title of ['Bar', 'Kitchen', 'Boats']) {
+      await manager.post('/api/shifts/batch', { repeat: { ...rule, title, until: '2098-10-27' } });
+    }
+    const past = Array.from({ length: 150 }, (_, hours) => ({
+      title: `Past ${hours}`,
+      description: '🎾'.repeat(hours === 0 ? 1_001 : 1_000 * Number(hours === 1)),
+      startsAt: hoursFromNow(-3 - hours),
+      endsAt: hoursFromNow(-2 - hours),
+      capacity: 1,
+    }));
+    await manager.post('/api/shifts/batch', { shifts: past });
+    const session = await connectAsRuntime(t, service.db);
+    const caller = { clubId: many, subject: 'nora', role: 'Member' } as const;
+    await session.run(caller, 'select app.sign_up(id) from app.shifts where starts_at > now()');
+    // Nobody signs up for a shift that has started. Without triggers, which need a caller.
+    await queryAsAdmin(
+      `set session_replication_role = replica;
+       insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)
+       select tenant_id, app.new_id(), id, '${await nora.memberId()}', null
+       from app.shifts where tenant_id = '${many}' and starts_at < now();
+       reset session_replication_role`,
+    );
+    const events = eventsIn((await read(url)).text);
+    t.equal(events.length, 1_000);
+    t.equal(new Set(events.map(({ uid }) => uid)).size, 1_000);
+    const ended = events.slice(0, 100);
+    t.same(
+      ended.map(({ summary }) => summary),
+      past
+        .slice(0, 100)
+        .map(({ title }) => title)
+        .reverse(),
+      'all 900 to come, and those that ended last',
+    );
+    t.same(
+      ended.slice(-2).map(({ description }) => description),
+      ['🎾'.repeat(1_000), `${'🎾'.repeat(1_000)}…`],
+      'a description is cut after 1,000 characters',
+    );
+  },
+);
 
 t.test('in its last 30 days a link has an event of its last day, in the time zone of the club', async (t) => {
   const url = await makeLink(ben);
@@ -350,6 +388,7 @@ t.test(
       'e\u0301',
       'שלום',
       '\u2028',
+      '\u2029',
     );
     const unit = fc.oneof(special, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }));
     const line = fc.string({ unit, minLength: 1, maxLength: 200 });
@@ -358,6 +397,7 @@ t.test(
       minLength: 1,
       maxLength: 400,
     });
+    const withLineFeeds = (text: string) => text.replaceAll(/[\u2028\u2029]/g, '\n');
     const check = async (clubName: string, title: string, location: string, description: string) => {
       const text = await writeCalendar({
         ...calendar,
@@ -371,11 +411,14 @@ t.test(
         [],
       );
       const [event] = eventsIn(text);
-      t.same([event?.summary, event?.location, event?.description], [title, location, description]);
+      t.same(
+        [event?.summary, event?.location, event?.description],
+        [title, location, description].map(withLineFeeds),
+      );
       const file = new ICAL.Component(ICAL.parse(text));
       t.same(
         ['name', 'x-wr-calname'].map((name) => file.getFirstPropertyValue(name)),
-        [clubName, clubName],
+        [withLineFeeds(clubName), withLineFeeds(clubName)],
       );
     };
     await fc.assert(fc.asyncProperty(block, line, line, block, check), { numRuns: 300, seed: 1 });
@@ -401,7 +444,10 @@ t.test(
 
 t.test('while a calendar of many shifts is written, other requests have their turn', async (t) => {
   let isWritten = false;
-  const written = writeCalendar({ ...calendar, shifts: Array(2_000).fill(shift) }).then(() => {
+  const written = writeCalendar({
+    ...calendar,
+    shifts: Array(1_000).fill({ ...shift, description: 'x'.repeat(1_000) }),
+  }).then(() => {
     isWritten = true;
   });
   let turns = 0;
@@ -409,5 +455,5 @@ t.test('while a calendar of many shifts is written, other requests have their tu
     await setImmediate();
   }
   await written;
-  t.ok(turns > 20, `${turns} turns`);
+  t.ok(turns > 2, `${turns} turns`);
 });

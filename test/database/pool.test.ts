@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { QUEUE_FULL, Unavailable } from '../../src/database/errors.js';
 import {
-  CALENDARS,
+  calendarsOf,
   type Lease,
   type LeaseKind,
   NO_TENANT,
@@ -501,7 +501,7 @@ test('the service’s own work has no bulkhead, and does not count as a tenant',
   }
 });
 
-test('calendars have one connection together, and do not count as another tenant', async (t) => {
+test('calendars have one connection together, for which clubs take turns, and do not count as another tenant', async (t) => {
   for (const [size, most] of [
     [1, 0],
     [2, 1],
@@ -509,11 +509,15 @@ test('calendars have one connection together, and do not count as another tenant
   ] as const) {
     const pool = makePool(t, { size });
     await warm(pool);
-    const calendars = Array.from({ length: size + 1 }, () => requestLease(pool, 'exclusive', CALENDARS));
-    t.equal(await granted(calendars), 1, `of ${size}`);
+    const calendars = Array.from({ length: size + 1 }, () =>
+      requestLease(pool, 'exclusive', calendarsOf('south')),
+    );
+    const neighbour = requestLease(pool, 'exclusive', calendarsOf('east'));
+    t.equal(await granted([...calendars, neighbour]), 1, `of ${size}`);
     const club = Array.from({ length: size }, () => requestLease(pool, 'exclusive', 'north'));
     t.equal(await granted(club), most, 'as many as a tenant has alone');
-    for (const each of [...calendars, ...club]) {
+    const order = [...calendars.slice(0, 2), neighbour, ...calendars.slice(2), ...club];
+    for (const each of order) {
       await each.done;
       pool.release(each.lease as Lease);
     }
@@ -525,7 +529,7 @@ test('writes that wait for those of their own tenant keep no read from a free co
   const pool = makePool(t, { size: 5, readsPerConnection: 8 });
   await warm(pool);
   for (const [writer, used, readable] of [
-    [CALENDARS, 1, 3],
+    [calendarsOf('south'), 1, 3],
     ['north', 3, 2],
   ] as const) {
     const writes = Array.from({ length: 20 }, () => requestLease(pool, 'exclusive', writer));

@@ -112,7 +112,7 @@ for (const size of SIZES) {
   t.test(`with ${size} connections`, async (t) => {
     const advance = stopClock(t);
     const database = await openDatabase(t, size);
-    const calendar = (query: typeof FAST) => readForCalendar(database, 'calendar', query);
+    const calendar = (query: typeof FAST) => readForCalendar(database, 'calendar', north.tenantId, query);
     const write = () => writeInTenant(database, south, 'write', (tx) => tx.query(FAST));
 
     await t.test(

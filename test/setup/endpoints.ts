@@ -70,8 +70,8 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'GET', path: '/api/members/:id', role: 'Member' },
   { method: 'GET', path: '/api/members/me', role: 'Viewer' },
   { method: 'PUT', path: '/api/members/me/calendar', role: 'Member' },
-  { method: 'GET', path: '/api/members/me/calendar', role: 'Member' },
-  { method: 'DELETE', path: '/api/members/me/calendar', role: 'Member' },
+  { method: 'GET', path: '/api/members/me/calendar', role: 'Viewer' },
+  { method: 'DELETE', path: '/api/members/me/calendar', role: 'Viewer' },
   { method: 'DELETE', path: '/api/members/:id/calendar', role: 'Admin' },
 ];
 

@@ -39,6 +39,14 @@ async function get(target: string, headers = '', method = 'GET'): Promise<Respon
   return responses[0] as Response;
 }
 
+/** Replaces the link of a club: the attacks have read it more often than a link is read in a minute. */
+async function renewLink(club: CanaryClub): Promise<void> {
+  const { id, subject, inside, mail } = club;
+  const owner = service.as(subject, 'Admin', id, { name: inside, email: `${mail}@example.org` });
+  const { url } = (await owner.put('/api/members/me/calendar')).body;
+  club.secret = /([^/]+)\.ics$/.exec(url)?.[1] as string;
+}
+
 /** The statements that read a calendar, with their parameters. */
 const readings = () =>
   proxy.log.filter(({ type, statement }) => type === 'B' && statement?.includes('readCalendar'));
@@ -99,6 +107,7 @@ t.test('every wrong link has the one 404, and only one with the form of a link i
 t.test(
   'after all attacks a link shows the shifts of its own member, in any spelling of its path',
   async (t) => {
+    await renewLink(north);
     const { club, secret } = linkOf(north);
     for (const target of [
       pathOf(linkOf(north)),
@@ -151,6 +160,7 @@ t.test('every response and every failure keeps a link out of logs, metrics, erro
     }
     // An error that only a bug can cause.
     await service.db.queryAsAdmin('alter policy shifts_calendar on app.shifts using (1 / 0 = 1)');
+    await renewLink(south);
     note(await get(pathOf(linkOf(south))));
     t.same([...seen].sort(), [200, 304, 400, 404, 405, 408, 429, 431, 500, 503]);
     await until(() => lines.some((line) => line.includes('"status":499')), Boolean);
