@@ -9,6 +9,9 @@ try {
   try {
     if (server.owned) {
       await dropEmbedded(server);
+      console.log(
+        `Dropped the database of make run, in ${EMBEDDED_DATA_DIR}. The next make run creates a new one.`,
+      );
     } else {
       console.error('The database is in use: stop make run first.');
       process.exitCode = 1;
