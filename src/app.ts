@@ -6,6 +6,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyPluginAsync } from 'fastify';
 import { authenticate } from './auth/authenticate.js';
 import { authorize } from './auth/authorize.js';
+import { resourceMetadata } from './auth/resource-metadata.js';
 import { tenant } from './auth/tenant.js';
 import { testUser } from './auth/test-user.js';
 import { calendarFeed } from './calendar/feed.js';
@@ -126,6 +127,7 @@ export async function buildApp({
   await app.register(docsPage, { isDevelopment: config.isDevelopment, extraPlugin });
   await app.register(problemPages, { catalogue });
   await app.register(health, healthOptions);
+  await app.register(resourceMetadata, { publicUrl: config.publicUrl, issuer: config.auth.issuer });
 
   const perMinute = config.rateLimitPerMinute;
 
@@ -138,7 +140,7 @@ export async function buildApp({
 
   await app.register(
     async (api) => {
-      await api.register(authenticate, config.auth);
+      await api.register(authenticate, { ...config.auth, publicUrl: config.publicUrl });
       await api.register(tenant);
       await api.register(authorize);
       await api.register(testUser, { enabled: config.testUserHeader });

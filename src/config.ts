@@ -211,7 +211,7 @@ export function readServerConfig(
     corsOrigins: variables.CORS_ORIGINS?.split(',') ?? [],
     testUserHeader: variables.TEST_USER_HEADER === 'on',
     isDevelopment: variables.NODE_ENV === 'development',
-    warnings: misspelled(environment),
+    warnings: [...misspelled(environment), ...unusableAudience(variables)],
   };
 }
 
@@ -227,6 +227,20 @@ function misspelled(environment: NodeJS.ProcessEnv): string[] {
       const meant = known.find((other) => distance(name, other) === 1);
       return meant === undefined ? [] : `The variable ${name} is unknown: is ${meant} meant?`;
     });
+}
+
+/** A warning if tokens that clients request for this resource, as RFC 8707 describes it, would be refused. */
+function unusableAudience(variables: Variables): string[] {
+  const { NODE_ENV, PUBLIC_URL, AUTH_AUDIENCE, AUTH_AUDIENCE_CLAIM } = variables;
+  const isAccepted =
+    PUBLIC_URL === undefined ||
+    AUTH_AUDIENCE_CLAIM !== 'aud' ||
+    AUTH_AUDIENCE.split(',').includes(PUBLIC_URL);
+  return isAccepted || NODE_ENV === 'development'
+    ? []
+    : [
+        'PUBLIC_URL is not in AUTH_AUDIENCE: tokens that clients request for this resource (RFC 8707) are refused.',
+      ];
 }
 
 /** The configuration of a deploy. */

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { LruMap } from 'toad-cache';
-import { unauthenticated } from '../errors/auth.js';
+import { invalidToken, unauthenticated } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { countHeader } from '../http/header-lines.js';
 import type { Claims } from './club-roles.js';
 import { type Identity, readIdentity } from './identity.js';
+import { metadataUrl } from './resource-metadata.js';
 import type { AuthSettings } from './settings.js';
 import { invalid, LEEWAY_MS, tokenVerifier } from './verify-token.js';
 
@@ -28,36 +29,52 @@ interface Verified {
   until: number;
 }
 
+export interface AuthenticateOptions extends AuthSettings {
+  /** The origin of the service, for the challenge of a 401; empty when it is unknown. */
+  publicUrl: string;
+}
+
 /**
  * Authentication: verifies the bearer token (RFC 6750, RFC 7519) before any other step of a request.
  *
  * Every invalid token is a 401, and no database connection is acquired for it.
  */
-export const authenticate = plugin<AuthSettings>(
+export const authenticate = plugin<AuthenticateOptions>(
   async (app, settings) => {
-    const { audiences, audienceClaim, clubs } = settings;
+    const { audiences, audienceClaim, clubs, publicUrl } = settings;
     const verify = await tokenVerifier(app, settings);
     app.decorateRequest('identity');
     // By the text of the token. Failures are not cached: a key that could not be fetched may be available at the next request.
     const cache = new LruMap<Verified>(CACHED_TOKENS);
 
-    app.addHook('onRequest', async (request) => {
+    app.addHook('onRequest', async (request, reply) => {
+      try {
+        request.identity = await identityOf(request);
+      } catch (error) {
+        if (error instanceof Problem && error.status === 401) {
+          reply.header('www-authenticate', challengeOf(error, publicUrl));
+        }
+        throw error;
+      }
+    });
+
+    async function identityOf(request: FastifyRequest): Promise<Identity> {
       const token = bearerToken(request);
       const cached = cache.get(token);
       const now = Date.now();
       if (cached !== undefined && cached.from <= now && now <= cached.until) {
-        request.identity = cached.identity;
-        return;
+        return cached.identity;
       }
       const claims = await verify(token);
-      request.identity = identify(claims, request);
+      const identity = identify(claims, request);
       cache.set(token, {
-        identity: request.identity,
+        identity,
         // After the clock was set back, the token is verified again.
         from: now,
         until: Math.min(now + CACHE_MS, Number(claims.exp) * 1_000 + LEEWAY_MS),
       });
-    });
+      return identity;
+    }
 
     function identify(claims: Claims, request: FastifyRequest): Identity {
       if (!['exp', 'nbf', 'iat'].every((name) => isTime(claims[name]))) {
@@ -113,9 +130,20 @@ function isTime(claim: unknown): boolean {
   return claim === undefined || (typeof claim === 'number' && claim >= 0 && claim <= LATEST_S);
 }
 
-/** The 401 without a token. It has no error code (RFC 6750, 3.1). */
+/** The 401 without a token. */
 function noToken(reason?: string): Problem {
-  return new Problem(unauthenticated, {}, { headers: { 'www-authenticate': 'Bearer' }, reason });
+  return new Problem(unauthenticated, {}, { reason });
+}
+
+/** How to authenticate. Without a token there is no error code (RFC 6750, section 3.1); RFC 9728, section 5.1, adds where the issuer is. */
+function challengeOf({ type }: Problem, publicUrl: string): string {
+  const parameters = [
+    ...(type === invalidToken
+      ? ['error="invalid_token"', 'error_description="The access token is not valid here"']
+      : []),
+    ...(publicUrl === '' ? [] : [`resource_metadata="${metadataUrl(publicUrl)}"`]),
+  ];
+  return `Bearer ${parameters.join(', ')}`.trimEnd();
 }
 
 /** Kinds of token that Keycloak writes into the claim `typ`; an access token is `Bearer`. */

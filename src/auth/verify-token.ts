@@ -117,8 +117,7 @@ function isAccessTokenHeader({ alg, kid, typ, crit }: Record<string, unknown>): 
 
 /** The 401 for an invalid token; the reason goes to the log only. */
 export function invalid(reason: string | undefined): Problem {
-  const challenge = 'Bearer error="invalid_token", error_description="The access token is not valid here"';
-  return new Problem(invalidToken, {}, { headers: { 'www-authenticate': challenge }, reason });
+  return new Problem(invalidToken, {}, { reason });
 }
 
 const isInvalidSignature = (error: unknown) => (error as { code?: string }).code === INVALID_SIGNATURE;

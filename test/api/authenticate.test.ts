@@ -2,6 +2,7 @@ import t from 'tap';
 import { attack, isWhole, type Tally } from '../campaigns/attack/tally.js';
 import { ALGORITHMS, encode, startIssuer } from '../setup/issuer.js';
 import { type Response, sendLinesTo } from '../setup/send.js';
+import { startService } from '../setup/service.js';
 import { ACCEPTED, startOfflineService } from '../setup/without-database.js';
 import {
   longTokens,
@@ -316,3 +317,28 @@ t.test('a rejected token never causes a database connection', async (t) => {
   t.equal((await send(good)).status, 503);
   t.not(offline.connections(), 0, 'a valid token opens a connection');
 });
+
+t.test(
+  'with PUBLIC_URL a client that knows only the service finds the issuer; without there is no metadata',
+  async (t) => {
+    const path = '/.well-known/oauth-protected-resource';
+    const publicUrl = 'https://clubs.example.org';
+    const known = await startService(t, { publicUrl });
+    const refused = await known.send('GET', '/api/clubs/me');
+    const metadata = `resource_metadata="${publicUrl}${path}"`;
+    t.equal(refused.headers['www-authenticate'], `Bearer ${metadata}`);
+    const invalid = await known.send('GET', '/api/clubs/me', { headers: { authorization: 'Bearer x' } });
+    t.match(invalid.headers['www-authenticate'], /^Bearer error="invalid_token", .+, resource_metadata="/);
+    // The header Host is the caller's choice.
+    t.same((await known.send('GET', path, { headers: { host: 'evil.example.org' } })).body, {
+      resource: publicUrl,
+      authorization_servers: [known.issuer.url],
+      bearer_methods_supported: ['header'],
+    });
+    const asked = await known.send('GET', `${path}?a=1`);
+    t.match(asked, { status: 400, body: { code: 'invalid_parameter' } });
+    const unknown = await startService(t);
+    t.match(await unknown.send('GET', path), { status: 404, body: { code: 'route_not_found' } });
+    t.equal((await unknown.send('GET', '/api/clubs/me')).headers['www-authenticate'], 'Bearer');
+  },
+);

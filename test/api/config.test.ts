@@ -78,6 +78,18 @@ t.test('every setting is read, and the settings of a command override the enviro
   });
 });
 
+t.test('a PUBLIC_URL that is not an accepted audience is a warning, except in development', async (t) => {
+  const PUBLIC_URL = 'https://clubs.example.org';
+  const warnings = (variables: Record<string, string>) =>
+    readServerConfig({}, { ...production, PUBLIC_URL, ...variables }).warnings.length;
+  t.match(readServerConfig({}, { ...production, PUBLIC_URL }).warnings, [
+    /^PUBLIC_URL is not in AUTH_AUDIENCE: /,
+  ]);
+  t.equal(warnings({ AUTH_AUDIENCE: `clubs,${PUBLIC_URL}` }), 0);
+  t.equal(warnings({ AUTH_AUDIENCE_CLAIM: 'client_id' }), 0);
+  t.equal(warnings({ NODE_ENV: 'development' }), 0);
+});
+
 t.test('a variable whose name is one letter from a known one is a warning, and no error', async (t) => {
   const warningsOf = (name: string) =>
     readServerConfig({}, { ...production, [name]: 'x' }).warnings.map((text) => text.split(' ')[2]);

@@ -6,7 +6,7 @@ import { makeStartedShift } from '../setup/endpoints.js';
 import type { Method, Response } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 
-const service = await startService(t);
+const service = await startService(t, { publicUrl: 'http://127.0.0.1:3000' });
 await runAudit(service);
 const text = await readFile('docs/requests.http', 'utf8');
 const [head = '', ...sections] = text.split(/^### /m);

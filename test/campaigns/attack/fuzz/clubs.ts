@@ -28,7 +28,12 @@ export interface FuzzedService {
 
 /** Starts the service with a club for each lane, and another club, whose rows no response may show. */
 export async function startFuzzedService(t: Test, log?: DestinationStream): Promise<FuzzedService> {
-  const service = await startService(t, { testUserHeader: true }, undefined, log);
+  const service = await startService(
+    t,
+    { testUserHeader: true, publicUrl: 'https://clubs.example.org' },
+    undefined,
+    log,
+  );
   await runAudit(service);
   const other = await makeClub(service, CANARY);
   const check = rulesOf(service.app, [{ words: [CANARY], ids: new Set(other.values()) }]);
