@@ -16,13 +16,13 @@ export interface Attendance {
   get(shiftId: string, memberId: string, options?: CallOptions): Promise<AttendanceDto>;
   /**
    * Records whether a member came. With the `version` that was read, it rejects with `attendance_version_conflict` if the record
-   * was changed meanwhile.
+   * was changed meanwhile; with `onlyNew`, with `precondition_failed` if there is a record already.
    */
   record(
     shiftId: string,
     memberId: string,
     record: RecordAttendanceRequest,
-    options?: CallOptions,
+    options?: CallOptions & { onlyNew?: boolean },
   ): Promise<AttendanceDto>;
   /** Deletes a record if its version is unchanged; by the two ids only, without this check. */
   delete(

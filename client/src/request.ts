@@ -10,6 +10,8 @@ export interface Call {
   body?: Record<string, unknown>;
   /** The version for If-Match, for operations without a body. */
   ifVersion?: number | undefined;
+  /** Whether the request only creates, and changes nothing that exists (If-None-Match). */
+  onlyNew?: boolean | undefined;
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -47,6 +49,9 @@ export function prepare(
   }
   if (call.ifVersion !== undefined) {
     headers['if-match'] = `"${call.ifVersion}"`;
+  }
+  if (call.onlyNew) {
+    headers['if-none-match'] = '*';
   }
   if (takesKey) {
     headers['idempotency-key'] =

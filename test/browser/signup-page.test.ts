@@ -47,7 +47,7 @@ t.test('the sign-up page signs its user up, in a browser, from another origin', 
   await writeFile(join(folder, 'serve.mjs'), server);
   const serving = spawn(process.execPath, ['serve.mjs'], {
     cwd: folder,
-    env: { PORT: String(port) },
+    env: { PAGE_PORT: String(port) },
     stdio: 'ignore',
   });
   t.teardown(async () => {

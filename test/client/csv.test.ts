@@ -24,13 +24,18 @@ t.test('rows become lines after RFC 4180, with a byte order mark and the names o
     yield* rows;
   }
   t.equal(await textOf(later()), await textOf(rows));
-  t.equal(await textOf([{ a: 'x;y', b: 'x,y' }], { delimiter: ';' }), '\ufeffa;b\r\n"x;y";x,y\r\n');
+  t.equal(await textOf([{ a: 'x;y', b: 'x,y' }], { delimiter: ';' }), '\ufeffa;b\r\n"x;y";"x,y"\r\n');
+  t.equal(
+    await textOf([{ a: 'a;=1+1', b: 'x\ty' }]),
+    '\ufeffa,b\r\n"a;=1+1","x\ty"\r\n',
+    'for a spreadsheet with another delimiter',
+  );
   t.equal(await textOf([]), '');
 });
 
 t.test('a text that a spreadsheet would run begins with an apostrophe, a number never does', async (t) => {
   for (const text of ['=1+1', '+1', '-1', '@sum', '\tx', '\rx']) {
-    const cell = text === '\rx' ? `"'\rx"` : `'${text}`;
+    const cell = /^[\t\r]/.test(text) ? `"'${text}"` : `'${text}`;
     t.equal(await textOf([{ text }]), `\ufefftext\r\n${cell}\r\n`, JSON.stringify(text));
   }
   for (const value of [-1, -0.5, -5n, '1', 'a=1', "'=1", ' =1', '']) {

@@ -85,7 +85,7 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     get: ['getAttendance', () => client.attendance.get('id-1', 'id-1')],
     record: [
       'recordAttendance',
-      () => client.attendance.record('id-1', 'id-1', { status: 'NoShow', version: 7 }),
+      () => client.attendance.record('id-1', 'id-1', { status: 'NoShow', version: 7 }, { onlyNew: true }),
     ],
     delete: [
       'deleteAttendance',
@@ -133,7 +133,8 @@ t.test(
     const documented = new Map(
       Object.entries(paths).flatMap(([path, of]) =>
         Object.entries(of)
-          .filter(([, operation]) => !isFile(operation))
+          // What is well-known is for libraries that log in, which the client leaves to its user.
+          .filter(([, operation]) => !isFile(operation) && !path.startsWith('/.well-known/'))
           .map(([method, operation]) => [
             operation.operationId,
             {
