@@ -182,7 +182,7 @@ t.test('the nightly script exports shifts and hours, creates a task per night, a
   ]);
 });
 
-t.test('the season scripts create a season once or not at all, and record who came', async (t) => {
+t.test('the season scripts create a season once or not at all, move it, and record who came', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/season.md', 'js');
   const club = await service.db.makeClub('season');
   const mara = await clients.as('mara', 'Manager', club);
@@ -229,7 +229,14 @@ t.test('the season scripts create a season once or not at all, and record who ca
   t.same(await readRows(), [rowOf('olga', 0), ...expected.slice(1), rowOf('p10', 15)].sort());
   t.equal((await mara.shifts.list().toArray()).length, 26, 'a second run creates no second season');
 
-  const [whoCame = ''] = (await codeBlocks('docs/guides/season.md', 'js')).slice(1);
+  const [move = '', whoCame = ''] = (await codeBlocks('docs/guides/season.md', 'js')).slice(1);
+  for (let time = 1; time <= 2; time += 1) {
+    t.same(await run(move), [''], 'each shift is moved once');
+    t.same(
+      (await mara.shifts.list().toArray()).map(({ startsAt, endsAt }) => `${startsAt} ${endsAt}`),
+      tuesdays.map((date) => `${date}T16:30:00Z ${date}T20:30:00Z`),
+    );
+  }
   const begun = whoCame.replaceAll('2099-', '2020-');
   t.same(await run(begun), [''], 'a shift that is not over has no record');
   const times = { startsAt: '2020-04-07T17:00:00Z', endsAt: '2020-04-07T20:30:00Z' };
