@@ -9,21 +9,26 @@ const HEAD = `| Operation | Lowest role | |
  *
  * @throws Error when the page has no such table
  */
-export function withOperations(page: string, { paths }: Document): string {
+export function withOperations(page: string, { paths, tags }: Document): string {
   const [before, table] = page.split(HEAD);
   if (before === undefined || table === undefined) {
-    throw new Error('README.md has no table of operations.');
+    throw new Error('The page has no table of operations.');
   }
-  // The health checks last.
-  const ordered = Object.entries(paths).sort(
-    ([one], [other]) => Number(other.startsWith('/api/')) - Number(one.startsWith('/api/')),
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      ...operation,
+    })),
   );
-  const rows = ordered.flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { summary, description, security }]) => {
-      const role =
-        /Needs the role (\w+)/.exec(description)?.[1] ?? (security?.length === 0 ? 'no token' : 'none');
-      return `| \`${method.toUpperCase()} ${path}\` | ${role} | ${summary} |\n`;
-    }),
+  // In the order of the document's tags, as on its page.
+  const rows = tags.flatMap(({ name: tag }) =>
+    operations
+      .filter((operation) => operation.tags[0] === tag)
+      .map(({ name, summary, description, security }) => {
+        const role =
+          /Needs the role (\w+)/.exec(description)?.[1] ?? (security?.length === 0 ? 'no token' : 'none');
+        return `| \`${name}\` | ${role} | ${summary} |\n`;
+      }),
   );
   return `${before}${HEAD}${rows.join('')}${table.replace(/^(\|.*\n)*/, '')}`;
 }

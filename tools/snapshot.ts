@@ -1,7 +1,7 @@
 /**
  * `make snapshot` writes the generated files, and `make verify` fails when one is stale: sql/snapshot.txt from a new
  * deploy, docs/errors.md from the catalogue of errors, and docs/api-snapshot.txt, docs/requests.http, the table of operations in
- * README.md and the types of the client from the OpenAPI document. Both print the findings of the audit in the new database.
+ * docs/api.md and the types of the client from the OpenAPI document. Both print the findings of the audit in the new database.
  * `make check` calls it with --stale if the types are wrong: a stale file can be the reason.
  *
  * sql/snapshot.txt has one fact about the database per line, so that a review shows each added grant or removed policy. It
@@ -34,7 +34,7 @@ const generated: Record<string, (stored: string) => string | Promise<string>> = 
   'docs/errors.md': () => describeCodes(),
   'docs/api-snapshot.txt': () => describeApi(document),
   'docs/requests.http': () => describeRequests(document),
-  'README.md': (stored) => withOperations(stored, document),
+  'docs/api.md': (stored) => withOperations(stored, document),
   'client/src/generated/document.ts': () => describeTypes(document),
   'client/src/generated/resources.ts': async () =>
     describeResources(document, await readdir(join(root, 'client/src'))),

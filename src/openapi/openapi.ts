@@ -10,6 +10,9 @@ import type { ObjectSchema, Operation } from './operation.js';
 /** The name of the service. */
 export const TITLE = 'Club Management Service';
 
+/** What most callers need comes first in the document and on its page; the others follow by name. */
+const FIRST = ['Shifts', 'Signups', 'Tasks'];
+
 export interface OpenApiOptions {
   catalogue: Catalogue;
   /** The tags of the resources. */
@@ -61,7 +64,10 @@ export const openapi = plugin<OpenApiOptions>(
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/' }],
-        tags: [...tags, { name: 'Operations', description: 'For load balancers and monitoring.' }],
+        tags: [
+          ...tags.toSorted(byNeed),
+          { name: 'Operations', description: 'For load balancers and monitoring.' },
+        ],
         security: [{ token: [] }],
         components: {
           securitySchemes: {
@@ -94,6 +100,13 @@ export const openapi = plugin<OpenApiOptions>(
   },
   { name: 'openapi', dependencies: ['error-handler', 'body'] },
 );
+
+function byNeed(one: Resource['tag'], other: Resource['tag']): number {
+  const [rank, otherRank] = [one, other]
+    .map(({ name }) => FIRST.indexOf(name))
+    .map((at) => (at === -1 ? FIRST.length : at));
+  return Number(rank) - Number(otherRank);
+}
 
 /** Resolves a reference to a registered schema. */
 function resolve(schema: unknown, getSchema: (id: string) => unknown): ObjectSchema | undefined {

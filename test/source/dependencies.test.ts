@@ -31,10 +31,15 @@ t.test('the service, its client, the lock file and the pages have one version', 
     {
       client: client.version,
       lock: [packages['']?.version, packages.client?.version],
-      changelog: await find('CHANGELOG.md', /^## (\d+\.\d+\.\d+)/m),
+      changelog: await find('CHANGELOG.md', /^## (\S+)/m),
       install: await find('client/README.md', /club-management-client-(\S+)\.tgz/),
     },
-    { client: version, lock: [version, version], changelog: version, install: version },
+    {
+      client: version,
+      lock: [version, version],
+      changelog: version.endsWith('-dev') ? 'Unreleased' : version,
+      install: version,
+    },
   );
 });
 

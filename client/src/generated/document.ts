@@ -17,7 +17,7 @@ export interface components {
             memberName: string;
             /** @enum {string} */
             status: "Attended" | "Excused" | "NoShow";
-            /** @description How long the member was there. Null unless they attended. */
+            /** @description How long the member was there, in minutes. Null unless they attended. */
             minutes: number | null;
             /**
              * Format: uuid
@@ -46,7 +46,7 @@ export interface components {
              * @enum {string|null}
              */
             status: "Attended" | "Excused" | "NoShow" | null;
-            /** @description How long the member was there. Null unless they attended. */
+            /** @description How long the member was there, in minutes. Null unless they attended. */
             minutes: number | null;
             /**
              * Format: uuid
@@ -60,7 +60,7 @@ export interface components {
         RecordAttendanceRequest: {
             /** @enum {string} */
             status: "Attended" | "Excused" | "NoShow";
-            /** @description Only with `Attended`. Absent or null: the length of the shift, in whole minutes. */
+            /** @description How long the member was there, in minutes. Only with `Attended`. Absent or null: the length of the shift, rounded down. */
             minutes?: number | null;
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
@@ -133,7 +133,7 @@ export interface components {
             memberName: string;
             /** @description How many shifts the member attended. */
             shifts: number;
-            /** @description For how long, in sum. */
+            /** @description For how many minutes, in sum. */
             minutes: number;
             noShows: number;
         };
@@ -237,9 +237,9 @@ export interface components {
              */
             endsAt: string;
             capacity: number;
-            /** @description One line without control characters. Blanks around it are removed. */
+            /** @description One line without control characters. Blanks around it are removed. An empty text is null. */
             location?: string | null;
-            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
             description?: string | null;
         };
         UpdateShiftRequest: {
@@ -256,9 +256,9 @@ export interface components {
              */
             endsAt: string;
             capacity: number;
-            /** @description One line without control characters. Blanks around it are removed. */
+            /** @description One line without control characters. Blanks around it are removed. An empty text is null. */
             location?: string | null;
-            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
             description?: string | null;
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
@@ -270,9 +270,9 @@ export interface components {
                 /** @description One line without control characters. Blanks around it are removed. */
                 title: string;
                 capacity: number;
-                /** @description One line without control characters. Blanks around it are removed. */
+                /** @description One line without control characters. Blanks around it are removed. An empty text is null. */
                 location?: string | null;
-                /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
+                /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
                 description?: string | null;
                 /**
                  * Format: date-time-local
@@ -295,7 +295,7 @@ export interface components {
                  * @description The last day on which a shift can start.
                  */
                 until: string;
-                /** @description Dates on which the rule starts no shift. Other dates are ignored. */
+                /** @description Dates of the rule on which no shift starts, such as holidays. A date that the rule does not give is ignored. */
                 except?: string[];
             };
         };
@@ -367,7 +367,7 @@ export interface components {
         CreateTaskRequest: {
             /** @description One line without control characters. Blanks around it are removed. */
             title: string;
-            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
             description?: string | null;
             /**
              * Format: date-time
@@ -383,7 +383,7 @@ export interface components {
         UpdateTaskRequest: {
             /** @description One line without control characters. Blanks around it are removed. */
             title?: string;
-            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. */
+            /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
             description?: string | null;
             /**
              * Format: date-time
@@ -534,6 +534,32 @@ export interface operations {
                             /** @description Whether no audit has run for ten minutes: the log has the reason. */
                             stale: boolean;
                         };
+                    };
+                };
+            };
+        };
+    };
+    getResourceMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The service: PUBLIC_URL. */
+                        resource: string;
+                        /** @description The issuer of the tokens. */
+                        authorization_servers: string[];
+                        bearer_methods_supported: string[];
                     };
                 };
             };
@@ -998,6 +1024,8 @@ export interface operations {
                 from?: string;
                 /** @description Shifts that start before this moment, which is not before `from`. */
                 to?: string;
+                /** @description Shifts that start at this moment or later. */
+                startsFrom?: string;
                 /** @description Shifts that this member is signed up for: the id of a member, or `me`. */
                 signedUp?: string;
                 /** @description Shifts with a free place. */
@@ -1343,6 +1371,10 @@ export interface operations {
                 to?: string;
                 /** @description Signups of this member: the id of a member, or `me`. */
                 memberId?: string;
+                /** @description Signups for this shift. */
+                shiftId?: string;
+                /** @description Signups for shifts that were created together. */
+                batchId?: string;
                 /** @description The sort order; a leading hyphen means descending. */
                 sort?: "startsAt" | "-startsAt";
                 /** @description The maximum number of rows of a page. */

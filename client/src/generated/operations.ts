@@ -3,6 +3,7 @@
 export const routes = {
   isAlive: { method: 'GET', path: '/livez', needsToken: false, needsClub: false, takesKey: false },
   isReady: { method: 'GET', path: '/readyz', needsToken: false, needsClub: false, takesKey: false },
+  getResourceMetadata: { method: 'GET', path: '/.well-known/oauth-protected-resource', needsToken: false, needsClub: false, takesKey: false },
   readCalendar: { method: 'GET', path: '/calendars/{clubId}/{secret}.ics', needsToken: false, needsClub: false, takesKey: false },
   listAttendance: { method: 'GET', path: '/api/attendance', needsToken: true, needsClub: true, takesKey: false },
   listShiftAttendance: { method: 'GET', path: '/api/shifts/{id}/attendance', needsToken: true, needsClub: true, takesKey: false },
