@@ -29,22 +29,22 @@ return format('%I.%I', schema, object);
 comment on function audit.name_of(name, name) is 'A qualified name, quoted where SQL needs it.';
 
 create function audit.expression(expression pg_node_tree, relation oid) returns text
-language sql stable set search_path = '' set intervalstyle = 'postgres' set datestyle = 'ISO, MDY'
+language sql stable set search_path = pg_catalog, pg_temp set intervalstyle = 'postgres' set datestyle = 'ISO, MDY'
 return pg_get_expr(expression, relation);
 comment on function audit.expression(pg_node_tree, oid) is 'An expression over a relation, with every name qualified.';
 
 create function audit.signature(routine oid) returns text
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 return routine::regprocedure::text;
 comment on function audit.signature(oid) is 'A routine''s name and the types of its arguments, qualified.';
 
 create function audit.type_name(type oid, modifier integer default null) returns text
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 return format_type(type, modifier);
 comment on function audit.type_name(oid, integer) is 'A type''s name, qualified where it is not PostgreSQL''s own.';
 
 create function audit.definition(catalog regclass, object oid) returns text
-language sql stable set search_path = '' set intervalstyle = 'postgres' set datestyle = 'ISO, MDY'
+language sql stable set search_path = pg_catalog, pg_temp set intervalstyle = 'postgres' set datestyle = 'ISO, MDY'
 return case catalog
   when 'pg_catalog.pg_constraint'::regclass then pg_get_constraintdef(object)
   when 'pg_catalog.pg_trigger'::regclass then pg_get_triggerdef(object)
@@ -58,7 +58,7 @@ comment on function audit.definition(regclass, oid) is
   'The definition of a constraint, trigger, routine, index, view or rule, or the name of a collation, by its catalog, with every name qualified.';
 
 create function audit.body(routine oid) returns text
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 return (select coalesce(pg_get_function_sqlbody(proc.oid), proc.prosrc) from pg_catalog.pg_proc as proc where proc.oid = routine);
 comment on function audit.body(oid) is 'The body of a routine. Names that were resolved when it was created are qualified.';
 

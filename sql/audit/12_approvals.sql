@@ -62,7 +62,7 @@ comment on column audit.other_schemas.schemaid is 'The schema''s number in pg_na
 -- A function, because planning this query at each use takes longer than all checks together. It returns a set, so that a
 -- view calls it once and not for each object.
 create function audit.elsewhere() returns table (schemaid oid, ownerid oid)
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
   select schema.schemaid, owner.roleid from audit.other_schemas as schema cross join audit.other_applications as owner;
 end;

@@ -36,7 +36,7 @@ comment on column audit.role_checks.title is 'What it finds.';
 comment on column audit.role_checks.why is 'Why it matters.';
 
 create function audit.preset_context() returns table (setting text, value text)
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   entered text;

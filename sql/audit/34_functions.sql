@@ -5,7 +5,7 @@ create view audit.function_checks (code, severity, title, why) with (security_in
   ('definer_elsewhere', 'warning', 'A function outside of the service hands on what its owner may do', 'It is SECURITY DEFINER, its owner reads what row-level security does not protect, and other roles may execute it.'),
   ('definer_owner', 'critical', 'A SECURITY DEFINER function has the wrong owner', 'It has the privileges of that role, to which fewer policies or none may apply.'),
   ('definer_missing', 'warning', 'A function is not SECURITY DEFINER but should be', 'Its callers lack the privileges that it needs, so it fails.'),
-  ('search_path_unpinned', 'critical', 'A SECURITY DEFINER function does not set its search path', 'The caller decides which objects its names resolve to.'),
+  ('search_path_unpinned', 'critical', 'A SECURITY DEFINER function does not set its search path', 'The caller decides which objects its names resolve to. Where pg_temp is not the last, types of the caller come first.'),
   ('search_path_inherited', 'warning', 'A function does not set its search path', 'Its names resolve by the search path of the caller. A function whose names were resolved when it was created is exempt.'),
   ('function_setting', 'critical', 'A function has an unexpected SET clause', 'Only search_path, datestyle, intervalstyle, timezone, enable_seqscan, quote_all_identifiers and standard_conforming_strings are allowed; a setting of the context, or row_security, would change the isolation.'),
   ('function_leakproof', 'critical', 'A function is LEAKPROOF', 'The planner may run it on rows before the policies filter them.'),
@@ -120,9 +120,9 @@ from audit.intended_definers as intended left join written using (function)
 where written.security_definer is not true
 union all
 select case when security_definer and (ours or owner in (select quote_ident(role) from audit.intended_roles)) then 'search_path_unpinned' else 'search_path_inherited' end,
-  function, coalesce(nullif(array_to_string(settings, ', '), ''), 'nothing is set'), format('alter routine %s set search_path = ''''', function)
+  function, coalesce(nullif(array_to_string(settings, ', '), ''), 'nothing is set'), format('alter routine %s set search_path = pg_catalog, pg_temp', function)
 from written
-where ours and is_function and language in ('sql', 'plpgsql') and not 'search_path=""' = any (settings) and (security_definer or not parsed)
+where ours and is_function and language in ('sql', 'plpgsql') and not 'search_path=pg_catalog, pg_temp' = any (settings) and (security_definer or not parsed)
 union all
 select 'function_setting', function, setting, format('alter routine %s reset %s', function, split_part(setting, '=', 1))
 from written cross join lateral unnest(settings) as setting

@@ -22,7 +22,7 @@ comment on column audit.checks.why is 'Why it matters.';
 -- As one statement the chapters take twice the time and four times the memory: it is planned as a whole. As dynamic
 -- statements they would be planned at each call.
 create function audit.collect_findings() returns table (code text, object text, detail text, fix text)
-language plpgsql stable set search_path = '' set quote_all_identifiers = off set standard_conforming_strings = on
+language plpgsql stable set search_path = pg_catalog, pg_temp set quote_all_identifiers = off set standard_conforming_strings = on
 as $$
 declare
   chapter text;
@@ -76,7 +76,7 @@ comment on column audit.findings.detail is 'What is wrong with this object.';
 comment on column audit.findings.fix is 'SQL that repairs it. Read it first: it may drop an object that is in use.';
 
 create function audit.assert_clean() returns void
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 declare
   found text;

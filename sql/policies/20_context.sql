@@ -11,7 +11,7 @@
 -- Policies call accessors as (select app.tenant_id()): evaluated once per statement, not once per row.
 
 create or replace function app.missing_context(setting text) returns text
-language plpgsql stable parallel safe set search_path = ''
+language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception using
@@ -76,7 +76,7 @@ create or replace function app.enter(
 ) returns table (entered_tenant_id uuid, club_exists boolean, member_id uuid, member_is_current boolean)
 -- STABLE: it reads the member and the club with the snapshot of the calling statement. A VOLATILE function takes a new
 -- snapshot and could return a member whose row the rest of that statement does not see yet.
-language plpgsql stable set search_path = ''
+language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare

@@ -117,7 +117,7 @@ set local role club_recorder;
 
 create or replace function app.record_event() returns trigger
 -- Times are written in UTC, independent of the time zone of the session.
-language plpgsql volatile security definer set search_path = '' set timezone = 'UTC'
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 declare
   noun constant text := tg_argv[0];
@@ -218,7 +218,7 @@ grant execute on function app.record_event() to club_owner;
 create or replace function app.number_events() returns trigger
 -- Plans are kept, also those that were made while the table was small. Without sequential scans, and with each event updated by its primary
 -- key, every plan reads the events of this transaction only.
-language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   context constant text := coalesce(current_setting('app.tenant_id', true), '');
@@ -266,7 +266,7 @@ set local role club_operator;
 
 create or replace function app.forget_events(club_id uuid, before timestamptz) returns bigint
 -- STRICT: without a time it does nothing.
-language plpgsql volatile strict security definer set search_path = ''
+language plpgsql volatile strict security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);

@@ -67,7 +67,7 @@ set local role club_directory;
 
 create or replace function app.my_clubs()
 returns table (id uuid, name text, slug text, time_zone text, created_at timestamptz)
-language sql stable security definer set search_path = ''
+language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select club.id, club.name, club.slug, club.time_zone, club.created_at
   from app.clubs as club
@@ -80,7 +80,7 @@ set local role club_registry;
 
 create or replace function app.list_clubs()
 returns table (id uuid, name text, slug text, closed_at timestamptz)
-language sql stable security definer set search_path = ''
+language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select club.id, club.name, club.slug, club.closed_at
   from app.clubs as club
@@ -93,7 +93,7 @@ set local role club_operator;
 
 create or replace function app.provision_club(name text, slug text, time_zone text default 'UTC', id uuid default app.new_id())
 returns uuid
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant text := coalesce(current_setting('app.tenant_id', true), '');
@@ -119,7 +119,7 @@ comment on function app.provision_club(text, text, text, uuid) is
 grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
 
 create or replace function app.enter_as_operator(club_id uuid) returns jsonb
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := (
@@ -141,7 +141,7 @@ comment on function app.enter_as_operator(uuid) is
   'Sets the context of a club, closed or not, without a member, for an operator, and locks its row: another function for operators waits until the transaction ends, a request does not. Returns the previous context, for app.leave_as_operator. CL002: no such club.';
 
 create or replace function app.leave_as_operator(context jsonb) returns void
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform set_config(setting.name, setting.value, true) from jsonb_each_text(context) as setting (name, value);
@@ -150,7 +150,7 @@ $$;
 comment on function app.leave_as_operator(jsonb) is 'Restores the context that app.enter_as_operator returned.';
 
 create or replace function app.rename_club(id uuid, name text, slug text) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := app.enter_as_operator(id);
@@ -166,7 +166,7 @@ comment on function app.rename_club(uuid, text, text) is
 grant execute on function app.rename_club(uuid, text, text) to club_owner;
 
 create or replace function app.close_club(id uuid) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := app.enter_as_operator(id);
@@ -180,7 +180,7 @@ comment on function app.close_club(uuid) is
 grant execute on function app.close_club(uuid) to club_owner;
 
 create or replace function app.reopen_club(id uuid) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := app.enter_as_operator(id);
@@ -193,7 +193,7 @@ comment on function app.reopen_club(uuid) is 'Reopens a closed club with all its
 grant execute on function app.reopen_club(uuid) to club_owner;
 
 create or replace function app.forget_club(id uuid) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := app.enter_as_operator(id);

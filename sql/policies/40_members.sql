@@ -56,7 +56,7 @@ create trigger members_record after insert or update on app.members
 comment on trigger members_record on app.members is 'Records member.created, member.changed and member.erased.';
 
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
-language sql volatile set search_path = ''
+language sql volatile set search_path = pg_catalog, pg_temp
 as $$
   insert into app.members as member (external_user_id, display_name, email, role, token_issued_at)
   values (app.user_id(), coalesce(sync_member.display_name, left(split_part(sync_member.email, '@', 1), 200), 'Member'), sync_member.email, app.role()::text, sync_member.issued_at)
@@ -76,7 +76,7 @@ grant execute on function app.sync_member(text, text, timestamptz) to club_api;
 set local role club_operator;
 
 create or replace function app.erase_member(club_id uuid, member_id uuid) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);

@@ -54,7 +54,7 @@ create policy tasks_forget on app.tasks for delete to club_operator
 comment on policy tasks_forget on app.tasks is 'An operator removes the tasks of a closed club.';
 
 create or replace function app.allowed_transitions(from_state text, assignee_id uuid) returns text[]
-language sql stable set search_path = ''
+language sql stable set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(array_agg(step.to_state order by target.position), '{}')
   from app.task_transitions as step
@@ -70,7 +70,7 @@ comment on function app.allowed_transitions(text, uuid) is
   'The states that this caller may set next, for a task in the given state with the given assignee.';
 
 create or replace function app.guard_task() returns trigger
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
   moves boolean;
@@ -145,7 +145,7 @@ comment on trigger tasks_record on app.tasks is 'Records task.created, task.chan
 
 create or replace function app.patch_task(
   task_id uuid, patch jsonb, expected_version integer, if_match text[], out task app.tasks, out assignee_name text)
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());

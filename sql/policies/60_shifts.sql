@@ -90,7 +90,7 @@ create policy shift_signups_forget on app.shift_signups for delete to club_opera
 comment on policy shift_signups_forget on app.shift_signups is 'An operator removes the signups of a closed club.';
 
 create or replace function app.stamp_shift() returns trigger
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 begin
   if (new.title, new.location, new.description, new.starts_at, new.ends_at, new.capacity)
@@ -117,7 +117,7 @@ comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.
 set local role club_signup;
 
 create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller_id constant uuid := app.member_id();
@@ -152,7 +152,7 @@ comment on function app.sign_up(uuid) is
 grant execute on function app.sign_up(uuid) to club_api;
 
 create or replace function app.cancel_sign_up(shift_id uuid) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller_id constant uuid := app.member_id();
@@ -177,7 +177,7 @@ comment on function app.cancel_sign_up(uuid) is
 grant execute on function app.cancel_sign_up(uuid) to club_api;
 
 create or replace function app.count_signups() returns trigger
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   if tg_op <> 'INSERT' then

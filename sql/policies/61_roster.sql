@@ -51,7 +51,7 @@ grant execute on function app.missing_context(text), app.tenant_id(), app.role()
 set local role club_roster;
 
 create or replace function app.assign_sign_up(shift_id uuid, member_id uuid, out is_new boolean, out signup app.shift_signups)
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());
@@ -88,7 +88,7 @@ comment on function app.assign_sign_up(uuid, uuid) is
 grant execute on function app.assign_sign_up(uuid, uuid) to club_api;
 
 create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());
@@ -112,7 +112,7 @@ comment on function app.remove_sign_up(uuid, uuid) is
 grant execute on function app.remove_sign_up(uuid, uuid) to club_api;
 
 create or replace function app.delete_batch(batch_id uuid, starts_from timestamptz) returns integer
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller_id constant uuid := app.member_id();

@@ -8,7 +8,7 @@ create or replace function app.local_instant(local_time timestamp, zone text) re
 -- that occurs twice it takes the second. The first one has the offset of the day before.
 --
 -- Not in SQL, where each call would start a query.
-language plpgsql stable strict parallel safe set search_path = ''
+language plpgsql stable strict parallel safe set search_path = pg_catalog, pg_temp
 as $$
 declare
   usual constant timestamptz := local_time at time zone zone;

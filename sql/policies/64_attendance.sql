@@ -58,7 +58,7 @@ create policy attendance_forget on app.attendance for delete to club_operator
 comment on policy attendance_forget on app.attendance is 'An operator deletes records of an erased member, and those of a closed club.';
 
 create or replace function app.stamp_attendance() returns trigger
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 begin
   if new is distinct from old then

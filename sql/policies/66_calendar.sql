@@ -78,7 +78,7 @@ set local role club_calendar;
 
 create or replace function app.read_calendar(club_id uuid, secret_hash bytea)
 returns table (link_id uuid, created_at timestamptz, expires_at timestamptz, expires_on date, club_name text, shifts json)
-language plpgsql stable strict security definer set search_path = ''
+language plpgsql stable strict security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   context constant jsonb := (

@@ -62,7 +62,7 @@ set local role club_idempotency;
 
 create or replace function app.claim_key(key text, request bytea)
 returns table (status smallint, location text, etag text, body text)
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -103,7 +103,7 @@ comment on function app.claim_key(text, bytea) is
 grant execute on function app.claim_key(text, bytea) to club_api;
 
 create or replace function app.keep_answer(key text, status smallint, location text, etag text, body text) returns void
-language sql volatile security definer set search_path = ''
+language sql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
   update app.idempotency_keys as own
   set status = keep_answer.status, location = keep_answer.location, etag = keep_answer.etag, body = keep_answer.body
@@ -116,7 +116,7 @@ set local role club_owner;
 
 create or replace function app.sign_up_once(key text, request bytea, location text, shift_id uuid)
 returns table (is_replay boolean, status smallint, location_of_signup text, etag text, body text)
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 begin
@@ -147,7 +147,7 @@ grant execute on function app.sign_up_once(text, bytea, text, uuid) to club_api;
 set local role club_expiry;
 
 create or replace function app.delete_expired_answers(out deleted integer, out kept_bytes bigint)
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- The policy selects the rows that are older than 24 hours, of all clubs. By their places, because a join by key

@@ -162,7 +162,7 @@ t.test('objects and settings beside the service cause no finding', async (t) => 
      grant set, alter system on parameter log_min_duration_statement to dba; grant alter system on parameter "my.setting" to dba`,
     `alter role all set synchronous_commit = remote_apply; alter role all set zero_damaged_pages = off`,
     `create role ops in role pg_monitor; create schema ops authorization ops; set local role ops;
-     create function ops.count() returns bigint language sql security definer set search_path = '' as 'select count(*) from pg_stat_activity'; reset role`,
+     create function ops.count() returns bigint language sql security definer set search_path = pg_catalog, pg_temp as 'select count(*) from pg_stat_activity'; reset role`,
     'create role dana; grant execute on function random(), md5(text) to dana; revoke execute on function random() from dana; revoke execute on function pg_sleep(double precision) from public',
     `create role dana; do $$ declare name text; begin
        for name in select oid::regprocedure from pg_proc where proname in (select intended.name from audit.intended_volatilities as intended)

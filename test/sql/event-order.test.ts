@@ -104,7 +104,7 @@ t.test('savepoints, immediate constraints and failing commits leave the order an
 
   // Another deferred trigger: it records, or fails.
   await db.queryAsAdmin(`
-    create function public.follow() returns trigger language plpgsql security definer set search_path = '' as $$
+    create function public.follow() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
     begin
       if new.title = 'fail' then
         raise exception 'refused at commit' using errcode = 'XX001';

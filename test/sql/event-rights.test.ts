@@ -3,6 +3,7 @@ import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
 import { eventsOf, lastSequence } from '../setup/events.js';
 import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { insertShift } from '../setup/shifts.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
@@ -223,3 +224,36 @@ t.test(
     t.equal(await lastSequence(db, club), (await eventsOf(db, club)).length);
   },
 );
+
+t.test('a type in pg_temp runs no code with the rights of the service’s functions', async (t) => {
+  await db.queryAsAdmin(
+    `do $$ begin execute format('grant temporary on database %I to club_api', current_database()); end $$`,
+  );
+  const session = await connectAsRuntime(t, db);
+  // Types that these functions name without a schema, as domains whose check runs with the rights of whoever uses them.
+  for (const type of ['uuid', 'text', 'jsonb', 'timestamptz', 'bytea']) {
+    await session.client.query(`
+      create function pg_temp.spy(value pg_catalog.${type}) returns pg_catalog.bool language plpgsql as $$
+        begin
+          if current_user <> session_user then
+            raise exception using errcode = 'XX001', message = 'runs as ' || current_user;
+          end if;
+          return true;
+        end $$;
+      create domain pg_temp.${type} as pg_catalog.${type} check (pg_temp.spy(value))`);
+  }
+  const shift = await insertShift(sql, admin, 1);
+  const codes = [];
+  for (const statement of [
+    `insert into app.tasks (title) values ('x')`,
+    `update app.tasks set title = 'y' where title = 'x'`,
+    `delete from app.tasks where title = 'y'`,
+    `select app.sign_up('${shift}')`,
+    `select app.cancel_sign_up('${shift}')`,
+    `select app.assign_sign_up('${shift}', '${benId}')`,
+    `select app.remove_sign_up('${shift}', '${benId}')`,
+  ]) {
+    codes.push((await session.run(admin, statement)).code);
+  }
+  t.same(codes, Array(7).fill('ok'));
+});

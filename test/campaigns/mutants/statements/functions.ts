@@ -5,18 +5,20 @@ const accessor = (body: string) =>
   `create or replace function app.tenant_id() returns uuid language sql stable parallel safe ${body}`;
 const missing = (body: string) =>
   `create or replace function app.missing_context(setting text) returns text
-   language plpgsql stable parallel safe set search_path = '' as $$ ${body} $$`;
+   language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$ ${body} $$`;
 const signUp = (body: string) =>
   `create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
-   language plpgsql volatile security definer set search_path = '' as $$ ${body} $$`;
+   language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$ ${body} $$`;
 const elsewhere = (schema: string, name: string) =>
-  `create function ${schema}.${name}() returns text language sql security definer set search_path = '' as $$ select 'x' $$`;
+  `create function ${schema}.${name}() returns text language sql security definer set search_path = pg_catalog, pg_temp as $$ select 'x' $$`;
 const shop = 'create role shop; create schema shop authorization shop; grant usage on schema shop to public';
 
 /** Weakenings of functions and triggers, by the check that must find them. */
 export const functions: Mutants = {
   definer_unintended: [
-    make(`language sql security definer set search_path = '' return (select count(*) from app.tasks)`),
+    make(
+      `language sql security definer set search_path = pg_catalog, pg_temp return (select count(*) from app.tasks)`,
+    ),
     'alter function app.enter security definer',
     'alter function app.tenant_id() security definer',
     'alter function app.sync_member(text, text, timestamptz) security definer',
@@ -77,6 +79,7 @@ export const functions: Mutants = {
     'alter function app.count_signups() reset all',
     'alter function app.read_calendar(uuid, bytea) reset search_path',
     'alter function app.record_event() reset search_path',
+    `alter function app.record_event() set search_path = ''`,
   ],
   search_path_inherited: [
     'alter function app.guard_task() reset search_path',
@@ -155,15 +158,15 @@ export const functions: Mutants = {
   function_language: [`create function app.backend() returns int language internal as 'pg_backend_pid'`],
   function_dynamic: [
     make(
-      `language plpgsql set search_path = '' as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
     ),
     make(
-      `language sql set search_path = '' return length(query_to_xml('table app.tasks', true, true, '')::text)`,
+      `language sql set search_path = pg_catalog, pg_temp return length(query_to_xml('table app.tasks', true, true, '')::text)`,
     ),
-    `create function app.run(statement text) returns void language plpgsql set search_path = '' as $$ begin execute statement; end $$`,
+    `create function app.run(statement text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$ begin execute statement; end $$`,
   ],
   function_reaches_out: [
-    make(`language sql set search_path = '' return length(pg_read_file('x'))`),
+    make(`language sql set search_path = pg_catalog, pg_temp return length(pg_read_file('x'))`),
     signUp(`begin perform 'a -- b'; return pg_read_file('x'); end`),
     signUp(`begin perform set_config ( 'row_security', 'off', true); end`),
     signUp('begin set local row_security = off; end'),
@@ -219,7 +222,7 @@ export const functions: Mutants = {
   function_without_comment: ['comment on function app.sign_up(uuid) is null', make('language sql return 1')],
   function_swallows: [
     make(
-      `language plpgsql set search_path = '' as $$ begin return 1; exception when others then return 0; end $$`,
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin return 1; exception when others then return 0; end $$`,
     ),
     signUp("begin return null; exception when sqlstate 'TN001' then return null; end"),
   ],
@@ -234,7 +237,7 @@ export const functions: Mutants = {
     signUp(`begin raise exception using errcode = 'SH999', message = 'new'; end`),
     signUp(`begin raise sqlstate 'ZZ001'; end`),
     make(
-      `language plpgsql set search_path = '' as $$ begin raise exception 'no' using errcode = 'P0002'; end $$`,
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin raise exception 'no' using errcode = 'P0002'; end $$`,
     ),
     signUp('begin raise unique_violation; end'),
     signUp(`declare code text := 'SH999'; begin raise exception using errcode = code; end`),
@@ -246,7 +249,7 @@ export const functions: Mutants = {
     signUp('begin assert false; end'),
     signUp(`begin raise exception 'full'; end`),
     make(
-      `language plpgsql set search_path = '' as $$ begin raise exception 'no %', 1 using hint = 'none'; end $$`,
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin raise exception 'no %', 1 using hint = 'none'; end $$`,
     ),
   ],
 };
