@@ -67,12 +67,14 @@ async function change(copy: string, files: Map<string, string>): Promise<void> {
 
 /**
  * Deploys the SQL of a copy to a new database, to be cloned by its test. It is not a clone of the deployed one, where a table
- * would keep what a changed chapter does not say any more, such as its row-level security.
+ * would keep what a changed chapter no longer says, such as its row-level security.
  */
 async function makeTemplate({ copy, template, cluster: { adminUrl, migrator } }: Place): Promise<void> {
   await withClient(adminUrl, async (client) => {
-    await client.query(`create database ${template} template template0 strategy file_copy`);
-    await client.query(`grant create on database ${template} to club_owner`);
+    await client.query(
+      `create database ${client.escapeIdentifier(template)} template template0 strategy file_copy`,
+    );
+    await client.query(`grant create on database ${client.escapeIdentifier(template)} to club_owner`);
   });
   await deploy(urlOf(adminUrl, template, migrator), readRelease(pathToFileURL(join(copy, 'sql/'))));
 }
@@ -85,7 +87,7 @@ async function dropTemplate({ template, cluster }: Place): Promise<void> {
       [template],
     );
     for (const { datname } of rows) {
-      await client.query(`drop database ${datname} with (force)`);
+      await client.query(`drop database ${client.escapeIdentifier(datname)} with (force)`);
     }
   });
 }

@@ -3,10 +3,10 @@ import { withClient } from '../../src/deploy/client.js';
 import { endpoints, makeClubFor, SHIFT } from '../setup/endpoints.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import { type Response, sendLinesTo } from '../setup/send.js';
-import { startService } from '../setup/service.js';
+import { startService, withTimeLimits } from '../setup/service.js';
 import { shiftRequest } from '../setup/shifts.js';
 
-const service = await startService(t);
+const service = await startService(t, {}, withTimeLimits);
 const { db } = service;
 const north = await db.makeClub('north');
 const south = await db.makeClub('south');

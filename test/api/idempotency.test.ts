@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
-import { startService } from '../setup/service.js';
+import { startService, withTimeLimits } from '../setup/service.js';
 import { shiftRequest, tally } from '../setup/shifts.js';
 
-const service = await startService(t);
+const service = await startService(t, {}, withTimeLimits);
 const { db } = service;
 const north = await db.makeClub('north');
 const south = await db.makeClub('south');

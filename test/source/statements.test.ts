@@ -37,9 +37,6 @@ const exceptions: { because: string; calls: string[] }[] = [
     because:
       'It names databases and logins after random digits and the project’s roles, on a server for tests.',
     calls: [
-      'tools/defects.ts: query(`create database ${template} template template0 strategy file_copy`)',
-      'tools/defects.ts: query(`grant create on database ${template} to club_owner`)',
-      'tools/defects.ts: query(`drop database ${datname} with (force)`)',
       'tools/test-cluster.ts: query(`create database ${template}`)',
       'tools/test-cluster.ts: query(`grant create on database ${template} to club_owner`)',
       'tools/test-cluster.ts: query(`drop database if exists ${datname} with (force)`)',
