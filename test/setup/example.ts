@@ -12,6 +12,7 @@ const places: Record<string, string> = {
   'src/resources.ts': 'export { calendar }',
   'docs/api.md': '| `/api/events`',
   'sql/audit/10_intent.sql': "  ('app.shifts.shifts_stamp'",
+  'test/setup/endpoints.ts': "  { method: 'GET', path: '/api/tasks', ",
 };
 
 export interface Example {
