@@ -6,17 +6,19 @@ import {
   type Endpoint,
   endpointsFor,
   idFor,
+  MEMBER,
   MISSING,
   makeClubFor,
   makeRows,
   parametersOf,
   pathOf,
   SHIFT,
+  varied,
   watchRoutes,
   withQuery,
 } from '../setup/endpoints.js';
 import { walk } from '../setup/paging.js';
-import { type Response, sendLinesTo } from '../setup/send.js';
+import { type Response, sendLinesTo, sendTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { withoutRequest } from '../setup/shifts.js';
 import { fingerprint } from '../setup/testbed.js';
@@ -37,8 +39,50 @@ const call = ({ method, body }: Endpoint, path: string, headers: Record<string, 
 const membersWith = (sub: string) =>
   service.db.queryAsAdmin('select from app.members where external_user_id = $1', [sub]);
 
+const as = (sub: string, role: Role, clubId: string) => ({
+  authorization: bearer({ [clubId]: role }, sub),
+  'x-tenant-id': clubId,
+});
+
 /** The endpoint's path with the ids of rows of this club. */
 const pathIn = (clubId: string, endpoint: Endpoint) => pathOf(endpoint, rows[clubId]);
+
+/** Whether an endpoint is about something below a row or a member, such as a signup. */
+const isBelow = ({ path }: Endpoint) => path.split('/').length > 4;
+
+/** Creates everything that requests create below the rows of a club and below a member, all of it about this member. */
+async function addBelow(clubId: string, rows: Record<string, string>, sub: string): Promise<void> {
+  const memberId = await service.as(sub, 'Admin', clubId).memberId();
+  const ids = { ...rows, '/api/members': memberId };
+  for (const endpoint of endpointsFor(ids).filter(isBelow)) {
+    const creates = ['PUT', 'POST'].includes(endpoint.method);
+    if (creates && parametersOf(endpoint).every((parameter) => idFor(parameter, ids) !== MISSING)) {
+      const { status, text } = await call(endpoint, pathOf(endpoint, ids), as(sub, 'Admin', clubId));
+      if (status >= 300) {
+        throw new Error(`${endpoint.method} ${endpoint.path}: ${text}`);
+      }
+    }
+  }
+}
+
+/** Whether a Member reads their own rows only: a request that names another member is refused. */
+async function readsOwn(endpoint: Endpoint): Promise<boolean> {
+  const url = pathIn(north, endpoint);
+  const ofOther = [url, withQuery(url, `memberId=${rows[north]?.['/api/members']}`)];
+  const read = async (path: string) => (await call(endpoint, path, as('Member', 'Member', north))).body?.code;
+  return (
+    endpoint.method === 'GET' &&
+    suffices('Member', endpoint.role) &&
+    (await Promise.all(ofOther.map(read))).includes('insufficient_role')
+  );
+}
+
+/** Reads that name other members even to roles that the route refuses, or to a Member who reads their own rows; with the reason. */
+const namesOthers: Record<string, string> = {
+  'GET /api/members': 'a Viewer reads the names of members, of those who signed up for a shift',
+  'GET /api/members/:id': 'a Viewer reads the names of members, of those who signed up for a shift',
+  'GET /api/hours': 'every member has a row, which is 0 for another member',
+};
 
 t.test('every endpoint is in the contract, and has the policy of its role', async (t) => {
   const stated = contract.map(({ method, path, role }) => `${method} ${path} Require${role}`);
@@ -77,7 +121,7 @@ t.test('an endpoint serves callers with its role or a higher one, and refuses al
   for (const endpoint of endpoints) {
     for (const role of ROLES.filter((role) => suffices(role, endpoint.role))) {
       const { clubId, body: example } = await makeClubFor(service, endpoint);
-      const headers = { authorization: bearer({ [clubId]: role }, role), 'x-tenant-id': clubId };
+      const headers = as(role, role, clubId);
       // A Member may read some rows about themself only.
       const path = pathOf(endpoint, { memberId: await service.as(role, role, clubId).memberId() });
       const { status, body } = await call({ ...endpoint, body: example }, path, headers);
@@ -89,6 +133,82 @@ t.test('an endpoint serves callers with its role or a higher one, and refuses al
       if (endpoint.method === 'GET') {
         const head = await call({ ...endpoint, method: 'HEAD' }, path, headers);
         t.equal(head.status, status, `${role} HEAD ${endpoint.path}`);
+      }
+    }
+  }
+});
+
+t.test('the policies of the database refuse nothing that the routes allow', async (t) => {
+  for (const endpoint of endpoints) {
+    for (const role of ROLES.filter((role) => suffices(role, endpoint.role))) {
+      const title = `${role} ${endpoint.method} ${endpoint.path}`;
+      const { clubId, ids, body } = await makeClubFor(service, endpoint);
+      for (const sub of isBelow(endpoint) ? [role, MEMBER] : []) {
+        await addBelow(clubId, ids, sub);
+      }
+      const members = [await service.as(role, role, clubId).memberId(), ids['/api/members'] ?? MISSING];
+      for (const url of new Set(members.map((id) => pathOf(endpoint, { ...ids, '/api/members': id })))) {
+        const before = await fingerprint(service.db, clubId);
+        const { status } = await call({ ...endpoint, body }, url, as(role, role, clubId));
+        t.notOk(
+          [404, 500].includes(status),
+          `${title}: ${status}: sql/policies refuse what the route allows`,
+        );
+        if (endpoint.method === 'DELETE' && status < 300) {
+          // If a policy hides the row, DELETE succeeds and deletes nothing.
+          t.strictNotSame(await fingerprint(service.db, clubId), before, `${title} deletes the row`);
+        }
+      }
+    }
+  }
+});
+
+t.test('the policies of the database alone refuse what the routes refuse', async (t) => {
+  const cases: [Endpoint, Role][] = [];
+  for (const endpoint of endpoints) {
+    const lower = ROLES.filter((role) => !suffices(role, endpoint.role));
+    const roles = (await readsOwn(endpoint)) ? [...lower, 'Member' as const] : lower;
+    cases.push(...roles.map((role): [Endpoint, Role] => [endpoint, role]));
+  }
+  t.ok(cases.some(([endpoint, role]) => suffices(role, endpoint.role)));
+  const send = sendTo(service.app);
+  // The policies of routes and readOwn compare places in this list: from here on every caller passes them.
+  t.intercept(ROLES, 'indexOf', { value: () => 0 });
+
+  for (const [endpoint, role] of cases) {
+    const name = `${endpoint.method} ${endpoint.path}`;
+    const { clubId, ids, url, body: example } = await makeClubFor(service, endpoint);
+    // Another body than that of the row that exists, without its version.
+    const changes = { ...(example as Record<string, unknown>), version: undefined };
+    const body = example === undefined ? undefined : varied(endpoint, changes, ['number', 'string']);
+    for (const members of [[], [role, MEMBER]]) {
+      for (const sub of members) {
+        await addBelow(clubId, ids, sub);
+      }
+      const callerId = await service.as(role, role, clubId).memberId();
+      const before = await fingerprint(service.db, clubId);
+      const response = await send(endpoint.method, url, { headers: as(role, role, clubId), body });
+      t.not(response.body?.code, 'insufficient_role', `${role} ${name} reaches the database`);
+      t.same(
+        await fingerprint(service.db, clubId),
+        before,
+        `${role} ${name} changes nothing: sql/policies must require what the route requires`,
+      );
+      const others = await service.db.queryAsAdmin<{ id: string }>(
+        'select id from app.members where tenant_id = $1 and id <> $2',
+        [clubId, callerId],
+      );
+      const foreign = [response.status < 300 ? response.body : []]
+        .flat()
+        .filter((row) => others.some(({ id }) => JSON.stringify(row ?? null).includes(id)));
+      const reason = namesOthers[name];
+      t.equal(
+        foreign.length > 0,
+        reason !== undefined,
+        `${role} ${name}: ${reason ?? 'no row names another member: sql/policies must require more, or namesOthers give a reason'}`,
+      );
+      if (reason !== undefined) {
+        t.notMatch(JSON.stringify(foreign), /":[1-9]/, `${role} ${name}: no number about another member`);
       }
     }
   }

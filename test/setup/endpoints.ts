@@ -271,7 +271,7 @@ export async function addRow(person: Person, path: string, row: Record<string, u
   let response = await sendUnderLoad(() => person.post(path, row));
   for (const types of [['number'], ['number'], ['number', 'string'], ['number', 'string']]) {
     if (response.status === 409) {
-      response = await sendUnderLoad(() => person.post(path, varied(path, row, types)));
+      response = await sendUnderLoad(() => person.post(path, varied({ method: 'POST', path }, row, types)));
     }
   }
   return response;
@@ -279,10 +279,14 @@ export async function addRow(person: Person, path: string, row: Record<string, u
 
 let variations = 0;
 
-/** The row with other values of these types, within their limits. */
-function varied(path: string, row: Record<string, unknown>, types: string[]): Record<string, unknown> {
+/** The body of an endpoint with other values of these types, within their limits. */
+export function varied(
+  endpoint: Pick<Endpoint, 'method' | 'path'>,
+  row: Record<string, unknown>,
+  types: string[],
+): Record<string, unknown> {
   variations += 1;
-  const { schema } = document.paths[path]?.post?.requestBody?.content['application/json'] ?? {};
+  const { schema } = operationOf(endpoint).requestBody?.content['application/json'] ?? {};
   const { properties = {} } = document.components.schemas[schema?.$ref?.split('/').at(-1) ?? ''] ?? {};
   const other = (value: unknown, field: Record<string, unknown>) => {
     const { maxLength, minimum, maximum } = field as Record<string, number>;
