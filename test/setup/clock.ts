@@ -2,22 +2,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
 
 const LONGEST_MS = 2 ** 31 - 1;
+/** A hang guard: tap ends a process that hangs by timers, which must not stand still. */
+const HANG_MS = 180_000;
 
 /** Moves a stopped clock forward: runs each timer that is due, in order, with what follows from it at once. */
 export type Advance = (ms: number) => Promise<void>;
 
 /**
  * Stops `performance.now` and the timers of `setTimeout` of this process until the test ends, so that no limit of the product
- * passes by itself. `until` and node:timers/promises continue.
+ * passes by itself. `until` and node:timers/promises continue. In a test that hangs, all limits pass after three minutes.
  */
 export function stopClock(t: Test): Advance {
   // Whole milliseconds, so that sums are exact.
   let now = Math.ceil(performance.now());
   const timers = new Map<unknown, { at: number; run: () => void }>();
+  const restores: (() => void)[] = [];
   const replace = (object: object, name: string, value: unknown) => {
     const before = Object.getOwnPropertyDescriptor(object, name);
     Object.defineProperty(object, name, { value, configurable: true, writable: true });
-    t.teardown(() =>
+    restores.push(() =>
       before ? Object.defineProperty(object, name, before) : Reflect.deleteProperty(object, name),
     );
   };
@@ -34,6 +37,21 @@ export function stopClock(t: Test): Advance {
     return timer;
   });
   replace(globalThis, 'clearTimeout', (timer: NodeJS.Timeout) => timers.delete(timer) || clearTimeout(timer));
+  const restore = () => {
+    for (const each of restores.splice(0)) {
+      each();
+    }
+  };
+  const guard = setTimeout(() => {
+    restore();
+    for (const { run } of timers.values()) {
+      run();
+    }
+  }, HANG_MS).unref();
+  t.teardown(() => {
+    clearTimeout(guard);
+    restore();
+  });
   return async (ms) => {
     // What was called before has begun.
     await nextTurn();
