@@ -78,7 +78,7 @@ export class Database {
   }): Promise<StatementResult<Accepted, Row>> {
     const { operation, context, query } = options;
     const lease = this.#readsShare && query.isBounded ? 'shared' : 'exclusive';
-    return this.#run('read', lease, context.tenant, (connection) =>
+    return this.#run('read', lease, context, (connection) =>
       runStatement(connection, 'read', operation, context, query),
     );
   }
@@ -97,7 +97,7 @@ export class Database {
     query: Query<Row>;
   }): Promise<StatementResult<Accepted, Row>> {
     const { operation, context, query } = options;
-    return this.#run('call', 'exclusive', context.tenant, (connection) =>
+    return this.#run('call', 'exclusive', context, (connection) =>
       runStatement(connection, 'call', operation, context, query),
     );
   }
@@ -118,7 +118,7 @@ export class Database {
     work: (tx: Transaction<Accepted>) => Promise<Result>;
   }): Promise<Result> {
     const { operation, mode, context, work } = options;
-    return this.#run('transaction', 'exclusive', context.tenant, (connection) =>
+    return this.#run('transaction', 'exclusive', context, (connection) =>
       runTransaction(connection, mode, operation, context, work),
     );
   }
@@ -131,12 +131,12 @@ export class Database {
   async #run<Result>(
     kind: Kind,
     leaseKind: LeaseKind,
-    tenant: string,
+    { tenant, group }: Pick<Context<unknown>, 'tenant' | 'group'>,
     work: (connection: Connection) => Promise<Result>,
   ): Promise<Result> {
     let deadline: number | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const lease = await this.#pool.acquire(leaseKind, tenant);
+      const lease = await this.#pool.acquire(leaseKind, tenant, group);
       deadline ??= lease.since + DEADLINE_MS[kind];
       try {
         return await withinLimit(kind, lease, deadline, work);

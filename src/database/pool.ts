@@ -20,6 +20,14 @@ export interface Lease {
   readonly since: number;
 }
 
+interface LeaseRequest {
+  kind: LeaseKind;
+  tenant: string;
+  group: string;
+  /** By `performance.now()`. */
+  deadline: number;
+}
+
 interface Waiter {
   resolve: (lease: Lease) => void;
   reject: (reason: Error) => void;
@@ -29,12 +37,8 @@ interface Waiter {
 /** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
 
-const CALENDARS = 'calendars';
-
-/** The tenant of the calendars of a club. They take turns with those of other clubs, and have at most one connection together. */
-export const calendarsOf = (clubId: string): string => `${CALENDARS} ${clubId}`;
-
-const isOfCalendars = (tenant: string): boolean => tenant.startsWith(CALENDARS);
+/** For calendars: callers without a token, who get at most one connection together. Clubs take turns for it. */
+export const CALENDARS = 'calendars';
 
 const MAX_WAIT_MS = 5_000;
 /** The maximum queue of one tenant: the default of MAX_CONNECTIONS, because waiting costs less than immediate retries. */
@@ -54,7 +58,7 @@ const REOPEN_PAUSE_MS = 1_000;
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
  *
  * Who waits for what:
- * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival. A free connection goes
+ * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival, calendars by club. A free connection goes
  *   to the two kinds in turn.
  * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
  *   requests too. The calendars of all clubs have one.
@@ -109,14 +113,15 @@ export class Pool {
   /**
    * Leases a connection that is open and checked.
    *
+   * @param group within the tenant: groups take turns
    * @throws QUEUE_FULL; Unavailable when the wait runs out, the pool is closed or no connection can be opened;
    *   UnsafeDatabase
    */
-  async acquire(kind: LeaseKind, tenant: string): Promise<Lease> {
+  async acquire(kind: LeaseKind, tenant: string, group = ''): Promise<Lease> {
     this.#noteArrival(tenant);
     const deadline = performance.now() + MAX_WAIT_MS;
     for (;;) {
-      const lease = await this.#next(kind, tenant, deadline);
+      const lease = await this.#next({ kind, tenant, group, deadline });
       try {
         await lease.connection.ready;
         return lease;
@@ -195,17 +200,18 @@ export class Pool {
   }
 
   /** A lease at once, unless others of its kind and tenant wait; otherwise when it is its turn. */
-  #next(kind: LeaseKind, tenant: string, deadline: number): Lease | Promise<Lease> {
+  #next(request: LeaseRequest): Lease | Promise<Lease> {
+    const { kind, tenant } = request;
     if (this.#closed !== undefined) {
       throw stopping();
     }
     // The limit of the waiting ones may have increased meanwhile.
     this.#serveQueues();
     const lease = this.#queues[kind].sizeOf(tenant) === 0 ? this.#tryLease(kind, tenant) : undefined;
-    return lease ?? this.#wait(kind, tenant, deadline);
+    return lease ?? this.#wait(request);
   }
 
-  #wait(kind: LeaseKind, tenant: string, deadline: number): Promise<Lease> {
+  #wait({ kind, tenant, group, deadline }: LeaseRequest): Promise<Lease> {
     const queue = this.#queues[kind];
     const own = this.#queues.exclusive.sizeOf(tenant) + this.#queues.shared.sizeOf(tenant);
     if (own >= QUEUE_PER_TENANT || (own > 0 && this.#queued >= QUEUE_LENGTH)) {
@@ -213,11 +219,11 @@ export class Pool {
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        queue.remove(tenant, waiter);
+        queue.remove(tenant, waiter, group);
         reject(new Unavailable('No connection to the database became free in time.'));
       }, deadline - performance.now());
       const waiter: Waiter = { resolve, reject, timer };
-      queue.push(tenant, waiter);
+      queue.push(tenant, waiter, group);
       this.#serveLater();
     });
   }
@@ -295,9 +301,9 @@ export class Pool {
   #isBelowExclusiveLimit(tenant: string): boolean {
     const { size } = this.#options;
     const most = this.#hasOtherTenants ? Math.ceil(size / 2) : size - 1;
-    const ofTenant = isOfCalendars(tenant) ? 1 : Math.max(1, most);
+    const ofTenant = tenant === CALENDARS ? 1 : Math.max(1, most);
     const limit = tenant === NO_TENANT ? size : ofTenant;
-    return (this.#exclusiveByTenant.get(holderOf(tenant)) ?? 0) < limit;
+    return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit;
   }
 
   #forRead(tenant: string): Connection | undefined {
@@ -379,7 +385,7 @@ export class Pool {
   }
 
   #noteArrival(tenant: string): void {
-    if (tenant === NO_TENANT || isOfCalendars(tenant) || tenant === this.#lastTenant) {
+    if (tenant === NO_TENANT || tenant === CALENDARS || tenant === this.#lastTenant) {
       return;
     }
     if (this.#lastTenant !== undefined) {
@@ -389,19 +395,13 @@ export class Pool {
   }
 
   #countExclusive(tenant: string, change: number): void {
-    const holder = holderOf(tenant);
-    const count = (this.#exclusiveByTenant.get(holder) ?? 0) + change;
+    const count = (this.#exclusiveByTenant.get(tenant) ?? 0) + change;
     if (count > 0) {
-      this.#exclusiveByTenant.set(holder, count);
+      this.#exclusiveByTenant.set(tenant, count);
     } else {
-      this.#exclusiveByTenant.delete(holder);
+      this.#exclusiveByTenant.delete(tenant);
     }
   }
-}
-
-/** Whose limit a lease counts for: the tenant, or all calendars together. */
-function holderOf(tenant: string): string {
-  return isOfCalendars(tenant) ? CALENDARS : tenant;
 }
 
 function isSlow(leases: Set<Lease>): boolean {
