@@ -1,8 +1,8 @@
 /** Random numbers that another run can draw again. */
 
 /**
- * SEED, or 1 in a short run, which so tests the same in every run, or a new one in a whole campaign, which prints it. make passes an
- * unset variable as an empty string.
+ * SEED, or 1 in a short run, so that it tests the same each time; a whole campaign draws a new one and prints it. make passes an unset
+ * variable as an empty string.
  */
 export function seedOf(isWhole: boolean): number {
   return Number(process.env.SEED || (isWhole ? Math.floor(Math.random() * 1_000_000) : 1));

@@ -43,7 +43,7 @@ export async function attack(
   const { tried, succeeded, serverErrors, leaks } = tally;
   t.comment(`attacks on ${suite}: ${sumsOf(tally)}`);
   if (isWhole) {
-    t.comment(`seed: ${SEED}`);
+    t.comment(`attack seed: ${SEED}`);
   }
   noteSums(tally);
   t.same(succeeded.slice(0, MOST_SHOWN), [], 'no attack succeeded');
