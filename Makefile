@@ -13,7 +13,7 @@ ENV_FILE := $(if $(wildcard .env),--env-file=.env)
 # The commands are TypeScript, which tsx runs directly; production, tests and benchmark run compiled code.
 NODE := node --import=tsx $(ENV_FILE)
 TEST := node --enable-source-maps $(ENV_FILE) dist/development/tools/test.js
-# The defects of chaos take minutes: `make chaos` plants all of them, the others two. Those of campaigns take longest, so they are first.
+# The defects of chaos take minutes: `make chaos` plants all of them, `make defects` two. Those of campaigns take longest, so they are first.
 OF_CHAOS := test/defects/campaigns/chaos/scenarios.txt
 SAMPLE := 'An idempotency key is forgotten' 'The reply does not wait for COMMIT'
 PLANTED := $(SAMPLE) $(filter-out $(OF_CHAOS),$(wildcard test/defects/campaigns/*/*.txt test/defects/*/*.txt))

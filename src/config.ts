@@ -239,7 +239,7 @@ function unusableAudience(variables: Variables): string[] {
   return isAccepted || NODE_ENV === 'development'
     ? []
     : [
-        'PUBLIC_URL is not in AUTH_AUDIENCE: tokens that clients request for this resource (RFC 8707) are refused.',
+        'PUBLIC_URL is not in AUTH_AUDIENCE: if clients request tokens for this resource (RFC 8707), they are refused.',
       ];
 }
 

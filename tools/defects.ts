@@ -1,5 +1,5 @@
 /**
- * `make defects`: plants defects, each in a copy of the project, and expects that its test fails there. Before them it runs the
+ * `make defects`: plants defects, each in a copy of the project, and expects that its test fails there. Beside them it runs the
  * test of the first one with a change that is no defect: it must pass. The arguments are files of defects and titles.
  */
 import { execFile } from 'node:child_process';

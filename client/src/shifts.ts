@@ -47,7 +47,10 @@ export interface Shifts {
   createMany(shifts: CreateShiftRequest[], options?: CreateOptions): Promise<ShiftListDto[]>;
   /** Creates the shifts of a rule in local times of the club, all or none, with one `batchId`. The rule is not stored. */
   repeat(rule: ShiftRepeat, options?: CreateOptions): Promise<ShiftListDto[]>;
-  /** Deletes the shifts of a batch and their signups; with `from` only those that start at this time or later. */
+  /**
+   * Deletes the shifts of a batch, or those that start at `from` or later. A Manager deletes only what they created themselves, while
+   * nobody is signed up; otherwise it rejects with `insufficient_role`.
+   */
   deleteBatch(batchId: string, options?: CallOptions & { from?: string | Date | undefined }): Promise<void>;
 }
 

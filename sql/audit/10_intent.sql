@@ -84,7 +84,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.sign_up(uuid)', 'club_signup'::name, 'Locks the shift. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
   ('app.cancel_sign_up(uuid)', 'club_signup', 'Locks the shift, as app.sign_up does.'),
   ('app.assign_sign_up(uuid,uuid)', 'club_roster', 'Signs a member up, which no policy of club_api allows.'),
-  ('app.delete_batch(uuid,timestamp with time zone)', 'club_roster', 'Deletes shifts of a batch that the caller created, which no policy of club_api allows a Manager.'),
+  ('app.delete_batch(uuid,timestamp with time zone)', 'club_roster', 'Deletes the shifts of a batch: a Manager those that they created, which no policy of club_api allows.'),
   ('app.remove_sign_up(uuid,uuid)', 'club_roster', 'Cancels the signup of a member, which no policy of club_api allows.'),
   ('app.count_signups()', 'club_signup', 'Writes the counter, which no other role may write.'),
   ('app.claim_key(text,bytea)', 'club_idempotency', 'Writes a key to the table of keys, on which club_api has no privilege.'),

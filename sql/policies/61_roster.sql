@@ -9,7 +9,7 @@
 grant select, delete on app.shifts to club_roster;
 grant select on app.shift_signups to club_roster;
 grant select (tenant_id, id) on app.members to club_roster;
--- FOR NO KEY UPDATE needs this privilege. The policy allows no change.
+-- A lock of a row needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_roster;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_roster;
 grant delete on app.shift_signups to club_roster;

@@ -72,7 +72,9 @@ export const insufficientRole = defineError({
   title: 'Insufficient role',
   detail: ({ requiredRole, yourRole }) =>
     `This needs the role ${requiredRole} in the club; yours is ${yourRole}.`,
-  meaning: 'Your role in this club is too low. Roles are ordered: Viewer < Member < Manager < Admin.',
+  meaning:
+    'Your role in this club is too low. Roles are ordered: Viewer < Member < Manager < Admin. The shifts of a batch need an Admin ' +
+    'once somebody is signed up, or where others created some of them.',
   fix:
     'Ask a member with the role in `requiredRole` to do it, or ask an administrator of the club for that role. You have ' +
     'it with your next token.',
