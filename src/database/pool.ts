@@ -58,8 +58,8 @@ const REOPEN_PAUSE_MS = 1_000;
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
  *
  * Who waits for what:
- * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival, calendars by club. A free connection goes
- *   to the two kinds in turn.
+ * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival, calendars by club. A free
+ *   connection goes to the two kinds in turn.
  * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
  *   requests too. The calendars of all clubs have one.
  * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits for a

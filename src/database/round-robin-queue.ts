@@ -44,8 +44,8 @@ export class RoundRobinQueue<Item> {
   }
 
   /**
-   * Offers the first item of each tenant in turn, and removes the first that is taken. That tenant then moves to the end, and so does
-   * the group among those of the tenant.
+   * Offers the first item of each tenant in turn, and removes the first that is taken. That tenant then moves to the end, and
+   * so does the group among those of the tenant.
    *
    * @param take returns whether it takes the item
    * @returns whether an item was taken
