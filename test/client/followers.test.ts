@@ -13,7 +13,7 @@ import { openClients, rejection } from '../setup/client.js';
 import { freePort } from '../setup/free-port.js';
 import { codeBlocks, compile, forNode, projectWithClient } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
-import { shiftRequest } from '../setup/shifts.js';
+import { shiftRequest, started } from '../setup/shifts.js';
 import { until } from '../setup/wait.js';
 
 const service = await startService(t);
@@ -80,6 +80,7 @@ t.test('a copy equals the lists after changes, a restart and a forgotten positio
     return JSON.parse(text);
   };
   const newest = async () => (await ada.events.list({ sort: '-sequence', limit: 1 }).page()).items[0]?.id;
+  const me = await ada.members.me();
   const create = async () => ({
     task: await ada.tasks.create({ title: 'Mow' }),
     shift: await ada.shifts.create(shiftRequest()),
@@ -89,7 +90,9 @@ t.test('a copy equals the lists after changes, a restart and a forgotten positio
   const change = async () => {
     await ada.tasks.take(kept.task);
     await ada.shifts.signUp(kept.shift.id);
-    await ada.shifts.update(kept.shift, { title: 'Grill' });
+    await ada.shifts.update(kept.shift, { title: 'Grill', ...started() });
+    // An event after the update whose subject is the shift too.
+    await ada.attendance.record(kept.shift.id, me.id, { status: 'Attended' });
     await ada.tasks.delete(oldest.task.id);
     await ada.shifts.delete(oldest.shift.id);
     [oldest, kept] = [kept, await create()];
