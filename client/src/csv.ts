@@ -52,7 +52,7 @@ function written(cell: unknown, delimiter: string): string {
   return quoted(typeof cell === 'object' ? JSON.stringify(cell) : String(cell), delimiter);
 }
 
-/** Quotes what any spreadsheet could take for a separator, whatever the delimiter: in `a;=1+1` half of Europe would see a formula. */
+/** Quotes each cell with a separator of any spreadsheet, whatever the delimiter: where `;` separates, `a;=1+1` contains a formula. */
 function quoted(text: string, delimiter: string): string {
   return /["\r\n,;\t]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
 }

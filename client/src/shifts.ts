@@ -48,8 +48,8 @@ export interface Shifts {
   /** Creates the shifts of a rule in local times of the club, all or none, with one `batchId`. The rule is not stored. */
   repeat(rule: ShiftRepeat, options?: CreateOptions): Promise<ShiftListDto[]>;
   /**
-   * Deletes the shifts of a batch, or those that start at `from` or later. A Manager deletes only what they created themselves, while
-   * nobody is signed up; otherwise it rejects with `insufficient_role`.
+   * Deletes the shifts of a batch, or those that start at `from` or later. A Manager can delete only shifts of their own without
+   * signups; otherwise it rejects with `insufficient_role`.
    */
   deleteBatch(batchId: string, options?: CallOptions & { from?: string | Date | undefined }): Promise<void>;
 }

@@ -60,8 +60,8 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'deleteShifts',
         summary: 'Delete the shifts of a batch and their signups',
         description:
-          'This cannot be undone. With `from`, only the rest of a season. An Admin deletes any; a Manager only what they created ' +
-          'themselves, while nobody is signed up. A season with thousands of signups can take longer than a request may: after a 503 ' +
+          'This cannot be undone. With `from`, only the rest of a season. An Admin can delete any, a Manager only shifts of their ' +
+          'own that have no signups. A season with thousands of signups can take longer than a request may: after a 503 ' +
           'delete it in pieces, from the end, by `from`.',
         querystring: DeleteShiftsQuery,
         errors: [shiftNotFound],

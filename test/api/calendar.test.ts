@@ -305,7 +305,7 @@ t.test(
     const session = await connectAsRuntime(t, service.db);
     const caller = { clubId: many, subject: 'nora', role: 'Member' } as const;
     await session.run(caller, 'select app.sign_up(id) from app.shifts where starts_at > now()');
-    // Nobody signs up for a shift that has started. Without triggers, which need a caller.
+    // By SQL, because the service refuses a signup for a shift that has started; without triggers, which need a caller.
     await queryAsAdmin(
       `set session_replication_role = replica;
        insert into app.shift_signups (tenant_id, id, shift_id, member_id, created_by_id)

@@ -220,7 +220,7 @@ t.test(
   },
 );
 
-t.test('a Manager takes back the shifts that they created together, while nobody is signed up', async (t) => {
+t.test('a Manager deletes a batch of their own while it has no signups', async (t) => {
   const { body, headers } = await repeat({ every: 'day', until: '2031-03-27' });
   const path = String(headers.location);
   const refused = {
