@@ -53,8 +53,10 @@ grant
 to club_migrator;
 
 -- Settings of every connection of the service, for any client program.
+-- A name resolves to an object of the service before a temporary one.
 alter role club_api set search_path = app, pg_temp;
 alter role club_api set timezone = 'UTC';
+-- These end what would keep a connection, a place in the queue of a lock, or the locks of an abandoned transaction.
 alter role club_api set statement_timeout = '5s';
 alter role club_api set lock_timeout = '3s';
 alter role club_api set idle_in_transaction_session_timeout = '10s';
@@ -69,6 +71,7 @@ alter role club_api set plan_cache_mode = force_generic_plan;
 alter role club_api set default_transaction_isolation = 'read committed';
 alter role club_api set default_transaction_read_only = off;
 
+-- The auditor changes nothing, and a name resolves to an object of PostgreSQL and to no other.
 alter role club_auditor set search_path = pg_catalog;
 alter role club_auditor set default_transaction_read_only = on;
 alter role club_auditor set statement_timeout = '60s';

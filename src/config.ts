@@ -11,7 +11,6 @@ import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
 import { parseServers } from './database/servers.js';
 import { parseDatabaseUrl } from './database/socket.js';
-import type { Decisions } from './deploy/approvals.js';
 import { distance } from './validation/closest.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
@@ -247,18 +246,14 @@ function unusableAudience(variables: Variables): string[] {
 export interface DeployConfig {
   /** The URL of the database, with the migration login. */
   url: string;
-  decisions: Decisions;
+  /** The roles outside of the service to approve, and no others; undefined leaves those of an earlier deploy. */
+  approve: string[] | undefined;
 }
 
 /** Reads the configuration of a deploy. @throws ConfigurationError */
 export function readDeployConfig(environment: NodeJS.ProcessEnv = process.env): DeployConfig {
-  const {
-    MIGRATION_DATABASE_URL: url,
-    APPROVE,
-    PROVIDER,
-  } = readEnvironment(environment, ['MIGRATION_DATABASE_URL']);
-  const approve = APPROVE === 'none' ? [] : APPROVE?.split(',');
-  return { url, decisions: { approve, provider: PROVIDER === 'none' ? null : PROVIDER } };
+  const { MIGRATION_DATABASE_URL: url, APPROVE } = readEnvironment(environment, ['MIGRATION_DATABASE_URL']);
+  return { url, approve: APPROVE === 'none' ? [] : APPROVE?.split(',') };
 }
 
 /** Reads the database URL of a login that may read the schema audit. @throws ConfigurationError */

@@ -6,8 +6,8 @@ import { explain } from './database/errors.js';
 import { deploy } from './deploy/deploy.js';
 
 try {
-  const { url, decisions } = readDeployConfig();
-  const { migrations, applied, approved, warnings } = await deploy(url, undefined, decisions);
+  const { url, approve } = readDeployConfig();
+  const { migrations, applied, approved, warnings } = await deploy(url, undefined, approve);
   const ran = `${migrations.length} migrations (${migrations.join(', ') || 'none were new'})`;
   const chapters = applied ? 'all chapters' : 'no chapter, because all are applied already';
   console.log(
@@ -18,11 +18,8 @@ try {
   if (approved?.length === 0) {
     console.log('Approved: no role.');
   }
-  for (const { role, powers } of approved ?? []) {
-    console.log(`Approved: ${role} (${powers.join(', ') || 'it has no power to approve'}).`);
-  }
-  if (decisions.provider !== undefined) {
-    console.log(`Provider: ${decisions.provider ?? 'none'}.`);
+  for (const { role, approved: what } of approved ?? []) {
+    console.log(`Approved: ${role} (${what.join(', ') || 'it has nothing to approve'}).`);
   }
   for (const warning of warnings) {
     console.error(warning);

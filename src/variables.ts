@@ -45,7 +45,6 @@ export const Environment = Type.Object({
       description: 'names of roles with commas and no blanks between, or none',
     }),
   ),
-  PROVIDER: Type.Optional(Type.String({ description: 'the short name of a provider, or none' })),
   DATABASE_POOL_SIZE: Type.Integer({
     minimum: 1,
     maximum: 100,

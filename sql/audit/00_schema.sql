@@ -8,7 +8,10 @@
 --
 --   facts    audit.tables, policies, privileges, roles, functions, …: views over the catalogs
 --   intent   audit.intended_*: the intended objects and exceptions to the rules, each with a reason
---   checks   one view of findings for each class, and audit.drift, which compares all facts with the last deploy
+--   checks   the rules of isolation (core), what others do to the server and the database, and drift: every other difference
+--            from the last deploy
+--
+-- What only a commit can break, such as a missing comment, is in ../lint.sql.
 --
 -- All views run with the privileges of the role that reads them, and read only catalogs that every role may read.
 -- So they work on a standby too.
@@ -62,6 +65,11 @@ language sql stable set search_path = pg_catalog, pg_temp
 return (select coalesce(pg_get_function_sqlbody(proc.oid), proc.prosrc) from pg_catalog.pg_proc as proc where proc.oid = routine);
 comment on function audit.body(oid) is 'The body of a routine. Names that were resolved when it was created are qualified.';
 
+create function audit.reads_outside(expression text) returns text
+language sql stable
+return (regexp_match(expression, '\m(pg_settings|(?:current_setting|set_config|pg_show_all_settings|pg_read_\w+|pg_ls_\w+|lo_\w+|\w+_to_xml\w*)(?=\())'))[1];
+comment on function audit.reads_outside(text) is 'The first function of PostgreSQL in an expression that reads something else than rows, such as a setting or a file; null for none.';
+
 create function audit.manual(step text) returns text
 language sql stable
 return '-- ' || translate(step, E'\n\r', '  ');
@@ -80,10 +88,6 @@ where namespace.nspname not in ('pg_catalog', 'information_schema') and namespac
     where (member.classid, member.objid) = ('pg_namespace'::regclass, namespace.oid) and member.deptype = 'e'
   );
 comment on view audit.schemas is 'The schemas that are neither PostgreSQL''s nor an extension''s.';
-comment on column audit.schemas.oid is 'Its number in pg_namespace.';
-comment on column audit.schemas.name is 'Its name.';
-comment on column audit.schemas.ours is 'Whether it belongs to the service.';
-comment on column audit.schemas.owner is 'The role that owns it.';
 
 create view audit.extension_members with (security_invoker) as
 select member.classid, member.objid, extension.extname as extension
@@ -91,9 +95,6 @@ from pg_depend as member
 join pg_extension as extension on extension.oid = member.refobjid
 where member.refclassid = 'pg_extension'::regclass and member.deptype = 'e';
 comment on view audit.extension_members is 'The objects of extensions. The checks skip them; a risky extension, and an object added by hand, are findings themselves.';
-comment on column audit.extension_members.classid is 'The catalog that the object is in.';
-comment on column audit.extension_members.objid is 'Its number in that catalog.';
-comment on column audit.extension_members.extension is 'The extension''s name.';
 
 -- Not pg_has_role: asked for each pair of roles it takes a minute on a server with 20,000 of them.
 create view audit.reaches with (security_invoker) as
@@ -104,5 +105,3 @@ with recursive reach (memberid, roleid) as (
 )
 select memberid, roleid from reach;
 comment on view audit.reaches is 'Which role is a member of which, directly or through others.';
-comment on column audit.reaches.memberid is 'The member''s number in pg_authid.';
-comment on column audit.reaches.roleid is 'The number of the role that it is a member of.';

@@ -36,21 +36,6 @@ where class.relkind in ('r', 'p', 'f', 'm', 'S')
   and (schema.ours or (class.relnamespace, class.relowner) not in (select schemaid, ownerid from audit.elsewhere()))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
 comment on view audit.tables is 'Tables and other relations with rows, in every schema that is not PostgreSQL''s or an extension''s, excluding other applications (audit.elsewhere).';
-comment on column audit.tables.relid is 'Its number in pg_class.';
-comment on column audit.tables.relation is 'Its qualified name.';
-comment on column audit.tables.schema is 'Its schema.';
-comment on column audit.tables.ours is 'Whether the schema belongs to the service.';
-comment on column audit.tables.kind is 'table, partitioned table, foreign table, materialized view or sequence.';
-comment on column audit.tables.owner is 'The role that owns it.';
-comment on column audit.tables.row_security is 'Whether row-level security is enabled.';
-comment on column audit.tables.row_security_forced is 'Whether it applies to the owner too (FORCE).';
-comment on column audit.tables.logged is 'Whether its rows survive a crash.';
-comment on column audit.tables.is_reference is 'Whether it is listed in audit.intended_reference_tables.';
-comment on column audit.tables.tenant_column is 'The column with the tenant of a row; null when there is none.';
-comment on column audit.tables.tenant_type is 'That column''s type.';
-comment on column audit.tables.tenant_not_null is 'Whether that column is NOT NULL.';
-comment on column audit.tables.parents is 'The tables that it inherits from or is a partition of.';
-comment on column audit.tables.comment is 'What it is for.';
 
 create view audit.views with (security_invoker) as
 select
@@ -70,14 +55,6 @@ where class.relkind = 'v'
   and (schema.ours or (class.relnamespace, class.relowner) not in (select schemaid, ownerid from audit.elsewhere()))
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_class'::regclass, class.oid));
 comment on view audit.views is 'Views. A view without security_invoker reads as its owner, so the caller''s policies do not apply. Excludes other applications (audit.elsewhere).';
-comment on column audit.views.relid is 'Its number in pg_class.';
-comment on column audit.views.relation is 'Its qualified name.';
-comment on column audit.views.schema is 'Its schema.';
-comment on column audit.views.ours is 'Whether the schema belongs to the service.';
-comment on column audit.views.owner is 'The role that owns it.';
-comment on column audit.views.security_invoker is 'Whether it runs with the privileges of the role that reads it.';
-comment on column audit.views.definition is 'The query behind it.';
-comment on column audit.views.comment is 'What it is for.';
 
 create view audit.foreign_keys with (security_invoker) as
 select
@@ -123,22 +100,6 @@ cross join lateral (
 ) as key
 where con.contype = 'f';
 comment on view audit.foreign_keys is 'Foreign keys. A key without the tenant allows a reference to a row of another club.';
-comment on column audit.foreign_keys.conid is 'Its number in pg_constraint.';
-comment on column audit.foreign_keys.foreign_key is 'The table and the constraint.';
-comment on column audit.foreign_keys.name is 'The constraint''s name.';
-comment on column audit.foreign_keys.relation is 'The referencing table.';
-comment on column audit.foreign_keys.referenced is 'The referenced table.';
-comment on column audit.foreign_keys.columns is 'The referencing columns.';
-comment on column audit.foreign_keys.referenced_columns is 'The referenced columns.';
-comment on column audit.foreign_keys.keeps_tenant is 'Whether the key contains the tenant of both tables, so both rows have the same tenant.';
-comment on column audit.foreign_keys.joins_tenants is 'Whether the referenced table has a tenant.';
-comment on column audit.foreign_keys.on_delete is 'The action when the referenced row is deleted.';
-comment on column audit.foreign_keys.on_update is 'The action when the referenced key is changed.';
-comment on column audit.foreign_keys.clears_tenant is 'Whether that action sets the tenant of the referencing row to null or its default.';
-comment on column audit.foreign_keys.has_index is 'Whether an index begins with the referencing columns.';
-comment on column audit.foreign_keys.deferrable is 'Whether it may be checked at commit only.';
-comment on column audit.foreign_keys.validated is 'Whether existing rows were checked (VALIDATE CONSTRAINT).';
-comment on column audit.foreign_keys.definition is 'As SQL.';
 
 create view audit.unique_indexes with (security_invoker) as
 select
@@ -162,10 +123,3 @@ join audit.tables as tables on tables.relid = index.indrelid
 left join pg_constraint as con on con.conindid = index.indexrelid and con.contype in ('p', 'u', 'x')
 where index.indisunique or index.indisexclusion;
 comment on view audit.unique_indexes is 'Unique indexes and exclusion constraints. Without the tenant, an error shows a club which values another one has.';
-comment on column audit.unique_indexes.indexrelid is 'Its number in pg_class.';
-comment on column audit.unique_indexes.index is 'Its qualified name.';
-comment on column audit.unique_indexes.relation is 'The table.';
-comment on column audit.unique_indexes.constraint_name is 'Its constraint, if any.';
-comment on column audit.unique_indexes.columns is 'Its columns; expressions are left out.';
-comment on column audit.unique_indexes.tenant_column is 'The tenant column of the table.';
-comment on column audit.unique_indexes.definition is 'As SQL.';

@@ -5,7 +5,6 @@ select
   role.oid as roleid,
   role.rolname as role,
   intended.purpose,
-  provider.provider,
   role.rolcanlogin as can_login,
   role.rolsuper as superuser,
   role.rolbypassrls as bypass_row_security,
@@ -17,23 +16,8 @@ select
   role.rolconnlimit as connection_limit,
   shobj_description(role.oid, 'pg_authid') as comment
 from pg_roles as role
-left join audit.intended_roles as intended on intended.role = role.rolname
-left join audit.excused_roles as provider on provider.role = role.rolname;
-comment on view audit.roles is 'All roles of the server, and their purpose for the service.';
-comment on column audit.roles.roleid is 'Its number in pg_authid.';
-comment on column audit.roles.role is 'Its name.';
-comment on column audit.roles.purpose is 'Its purpose, as in audit.intended_roles; null when it is not a role of the service.';
-comment on column audit.roles.provider is 'Its provider, as in audit.excused_roles; null when it has none, or the deploy got no PROVIDER.';
-comment on column audit.roles.can_login is 'Whether it logs in.';
-comment on column audit.roles.superuser is 'Whether it is SUPERUSER.';
-comment on column audit.roles.bypass_row_security is 'Whether it has BYPASSRLS.';
-comment on column audit.roles.create_role is 'Whether it has CREATEROLE.';
-comment on column audit.roles.create_database is 'Whether it has CREATEDB.';
-comment on column audit.roles.replication is 'Whether it has REPLICATION, and so may read the whole server as a replica.';
-comment on column audit.roles.inherits is 'Whether it has the privileges of the roles that it is a member of.';
-comment on column audit.roles.password_valid_until is 'When its password expires; null for never.';
-comment on column audit.roles.connection_limit is 'The maximum number of its connections; -1 for no limit.';
-comment on column audit.roles.comment is 'What it is for.';
+left join audit.intended_roles as intended on intended.role = role.rolname;
+comment on view audit.roles is 'All roles of the server, and their purpose as in audit.intended_roles: null for a role outside the service.';
 
 create view audit.memberships with (security_invoker) as
 select
@@ -51,13 +35,6 @@ from pg_auth_members as edge
 join pg_roles as member on member.oid = edge.member
 join pg_roles as role on role.oid = edge.roleid;
 comment on view audit.memberships is 'Direct memberships between roles.';
-comment on column audit.memberships.member is 'The member.';
-comment on column audit.memberships.role is 'The role that it is a member of.';
-comment on column audit.memberships.may_grant is 'Whether it has ADMIN OPTION.';
-comment on column audit.memberships.inherits is 'Whether it has the role''s privileges without SET ROLE.';
-comment on column audit.memberships.may_become is 'Whether it may SET ROLE.';
-comment on column audit.memberships.grantor is 'The role that granted it.';
-comment on column audit.memberships.revoke is 'SQL that revokes it, with what the member granted on.';
 
 create view audit.role_settings with (security_invoker) as
 select
@@ -65,17 +42,14 @@ select
   database.datname as database,
   lower(split_part(item, '=', 1)) as name,
   substr(item, strpos(item, '=') + 1) as value,
-  setting.setrole in (0, (select login.oid from pg_roles as login where login.rolname = session_user)) as of_session
+  setting.setrole in (0, (select login.oid from pg_roles as login where login.rolname = session_user)) as of_session,
+  format(case when setting.setrole = 0 then 'alter %s reset %s' when database.datname is null then 'alter role %3$s reset %2$s' else 'alter role %3$s in %1$s reset %2$s' end,
+    coalesce('database ' || quote_ident(database.datname), 'role all'), split_part(item, '=', 1), nullif(setting.setrole, 0)::regrole) as reset
 from pg_db_role_setting as setting
 cross join lateral unnest(setting.setconfig) as item
 left join pg_database as database on database.oid = setting.setdatabase
 where setting.setdatabase = 0 or database.datname = current_database();
-comment on view audit.role_settings is 'The settings by ALTER ROLE … SET and ALTER DATABASE … SET for sessions of this database.';
-comment on column audit.role_settings.role is 'The role; null for all of them.';
-comment on column audit.role_settings.database is 'The database; null for all of them.';
-comment on column audit.role_settings.name is 'The setting, in lower case.';
-comment on column audit.role_settings.value is 'Its value.';
-comment on column audit.role_settings.of_session is 'Whether it is for the login of this session, whose settings then do not show those of the server.';
+comment on view audit.role_settings is 'The settings by ALTER ROLE … SET and ALTER DATABASE … SET for sessions of this database. Without a role they are for all; of_session says that this session has them, reset is SQL that removes one.';
 
 create view audit.privileges with (security_invoker) as
 with object (kind, name, column_name, ours, is_reference, owner, acl) as (
@@ -146,16 +120,6 @@ cross join lateral (
 ) as what (it)
 left join pg_roles as grantee on grantee.oid = held.grantee;
 comment on view audit.privileges is 'The granted privileges, without those of owners: on the database, its schemas, relations, columns, routines, types, large objects and foreign servers, and on parameters.';
-comment on column audit.privileges.kind is 'database, schema, table (a view as well), sequence, routine, type, large object, foreign server, foreign data wrapper or parameter.';
-comment on column audit.privileges.object is 'Its qualified name.';
-comment on column audit.privileges.column_name is 'The column, when the privilege is on one column.';
-comment on column audit.privileges.ours is 'Whether the object is in a schema of the service, or in no schema.';
-comment on column audit.privileges.is_reference is 'Whether it is a table of audit.intended_reference_tables.';
-comment on column audit.privileges.owner is 'The owner of the object.';
-comment on column audit.privileges.grantee is 'The role with the privilege; public is every role.';
-comment on column audit.privileges.privilege is 'The privilege.';
-comment on column audit.privileges.may_grant is 'Whether it has GRANT OPTION.';
-comment on column audit.privileges.revoke is 'SQL that revokes it, with the privileges that depend on it.';
 
 create view audit.policies with (security_invoker) as
 select
@@ -176,15 +140,3 @@ select
 from pg_policy as policy
 join audit.tables as tables on tables.relid = policy.polrelid;
 comment on view audit.policies is 'Policies. A restrictive policy limits what all permissive policies allow. A floor is a restrictive policy that allows only rows of the tenant of the transaction.';
-comment on column audit.policies.policyid is 'Its number in pg_policy.';
-comment on column audit.policies.policy is 'The table and the policy.';
-comment on column audit.policies.name is 'The policy''s name.';
-comment on column audit.policies.relation is 'The table.';
-comment on column audit.policies.ours is 'Whether the table is in a schema of the service.';
-comment on column audit.policies.tenant_column is 'The tenant column of the table.';
-comment on column audit.policies.restrictive is 'Whether it is restrictive.';
-comment on column audit.policies.command is 'all, select, insert, update or delete.';
-comment on column audit.policies.roles is 'The roles that it applies to; public is every role.';
-comment on column audit.policies.using_expression is 'The USING expression: which rows can be read, updated and deleted.';
-comment on column audit.policies.check_expression is 'The WITH CHECK expression: which rows can be written; null when USING applies to both.';
-comment on column audit.policies.comment is 'Its comment: the reason for it.';

@@ -1,4 +1,4 @@
--- Powers: what puts a role outside the service beyond row-level security. And the functions that approve them.
+-- Powers: what puts a role outside the service beyond row-level security.
 
 create view audit.powers with (security_invoker) as
 with outside as (
@@ -34,8 +34,7 @@ with outside as (
     || coalesce((
       select string_agg(format('; grant %I to %I', granted.role, granted.member), '')
       from edges as granted
-      join audit.intended_memberships as intended on (intended.member, intended.role) = (granted.member, granted.role)
-      where (granted.role, granted.grantor) = (edge.role, quote_ident(edge.member))
+      where (granted.role, granted.grantor, granted.member) = (edge.role, quote_ident(edge.member), 'club_migrator')
     ), '')
   from edges as edge
   join audit.intended_roles as ours on ours.role = edge.role
@@ -55,7 +54,7 @@ with outside as (
     and (grantee = 'public' or grantee in (select role from outside where not superuser))
 ), powerful as (
   select roleid, role from outside
-  where provider is not null or role in (select direct.role from direct) or role in (select known.role from audit.powerful_roles as known)
+  where role in (select direct.role from direct) or role in (select known.role from audit.powerful_roles as known)
 ), held as (
   select role, power, revoke from direct
   union all
@@ -70,35 +69,8 @@ select
   held.role,
   held.power,
   case when outside.roleid = 10 then null else held.revoke end as revoke,
-  case when outside.roleid = 10 then 'PostgreSQL' when outside.provider is not null then outside.provider when approved.name is not null then 'approved' end as accepted
+  case when outside.roleid = 10 then 'PostgreSQL' when approved.name is not null then 'approved' end as accepted
 from held
 left join outside on outside.role = held.role
-left join audit.approvals as approved on (approved.kind, approved.name, approved.value) = ('power', held.role, held.power);
-comment on view audit.powers is 'What puts a role outside the service beyond row-level security, or lets it put itself there: one row for each role and power. audit.approve approves them.';
-comment on column audit.powers.role is 'The role; public is every role.';
-comment on column audit.powers.power is 'The power.';
-comment on column audit.powers.revoke is 'SQL that takes it away; null for the bootstrap superuser, which cannot lose it.';
-comment on column audit.powers.accepted is 'Why it is no finding: PostgreSQL for the bootstrap superuser, the provider for one of its roles, or approved; null when it is a finding.';
-
-create function audit.approve(roles text[]) returns table (role text, power text)
-language sql volatile
-begin atomic
-  delete from deploy.approvals where kind = 'power' or (kind, name) = ('seal', 'power');
-  insert into deploy.approvals (kind, name, value)
-  select 'power', powers.role, powers.power from audit.powers as powers where powers.role = any (roles);
-  insert into deploy.approvals (kind, name, value) select 'seal', seal.kind, seal.seal from audit.approval_seals as seal where seal.kind = 'power';
-  select name, value from deploy.approvals where kind = 'power' order by name, value;
-end;
-comment on function audit.approve(text[]) is
-  'Approves these roles with the powers that they have now, and no other role. Returns what it approved. A deploy with APPROVE calls it.';
-
-create function audit.record_provider(provider text) returns void
-language sql volatile
-begin atomic
-  delete from deploy.approvals where kind = 'provider' or (kind, name) = ('seal', 'provider');
-  insert into deploy.approvals (kind, name, value)
-  select distinct 'provider', known.provider, '' from audit.provider_roles as known where known.provider = record_provider.provider;
-  insert into deploy.approvals (kind, name, value) select 'seal', seal.kind, seal.seal from audit.approval_seals as seal where seal.kind = 'provider';
-end;
-comment on function audit.record_provider(text) is
-  'Excuses the roles of this provider, and of no other; null excuses none. A deploy with PROVIDER calls it.';
+left join deploy.approvals as approved on (approved.kind, approved.name, approved.value) = ('power', held.role, held.power);
+comment on view audit.powers is 'What puts a role outside the service beyond row-level security, or lets it put itself there: one row for each role and power. revoke is SQL that takes it away; accepted says why it is no finding.';

@@ -2,92 +2,60 @@
 --
 -- A deploy stores them in deploy.facts; audit.drift compares these with the catalogs. Sorted, they are
 -- sql/snapshot.txt, where a review sees what a change does to the database; audit.fingerprint() is its SHA-256.
--- Each fact has the SQL that makes it and the SQL that removes it, to undo drift.
+-- What a migration or roles.sql creates has the SQL that makes it and the SQL that removes it, to undo drift; a deploy undoes the rest.
 
-create view audit.role_facts (kind, object, fact, make, unmake) with (security_invoker) as
-select 'role', role.role::text,
-  concat_ws(' ', case when can_login then 'login' else 'nologin' end, case when superuser then 'superuser' end,
-    case when bypass_row_security then 'bypassrls' end, case when create_role then 'createrole' end,
-    case when create_database then 'createdb' end, case when replication then 'replication' end,
-    case when not inherits then 'noinherit' end),
-  format('alter role %I %s nosuperuser nobypassrls nocreaterole nocreatedb noreplication %s', role.role, case when can_login then 'login' else 'nologin' end,
-    case when inherits then 'inherit' else 'noinherit' end),
-  format('drop role %I', role.role)
-from audit.roles as role where purpose is not null
-union all
-select distinct 'membership', format('%s in %s', edge.member, edge.role), 'may become it',
-  format('grant %I to %I', edge.role, edge.member), format('revoke %I from %I', edge.role, edge.member)
-from audit.memberships as edge
-join audit.intended_roles as member on member.role = edge.member
-join audit.intended_roles as ours on ours.role = edge.role
-union all
-select 'setting', format('%s %s', setting.role, setting.name), setting.value,
-  format('alter role %I set %s = %s', setting.role, setting.name, case setting.name when 'search_path' then setting.value else quote_literal(setting.value) end),
-  format('alter role %I reset %s', setting.role, setting.name)
-from audit.role_settings as setting
-join audit.intended_roles as ours on ours.role = setting.role
-where setting.database is null
+create view audit.right_facts (kind, object, fact, make, unmake) with (security_invoker) as
+select 'setting', concat_ws(' ', role, name, 'in ' || quote_ident(database)), value,
+  format('alter role %s set %s = %s', role, name, case name when 'search_path' then value else quote_literal(value) end), reset
+from audit.role_settings
+where role in (select quote_ident(ours.role) from audit.intended_roles as ours)
 union all
 select 'grant', format('%s on %s %s to %s', privilege, kind, object || coalesce('.' || quote_ident(column_name), ''), grantee),
-  case when may_grant then 'held, and may be handed on' else 'held' end,
-  format('grant %s%s on %s %s to %s', privilege, columns, kind, object, to_whom),
-  revoke
+  case when may_grant then 'held, and may be handed on' else 'held' end, null, null
 from audit.privileges
-cross join lateral (
-  select coalesce(' (' || quote_ident(column_name) || ')', ''), case grantee when 'public' then 'public' else quote_ident(grantee) end
-) as written (columns, to_whom)
 where ours and (kind in ('schema', 'table', 'sequence', 'routine')
   -- PUBLIC may use every type by default. The catalog has it explicitly once another role was granted something.
   or kind = 'type' and grantee <> 'public')
 union all
-select 'default privileges', format('of %s on functions', initial.defaclrole::regrole), initial.defaclacl::text,
-  format('alter default privileges for role %s revoke execute on functions from public', initial.defaclrole::regrole),
-  format('alter default privileges for role %s grant execute on functions to public', initial.defaclrole::regrole)
+select 'default privileges', format('of %s on functions', initial.defaclrole::regrole), initial.defaclacl::text, null, null
 from pg_default_acl as initial
 join audit.intended_roles as ours on ours.role = pg_get_userbyid(initial.defaclrole)
 where initial.defaclnamespace = 0 and initial.defaclobjtype = 'f';
-comment on view audit.role_facts is 'The facts of roles and of their privileges.';
-comment on column audit.role_facts.kind is 'The kind of object.';
-comment on column audit.role_facts.object is 'The object.';
-comment on column audit.role_facts.fact is 'The property, as text.';
-comment on column audit.role_facts.make is 'SQL that restores the fact.';
-comment on column audit.role_facts.unmake is 'SQL that removes the object.';
+comment on view audit.right_facts is 'The facts of settings and privileges. Roles and memberships are checked by rules.';
 
 create view audit.object_facts (kind, object, fact, make, unmake) with (security_invoker) as
 with tables as (select * from audit.tables where ours),
 schemas as (select * from audit.schemas where ours)
-select 'schema', name::text, 'owner ' || owner, format('alter schema %I owner to %s', name, owner), format('drop schema %I', name)
-from schemas where ours
+select 'schema', name::text, 'owner ' || owner, null, null
+from schemas
 union all
 select kind, relation,
   concat_ws(' ', 'owner', owner, case when row_security then 'rls' end, case when row_security_forced then 'forced' end, 'inherits ' || parents),
-  case kind when 'sequence' then format('alter sequence %s owner to %s', relation, owner) else
-    format('alter table %s %s row level security, %s row level security, owner to %s',
-      relation, case when row_security then 'enable' else 'disable' end, case when row_security_forced then 'force' else 'no force' end, owner)
-  end,
+  null,
   -- A comment, as for a column: the table may be a renamed table of the last deploy.
   case when kind in ('table', 'partitioned table') then audit.manual(format('If its rows are not needed: drop table %s', relation))
+    when kind = 'sequence' then audit.manual(format('Drop the column that uses it, or: drop sequence %s', relation))
     else format('drop %s %s', kind, relation) end
-from tables where ours
+from tables
 union all
-select 'storage', relation, concat_ws(' ', array_to_string(reloptions, ', '), case when relreplident <> 'd' then 'replica identity ' || relreplident::text end), null,
-  concat_ws('; ', format('alter table %s replica identity default', relation),
+select 'storage', relation,
+  concat_ws(' ', array_to_string(reloptions, ', '), case when not logged then 'unlogged' end, case when relreplident <> 'd' then 'replica identity ' || relreplident::text end), null,
+  concat_ws('; ', format('alter table %s replica identity default', relation), case when not logged then format('alter table %s set logged', relation) end,
     'alter table ' || relation || ' reset (' || (select string_agg(split_part(option, '=', 1), ', ') from unnest(reloptions) as option) || ')')
 from tables join pg_class as class on class.oid = relid
-where kind <> 'sequence' and (reloptions is not null or relreplident <> 'd')
+where kind <> 'sequence' and (reloptions is not null or relreplident <> 'd' or not logged)
 union all
 select 'view', relation, concat_ws(' ', 'owner', owner, case when security_invoker then 'security invoker' end,
     nullif('with ' || array_to_string(array(select option from unnest(reloptions) as option where option !~ '^security_invoker='), ', '), 'with '), 'body', md5(definition)),
-  -- A deploy creates this whole schema again, so there is no SQL for a single view of it.
-  case when schema <> 'audit' then format(E'create or replace view %s with (security_invoker = %s) as\n%s; alter view %1$s owner to %4$s', relation, security_invoker, rtrim(definition, ';'), owner) end,
-  format('drop view %s', relation)
+  null, null
 from audit.views join pg_class as class on class.oid = relid where ours
 union all
 select written.kind, written.name, written.fact, format('alter table %s %s', tables.relation, written.make),
-  case written.kind when 'column' then audit.manual(format('If its values are not needed: alter table %s %s', tables.relation, written.unmake))
+  case when written.kind = 'column' or attribute.attgenerated <> '' or attribute.attidentity <> '' then
+      audit.manual(format('If its values are not needed: alter table %s drop column %s', tables.relation, col.name))
     else format('alter table %s %s', tables.relation, written.unmake) end
 from pg_attribute as attribute
-join tables on tables.relid = attribute.attrelid and tables.ours and tables.kind <> 'sequence'
+join tables on tables.relid = attribute.attrelid and tables.kind <> 'sequence'
 join pg_type as type on type.oid = attribute.atttypid
 left join pg_attrdef as initial on (initial.adrelid, initial.adnum) = (attribute.attrelid, attribute.attnum)
 cross join lateral (
@@ -112,12 +80,11 @@ cross join lateral (
 ) as written (kind, name, fact, make, unmake)
 where attribute.attnum > 0 and not attribute.attisdropped and written.name is not null
 union all
-select case when con.contype in ('f', 'p', 'u', 'x') then 'key' else 'constraint' end,
-  tables.relation || '.' || quote_ident(con.conname), audit.definition('pg_constraint', con.oid),
+select case when con.contype = 'c' then 'constraint' else 'key' end, tables.relation || '.' || quote_ident(con.conname), audit.definition('pg_constraint', con.oid),
   format('alter table %s drop constraint if exists %I, add constraint %2$I %s', tables.relation, con.conname, audit.definition('pg_constraint', con.oid)),
   format('alter table %s drop constraint %I', tables.relation, con.conname)
 from pg_constraint as con
-join tables on tables.relid = con.conrelid and tables.ours
+join tables on tables.relid = con.conrelid
 where con.contype in ('f', 'p', 'u', 'x', 'c')
 union all
 select 'index', audit.name_of(tables.schema, class.relname), audit.definition('pg_index', index.indexrelid),
@@ -125,76 +92,44 @@ select 'index', audit.name_of(tables.schema, class.relname), audit.definition('p
   format('drop index %s', audit.name_of(tables.schema, class.relname))
 from pg_index as index
 join pg_class as class on class.oid = index.indexrelid
-join tables on tables.relid = index.indrelid and tables.ours
+join tables on tables.relid = index.indrelid
 where not exists (select from pg_constraint as con where con.conindid = index.indexrelid)
 union all
 select 'policy', policy,
   concat_ws(' ', case when restrictive then 'restrictive' else 'permissive' end, command, 'to', array_to_string(roles, ', '),
-    'using', coalesce(using_expression, '-'), 'check', coalesce(check_expression, '-')),
-  format('drop policy if exists %I on %s; create policy %1$I on %2$s as %s for %s to %s%s%s%s', name, relation,
-    case when restrictive then 'restrictive' else 'permissive' end, command,
-    (select string_agg(case role when 'public' then role else quote_ident(role) end, ', ') from unnest(roles) as role),
-    coalesce(' using (' || using_expression || ')', ''), coalesce(' with check (' || check_expression || ')', ''),
-    coalesce(format('; comment on policy %I on %s is %L', name, relation, comment), '')),
-  format('drop policy %I on %s', name, relation)
+    'using', coalesce(using_expression, '-'), 'check', coalesce(check_expression, '-')), null, null
 from audit.policies where ours
 union all
-select 'trigger', trigger, concat_ws(' ', definition, case when not enabled then 'disabled' end),
-  format('drop trigger if exists %I on %s; %s%s', name, relation, definition, coalesce(format('; comment on trigger %I on %s is %L', name, relation, comment), '')),
-  format('drop trigger %I on %s', name, relation)
+select 'trigger', trigger, concat_ws(' ', definition, case when not enabled then 'disabled' end), null, null
 from audit.triggers where ours and not keeps_foreign_key
 union all
 select 'rule', tables.relation || '.' || quote_ident(rule.rulename), audit.definition('pg_rewrite', rule.oid), audit.definition('pg_rewrite', rule.oid), format('drop rule %I on %s', rule.rulename, tables.relation)
-from pg_rewrite as rule join tables on tables.relid = rule.ev_class and tables.ours
+from pg_rewrite as rule join tables on tables.relid = rule.ev_class
 union all
 select 'function', function,
   concat_ws(' ', 'returns', audit.type_name(proc.prorettype), 'owner', owner, volatility, case when security_definer then 'security definer' end,
     case when leakproof then 'leakproof' end, case when proc.proisstrict then 'strict' end,
     'parallel ' || proc.proparallel::text, language, nullif('set ' || array_to_string(settings, ', '), 'set '), 'body', md5(case when is_function then audit.definition('pg_proc', proc.oid) else body end)),
-  case when is_function then format('%s; alter function %s owner to %s', audit.definition('pg_proc', functions.funcid), function, owner) end,
-  format('drop routine %s', function)
+  null, null
 from audit.functions as functions
 join pg_proc as proc on proc.oid = functions.funcid
 where ours
-union all
--- A GRANT writes the row too. So a row with privileges is a fact only if its volatility or language cannot be PostgreSQL's.
-select 'built-in', audit.signature(proc.oid),
-  concat_ws(' ', case proc.provolatile when 'i' then 'immutable' when 's' then 'stable' else 'volatile' end, case when proc.proisstrict then 'strict' end,
-    'parallel ' || proc.proparallel::text, language.lanname, 'body', md5(audit.body(proc.oid))),
-  restore.it, restore.it
-from audit.altered_built_ins as altered
-join pg_proc as proc on proc.oid = altered.funcid
-join pg_language as language on language.oid = proc.prolang
-left join audit.intended_volatilities as meant on meant.name = proc.proname
-cross join lateral (
-  -- The C function has the name in its own: nextval calls nextval_oid.
-  select meant.name is not null and (language.lanname <> 'internal' or strpos(proc.prosrc, proc.proname) = 0)
-) as body (replaced)
-cross join lateral (
-  select coalesce(case when not body.replaced then 'alter function ' || audit.signature(proc.oid) || ' ' || meant.volatility end,
-    audit.manual(format('Compare %s with a database of template0 (\df+), restore it, then accept it: select audit.record_facts()', audit.signature(proc.oid))))
-) as restore (it)
-where case when meant.name is not null then not meant.isolates and (body.replaced or proc.provolatile <> left(meant.volatility, 1)::"char")
-  else proc.proacl is null or language.lanname not in ('internal', 'c', 'sql')
-    -- initdb revokes EXECUTE on no IMMUTABLE function.
-    or proc.provolatile = 'i' and proc.oid in (select initial.objoid from pg_init_privs as initial where initial.classoid = 'pg_proc'::regclass) end
 union all
 select 'type', audit.name_of(schema.name, type.typname), array_to_string(array(
     select quote_literal(label.enumlabel) from pg_enum as label where label.enumtypid = type.oid order by label.enumsortorder
   ), ' < '), null, format('drop type %s', audit.name_of(schema.name, type.typname))
 from pg_type as type
-join schemas as schema on schema.oid = type.typnamespace and schema.ours
+join schemas as schema on schema.oid = type.typnamespace
 where type.typtype in ('e', 'd', 'r', 'm') or type.typtype = 'b' and type.typelem = 0 or type.typtype = 'c' and (select relkind from pg_class where oid = type.typrelid) = 'c'
 union all
 select 'other', thing.type || ' ' || thing.identity, 'it exists', null, format('drop %s %s', replace(thing.type, 'statistics object', 'statistics'), thing.identity)
 from pg_depend as within
-join schemas as schema on within.refclassid = 'pg_namespace'::regclass and schema.oid = within.refobjid and schema.ours
+join schemas as schema on within.refclassid = 'pg_namespace'::regclass and schema.oid = within.refobjid
 cross join lateral pg_identify_object(within.classid, within.objid, 0) as thing
 where within.classid in ('pg_collation'::regclass, 'pg_conversion'::regclass, 'pg_statistic_ext'::regclass, 'pg_ts_config'::regclass, 'pg_ts_dict'::regclass,
   'pg_ts_parser'::regclass, 'pg_ts_template'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass, 'pg_opfamily'::regclass)
 union all
-select 'comment', thing.type || ' ' || thing.identity, description,
-  format('comment on %s %s is %L', regexp_replace(thing.type, '^table (column|constraint)$', '\1'), thing.identity, description),
+select 'comment', thing.type || ' ' || thing.identity, description, null,
   format('comment on %s %s is null', regexp_replace(thing.type, '^table (column|constraint)$', '\1'), thing.identity)
 from pg_description as said
 cross join lateral pg_identify_object(said.classoid, said.objoid, said.objsubid) as thing
@@ -202,11 +137,6 @@ cross join lateral pg_identify_object(said.classoid, said.objoid, said.objsubid)
 where said.objoid >= 16384 and (thing.schema in ('app', 'deploy') or thing.type in ('policy', 'trigger') and thing.identity ~ ' on (app|deploy)\.'
   or thing.type = 'schema' and thing.identity in ('app', 'deploy'));
 comment on view audit.object_facts is 'The facts of the schemas of the service and of their objects.';
-comment on column audit.object_facts.kind is 'The kind of object.';
-comment on column audit.object_facts.object is 'The object.';
-comment on column audit.object_facts.fact is 'The property, as text.';
-comment on column audit.object_facts.make is 'SQL that restores the fact.';
-comment on column audit.object_facts.unmake is 'SQL that removes the object.';
 
 -- A new table of audit.intended_reference_tables with rows that migrations write needs a line here, and SELECT for
 -- club_auditor and club_api.
@@ -219,9 +149,6 @@ select 'deploy.migration_files', array['name'], to_jsonb(files) from deploy.migr
 union all
 select 'deploy.migrations', array['name'], jsonb_strip_nulls(jsonb_build_object('name', name, 'times', nullif(count(*), 1))) from deploy.migrations group by name;
 comment on view audit.reference_rows is 'The rows that migrations write, without columns that differ between servers, such as the time at which a migration ran.';
-comment on column audit.reference_rows.relation is 'The table.';
-comment on column audit.reference_rows.key is 'The columns that identify the row.';
-comment on column audit.reference_rows.content is 'The row.';
 
 create view audit.row_facts (kind, object, fact, make, unmake) with (security_invoker) as
 select 'row', format('%s (%s)', rows.relation, written.identity), coalesce(written.fact, 'it exists'),
@@ -248,8 +175,3 @@ cross join lateral (
   from jsonb_each_text(rows.content) as field (name, value)
 ) as written;
 comment on view audit.row_facts is 'The facts of the rows that migrations write.';
-comment on column audit.row_facts.kind is 'The kind: row.';
-comment on column audit.row_facts.object is 'The table and the key.';
-comment on column audit.row_facts.fact is 'The other columns.';
-comment on column audit.row_facts.make is 'SQL that restores the row.';
-comment on column audit.row_facts.unmake is 'SQL that deletes the row.';

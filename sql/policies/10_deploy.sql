@@ -9,8 +9,8 @@ comment on table deploy.migration_files is 'The hash of each migration when it r
 comment on table deploy.releases is 'Every release (migrations and chapters, as one hash) that was ever applied here.';
 comment on table deploy.chapters is 'The chapters that were applied, as one hash. A deploy applies unchanged chapters again only after a change by hand.';
 
-comment on table deploy.facts is 'The facts of the database after the last deploy, with the SQL that restores each. audit.drift compares them with the catalogs.';
-comment on table deploy.approvals is 'The powers of roles outside the service, and the provider, that were approved with a deploy, each list with a seal. audit.powers reads them.';
+comment on table deploy.facts is 'The facts of the database after the last deploy, with SQL or the file that restores it. audit.drift compares them with the catalogs.';
+comment on table deploy.approvals is 'The powers and objects of roles outside the service that were approved with a deploy.';
 
 grant usage on schema deploy to club_api, club_auditor;
 grant select on deploy.migrations, deploy.migration_files, deploy.releases, deploy.chapters, deploy.facts, deploy.approvals

@@ -6,14 +6,14 @@
  * committed before has no grants until then. The service never has the login of the deploy.
  */
 import type pg from 'pg';
-import { type Approved, type Decisions, recordDecisions, requireKnown } from './approvals.js';
+import { type Approved, approve, missingRoles, requireOutside } from './approvals.js';
 import { isDatabaseError, withClient } from './client.js';
 import { DeployError, DeployFailed, lockDeploys, whenLocksAreFree } from './locks.js';
 import { onlineStatements, pendingMigrations, runMigration, runOnline } from './migrations.js';
 import { type Release, readRelease, type SqlFile, sha256 } from './release.js';
 import { MIGRATOR, OWNER, readRoles } from './roles.js';
 
-export type { Approved, Decisions } from './approvals.js';
+export type { Approved } from './approvals.js';
 export { DeployError } from './locks.js';
 
 export interface DeployResult {
@@ -21,7 +21,7 @@ export interface DeployResult {
   migrations: string[];
   /** Whether the chapters were applied; false when they are unchanged since the last deploy and the database has no drift. */
   applied: boolean;
-  /** The roles that this deploy approved, each with its powers; undefined when it left the list as it was. */
+  /** The roles that this deploy approved, each with its powers and objects; undefined when it left the list as it was. */
   approved: Approved[] | undefined;
   /** Warnings for an administrator, one sentence each. */
   warnings: string[];
@@ -31,17 +31,17 @@ export interface DeployResult {
  * Deploys the release to the database.
  *
  * @param url the URL of the database, with the migration login
- * @param decisions what to approve
- * @throws ConnectionFailed; DeployError when the roles are missing, a role to approve or the provider is unknown, the database is newer, a migration was edited after it
- *   ran or is out of order, or a lock could not be acquired; DeployFailed when a statement failed
+ * @param roles the roles outside of the service to approve, and no others; undefined leaves the list as it is
+ * @throws ConnectionFailed; DeployError when the roles of the service are missing or to be approved, the database is newer, a
+ *   migration was edited after it ran or is out of order, or a lock could not be acquired; DeployFailed when a statement failed
  */
 export async function deploy(
   url: string,
   release: Release = readRelease(),
-  decisions: Decisions = {},
+  roles?: string[],
 ): Promise<DeployResult> {
   try {
-    return await withClient(url, (client) => deployWith(client, release, decisions));
+    return await withClient(url, (client) => deployWith(client, release, roles));
   } catch (error) {
     throw isDatabaseError(error) ? new DeployFailed(sentenceOf(error), { cause: error }) : error;
   }
@@ -54,13 +54,13 @@ function sentenceOf({ message, code, position, where, hint }: pg.DatabaseError):
   return `The deploy failed, and its last step was rolled back: ${message} (SQLSTATE ${code}${place}).`;
 }
 
-async function deployWith(client: pg.Client, release: Release, decisions: Decisions): Promise<DeployResult> {
+async function deployWith(client: pg.Client, release: Release, roles?: string[]): Promise<DeployResult> {
   // The search_path of the login must not matter: a name could resolve to an object that another role created.
   await client.query('set search_path = pg_catalog, pg_temp');
   await client.query('set statement_timeout = 0');
   await requireRoles(client);
   await requirePreparedDatabase(client);
-  await requireKnown(client, release, decisions);
+  requireOutside(roles ?? []);
   await lockDeploys(client);
   const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
   for (const step of stepsOf(pending, applies)) {
@@ -71,12 +71,18 @@ async function deployWith(client: pg.Client, release: Release, decisions: Decisi
     );
   }
   await whenLocksAreFree(client, () => recordRelease(client, release));
-  const approved = await whenLocksAreFree(client, () => recordDecisions(client, decisions));
+  const approved = roles && (await whenLocksAreFree(client, () => approve(client, roles)));
   return {
     migrations: pending.map(({ name }) => name),
     applied: applies,
     approved,
-    warnings: [...(await superuser(client)), ...(await creatorsInPublic(client))],
+    warnings: [
+      ...(await missingRoles(client, roles ?? [])).map(
+        (role) => `The server has no role ${role} to approve.`,
+      ),
+      ...(await superuser(client)),
+      ...(await creatorsInPublic(client)),
+    ],
   };
 }
 
@@ -122,14 +128,16 @@ function hashOf({ chapters, audit }: Release): string {
   return sha256([...chapters, ...audit].map(({ name, text }) => `${name}\n${text}\n`).join(''));
 }
 
-/** Whether the audit finds a difference from the last deploy, or is missing itself. */
+/** Whether the audit finds a broken rule of isolation or a difference from the last deploy, or is missing itself. */
 async function hasDrift(client: pg.Client): Promise<boolean> {
-  const audit = await client.query(`select to_regclass('audit.drift_findings') is not null as exists`);
+  const audit = await client.query(`select to_regclass('audit.core_findings') is not null as exists`);
   if (!audit.rows[0].exists) {
     return true;
   }
   await client.query(`set role ${OWNER}`);
-  const { rows } = await client.query('select exists (select from audit.drift_findings) as found');
+  const { rows } = await client.query(
+    'select exists (select from audit.core_findings) or exists (select from audit.drift_findings) as found',
+  );
   await client.query('reset role');
   return rows[0].found;
 }
@@ -139,10 +147,7 @@ async function recordRelease(client: pg.Client, release: Release): Promise<void>
   await client.query(`set role ${OWNER}`);
   await client.query(`
     insert into deploy.releases (fingerprint) values (${client.escapeLiteral(release.fingerprint)})
-    on conflict (fingerprint) do update set applied_at = clock_timestamp();
-    update deploy.facts set fact = seal
-    from audit.row_seals
-    where (kind, object, relation) = ('seal', 'deploy.releases', 'deploy.releases')`);
+    on conflict (fingerprint) do update set applied_at = clock_timestamp()`);
   await client.query('reset role');
 }
 
@@ -265,7 +270,7 @@ async function runStep(client: pg.Client, release: Release, { files, applies }: 
         [hashOf(release)],
       );
     }
-    await recordFacts(client, before);
+    await recordFacts(client, release, before);
     await client.query('commit');
   } catch (error) {
     // It fails when the connection is lost, which also rolls back; the error is the one that is worth reporting.
@@ -304,12 +309,33 @@ async function applyChapters(client: pg.Client, chapters: SqlFile[]): Promise<vo
   }
 }
 
-/** Records the facts of this release as intended, if the release has an audit. */
-async function recordFacts(client: pg.Client, before: string | null): Promise<void> {
+/** Records the facts of this release as intended, if the release has an audit, and the file of each function and view. */
+async function recordFacts(client: pg.Client, release: Release, before: string | null): Promise<void> {
   const { rows } = await client.query(
     `select to_regprocedure('audit.record_facts(jsonb)') is not null as exists`,
   );
-  if (rows[0].exists) {
-    await client.query('select audit.record_facts($1)', [before]);
+  if (!rows[0].exists) {
+    return;
   }
+  await client.query('select audit.record_facts($1)', [before]);
+  const written = [
+    ...definitionsOf('sql/policies', release.chapters),
+    ...definitionsOf('sql/audit', release.audit),
+  ];
+  await client.query(
+    `update deploy.facts set make = format('-- Deploy again: node dist/migrate.js. The text of the deploy is in %s', written.file)
+     from unnest($1::text[], $2::text[]) as written (object, file)
+     where kind in ('function', 'view') and split_part(facts.object, '(', 1) = written.object`,
+    [written.map(({ object }) => object), written.map(({ file }) => file)],
+  );
+}
+
+/** The functions and views that files create. */
+function definitionsOf(directory: string, files: SqlFile[]): { object: string; file: string }[] {
+  return files.flatMap(({ name, text }) =>
+    [...text.matchAll(/^create (?:or replace )?(?:function|view) ([\w.]+)/gm)].map(([, object = '']) => ({
+      object,
+      file: `${directory}/${name}.sql`,
+    })),
+  );
 }

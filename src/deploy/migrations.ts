@@ -137,31 +137,15 @@ export async function runOnline(
   }
 }
 
-/**
- * Records these facts as intended in their present form; all other facts stay as recorded. When the recorded facts are of
- * another version of PostgreSQL it records none, and the step with the chapters records all of them.
- */
+/** Records these facts as intended in their present form; all other facts stay as recorded. */
 async function recordAsMeant(client: pg.Client, objects: string[]): Promise<void> {
-  const major = `current_setting('server_version_num')::integer / 10000`;
-  const recorded = await client.query(`select from deploy.facts where server_major = ${major} limit 1`);
-  if (recorded.rowCount === 0) {
-    return;
-  }
-  await client.query(
-    `delete from deploy.facts
-     where (kind, object) = ('seal', 'deploy.facts') or kind in ('index', 'key', 'constraint', 'row') and object = any ($1)`,
-    [objects],
-  );
+  const ofObjects = `kind in ('index', 'key', 'constraint', 'row') and object = any ($1)`;
+  await client.query(`delete from deploy.facts where ${ofObjects}`, [objects]);
   await client.query(
     `insert into deploy.facts (kind, object, fact, make, unmake, server_major)
-     select kind, object, fact, make, unmake, ${major}
-     from audit.facts
-     where kind in ('index', 'key', 'constraint', 'row') and object = any ($1)`,
+     select kind, object, fact, make, unmake, current_setting('server_version_num')::integer / 10000
+     from audit.facts where ${ofObjects}`,
     [objects],
-  );
-  await client.query(
-    `insert into deploy.facts (kind, object, fact, server_major)
-     select 'seal', 'deploy.facts', seal, ${major} from audit.seal`,
   );
 }
 

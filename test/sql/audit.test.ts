@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type pg from 'pg';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
+import { deploy } from '../../src/deploy/deploy.js';
 import { root } from '../../tools/root.js';
 import { mutantsOf, tryAll } from '../campaigns/mutants/mutation.js';
 import { makeDatabase } from '../setup/database.js';
@@ -42,20 +44,15 @@ const lesserLogins: Runs[] = [
   {
     login: 'club_api',
     runs: [
-      ['alter role club_api set search_path = public', 'search_path_preset', 'schema_drift'],
-      [`alter role club_api set local_preload_libraries = 'spy'`, 'library_preset', 'schema_drift'],
-      ['alter role club_api set row_security = off', 'row_security_preset', 'schema_drift'],
-      ['alter role club_api reset lock_timeout', 'setting_missing', 'schema_drift'],
-      ['alter role club_api set quote_all_identifiers = on', 'setting_unintended', 'schema_drift'],
-      ['alter role club_api set standard_conforming_strings = off', 'setting_unintended', 'schema_drift'],
+      ['alter role club_api set search_path = public', 'schema_drift'],
+      [`alter role club_api set local_preload_libraries = 'spy'`, 'schema_drift'],
+      ['alter role club_api set row_security = off', 'schema_drift'],
+      ['alter role club_api reset lock_timeout', 'schema_drift'],
+      ['alter role club_api set quote_all_identifiers = on', 'schema_drift'],
+      ['alter role club_api set standard_conforming_strings = off', 'schema_drift'],
       ['alter default privileges grant select on tables to public', 'default_privileges'],
-      [
-        'alter default privileges grant execute on functions to club_auditor',
-        'default_privileges',
-        'default_privileges',
-        'schema_drift',
-      ],
-      ['select lo_create(4242)', 'large_object_owned'],
+      ['alter default privileges grant execute on functions to club_auditor', 'default_privileges'],
+      ['select lo_create(4242)', 'large_object_shared'],
     ],
   },
   {
@@ -64,17 +61,17 @@ const lesserLogins: Runs[] = [
     runs: [
       ['create temporary table tasks (id uuid)', 'temporary_object', 'role_owns_outside_schema'],
       ['create schema mine', 'role_owns_outside_schema'],
-      ['create table public.tasks (id uuid)', 'table_outside_schema', 'role_owns_outside_schema'],
+      ['create table public.tasks (id uuid)', 'object_outside_schema', 'role_owns_outside_schema'],
     ],
   },
   {
     login: 'dana',
     preparedBy: `create role dana; ${onDatabase('alter database %I owner to dana')}`,
     runs: [
-      [onDatabase('alter database %I set search_path = public'), 'search_path_preset'],
-      [onDatabase('alter database %I set row_security = off'), 'row_security_preset'],
-      [onDatabase('grant temporary on database %I to public'), 'database_temporary'],
-      [onDatabase('grant create on database %I to club_api'), 'database_create'],
+      [onDatabase('alter database %I set search_path = public'), 'setting_preset'],
+      [onDatabase('alter database %I set row_security = off'), 'setting_preset'],
+      [onDatabase('grant temporary on database %I to public'), 'database_privilege'],
+      [onDatabase('grant create on database %I to club_api'), 'database_privilege'],
       [onDatabase('grant connect on database %I to club_api with grant option'), 'hand_on_outside_schema'],
       ['grant create on schema public to public', 'schema_create_outside'],
       ['create schema reports'],
@@ -86,27 +83,27 @@ const lesserLogins: Runs[] = [
     login: 'dana',
     preparedBy: 'create role dana; grant create on schema public to dana',
     runs: [
-      ['create table public.copy (tenant_id uuid, title text)', 'table_outside_schema'],
-      ['create table public.parts () inherits (public.copy)', 'table_outside_schema'],
+      ['create table public.copy (tenant_id uuid, title text)', 'object_outside_schema'],
+      ['create table public.parts () inherits (public.copy)', 'object_outside_schema'],
       ['create policy open on public.copy using (true)'],
       [`create policy owner on public.copy to club_owner using (current_setting('app.role') = 'x')`],
-      ['create materialized view public.counts as table public.copy', 'table_outside_schema'],
-      ['create view public.everything as table public.copy', 'view_outside_schema'],
+      ['create materialized view public.counts as table public.copy', 'object_outside_schema'],
+      ['create view public.everything as table public.copy', 'object_outside_schema'],
       [
         `create function public.yes(uuid, uuid) returns boolean language sql immutable as 'select true'`,
-        'function_outside_schema',
+        'object_outside_schema',
       ],
       [
         `create function public.noisy() returns int language plpgsql as $$ begin raise 'no'; end $$`,
-        'function_outside_schema',
+        'object_outside_schema',
       ],
       [
         'create operator public.= (leftarg = uuid, rightarg = uuid, function = public.yes)',
-        'operator_outside_schema',
+        'object_outside_schema',
       ],
       [
         `create default conversion public.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
-        'operator_outside_schema',
+        'object_outside_schema',
       ],
       ['create domain public.id as uuid check (public.yes(value, value))'],
       ['alter table public.copy add check (public.yes(tenant_id, tenant_id))'],
@@ -122,9 +119,9 @@ const lesserLogins: Runs[] = [
     preparedBy: 'create role dana createrole',
     before16: true,
     runs: [
-      ['alter role club_api nologin', 'login_missing', 'schema_drift'],
-      ['alter role club_auditor createdb', 'role_creates_databases', 'schema_drift'],
-      ['alter role club_migrator set search_path = public', 'search_path_preset', 'schema_drift'],
+      ['alter role club_api nologin', 'role_unusable'],
+      ['alter role club_auditor createdb', 'role_creates_databases'],
+      ['alter role club_migrator set search_path = public', 'schema_drift'],
     ],
   },
   {
@@ -138,7 +135,7 @@ const lesserLogins: Runs[] = [
   {
     login: 'dana',
     preparedBy: 'create role dana; grant club_auditor to dana with admin option',
-    runs: [['grant club_auditor to club_api', 'schema_drift']],
+    runs: [['grant club_auditor to club_api', 'role_belongs_elsewhere']],
   },
   {
     login: 'shop',
@@ -221,23 +218,22 @@ t.test('no login without the rights of a role of the service causes a critical f
   });
 });
 
-t.test('docs/operate.md lists every check under its severity', async (t) => {
+t.test('sql/audit/README.md lists every check under its severity', async (t) => {
   const db = await makeDatabase(t);
-  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+  const page = readFileSync(join(root, 'sql/audit/README.md'), 'utf8');
   const [, critical = '', warning = ''] =
-    /^### What is critical.*?^Critical:\n(.*?)^Warnings:\n(.*?)^## /ms.exec(page) ?? [];
+    /^## The checks\n.*?^Critical:\n(.*?)^Warnings:\n(.*?)^## /ms.exec(page) ?? [];
   for (const [severity, list] of Object.entries({ critical, warning })) {
-    const listed = [...list.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].map(([, code]) => code);
+    const listed = [...list.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, code]) => code);
     const checks = await db.queryAsAdmin('select code from audit.checks where severity = $1', [severity]);
-    // Also a word such as `app` is in the list.
-    t.same(listed.filter((code) => code !== 'app').sort(), checks.map(({ code }) => code).sort(), severity);
+    t.same(listed.sort(), checks.map(({ code }) => code).sort(), severity);
   }
 });
 
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
   const db = await makeDatabase(t);
   const chapters = await db.queryAsAdmin(CHAPTERS);
-  t.equal(chapters.length, 9);
+  t.equal(chapters.length, 5);
   for (const { relation } of chapters) {
     const [plan] = await db.queryAsAdmin(`explain (format json) table ${relation}`);
     const cost = plan?.['QUERY PLAN'][0].Plan['Total Cost'];
@@ -249,7 +245,7 @@ t.test('the findings are the findings of every chapter', async (t) => {
   const db = await makeDatabase(t);
   const chapters = await db.queryAsAdmin(CHAPTERS);
   for (const { relation } of chapters) {
-    const planted = `select '${relation}' as code, null::text as object, null::text as detail, null::text as fix`;
+    const planted = `select '${relation}' as code, null::text as object, null::text as detail, null::text as fix, null::name as role`;
     await db.queryAsAdmin(`drop view ${relation}; create view ${relation} as ${planted}`);
   }
   const found = await db.queryAsAdmin('select code from audit.findings');
@@ -261,9 +257,9 @@ t.test('a chapter that raises an error is a critical finding, and hides no other
   const plant = (chapter: string, object: string) =>
     `drop view audit.${chapter}_findings; create view audit.${chapter}_findings as
      select 'planted' as code, (${object})::text as object, 'x' as detail, 'y' as fix from pg_class limit 1`;
-  await db.queryAsAdmin(plant('policy', `1 / (relpages - relpages)`));
+  await db.queryAsAdmin(plant('core', `1 / (relpages - relpages)`));
   await db.queryAsAdmin(
-    `${plant('drift', `'drift'`)}; grant select on audit.policy_findings, audit.drift_findings to club_auditor`,
+    `${plant('drift', `'drift'`)}; grant select on audit.core_findings, audit.drift_findings to club_auditor`,
   );
   await withClient(db.adminUrl, async (client) => {
     const read = async () =>
@@ -275,9 +271,9 @@ t.test('a chapter that raises an error is a critical finding, and hides no other
       {
         code: 'audit_failed',
         severity: 'critical',
-        object: 'audit.policy_findings',
+        object: 'view audit.core_findings',
         detail: '22012: division by zero',
-        fix: /^-- .*table audit\.policy_findings$/,
+        fix: /^-- .*table audit\.core_findings$/,
       },
       { code: 'planted', object: 'drift' },
     ]);
@@ -298,7 +294,7 @@ t.test(
     await withClient(db.adminUrl, async (client) => {
       const fails = async (setting: string, call: string, code: string) => {
         await client.query('begin');
-        await client.query(`drop view audit.policy_findings; create view audit.policy_findings as
+        await client.query(`drop view audit.core_findings; create view audit.core_findings as
         select 'planted' as code, ${call}::text as object, 'x' as detail, 'y' as fix`);
         await client.query(`set local ${setting}`);
         await t.rejects(client.query('table audit.findings'), { code }, setting);
@@ -315,42 +311,39 @@ t.test(
 );
 
 t.test(
-  'a function of PostgreSQL that is LEAKPROOF by hand is a finding, and its SQL undoes it',
+  'a function of PostgreSQL that is LEAKPROOF by hand is a finding, even if it was granted',
   async (t) => {
     const db = await makeDatabase(t);
-    const made = `select oid::regprocedure::text as object from pg_proc as proc
-    where pronamespace = 'pg_catalog'::regnamespace and prolang = 12 and prokind = 'f' and not proleakproof
-      -- LEAKPROOF on some supported versions.
-      and proname <> 'gen_random_uuid' order by 1`;
-    const found = `select object, fix from audit.findings where code = 'function_in_catalog' order by 1`;
+    const made = `select oid::regprocedure::text as object from pg_proc
+    where pronamespace = 'pg_catalog'::regnamespace and prolang = 12 and prokind = 'f' and not proleakproof order by 1`;
+    const found = async (client: pg.Client, code: string) =>
+      (await client.query(`select object from audit.findings where code ~ $1`, [code])).rows;
     await withClient(db.adminUrl, async (client) => {
       await client.query('begin');
       const { rows } = await client.query(made);
       t.ok(rows.length > 2_000);
       for (const object of ['set_config(text,text,boolean)', 'to_date(text,text)']) {
-        await client.query(`alter function ${object} leakproof`);
-        const { rows: findings } = await client.query(found);
-        t.match(findings, [{ object }]);
-        await client.query(findings[0].fix);
-        t.same((await client.query(found)).rows, []);
+        await client.query(
+          `alter function ${object} leakproof; grant execute on function ${object} to pg_monitor`,
+        );
+        t.same(await found(client, 'built_in_replaced'), [{ object: `function ${object}` }]);
+        await client.query(
+          `alter function ${object} not leakproof; revoke execute on function ${object} from pg_monitor`,
+        );
       }
       await client.query(rows.map(({ object }) => `alter function ${object} leakproof`).join('; '));
-      t.equal((await client.query(found)).rows.length, rows.length);
+      t.equal((await found(client, '^built_in_')).length, rows.length, 'each of them');
       await client.query('rollback; begin; alter function texteq(text, text) security definer');
-      const { rows: findings } = await client.query(found);
-      await client.query(findings[0].fix);
-      t.same((await client.query(`select proleakproof from pg_proc where proname = 'texteq'`)).rows, [
-        { proleakproof: true },
-      ]);
+      t.same(await found(client, 'built_in_replaced'), [{ object: 'function texteq(text,text)' }]);
       await client.query('rollback');
     });
   },
 );
 
-t.test('a deleted row of any reference table is a finding', async (t) => {
+t.test('a deleted row that a migration or a deploy wrote is a finding', async (t) => {
   const db = await makeDatabase(t);
-  const tables = await db.queryAsAdmin('select relation from audit.intended_reference_tables');
-  await db.queryAsAdmin(`select audit.record_provider('rds')`);
+  const tables = await db.queryAsAdmin(`select distinct relation from audit.reference_rows
+    union select 'deploy.facts'`);
   await withClient(db.adminUrl, async (client) => {
     for (const { relation } of tables) {
       // Without the checks of foreign keys.
@@ -360,35 +353,11 @@ t.test('a deleted row of any reference table is a finding', async (t) => {
       );
       t.equal(rowCount, 1, `${relation} has rows`);
       await client.query('set local session_replication_role = origin');
-      const { rows } = await client.query('select distinct code from audit.findings');
-      t.ok(
-        rows.some(({ code }) => ['row_drift', 'facts_edited', 'approvals_edited'].includes(code)),
-        relation,
-      );
+      const { rows } = await client.query(`select distinct code from audit.findings where code ~ 'drift'`);
+      t.equal(rows.length, 1, relation);
       await client.query('rollback');
     }
   });
-});
-
-t.test('the built-in functions that the service uses are listed with their volatility', async (t) => {
-  const db = await makeDatabase(t);
-  const used = await db.queryAsAdmin(`
-    with written (sql) as (
-      select concat_ws(' ', using_expression, check_expression) from audit.policies
-      union all
-      select body from audit.functions where schema = 'app'
-      union all
-      select fact from audit.facts where kind in ('default', 'constraint', 'index')
-    )
-    select proc.proname as name, min(case proc.provolatile when 's' then 'stable' else 'volatile' end) as volatility
-    from pg_proc as proc
-    where proc.pronamespace = 'pg_catalog'::regnamespace and proc.prokind = 'f'
-      and proc.proname in (select lower(name[1]) from written cross join lateral regexp_matches(sql, '(\\w+)\\s*\\(', 'g') as name)
-    group by proc.proname having bool_and(proc.provolatile <> 'i') order by proc.proname`);
-  t.same(
-    await db.queryAsAdmin('select name, volatility from audit.intended_volatilities order by name'),
-    used,
-  );
 });
 
 t.test('the audit queries the objects of other applications no more often when there are many', async (t) => {
@@ -457,7 +426,9 @@ t.test('the fixes of all findings together drop no table and no column', async (
       await client.query('rollback');
     }
     await client.query('begin; alter table app.tasks set schema public');
-    const { rows } = await client.query(`select fix from audit.findings where code = 'table_outside_schema'`);
+    const { rows } = await client.query(
+      `select fix from audit.findings where code = 'object_outside_schema'`,
+    );
     t.same(rows, [{ fix: 'alter table public.tasks set schema app' }]);
     await client.query(rows[0].fix);
     t.same((await client.query('table audit.findings')).rows, []);
@@ -465,7 +436,7 @@ t.test('the fixes of all findings together drop no table and no column', async (
   });
 });
 
-t.test('the fixes of all findings, run again while there are some, lead back to the deploy', async (t) => {
+t.test('the fixes of all findings and a deploy lead back to the last deploy', async (t) => {
   const db = await makeDatabase(t);
   const changes = [
     'drop policy tasks_read on app.tasks',
@@ -488,19 +459,17 @@ t.test('the fixes of all findings, run again while there are some, lead back to 
       return rows.map(({ fix }): string => fix);
     };
     for (const change of changes) {
-      await client.query('begin');
       await client.query(change);
       let fixes = await fixesOf();
       t.ok(fixes.length > 0, change);
       for (let round = 0; round < 3 && fixes.length > 0; round += 1) {
         for (const fix of fixes) {
-          await client.query('savepoint fix');
-          await client.query(fix).catch(() => client.query('rollback to fix'));
+          await client.query(fix).catch(() => {});
         }
+        await deploy(db.migrationUrl);
         fixes = await fixesOf();
       }
       t.same(fixes, [], change);
-      await client.query('rollback');
     }
   });
 });
@@ -512,14 +481,12 @@ t.test('the auditor can read the findings, and no row of a club', async (t) => {
   await withClient(db.adminUrl, async (client) => {
     await client.query(`set session authorization club_auditor; set search_path = ''`);
     const { rows } = await client.query('select code, severity, fix from audit.findings');
-    t.match(
-      rows.filter(({ code }) => code === 'policy_always_true'),
-      [{ severity: 'warning', fix: 'drop policy open on app.tasks' }],
-    );
-    t.ok(rows.some(({ code, severity }) => code === 'isolation_drift' && severity === 'critical'));
+    t.same(rows, [
+      { code: 'isolation_drift', severity: 'critical', fix: '-- Deploy again: node dist/migrate.js' },
+    ]);
     await t.rejects(client.query('select audit.assert_clean()'), {
       code: 'AU001',
-      detail: /policy_always_true app\.tasks\.open/,
+      detail: /isolation_drift policy app\.tasks\.open/,
     });
     const { rows: tables } = await client.query('select relation from audit.tables where schema = $1', [
       'app',
@@ -534,15 +501,15 @@ t.test('the auditor can read the findings, and no row of a club', async (t) => {
   await db.queryAsAdmin('select audit.assert_clean()');
 });
 
-t.test('the views of facts, intent and findings have a comment on each column', async (t) => {
+t.test('every view and function of the audit has a comment, and every check a reason', async (t) => {
   const db = await makeDatabase(t);
   const silent = await db.queryAsAdmin(`
-    select format('%s.%s', attrelid::regclass, attname) as name
-    from pg_attribute where attrelid in (select relid from audit.views where schema = 'audit') and attnum > 0
-      and coalesce(char_length(col_description(attrelid, attnum)), 0) < 7`);
+    select relation as name from audit.views where schema = 'audit' and coalesce(char_length(comment), 0) < 15
+    union all
+    select function from audit.functions where schema = 'audit' and coalesce(char_length(comment), 0) < 15`);
   t.same(silent, []);
   t.same(
-    await db.queryAsAdmin(`select code from audit.checks group by code having count(*) > 1`),
+    await db.queryAsAdmin('select code from audit.checks group by code having count(*) > 1'),
     [],
     'a code names one check',
   );
@@ -552,14 +519,6 @@ t.test('the views of facts, intent and findings have a comment on each column', 
     ),
     [],
   );
-});
-
-t.test('the table of codes has exactly the SQLSTATEs of the functions', async (t) => {
-  const db = await makeDatabase(t);
-  const raised = await db.queryAsAdmin(`
-    select distinct state[1] as state from audit.functions cross join lateral regexp_matches(body, 'errcode = ''(\\w{5})''', 'g') as state order by 1`);
-  const known = await db.queryAsAdmin('select sqlstate as state from audit.intended_codes order by 1');
-  t.same(known, raised);
 });
 
 t.test('the fingerprint is the hash of the printed facts', async (t) => {

@@ -5,7 +5,7 @@ import { readRelease } from '../../src/deploy/release.js';
 import { makeDatabase, type TestDatabase } from '../setup/database.js';
 
 const found = async (db: TestDatabase) =>
-  (await db.queryAsAdmin(`select code, object from audit.findings where code ~ 'drift'`)).map(
+  (await db.queryAsAdmin('select code, object from audit.drift_findings order by object')).map(
     ({ code, object }) => `${code} ${object}`,
   );
 

@@ -64,7 +64,7 @@ t.test('a failover of PostgreSQL', { skip }, async (t) => {
   await t.test('leaves the audit without a critical finding, on every node', async (t) => {
     const password = randomUUID();
     await databases.queryAsAdmin('postgres', `alter role club_auditor password '${password}'`);
-    await deploy(databases.urls(run.database).migration, undefined, { approve: ['replicator'] });
+    await deploy(databases.urls(run.database).migration, undefined, ['replicator']);
     for (const { address } of cluster.nodes) {
       const env = { AUDIT_DATABASE_URL: `postgres://club_auditor:${password}@${address}/${run.database}` };
       const { stdout } = await execute(process.execPath, [join(root, 'dist/audit.js')], { env });

@@ -32,25 +32,13 @@ interface Finding {
 /** Every weakening that this version of PostgreSQL supports. */
 export async function mutantsOf(client: pg.Client): Promise<Mutants> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int / 10000 as major`);
-  const newer = [
-    rows[0].major >= 16 ? rolesOf16 : rolesBefore16,
-    ...(rows[0].major >= 18 ? [grantsOf18] : []),
-  ];
-  const mutants: Mutants = {
-    ...tables,
-    ...policies,
-    ...roles,
-    ...grants,
-    ...(rows[0].major >= 17 ? grantsOf17 : {}),
-    ...functions,
-    ...triggers,
-    ...constraints,
-    ...(rows[0].major >= 18 ? constraintsOf18 : {}),
-    ...server,
-    ...drift,
-  };
-  for (const [code, more] of newer.flatMap(Object.entries<string[]>)) {
-    mutants[code] = [...(mutants[code] ?? []), ...more];
+  const { major } = rows[0];
+  const lists = [tables, policies, roles, grants, functions, triggers, constraints, server, drift];
+  lists.push(major >= 16 ? rolesOf16 : rolesBefore16);
+  lists.push(...(major >= 17 ? [grantsOf17] : []), ...(major >= 18 ? [grantsOf18, constraintsOf18] : []));
+  const mutants: Mutants = {};
+  for (const [code, statements] of lists.flatMap((list) => Object.entries(list))) {
+    mutants[code] = [...(mutants[code] ?? []), ...statements];
   }
   return mutants;
 }
@@ -58,7 +46,6 @@ export async function mutantsOf(client: pg.Client): Promise<Mutants> {
 /** Asserts that the check of each weakening finds it, that every check finds one, and that its SQL fixes it. */
 export async function tryAll(t: Test, client: pg.Client, mutants: Mutants): Promise<void> {
   const views = await findingViews(client);
-  const unknown = ['grant_maintain', 'constraint_not_enforced'].filter((code) => !(code in mutants));
   t.same((await client.query('table audit.findings')).rows, [], 'a fresh deploy has none');
 
   const outcomes: Outcome[] = [];
@@ -68,7 +55,7 @@ export async function tryAll(t: Test, client: pg.Client, mutants: Mutants): Prom
     }
   }
   const killers = new Set(outcomes.filter(({ killed }) => killed).map(({ code }) => code));
-  const checks = [...views.keys()].filter((code) => !unknown.includes(code));
+  const checks = [...views.keys()];
   const say = ({ code, mutant, unmended }: Outcome) => `${code}: ${mutant} => ${unmended}`;
   t.same(outcomes.filter(({ killed }) => !killed).map(say), [], 'every weakening is found');
   t.same(
@@ -128,9 +115,11 @@ async function readObjects(client: pg.Client): Promise<Map<string, string>> {
  */
 async function tryMutant(client: pg.Client, view: string, code: string, mutant: string): Promise<Outcome> {
   const named = async () => {
-    const { rows } = await client.query<Finding>(`select code, object, fix from ${view} where code = $1`, [
-      code,
-    ]);
+    // Without SQL of its own a deploy undoes the change, which a test of the deploy shows.
+    const { rows } = await client.query<Finding>(
+      `select code, object, coalesce(fix, '-- deploy') as fix from ${view} where code = $1`,
+      [code],
+    );
     return rows;
   };
   const deployed = await readObjects(client);

@@ -26,6 +26,12 @@ export const functions: Mutants = {
     `create procedure app.wipe() language sql security definer as 'delete from app.tasks'`,
     'alter function app.guard_task() security definer',
     'alter function audit.assert_clean() security definer',
+    'alter function app.sign_up(uuid) owner to postgres',
+    'alter function app.sign_up(uuid) owner to club_owner',
+    'alter function app.my_clubs() owner to club_signup',
+    'alter function app.count_signups() owner to club_operator',
+    'alter function app.number_events() owner to club_owner',
+    'alter function app.read_calendar(uuid, bytea) owner to club_operator',
   ],
   definer_elsewhere: [
     elsewhere('public', 'all_members'),
@@ -57,21 +63,66 @@ export const functions: Mutants = {
     ),
     `create role "Sh Op" bypassrls; create procedure public."P q"(int) language sql security definer as 'select 1'; alter procedure public."P q" owner to "Sh Op"`,
   ],
-  definer_owner: [
-    'alter function app.sign_up(uuid) owner to postgres',
-    'alter function app.sign_up(uuid) owner to club_owner',
-    'alter function app.my_clubs() owner to club_signup',
-    'alter function app.count_signups() owner to club_operator',
-    'alter function app.number_events() owner to club_owner',
-    'alter function app.read_calendar(uuid, bytea) owner to club_operator',
-  ],
-  definer_missing: [
+  isolation_drift: [
+    make('language sql return 1'),
     'alter function app.sign_up(uuid) security invoker',
     'alter function app.my_clubs() security invoker',
     'alter function app.record_event() security invoker',
     'alter function app.read_calendar(uuid, bytea) security invoker',
+    'alter function app.guard_task() reset search_path',
+    'alter function app.enter set search_path = public',
+    make(`language sql as 'select count(*) from app.tasks'`),
+    `create procedure app."Pro c"(inout n int default 1) language plpgsql as $$ begin n := 2; end $$`,
+    make(
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
+    ),
+    make(
+      `language sql set search_path = pg_catalog, pg_temp return length(query_to_xml('table app.tasks', true, true, '')::text)`,
+    ),
+    `create function app.run(statement text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$ begin execute statement; end $$`,
+    make(`language sql set search_path = pg_catalog, pg_temp return length(pg_read_file('x'))`),
+    signUp(`begin perform 'a -- b'; return pg_read_file('x'); end`),
+    signUp(`begin perform set_config ( 'row_security', 'off', true); end`),
+    signUp('begin set local row_security = off; end'),
+    signUp('begin set local role club_owner; end'),
+    signUp(`begin perform set_config('row_security', 'off', true); end`),
+    signUp('begin alter table app.tasks disable row level security; end'),
+    signUp(`begin perform set_config('app.tenant_id', shift_id::text, true); end`),
+    make(`language sql return length(set_config('app.role', 'Admin', true))`),
+    make(`language sql return length(set_config('app.link_hash', 'x', true))`),
+    signUp(`begin perform set_config ('app.tenant_id', shift_id::text, true); end`),
+    signUp(`declare name text := 'app.tenant_id'; begin perform set_config(name, shift_id::text, true); end`),
+    signUp(`begin perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(
+      `begin perform '/*'; perform set_config('app.tenant_id', shift_id::text, true); perform '*/'; end`,
+    ),
+    signUp(`begin perform e'\\'', 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(`begin perform 1 as "a -- b"; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(`begin perform $q$ -- $q$; perform set_config('app.tenant_id', shift_id::text, true); end`),
+    signUp(
+      `begin /* /* */ ' */ perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`,
+    ),
+    make(
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin return 1; exception when others then return 0; end $$`,
+    ),
+    signUp("begin return null; exception when sqlstate 'TN001' then return null; end"),
+    signUp(`begin raise exception using errcode = 'SH999', message = 'new'; end`),
+    signUp(`begin raise sqlstate 'ZZ001'; end`),
+    make(
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin raise exception 'no' using errcode = 'P0002'; end $$`,
+    ),
+    signUp('begin raise unique_violation; end'),
+    signUp(`declare code text := 'SH999'; begin raise exception using errcode = code; end`),
+    signUp(`begin raise exception using errcode := 'XX999'; end`),
+    signUp(`begin raise 'full'; end`),
+    signUp(`begin raise using message = 'full'; end`),
+    signUp('begin assert false; end'),
+    signUp(`begin raise exception 'full'; end`),
+    make(
+      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin raise exception 'no %', 1 using hint = 'none'; end $$`,
+    ),
   ],
-  search_path_unpinned: [
+  function_unsafe: [
     'alter function app.sign_up(uuid) reset search_path',
     'alter function app.sign_up(uuid) set search_path = app',
     `alter function app.my_clubs() set search_path = public, app`,
@@ -80,38 +131,25 @@ export const functions: Mutants = {
     'alter function app.read_calendar(uuid, bytea) reset search_path',
     'alter function app.record_event() reset search_path',
     `alter function app.record_event() set search_path = ''`,
-  ],
-  search_path_inherited: [
-    'alter function app.guard_task() reset search_path',
-    'alter function app.enter set search_path = public',
-    make(`language sql as 'select count(*) from app.tasks'`),
-    `create procedure app."Pro c"(inout n int default 1) language plpgsql as $$ begin n := 2; end $$`,
-  ],
-  function_setting: [
     'alter function app.sign_up(uuid) set row_security = off',
     `alter function app.my_clubs() set app.tenant_id = 'x'`,
     'alter function app.guard_task() set session_replication_role = replica',
     `alter function app.enter_directory(uuid[]) set role = 'club_owner'`,
-  ],
-  function_leakproof: [
     'alter function app.tenant_id() leakproof',
     'alter function app.role() leakproof',
     `create function app.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
-  ],
-  function_immutable: [
     'alter function app.new_id() immutable',
     'alter function app.allowed_transitions(text, uuid) immutable',
     make('language sql immutable return 1'),
     'alter function app.user_id() immutable',
+    `create function app.backend() returns int language internal as 'pg_backend_pid'`,
   ],
-  accessor_volatility: [
+  accessor_changed: [
     'alter function app.tenant_id() volatile',
     'alter function app.role() immutable',
     'alter function app.club_ids() volatile',
     'alter function app.link_hash() volatile',
     'alter function app.member_id() immutable',
-  ],
-  accessor_silent: [
     accessor(`return nullif(current_setting('app.tenant_id', true), '')::uuid`),
     accessor(`return current_setting('app.tenant_id', true)::uuid`),
     accessor(`return '11111111-1111-4111-8111-111111111111'::uuid`),
@@ -133,68 +171,30 @@ export const functions: Mutants = {
     missing(
       `begin if setting = 'app.role' then return 'Admin'; end if; raise exception using errcode = 'TN001', message = 'none'; end`,
     ),
-  ],
-  accessor_overloaded: [
     'create function app.tenant_id(which text) returns uuid language sql stable return null::uuid',
     `create function app.role(which text default 'x') returns text language sql stable return 'Admin'`,
     'create function app.user_id(variadic "all" text[]) returns text language sql stable return null::text',
-  ],
-  accessor_missing: [
     'alter function app.user_id() rename to subject',
     'alter function app.club_ids() set schema public',
   ],
-  function_public_execute: [
+  granted_to_public: [
     'grant execute on function app.sign_up(uuid) to public',
     'grant execute on function app.read_calendar(uuid, bytea) to public',
     'grant execute on function app.provision_club(text, text, text, uuid) to public',
     'grant execute on all functions in schema app to public',
     make('language sql return 1'),
   ],
-  function_owner: [
+  object_owner: [
     'alter function app.tenant_id() owner to postgres',
     'alter function app.tenant_id() owner to club_api',
     'create role alice; alter function app.guard_task() owner to alice',
   ],
-  function_language: [`create function app.backend() returns int language internal as 'pg_backend_pid'`],
-  function_dynamic: [
-    make(
-      `language plpgsql set search_path = pg_catalog, pg_temp as $$ declare n bigint; begin execute 'select count(*) from app.tasks' into n; return n; end $$`,
-    ),
-    make(
-      `language sql set search_path = pg_catalog, pg_temp return length(query_to_xml('table app.tasks', true, true, '')::text)`,
-    ),
-    `create function app.run(statement text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$ begin execute statement; end $$`,
-  ],
-  function_reaches_out: [
-    make(`language sql set search_path = pg_catalog, pg_temp return length(pg_read_file('x'))`),
-    signUp(`begin perform 'a -- b'; return pg_read_file('x'); end`),
-    signUp(`begin perform set_config ( 'row_security', 'off', true); end`),
-    signUp('begin set local row_security = off; end'),
-    signUp('begin set local role club_owner; end'),
-    signUp(`begin perform set_config('row_security', 'off', true); end`),
-    signUp('begin alter table app.tasks disable row level security; end'),
-  ],
-  context_setter: [
-    signUp(`begin perform set_config('app.tenant_id', shift_id::text, true); end`),
-    make(`language sql return length(set_config('app.role', 'Admin', true))`),
-    make(`language sql return length(set_config('app.link_hash', 'x', true))`),
-    signUp(`begin perform set_config ('app.tenant_id', shift_id::text, true); end`),
-    signUp(`declare name text := 'app.tenant_id'; begin perform set_config(name, shift_id::text, true); end`),
-    signUp(`begin perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),
-    signUp(
-      `begin perform '/*'; perform set_config('app.tenant_id', shift_id::text, true); perform '*/'; end`,
-    ),
-    signUp(`begin perform e'\\'', 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`),
-    signUp(`begin perform 1 as "a -- b"; perform set_config('app.tenant_id', shift_id::text, true); end`),
-    signUp(`begin perform $q$ -- $q$; perform set_config('app.tenant_id', shift_id::text, true); end`),
-    signUp(
-      `begin /* /* */ ' */ perform 'a -- b'; perform set_config('app.tenant_id', shift_id::text, true); end`,
-    ),
-  ],
-  function_in_catalog: [
+  object_in_catalog: [
     `create function pg_catalog.set_config(text, text) returns text language sql return 'x'`,
     'create function information_schema.peek() returns int language sql return 1',
     'create function pg_toast.peek() returns int language sql return 1',
+  ],
+  built_in_replaced: [
     'alter function pg_catalog.current_setting(text, boolean) security definer',
     'alter function pg_catalog.clock_timestamp() immutable',
     `create or replace function pg_catalog.clock_timestamp() returns timestamptz volatile strict parallel safe language internal as 'now'`,
@@ -219,37 +219,12 @@ export const functions: Mutants = {
     'create or replace function pg_catalog.timestamptz_le(timestamptz, timestamptz) returns boolean language sql immutable return true',
     `create or replace function pg_catalog.enum_ge(anyenum, anyenum) returns boolean language internal immutable as 'enum_le'`,
   ],
-  function_without_comment: ['comment on function app.sign_up(uuid) is null', make('language sql return 1')],
-  function_swallows: [
-    make(
-      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin return 1; exception when others then return 0; end $$`,
-    ),
-    signUp("begin return null; exception when sqlstate 'TN001' then return null; end"),
-  ],
-  function_outside_schema: [
+  schema_drift: ['comment on function app.sign_up(uuid) is null'],
+  object_outside_schema: [
     'create function public.harmless() returns int language sql return 1',
     `create function public.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
     `create function public.backend() returns int language internal as 'pg_backend_pid'`,
     'alter function app.enter_directory(uuid[]) set schema public',
     `create schema tools; create function tools.f() returns int language sql return 1`,
-  ],
-  sqlstate_unknown: [
-    signUp(`begin raise exception using errcode = 'SH999', message = 'new'; end`),
-    signUp(`begin raise sqlstate 'ZZ001'; end`),
-    make(
-      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin raise exception 'no' using errcode = 'P0002'; end $$`,
-    ),
-    signUp('begin raise unique_violation; end'),
-    signUp(`declare code text := 'SH999'; begin raise exception using errcode = code; end`),
-    signUp(`begin raise exception using errcode := 'XX999'; end`),
-  ],
-  sqlstate_missing: [
-    signUp(`begin raise 'full'; end`),
-    signUp(`begin raise using message = 'full'; end`),
-    signUp('begin assert false; end'),
-    signUp(`begin raise exception 'full'; end`),
-    make(
-      `language plpgsql set search_path = pg_catalog, pg_temp as $$ begin raise exception 'no %', 1 using hint = 'none'; end $$`,
-    ),
   ],
 };

@@ -20,6 +20,7 @@ export const grants: Mutants = {
     'grant all on app.clubs to public',
   ],
   granted_to_stranger: [
+    'create role alice; grant create on schema app to alice',
     'create role reporting; grant select on app.tasks to reporting',
     'create role reporting; grant usage on schema app to reporting',
     'create role club_reports; grant select on app.tasks to club_reports',
@@ -44,29 +45,31 @@ export const grants: Mutants = {
     'grant select (id) on app.members to club_auditor',
     'grant execute on function app.enter_directory(uuid[]) to club_auditor',
   ],
-  grant_truncate: [
+  grant_unlimited: [
     'grant truncate on app.tasks to club_api',
     'grant truncate on app.shift_signups to club_signup',
     'grant all on app.shifts to club_api',
     'grant truncate on deploy.facts to club_api',
-  ],
-  grant_references: [
     'grant references on app.members to club_api',
     'grant references (id) on app.clubs to club_operator',
-  ],
-  grant_trigger: [
     'grant trigger on app.tasks to club_api',
     'grant trigger on app.shift_signups to club_signup',
+    passedOn,
+    `${passedOn}; set local role club_operator; grant select on app.tasks to club_signup with grant option; reset role`,
+    'grant select on app.tasks to club_api with grant option',
+    'grant execute on function app.sign_up(uuid) to club_api with grant option',
+    'grant usage on schema app to club_signup with grant option',
+    'grant update (title) on app.tasks to club_api with grant option',
+    'grant create on schema app to club_api',
+    'grant create on schema audit to club_auditor',
   ],
-  grant_table_wide: [
+  isolation_drift: [
     'grant insert on app.tasks to club_api',
     'grant update on app.shifts to club_api',
     'grant update on app.members to club_operator',
     'grant insert on app.shift_signups to club_api',
     'grant insert on app.events to club_recorder',
     'grant update on app.event_counters to club_recorder',
-  ],
-  grant_without_policy: [
     'grant delete on app.members to club_api',
     'grant delete on app.shift_signups to club_api',
     'grant select on app.tasks to club_signup',
@@ -77,8 +80,6 @@ export const grants: Mutants = {
     'grant select (title) on app.tasks to club_recorder',
     'grant select on app.members to club_calendar',
     'grant update (expires_at) on app.calendar_links to club_api',
-  ],
-  grant_server_column: [
     'grant update (version) on app.tasks to club_api',
     'grant insert (id) on app.tasks to club_api',
     'grant update (signup_count) on app.shifts to club_api',
@@ -105,14 +106,6 @@ export const grants: Mutants = {
     'grant update (id) on app.clubs to club_operator',
     'grant insert (id) on app.clubs to club_api',
   ],
-  grant_hand_on: [
-    passedOn,
-    `${passedOn}; set local role club_operator; grant select on app.tasks to club_signup with grant option; reset role`,
-    'grant select on app.tasks to club_api with grant option',
-    'grant execute on function app.sign_up(uuid) to club_api with grant option',
-    'grant usage on schema app to club_signup with grant option',
-    'grant update (title) on app.tasks to club_api with grant option',
-  ],
   hand_on_outside_schema: [onDatabase('grant connect on database %I to club_api with grant option')],
   reference_table_writable: [
     'grant insert on app.task_transitions to club_api',
@@ -120,11 +113,6 @@ export const grants: Mutants = {
     'grant delete on app.task_states to club_signup',
     'grant delete on deploy.facts to club_api',
     'grant insert (fingerprint) on deploy.releases to club_api',
-  ],
-  schema_create: [
-    'grant create on schema app to club_api',
-    'grant create on schema audit to club_auditor',
-    'create role alice; grant create on schema app to alice',
   ],
   schema_create_outside: [
     'grant create on schema public to public',
@@ -136,19 +124,19 @@ export const grants: Mutants = {
     `${shop}; grant usage on schema shop to club_api`,
     `${shop}; grant create on schema shop to club_signup`,
   ],
-  database_create: [
+  database_privilege: [
     onDatabase('grant create on database %I to club_api'),
     onDatabase('grant create on database %I to public'),
     onDatabase('grant create on database %I to club_migrator'),
-  ],
-  database_temporary: [
     onDatabase('grant temporary on database %I to club_api'),
     onDatabase('grant temporary on database %I to public'),
     onDatabase('grant temporary on database %I to club_signup'),
     `create role alice login in role club_api; ${onDatabase('grant temporary on database %I to alice')}`,
+    onDatabase('grant connect on database %I to public'),
   ],
-  database_connect_public: [onDatabase('grant connect on database %I to public')],
   default_privileges: [
+    'create role shop; alter default privileges for role shop grant update on large objects to public',
+    'alter default privileges for role club_owner grant select on large objects to club_api',
     'alter default privileges for role club_owner grant select on tables to club_api',
     'alter default privileges for role club_owner in schema app grant all on tables to public',
     'alter default privileges for role club_owner grant execute on functions to public',
@@ -194,7 +182,7 @@ export const grants: Mutants = {
     'grant create on tablespace pg_default to club_api',
     'grant create on tablespace pg_default to public',
   ],
-  large_object_granted: [
+  large_object_shared: [
     'select lo_create(4244); grant select on large object 4244 to public',
     'select lo_create(4244); grant update on large object 4244 to club_api',
     'create role dana; select lo_create(4244); grant all on large object 4244 to dana, public',
@@ -202,8 +190,6 @@ export const grants: Mutants = {
     'set local role club_api; select lo_create(4244); grant select on large object 4244 to club_auditor with grant option; reset role',
     'create role shop; set local role shop; select lo_create(4244); grant select on large object 4244 to public; reset role',
     'create role "Sh op"; create role dana; set local role "Sh op"; select lo_create(4244); grant update on large object 4244 to dana; reset role',
-  ],
-  large_object_owned: [
     'set local role club_api; select lo_create(4244), lo_create(4245); reset role',
     'set local role club_auditor; select lo_create(4244); grant all on large object 4244 to public; reset role',
     'set local role club_migrator; select lo_create(4244); reset role',
@@ -223,8 +209,5 @@ export const grants: Mutants = {
 
 /** Default privileges on large objects exist since PostgreSQL 18. */
 export const grantsOf18: Mutants = {
-  large_object_granted: [
-    'alter default privileges for role club_owner grant select on large objects to club_api',
-    'create role shop; alter default privileges for role shop grant update on large objects to public',
-  ],
+  large_object_shared: [],
 };

@@ -27,8 +27,6 @@ export const policies: Mutants = {
     'alter policy tasks_floor on app.tasks using (tenant_id = (select app.tenant_id()) or true)',
     'grant select on app.clubs to club_signup',
     'alter policy members_floor on app.members using (tenant_id is not null)',
-  ],
-  floor_loose: [
     'alter policy tasks_floor on app.tasks with check (true)',
     'alter policy tasks_floor on app.tasks using (true) with check (true)',
     'alter policy shifts_floor on app.shifts using (tenant_id >= (select app.tenant_id()))',
@@ -53,11 +51,10 @@ export const policies: Mutants = {
     `alter policy tasks_floor on app.tasks using (tenant_id = '11111111-1111-4111-8111-111111111111')`,
     'alter policy tasks_floor on app.tasks using (tenant_id = any (array[(select app.tenant_id()), created_by_id]))',
   ],
-  floor_without_check: [
+  isolation_drift: [
+    `create policy silent on app.tasks for select to club_api using ((select app.role()) >= 'Admin')`,
     floor('tasks', `as restrictive for all to public using ${same}`),
     floor('members', `as restrictive for all to public using ${same}`),
-  ],
-  policy_always_true: [
     'create policy open on app.tasks using (true)',
     'create policy open on app.tasks for insert to club_api with check (true)',
     'alter policy shifts_read on app.shifts using (true)',
@@ -89,8 +86,6 @@ export const policies: Mutants = {
       '(select app.role()) = (select app.role())',
       `now() > '2000-01-01'`,
     ].map((expression) => `create policy open on app.tasks for select to club_api using (${expression})`),
-  ],
-  policy_form: [
     'alter policy events_read_own on app.events using (sequence is not null or member_id = (select app.member_id()))',
     'alter policy attendance_read_own on app.attendance using (minutes is null or member_id = (select app.member_id()))',
     `alter policy tasks_read on app.tasks using (tenant_id = (select app.tenant_id()) or id is null)`,
@@ -99,8 +94,6 @@ export const policies: Mutants = {
     `alter policy tasks_read on app.tasks using (case when (select app.role()) >= 'Admin' then true else id is not null end)`,
     `alter policy tasks_edit on app.tasks with check (length((select app.user_id())) > 0)`,
     'alter policy tasks_read on app.tasks using (tenant_id in (select (select app.tenant_id()) union select id))',
-  ],
-  policy_without_context: [
     'alter policy events_read on app.events using (sequence is not null)',
     'alter policy attendance_edit on app.attendance with check (recorded_by_id = member_id)',
     'alter policy calendar_links_enter on app.calendar_links using (expires_at > created_at)',
@@ -112,67 +105,48 @@ export const policies: Mutants = {
     `create policy open on app.members for select to club_api using (role = 'Admin')`,
     'alter policy tasks_create on app.tasks with check (version = 1)',
     "create policy open on app.shifts for select to club_api using (current_user = 'club_api')",
+    'create policy peers on app.tasks for select to club_api using (exists (select from app.members where members.id = tasks.assignee_id))',
+    `alter policy shifts_edit on app.shifts using ((select count(*) from app.clubs) > 0 and (select app.role()) >= 'Manager')`,
+    'create policy slow on app.tasks for select to club_api using (tenant_id = app.tenant_id())',
+    `alter policy tasks_read on app.tasks using (app.role() >= 'Member')`,
+    'alter policy shifts_floor on app.shifts using (tenant_id = app.tenant_id())',
+    `alter policy tasks_read on app.tasks to public`,
+    `create policy everybody on app.members for select using ((select app.role()) >= 'Viewer')`,
+    'create policy waiting on app.members for delete to club_api using (tenant_id = (select app.tenant_id()))',
+    `create policy waiting on app.tasks for select to club_signup using ((select app.role()) >= 'Admin')`,
+    'alter table app.tasks disable row level security',
+    'create table app.notes (tenant_id uuid not null); create policy notes_floor on app.notes as restrictive using (tenant_id = (select app.tenant_id()))',
   ],
-  policy_reads_setting: [
+  policy_calls_function: [
     `create policy direct on app.tasks for select to club_api using (tenant_id::text = current_setting('app.tenant_id', true))`,
     `alter policy tasks_floor on app.tasks using (tenant_id = (select current_setting('app.tenant_id', true)::uuid))`,
     `alter policy shifts_read on app.shifts using ((select pg_catalog.current_setting('app.role')) = 'Viewer')`,
     `create policy sneaky on app.tasks for select to club_api using (set_config('app.role', 'Admin', true) is not null)`,
-  ],
-  policy_calls_function: [
     `create function app.mine(uuid) returns boolean language sql stable return $1 = app.tenant_id(); create policy mine on app.tasks for select to club_api using (app.mine(tenant_id))`,
     `create function public.yes() returns boolean language sql stable return true; alter policy tasks_read on app.tasks using (public.yes())`,
     'create policy odd on app.tasks for select to club_api using (id <> app.new_id())',
     `create role shop; create schema shop authorization shop; create function shop.yes() returns boolean language sql stable return true; alter function shop.yes() owner to shop; alter policy tasks_read on app.tasks using (shop.yes())`,
     `create function app.current_club() returns uuid language sql stable return app.tenant_id(); alter policy tasks_floor on app.tasks using (tenant_id = (select app.current_club()))`,
-  ],
-  policy_calls_immutable: [
     `create function app.fixed() returns uuid language sql immutable as $$ select current_setting('app.tenant_id', true)::uuid $$; create policy fixed on app.tasks for select to club_api using (tenant_id = app.fixed())`,
     'alter function app.tenant_id() immutable',
     'alter function app.role() immutable',
   ],
-  policy_reads_table: [
-    'create policy peers on app.tasks for select to club_api using (exists (select from app.members where members.id = tasks.assignee_id))',
-    `alter policy shifts_edit on app.shifts using ((select count(*) from app.clubs) > 0 and (select app.role()) >= 'Manager')`,
-  ],
-  accessor_not_wrapped: [
-    'create policy slow on app.tasks for select to club_api using (tenant_id = app.tenant_id())',
-    `alter policy tasks_read on app.tasks using (app.role() >= 'Member')`,
-    'alter policy shifts_floor on app.shifts using (tenant_id = app.tenant_id())',
-  ],
-  policy_for_public: [
-    `alter policy tasks_read on app.tasks to public`,
-    `create policy everybody on app.members for select using ((select app.role()) >= 'Viewer')`,
-  ],
-  policy_for_owner: [
+  policy_for_stranger: [
     `create policy owner on app.tasks for select to club_owner using ((select app.role()) >= 'Viewer')`,
     'alter policy members_read on app.members to club_api, club_owner',
     'alter policy members_read on app.members to club_migrator',
     'alter policy shifts_read on app.shifts to postgres',
     'create role giant bypassrls; alter policy shifts_read on app.shifts to giant',
-  ],
-  policy_for_stranger: [
     'create role reporting; alter policy tasks_read on app.tasks to club_api, reporting',
     'alter policy tasks_read on app.tasks to club_auditor',
     'alter policy tasks_read on app.tasks to pg_monitor',
   ],
-  policy_without_comment: [
+  schema_drift: [
     'comment on policy tasks_floor on app.tasks is null',
-    `create policy silent on app.tasks for select to club_api using ((select app.role()) >= 'Admin')`,
-  ],
-  policy_without_grant: [
-    'create policy waiting on app.members for delete to club_api using (tenant_id = (select app.tenant_id()))',
-    `create policy waiting on app.tasks for select to club_signup using ((select app.role()) >= 'Admin')`,
-  ],
-  not_forgettable: [
     'drop policy tasks_forget on app.tasks',
     'drop policy attendance_forget on app.attendance',
     'drop policy calendar_links_forget on app.calendar_links',
     'revoke delete on app.shifts from club_operator',
     'create table app.notes (tenant_id uuid not null)',
-  ],
-  policy_on_open_table: [
-    'alter table app.tasks disable row level security',
-    'create table app.notes (tenant_id uuid not null); create policy notes_floor on app.notes as restrictive using (tenant_id = (select app.tenant_id()))',
   ],
 };

@@ -2,35 +2,41 @@ import type { Mutants } from '../mutation.js';
 
 /** Weakenings of roles, by the check that must find them. */
 export const roles: Mutants = {
-  role_missing: [
+  role_unusable: [
     'alter role club_auditor rename to club_reader',
     'alter role club_directory rename to club_catalogue',
+    'alter role club_api nologin',
+    'alter role club_auditor nologin',
+    `alter role club_api valid until '2020-01-01'`,
+    'alter role club_migrator connection limit 0',
+    'revoke club_owner from club_migrator',
+    'revoke club_directory from club_migrator',
   ],
-  role_superuser: [
+  role_beyond_rls: [
     'alter role club_api superuser',
     'alter role club_owner superuser',
     'alter role club_signup superuser',
-  ],
-  role_bypasses_rls: [
     'alter role club_api bypassrls',
     'alter role club_signup bypassrls',
     'alter role club_auditor bypassrls',
     'alter role club_recorder bypassrls',
     'alter role club_calendar bypassrls',
+    'alter role club_migrator createrole',
+    'alter role club_api createrole',
+    'alter role club_api replication',
+    'alter role club_auditor replication',
+    'grant pg_read_all_data to club_api',
+    'grant pg_write_all_data to club_signup',
+    'grant pg_execute_server_program to club_owner',
+    'grant pg_read_server_files to club_migrator',
+    'create role giant bypassrls; grant giant to club_api',
+    'create role giant replication; create role team role club_api; grant giant to team',
   ],
-  role_creates_roles: ['alter role club_migrator createrole', 'alter role club_api createrole'],
   role_creates_databases: ['alter role club_migrator createdb', 'alter role club_api createdb'],
-  role_replicates: ['alter role club_api replication', 'alter role club_auditor replication'],
   role_login: [
     'alter role club_owner login',
     'alter role club_signup login',
     'alter role club_operator login',
-  ],
-  login_missing: [
-    'alter role club_api nologin',
-    'alter role club_auditor nologin',
-    `alter role club_api valid until '2020-01-01'`,
-    'alter role club_migrator connection limit 0',
   ],
   role_reachable: [
     'grant club_owner to club_api',
@@ -53,14 +59,6 @@ export const roles: Mutants = {
     'create role alice login; grant club_signup to alice',
     'create role club_reports login; grant club_api to club_reports',
     `create role second login in role club_api; alter role second set timezone = 'UTC'`,
-  ],
-  role_beyond_rls: [
-    'grant pg_read_all_data to club_api',
-    'grant pg_write_all_data to club_signup',
-    'grant pg_execute_server_program to club_owner',
-    'grant pg_read_server_files to club_migrator',
-    'create role giant bypassrls; grant giant to club_api',
-    'create role giant replication; create role team role club_api; grant giant to team',
   ],
   role_belongs_elsewhere: [
     'grant pg_monitor to club_api',
@@ -96,59 +94,44 @@ export const roles: Mutants = {
     'create role rds_superuser bypassrls',
     'create role doadmin superuser',
   ],
-  approvals_edited: [
-    `create role anna bypassrls; insert into deploy.approvals (kind, name, value) values ('power', 'anna', 'BYPASSRLS')`,
-    `create role anna bypassrls; select audit.approve('{anna}'); alter role anna superuser; update deploy.approvals set value = 'superuser' where kind = 'power'`,
-    `select audit.record_provider('rds'); delete from deploy.approvals where kind = 'provider'`,
-    `create role cloud_admin bypassrls; insert into deploy.approvals (kind, name, value) values ('provider', 'neon', '')`,
-  ],
-  membership_missing: ['revoke club_owner from club_migrator', 'revoke club_directory from club_migrator'],
   context_preset: [
-    `alter role club_api set app.tenant_id = '11111111-1111-4111-8111-111111111111'`,
-    `alter role club_api set "App.Role" = 'Admin'`,
     `alter role all set app.role = 'Admin'`,
     `do $$ begin execute format('alter database %I set app.tenant_id = ''11111111-1111-4111-8111-111111111111''', current_database()); end $$`,
-    `do $$ begin execute format('alter role club_api in database %I set app.member_id = ''x''', current_database()); end $$`,
     `create role alice login in role club_api; alter role alice set app.tenant_id = 'x'`,
-    `alter role club_signup set app.club_ids = '{}'`,
-    `alter role club_api set app.link_hash = 'x'`,
     `create role "Al Ice" login in role club_owner; alter role "Al Ice" set "APP.tenant_ID" = 'x'`,
     `alter role postgres set app.tenant_id = 'x'`,
     `create role "Al Ice" superuser; alter role "Al Ice" set app.role = 'Admin'`,
   ],
-  replication_role_preset: [
-    'alter role club_api set session_replication_role = replica',
+  setting_preset: [
+    `do $$ begin execute format('alter database %I set transform_null_equals = on', current_database()); end $$`,
+    `do $$ begin execute format('alter database %I set role = club_owner', current_database()); end $$`,
     `do $$ begin execute format('alter database %I set session_replication_role = replica', current_database()); end $$`,
-  ],
-  row_security_preset: [
-    'alter role club_api set row_security = off',
     `do $$ begin execute format('alter database %I set row_security = off', current_database()); end $$`,
-  ],
-  search_path_preset: [
-    'alter role club_api set search_path = public, app',
-    'alter role club_api set search_path = pg_temp, app',
-    'alter role club_owner set search_path = public',
     'alter role all set search_path = public',
-    `do $$ begin execute format('alter role club_api in database %I set search_path = public', current_database()); end $$`,
-  ],
-  library_preset: [
-    `alter role club_api set local_preload_libraries = 'spy'`,
     `create role alice login in role club_api; alter role alice set local_preload_libraries = 'spy'`,
-    `alter role club_migrator set session_preload_libraries = 'auto_explain'`,
     `do $$ begin execute format('alter database %I set session_preload_libraries = ''spy''', current_database()); end $$`,
-  ],
-  setting_loses_data: [
     `do $$ begin execute format('alter database %I set synchronous_commit = off', current_database()); end $$`,
     `alter role all set synchronous_commit = 'LOCAL'`,
     `alter role all set "Zero_Damaged_Pages" = 'T'`,
     `do $$ begin execute format('alter database %I set ignore_checksum_failure = on', current_database()); end $$`,
-  ],
-  large_objects_open: [
     'set local lo_compat_privileges = on',
     `alter role all set lo_compat_privileges = 'yes'`,
     `do $$ begin execute format('alter database %I set lo_compat_privileges = on', current_database()); end $$`,
   ],
-  setting_unintended: [
+  schema_drift: [
+    `alter role club_migrator set session_preload_libraries = 'auto_explain'`,
+    `alter role club_api set local_preload_libraries = 'spy'`,
+    `do $$ begin execute format('alter role club_api in database %I set search_path = public', current_database()); end $$`,
+    'alter role club_owner set search_path = public',
+    'alter role club_api set search_path = pg_temp, app',
+    'alter role club_api set search_path = public, app',
+    'alter role club_api set row_security = off',
+    'alter role club_api set session_replication_role = replica',
+    `alter role club_api set app.link_hash = 'x'`,
+    `alter role club_signup set app.club_ids = '{}'`,
+    `do $$ begin execute format('alter role club_api in database %I set app.member_id = ''x''', current_database()); end $$`,
+    `alter role club_api set "App.Role" = 'Admin'`,
+    `alter role club_api set app.tenant_id = '11111111-1111-4111-8111-111111111111'`,
     `alter role club_api set app.jwt_secret = 'x'`,
     `alter role club_api set statement_timeout = 0`,
     `alter role club_api set lock_timeout = '1h'`,
@@ -156,10 +139,6 @@ export const roles: Mutants = {
     'alter role club_api set plan_cache_mode = force_custom_plan',
     'alter role club_auditor set default_transaction_read_only = off',
     `alter role club_migrator set statement_timeout = '1s'`,
-    `do $$ begin execute format('alter database %I set role = club_owner', current_database()); end $$`,
-    `do $$ begin execute format('alter database %I set transform_null_equals = on', current_database()); end $$`,
-  ],
-  setting_missing: [
     'alter role club_api reset statement_timeout',
     'alter role club_api reset plan_cache_mode',
     'alter role club_api reset all',
@@ -173,8 +152,6 @@ export const roles: Mutants = {
     'create role "Al Ice"; alter type app.club_role owner to "Al Ice"',
     'alter function app.tenant_id() owner to club_signup',
     'create statistics app.together on state, title from app.tasks; alter statistics app.together owner to club_directory',
-  ],
-  runtime_owns: [
     'alter table app.tasks owner to club_api',
     'alter schema app owner to club_api',
     'alter function app.enter_directory(uuid[]) owner to club_api',
@@ -217,7 +194,7 @@ export const rolesOf16: Mutants = {
   context_preset: [
     `create role boss; grant club_owner to boss with admin true, inherit false, set false; alter role boss set app.tenant_id = 'x'`,
   ],
-  membership_missing: ['grant club_owner to club_migrator with set false'],
+  role_unusable: ['grant club_owner to club_migrator with set false'],
   role_lent: [
     // Granted by another role than the superuser.
     `create role boss; create role alice; grant club_api to boss with admin true; set local role boss;

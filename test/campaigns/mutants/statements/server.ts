@@ -25,7 +25,11 @@ export const server: Mutants = {
     `${extension('dblink')}; ${called}`,
     `${extension('http')}; ${called}; revoke execute on function public.remote() from public; grant execute on function public.remote() to club_api`,
   ],
-  extension_unknown: [extension('earthdistance'), extension('timescaledb')],
+  extension_unknown: [
+    extension('earthdistance'),
+    extension('timescaledb'),
+    'create trusted language other handler plpgsql_call_handler',
+  ],
   extension_member_added: [
     'create view public.everyone as table app.members; alter extension plpgsql add view public.everyone',
     'create function public.peek(name, int) returns int language sql return 1; alter extension plpgsql add function public.peek',
@@ -37,7 +41,6 @@ export const server: Mutants = {
     `create language plghost handler plpgsql_call_handler`,
     `create language plother handler plpgsql_call_handler validator plpgsql_validator`,
   ],
-  language_unknown: ['create trusted language other handler plpgsql_call_handler'],
   publication: [
     'create publication everything for all tables',
     'create publication one for table app.tasks',
@@ -60,8 +63,8 @@ export const server: Mutants = {
     'create role evil; alter type uuid owner to evil',
     'create role evil; alter operator family uuid_ops using btree owner to evil',
   ],
-  system_tables_open: ['set local allow_system_table_mods = on'],
-  triggers_off: [
+  setting_preset: [
+    'set local allow_system_table_mods = on',
     'set local session_replication_role = replica',
     'set local session_replication_role = local',
   ],
@@ -98,6 +101,8 @@ export const drift: Mutants = {
     'alter function app.sign_up(uuid) strict',
     'alter view audit.findings set (security_barrier)',
   ],
+  role_unusable: ['revoke club_owner from club_migrator', 'alter role club_migrator noinherit'],
+  role_creates_databases: ['alter role club_api createdb'],
   schema_drift: [
     'drop policy tasks_create on app.tasks',
     'revoke select on app.tasks from club_api',
@@ -106,9 +111,6 @@ export const drift: Mutants = {
     'alter table app.shift_signups drop constraint shift_signups_once',
     'alter table app.tasks drop constraint tasks_assignee_fkey',
     'drop function app.cancel_sign_up(uuid)',
-    'revoke club_owner from club_migrator',
-    'alter role club_api createdb',
-    'alter role club_migrator noinherit',
     'create index by_title on app.tasks (title)',
     'drop index app.members_by_display_name',
     'alter table app.tasks alter column tenant_id drop default',
@@ -137,30 +139,22 @@ export const drift: Mutants = {
     `delete from deploy.migrations where name ~ '^000[145]'`,
     `insert into deploy.migrations (name, run_on) values ('0003_tasks', now())`,
     `insert into deploy.migrations (name, run_on) values ('9999_other', now())`,
-    'delete from deploy.releases',
-    `insert into deploy.releases values ('x')`,
-    `update deploy.chapters set sha256 = 'x'`,
-    `delete from deploy.facts where (kind, object) = ('seal', 'deploy.releases')`,
   ],
-  built_in_drift: [
+  built_in_replaced: [
+    'alter function pg_catalog.to_json(anyelement) immutable',
+    `grant execute on function pg_catalog.md5(text) to club_api;
+     create or replace function pg_catalog.md5(text) returns text language plpgsql as $$ begin return $1; end $$`,
+    'grant execute on function pg_catalog.to_jsonb(anyelement) to club_api; alter function pg_catalog.to_jsonb(anyelement) immutable',
+    `create or replace function pg_catalog.nextval(regclass) returns bigint volatile strict language plpgsql as 'begin return 1; end'`,
+  ],
+  built_in_changed: [
     'alter function pg_catalog.random() stable',
     'alter function pg_catalog.timeofday() immutable',
     'alter function pg_catalog.lower(text) called on null input',
-    'alter function pg_catalog.to_json(anyelement) immutable',
-    'grant execute on function pg_catalog.to_jsonb(anyelement) to club_api; alter function pg_catalog.to_jsonb(anyelement) immutable',
     'alter function pg_catalog.pg_read_file(text) immutable',
-    `create or replace function pg_catalog.nextval(regclass) returns bigint volatile strict language plpgsql as 'begin return 1; end'`,
     `create or replace function pg_catalog.row_to_json(record) returns json stable strict parallel safe language internal as 'record_out'`,
-    `grant execute on function pg_catalog.md5(text) to club_api;
-     create or replace function pg_catalog.md5(text) returns text language plpgsql as $$ begin return $1; end $$`,
     'alter function pg_catalog.random() stable; alter function pg_catalog.random() volatile',
   ],
   facts_missing: ['delete from deploy.facts', 'truncate deploy.facts'],
-  facts_edited: [
-    'update deploy.facts set fact = fact || $$ $$ where object = $$app.sign_up(uuid)$$',
-    `drop policy tasks_create on app.tasks; delete from deploy.facts where object ~ 'tasks_create'`,
-    `insert into deploy.facts values ('policy', 'app.tasks.open', 'x', null, null, current_setting('server_version_num')::int / 10000)`,
-    `delete from deploy.facts where kind = 'policy'`,
-  ],
   facts_of_another_version: ['update deploy.facts set server_major = 14'],
 };

@@ -16,12 +16,8 @@ export const triggers: Mutants = {
     'alter table app.tasks enable replica trigger tasks_guard',
     'alter table app.shifts enable always trigger shifts_stamp',
   ],
-  trigger_without_comment: ['comment on trigger tasks_guard on app.tasks is null'],
-  trigger_function: [
-    'create trigger idle before update on app.tasks for each row execute function suppress_redundant_updates_trigger()',
-    `create function public.spy() returns trigger language plpgsql as 'begin return null; end'; create trigger "Sp y" before insert on app.members for each row execute function public.spy()`,
-  ],
-  trigger_missing: [
+  schema_drift: [
+    'comment on trigger tasks_guard on app.tasks is null',
     'drop trigger tasks_guard on app.tasks',
     'drop trigger shifts_record on app.shifts',
     'drop trigger attendance_stamp on app.attendance',
@@ -34,11 +30,13 @@ export const triggers: Mutants = {
     'drop trigger events_number on app.events; create constraint trigger events_number after insert on app.events for each row execute function app.number_events()',
     'create or replace trigger tasks_guard before insert or update on app.tasks for each row when (false) execute function app.guard_task()',
     'create or replace trigger shifts_stamp after update on app.shifts for each row execute function app.stamp_shift()',
-  ],
-  trigger_unintended: [
     'create trigger again before insert on app.members for each row execute function app.stamp_shift()',
     'create view app.open with (security_invoker) as table app.tasks; create trigger "In stead" instead of insert on app.open for each row execute function app.guard_task()',
     'alter trigger tasks_guard on app.tasks rename to aaa',
+  ],
+  trigger_function: [
+    'create trigger idle before update on app.tasks for each row execute function suppress_redundant_updates_trigger()',
+    `create function public.spy() returns trigger language plpgsql as 'begin return null; end'; create trigger "Sp y" before insert on app.members for each row execute function public.spy()`,
   ],
   expression_calls_function: [
     `alter table app.tasks alter column created_by_id set default current_setting('app.member_id')::uuid`,
@@ -53,13 +51,13 @@ export const triggers: Mutants = {
     'create function app.ok(text) returns boolean language sql return true; create domain app.title as text check (app.ok(value))',
     'create function app.ok(int) returns int language sql immutable return $1; create table app.parted (id int) partition by range (app.ok(id))',
   ],
-  operator_outside_schema: [
+  object_outside_schema: [
     `create function public.same(uuid, uuid) returns boolean language sql return true; create operator public.= (leftarg = uuid, rightarg = uuid, function = public.same)`,
     'create operator family public.fam using btree',
     `create default conversion public.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
     'create type public.id as (id uuid); create function public.as_uuid(public.id) returns uuid language sql return $1.id; create cast (public.id as uuid) with function public.as_uuid(public.id) as implicit',
   ],
-  operator_outside_catalog: [
+  object_in_catalog: [
     `create function app.same(uuid, uuid) returns boolean language sql return true; create operator app.= (leftarg = uuid, rightarg = uuid, function = app.same)`,
     `create default conversion app.latin for 'LATIN1' to 'UTF8' from iso8859_1_to_utf8`,
     `create function public.as_uuid(int) returns uuid language sql return null::uuid; create cast (int as uuid) with function public.as_uuid(int) as implicit`,
