@@ -108,7 +108,7 @@ verify: node_modules ## fail if a generated file is stale, the audit of a new da
 	@$(NODE) tools/snapshot.ts --verify
 	@$(NODE) tools/lint-migrations.ts
 
-snapshot: node_modules ## write the generated files: sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, docs/api.md's operations, the client's types
+snapshot: node_modules ## write the generated files: the roles in sql/policies and sql/audit, sql/snapshot.txt, docs/errors.md, docs/api-snapshot.txt, docs/requests.http, docs/api.md's operations, the client's types
 	@$(NODE) tools/snapshot.ts
 
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL

@@ -13,6 +13,8 @@
 --
 -- It can be run again without harm. A deploy never creates or alters a role, and fails when one of these is missing.
 
+-- Each line is a role: its name, whether it logs in, its purpose and why it exists. make snapshot writes them to audit/05_roles.sql, and
+-- the capability roles to the chapters that list them.
 do $$
 declare
   wanted record;
@@ -23,34 +25,32 @@ begin
   end if;
   for wanted in
     select * from (values
-      ('club_owner',     'nologin', 'Owns every object of the service. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),
-      ('club_migrator',  'login',   'The login of the deploy. Member of the owner and of the capability roles; the running service never uses it.'),
-      ('club_api',       'login',   'The login of the running service. Owns nothing, is a member of no role, and has the privileges that requests need, column by column.'),
-      ('club_auditor',   'login',   'Reads the schema audit and no row of a club. For DBAs and for make audit.'),
-      ('club_signup',    'nologin', 'Capability: owns the functions that create and cancel signups, and the trigger function that counts them.'),
-      ('club_idempotency', 'nologin', 'Capability: owns the functions that store responses for idempotency keys.'),
-      ('club_expiry',    'nologin', 'Capability: owns app.delete_expired_answers. Sees the stored responses of all clubs that are older than 24 hours.'),
-      ('club_directory', 'nologin', 'Capability: owns app.my_clubs, which lists the clubs of a token. Sees the rows of these clubs in app.clubs and nothing else.'),
-      ('club_registry',  'nologin', 'Capability: owns app.list_clubs. Sees id, name, slug and closing time of every club and nothing else.'),
-      ('club_recorder',  'nologin', 'Capability: owns the trigger functions that record and number events. Sees what its own transaction recorded.'),
-      ('club_roster',    'nologin', 'Capability: owns the functions by which Managers sign members up and off.'),
-      ('club_calendar',  'nologin', 'Capability: owns app.read_calendar. Sees one calendar link, the signups of its member, their shifts, and the name and time zone of the club.'),
-      ('club_operator',  'nologin', 'Capability: owns the functions for operators, such as app.provision_club.')
-    ) as role (name, login, comment)
+      ('club_migrator', 'login', 'deploy', 'The login of the deploy. Member of the owner and of the capability roles; the running service never uses it.'),
+      ('club_owner', 'nologin', 'owner', 'Owns every object of the service. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),
+      ('club_api', 'login', 'runtime', 'The login of the running service. Owns nothing, is a member of no role, and has the privileges that requests need, column by column.'),
+      ('club_auditor', 'login', 'auditor', 'Reads the schema audit and no row of a club. For DBAs and for make audit.'),
+      ('club_signup', 'nologin', 'capability', 'Owns the functions that create and cancel signups, and the counter: a row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
+      ('club_idempotency', 'nologin', 'capability', 'Owns the functions that store responses for idempotency keys: club_api has no privilege on that table.'),
+      ('club_expiry', 'nologin', 'capability', 'Owns app.delete_expired_answers. Its floor compares only the age of a stored response: it sees those of all clubs that are older than 24 hours.'),
+      ('club_directory', 'nologin', 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one. Sees these clubs and nothing else.'),
+      ('club_registry', 'nologin', 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
+      ('club_recorder', 'nologin', 'capability', 'Owns the functions that record and number events: no other role inserts an event. Sees the events of its own transaction.'),
+      ('club_roster', 'nologin', 'capability', 'Owns the functions by which Managers sign members up and off: club_signup writes the caller''s own signup only.'),
+      ('club_calendar', 'nologin', 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read. Sees one link, the signups of its member and their shifts.'),
+      ('club_operator', 'nologin', 'capability', 'Owns the functions for operators, such as app.provision_club.')
+    ) as role (name, login, purpose, why)
   loop
     if not exists (select from pg_roles where rolname = wanted.name) then
       execute format('create role %I %s', wanted.name, wanted.login);
     end if;
-    execute format('comment on role %I is %L', wanted.name, wanted.comment);
+    execute format('comment on role %I is %L', wanted.name, wanted.why);
+    if wanted.login = 'nologin' then
+      -- From PostgreSQL 16 on a membership has the options INHERIT and SET; the defaults give both, as in older versions.
+      execute format('grant %I to club_migrator', wanted.name);
+    end if;
   end loop;
 end
 $$;
-
--- From PostgreSQL 16 on a membership has the options INHERIT and SET; the defaults give both, as in older versions.
-grant
-  club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster,
-  club_calendar, club_operator
-to club_migrator;
 
 -- Settings of every connection of the service, for any client program.
 -- A name resolves to an object of the service before a temporary one.

@@ -1,7 +1,8 @@
 /**
- * `make snapshot` writes the generated files, and `make verify` fails when one is stale: sql/snapshot.txt from a new
- * deploy, docs/errors.md from the catalogue of errors, and docs/api-snapshot.txt, docs/requests.http, the table of operations in
- * docs/api.md and the types of the client from the OpenAPI document. Both print the findings of the audit in the new database.
+ * `make snapshot` writes the generated files, and `make verify` fails when one is stale: the lists of roles in
+ * sql/policies and sql/audit from sql/roles.sql, sql/snapshot.txt from a new deploy, docs/errors.md from the catalogue of errors, and
+ * docs/api-snapshot.txt, docs/requests.http, the table of operations in docs/api.md and the types of the client from the OpenAPI
+ * document. Both print the findings of the audit in the new database.
  * `make check` calls it with --stale if the types are wrong: a stale file can be the reason.
  *
  * sql/snapshot.txt has one fact about the database per line, so that a review shows each added grant or removed policy. It
@@ -13,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withClient } from '../src/deploy/client.js';
 import { deploy } from '../src/deploy/deploy.js';
+import { readRoles } from '../src/deploy/roles.js';
 import { describeApi } from './api-snapshot.js';
 import { describeOperations, describeResources, describeTypes } from './client-types.js';
 import { createDatabase } from './development-database.js';
@@ -21,14 +23,20 @@ import { describeCodes } from './errors-page.js';
 import { withOperations } from './operations-table.js';
 import { startPostgres } from './postgres.js';
 import { describeRequests } from './requests.js';
+import { describeRoles, withCapabilityRoles } from './role-lists.js';
 import { root } from './root.js';
 
 const DATABASE = 'club';
 const [mode] = process.argv.slice(2);
 const document = await readDocument();
+const roles = readRoles();
 
 /** What makes each file, from its stored text. */
 const generated: Record<string, (stored: string) => string | Promise<string>> = {
+  // First, because sql/snapshot.txt is from a deploy of these files.
+  'sql/audit/05_roles.sql': () => describeRoles(roles),
+  'sql/policies/00_reset.sql': (stored) => withCapabilityRoles(stored, roles),
+  'sql/policies/99_prune.sql': (stored) => withCapabilityRoles(stored, roles),
   // Takes seconds.
   ...(mode !== '--stale' && { 'sql/snapshot.txt': readFacts }),
   'docs/errors.md': () => describeCodes(),

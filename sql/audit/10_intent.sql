@@ -3,22 +3,6 @@
 -- The rules are in the files that follow: every table has a tenant, a floor, and keys that begin with the tenant. This file lists
 -- the rest. Each new line is a decision that the review of a change approves.
 
-create view audit.intended_roles (role, can_login, purpose, why) with (security_invoker) as values
-  ('club_owner'::name, false, 'owner', 'Owns every object. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),
-  ('club_migrator', true, 'deploy', 'The login of the deploy. Member of the owner and the capability roles; the running service never uses it.'),
-  ('club_api', true, 'runtime', 'The login of the running service. Owns nothing, is a member of no role.'),
-  ('club_auditor', true, 'auditor', 'Reads this schema and no row of a club.'),
-  ('club_signup', false, 'capability', 'Owns the functions that create and cancel signups, and the counter: a row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
-  ('club_idempotency', false, 'capability', 'Owns the functions that store responses for idempotency keys: club_api has no privilege on that table.'),
-  ('club_expiry', false, 'capability', 'Owns the function that deletes expired responses of all clubs: its floor compares only their age.'),
-  ('club_directory', false, 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one.'),
-  ('club_registry', false, 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
-  ('club_recorder', false, 'capability', 'Owns the functions that record and number events: no other role inserts an event.'),
-  ('club_roster', false, 'capability', 'Owns the functions by which Managers sign members up and off: club_signup writes the caller''s own signup only.'),
-  ('club_calendar', false, 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read.'),
-  ('club_operator', false, 'capability', 'Owns the functions for operators, such as app.provision_club.');
-comment on view audit.intended_roles is 'The roles of the service. None has SUPERUSER, BYPASSRLS, CREATEROLE, CREATEDB or REPLICATION.';
-
 create view audit.powerful_roles (role, why) with (security_invoker) as values
   ('pg_read_all_data'::name, 'Reads every table.'),
   ('pg_write_all_data', 'Writes every table.'),

@@ -73,14 +73,16 @@ release savepoint reset;
 
 -- By default PostgreSQL lets every role execute a new function. Here each chapter grants EXECUTE.
 alter default privileges
-  for role club_owner, club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster,
-    club_calendar, club_operator
+  for role club_owner,
+    -- The capability roles; make snapshot writes this list.
+    club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_calendar, club_operator
   revoke execute on functions from public;
 
 set local role club_owner;
 
 -- The capability roles create their own functions, which needs CREATE; the last chapter revokes it.
 grant usage, create on schema app
-to club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_calendar,
-  club_operator;
+to
+  -- The capability roles; make snapshot writes this list.
+  club_signup, club_idempotency, club_expiry, club_directory, club_registry, club_recorder, club_roster, club_calendar, club_operator;
 grant usage on schema app to club_api;

@@ -14,6 +14,9 @@ export const MIGRATOR = 'club_migrator';
 export interface DatabaseRole {
   name: string;
   canLogin: boolean;
+  /** owner, deploy, runtime, auditor or capability. */
+  purpose: string;
+  why: string;
 }
 
 /** The statements of sql/roles.sql, which an administrator runs. */
@@ -23,8 +26,13 @@ export function readRolesFile(): string {
 
 /** The roles that sql/roles.sql creates. */
 export function readRoles(): DatabaseRole[] {
-  const rows = readRolesFile().matchAll(/^ *\('(\w+)', +'(login|nologin)', /gm);
-  return [...rows].map(([, name = '', login]) => ({ name, canLogin: login === 'login' }));
+  const rows = readRolesFile().matchAll(/^ *\('(\w+)', '(login|nologin)', '(\w+)', '((?:[^']|'')+)'\)/gm);
+  return [...rows].map(([, name = '', login, purpose = '', why = '']) => ({
+    name,
+    canLogin: login === 'login',
+    purpose,
+    why: why.replaceAll("''", "'"),
+  }));
 }
 
 /** The names of the roles that log in. */
