@@ -3,7 +3,7 @@
 # A .env file is read when there is one; see .env.example.
 
 # Values given on the command line reach the commands as they are, through the environment.
-export NAME SLUG ZONE CLUB SUB ROLE FORMAT DURATION SEED CHECK FAULTS RUNS QUICK ONLY PROFILE SCALE TITLE
+export NAME SLUG ZONE CLUB SUB ROLE DURATION SEED CHECK FAULTS RUNS QUICK ONLY PROFILE SCALE TITLE
 # WSL sets a variable NAME to the name of the machine, which is not the name of a club.
 ifeq ($(origin NAME),environment)
 unexport NAME
@@ -114,8 +114,8 @@ snapshot: node_modules ## write the generated files: the roles in sql/policies a
 migrate: build ## deploy migrations and policies to MIGRATION_DATABASE_URL
 	@node --enable-source-maps $(ENV_FILE) dist/migrate.js
 
-audit: node_modules ## report whether the clubs are isolated, in AUDIT_DATABASE_URL or the database of make run; FORMAT=markdown
-	@$(DEVELOPMENT) tools/audit.ts "$$FORMAT"
+audit: node_modules ## report whether the clubs are isolated, in AUDIT_DATABASE_URL or the database of make run; ACCESS=1 also for who may do what
+	@$(DEVELOPMENT) tools/audit.ts $(if $(ACCESS),access)
 
 psql: node_modules ## a psql session as the runtime role inside a demo club; CLUB=north SUB=anna ROLE=Manager
 	@$(DEVELOPMENT) tools/psql.ts "$$CLUB" "$$SUB" "$$ROLE"

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { DevelopmentConfig } from '../src/config.js';
+import { OperatorError } from '../src/database/errors.js';
 import { withClient } from '../src/deploy/client.js';
 import { DeployError, deploy } from '../src/deploy/deploy.js';
 import { readLogins, readRolesFile } from '../src/deploy/roles.js';
-import { type EmbeddedPostgres, startPostgres } from './postgres.js';
+import { type EmbeddedPostgres, hasCluster, startPostgres } from './postgres.js';
 
 const DATABASE = 'club';
 
@@ -27,8 +28,15 @@ export interface EmbeddedDatabase {
   stop(): Promise<void>;
 }
 
-/** What a command does with a database that exists: it deploys this checkout, or uses what is there. */
+/** What a command does with the database: it deploys this checkout to it, or uses what is there. */
 export type Existing = 'deployed' | 'as it is';
+
+/** The embedded database has not been created. */
+class NoDatabase extends OperatorError {
+  constructor() {
+    super('There is no database yet: make run creates one.');
+  }
+}
 
 /** Opens the database of DATABASE_URL, or the embedded one without that variable. */
 export async function openDatabase(
@@ -46,18 +54,24 @@ export async function openDatabase(
 }
 
 /**
- * Starts the embedded database, or uses the one that another command has started. A new one is always deployed.
+ * Starts the embedded database, or uses the one that another command has started. Only a deploy creates it.
  *
- * @throws DeployError, which contains the command to start over
+ * @throws DeployError, which contains the command to start over; NoDatabase
  */
 export async function openEmbedded(
   { EMBEDDED_DATA_DIR }: DevelopmentConfig,
   existing: Existing,
 ): Promise<EmbeddedDatabase> {
+  if (existing === 'as it is' && !(await hasCluster(clusterDirectory(EMBEDDED_DATA_DIR)))) {
+    throw new NoDatabase();
+  }
   const server = await startEmbedded(EMBEDDED_DATA_DIR);
   const migrationUrl = server.url(DATABASE, 'club_migrator', server.password);
   try {
-    if (server.owned && (existing === 'deployed' || !(await hasDatabase(server, DATABASE)))) {
+    if (existing === 'as it is' && !(await hasDatabase(server, DATABASE))) {
+      throw new NoDatabase();
+    }
+    if (existing === 'deployed' && server.owned) {
       await createDatabase(server, DATABASE);
       await deploy(migrationUrl);
     }
@@ -81,8 +95,10 @@ export async function openEmbedded(
 
 /** Starts the server of the embedded database, or uses the one that another command has started. */
 export function startEmbedded(directory: string): Promise<EmbeddedPostgres> {
-  return startPostgres({ dataDir: join(directory, 'postgres') });
+  return startPostgres({ dataDir: clusterDirectory(directory) });
 }
+
+const clusterDirectory = (directory: string) => join(directory, 'postgres');
 
 /** Drops the embedded database. */
 export async function dropEmbedded(server: EmbeddedPostgres): Promise<void> {

@@ -102,6 +102,16 @@ export async function startPostgres(options: StartOptions): Promise<EmbeddedPost
   }
 }
 
+/** Whether the first start in a directory has created its cluster. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  const home = await readFile(join(dataDir, 'location'), 'utf8').catch(() => dataDir);
+  // The start reports a directory that it may not use.
+  return stat(join(home, 'cluster')).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
+}
+
 /**
  * The account that the server runs as: PostgreSQL does not run as root.
  *

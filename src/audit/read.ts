@@ -19,6 +19,12 @@ export interface Report {
   ours: { release: string; snapshot: string };
   findings: statements.Finding[];
   notes: statements.Note[];
+  /** Undefined unless they were asked for. */
+  rights: Rights | undefined;
+}
+
+/** Who may do what. */
+export interface Rights {
   roles: statements.Role[];
   memberships: statements.Membership[];
   access: statements.Access[];
@@ -42,9 +48,10 @@ const UNKNOWN: string[] = [
  * Reads the report.
  *
  * @param url the URL of the database, with a login that may read the schema audit
+ * @param withRights whether to read who may do what
  * @throws AuditImpossible; ConnectionFailed
  */
-export async function readReport(url: string): Promise<Report> {
+export async function readReport(url: string, withRights = false): Promise<Report> {
   const ours = { release: releaseFingerprint(), snapshot: hashOfSnapshot() };
   try {
     return await withClient(
@@ -66,10 +73,14 @@ export async function readReport(url: string): Promise<Report> {
           ours,
           findings: await read(statements.findings),
           notes: await read(statements.notes),
-          roles: await read(statements.roles),
-          memberships: await read(statements.memberships),
-          access: await read(statements.access),
-          policies: await read(statements.policies),
+          rights: withRights
+            ? {
+                roles: await read(statements.roles),
+                memberships: await read(statements.memberships),
+                access: await read(statements.access),
+                policies: await read(statements.policies),
+              }
+            : undefined,
         };
       },
       'AUDIT_DATABASE_URL',

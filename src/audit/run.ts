@@ -1,11 +1,8 @@
 import { OperatorError } from '../database/errors.js';
-import { toMarkdown } from './markdown.js';
 import { printable } from './printable.js';
 import { AuditImpossible, readReport } from './read.js';
 import { isWarning } from './statements.js';
 import { toText } from './text.js';
-
-const formats: Record<string, typeof toText> = { text: toText, markdown: toMarkdown };
 
 /** The output of an audit and its exit code. */
 export interface AuditOutput {
@@ -17,19 +14,16 @@ export interface AuditOutput {
 /**
  * Audits a database.
  *
- * @param format text or markdown
+ * @param argument `access` for a report that also contains who may do what
  * @throws AuditImpossible
  */
-export async function runAudit(url: string, format: string): Promise<AuditOutput> {
-  const print = formats[format];
-  if (print === undefined) {
-    throw new AuditImpossible(
-      `There is no format ${format}. Formats are ${Object.keys(formats).join(', ')}.`,
-    );
+export async function runAudit(url: string, argument?: string): Promise<AuditOutput> {
+  if (argument !== undefined && argument !== 'access') {
+    throw new AuditImpossible(`The argument must be access or none, not ${argument}.`);
   }
-  const report = await readReport(url);
+  const report = await readReport(url, argument === 'access');
   const isCritical = !report.findings.every(isWarning);
-  return { out: print(report), exitCode: isCritical ? 1 : 0 };
+  return { out: toText(report), exitCode: isCritical ? 1 : 0 };
 }
 
 /** Prints an audit and sets the exit code of the process: 2 when the audit could not run. */

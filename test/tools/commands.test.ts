@@ -68,6 +68,20 @@ t.test('outside of development make run refuses to start, and make token gives n
   t.same(await readdir(elsewhere.directory), [], 'nothing was started');
 });
 
+t.test('only make run creates a database', async (t) => {
+  const elsewhere = await prepareCommands(t);
+  const [audit, psql, club] = await Promise.all([
+    elsewhere.run('audit.js'),
+    elsewhere.run('psql.js'),
+    elsewhere.run('club.js', ['Chess Club', 'chess']),
+  ]);
+  const err = 'There is no database yet: make run creates one.\n';
+  t.same(audit, { code: 2, out: '', err });
+  t.same(psql, { code: 1, out: '', err });
+  t.same(club, { code: 1, out: '', err });
+  t.same(await readdir(elsewhere.directory), [], 'nothing was started');
+});
+
 t.test('make run prints a token, and commands that work when pasted', async (t) => {
   const lines = first.welcome.match(/^curl .*$/gm) ?? [];
   t.equal(lines.length, 3);
@@ -226,7 +240,8 @@ t.test('make audit audits the database of make run, as club_auditor', async (t) 
   t.same([code, err], [0, '']);
   t.match(out, /^ +login +club_auditor$/m);
   t.match(out, /^No findings/m);
-  t.match((await commands.run('audit.js', ['markdown'])).out, /^# Audit of the database `club`$/m);
+  const access = await paste(t, 'make audit ACCESS=1', commands);
+  t.match([access.code, access.out], [0, /^Access: which role may do what with which table/m]);
 });
 
 t.test('a killed make run leaves no PostgreSQL running, and the next one serves the same data', async (t) => {
@@ -284,6 +299,7 @@ t.test('make audit and make psql deploy nothing, make run does, and make reset s
     out: /^Dropped the database of make run, in .+\.\n$/,
     err: '',
   });
+  t.match(await commands.run('audit.js'), { code: 2, err: /^There is no database yet/ });
   const running = await commands.serve();
   t.equal(
     (await get<unknown[]>('/api/tasks', running.token, NORTH, running)).length,
