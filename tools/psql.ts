@@ -3,6 +3,10 @@
  * rows that a request sees. The tenant context is set for the whole session.
  */
 import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
 import { environmentWith, readDevelopmentConfig } from '../src/config.js';
 import { Database } from '../src/database/database.js';
 import { explain, TenantNotFound } from '../src/database/errors.js';
@@ -24,15 +28,25 @@ if (club === undefined || role === undefined) {
   process.exit(1);
 }
 
+/**
+ * A startup file, which psql runs after it has connected: it enters the club, and ends with the user's own file. If the session
+ * began with the context, the audit would report it as preset.
+ */
+async function startupFile(context: Record<string, string>): Promise<string> {
+  const calls = Object.entries(context).map(
+    ([name, value]) => `set_config('app.${name}', ${pg.escapeLiteral(value)}, false)`,
+  );
+  const own = environmentWith({}).PSQLRC || join(homedir(), '.psqlrc');
+  return `select ${calls.join(', ')} \\g /dev/null\n${await readFile(own, 'utf8').catch(() => '')}`;
+}
+
 /** Runs psql inside the club and returns its exit code. */
-async function runPsql(url: string, memberId: string): Promise<number> {
-  const settings = { tenant_id: club.id, user_id: person, role, member_id: memberId };
-  const context = Object.entries(settings).map(([name, value]) => `-c app.${name}=${value}`);
+async function runPsql(url: string, PSQLRC: string): Promise<number> {
   const target = new URL(url);
-  const { options = '', ...others } = Object.fromEntries(target.searchParams);
+  const parameters = Object.fromEntries(target.searchParams);
   // psql knows this mode by another name, and reads a plus sign as one.
-  const sslmode = others.sslmode === 'no-verify' ? { sslmode: 'require' } : {};
-  target.search = Object.entries({ ...others, ...sslmode, options: [options, ...context].join(' ').trim() })
+  const sslmode = parameters.sslmode === 'no-verify' ? { sslmode: 'require' } : {};
+  target.search = Object.entries({ ...parameters, ...sslmode })
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
   // The arguments of a process are visible to other users.
@@ -44,7 +58,7 @@ async function runPsql(url: string, memberId: string): Promise<number> {
   process.on('SIGINT', () => {});
   const psql = spawn('psql', [target.href], {
     stdio: 'inherit',
-    env: environmentWith(password === '' ? {} : { PGPASSWORD: password }),
+    env: environmentWith({ PSQLRC, ...(password !== '' && { PGPASSWORD: password }) }),
   });
   return new Promise((resolve) => {
     psql.once('exit', (code) => resolve(code ?? 1));
@@ -56,6 +70,7 @@ async function runPsql(url: string, memberId: string): Promise<number> {
 }
 
 let stop = async () => {};
+const directory = await mkdtemp(join(tmpdir(), 'club-psql-'));
 try {
   const database = await openDatabase(readDevelopmentConfig(), 'as it is');
   stop = database.stop;
@@ -68,7 +83,10 @@ try {
   } finally {
     await pool.close();
   }
-  process.exitCode = await runPsql(database.url, memberId);
+  const context = { tenant_id: club.id, user_id: person, role, member_id: memberId };
+  const startup = join(directory, 'psqlrc');
+  await writeFile(startup, await startupFile(context));
+  process.exitCode = await runPsql(database.url, startup);
 } catch (error) {
   console.error(
     error instanceof TenantNotFound
@@ -78,4 +96,5 @@ try {
   process.exitCode = 1;
 } finally {
   await stop();
+  await rm(directory, { recursive: true });
 }

@@ -8,7 +8,7 @@ import { SHIFT_ID, TASK_ID } from '../../src/examples.js';
 import type { ShiftListDto } from '../../src/shifts/schemas.js';
 import { TASK_STATES } from '../../src/tasks/schemas.js';
 import { startEmbedded } from '../../tools/development-database.js';
-import { makeDatabase } from '../setup/database.js';
+import { hasPsql, makeDatabase } from '../setup/database.js';
 import { type Ended, prepareCommands } from './fixtures/commands.js';
 import { paste } from './fixtures/paste.js';
 import { becomes, isDown, kill } from './fixtures/postgres.js';
@@ -243,6 +243,27 @@ t.test('make audit audits the database of make run, as club_auditor', async (t) 
   const access = await paste(t, 'make audit ACCESS=1', commands);
   t.match([access.code, access.out], [0, /^Access: which role may do what with which table/m]);
 });
+
+t.test(
+  'make psql enters the club after it has connected, before the startup file of the user',
+  { skip: !hasPsql() && 'psql is missing; install postgresql-client' },
+  async (t) => {
+    const HOME = t.testdir({
+      '.psqlrc': `\\set QUIET on
+        \\pset format unaligned
+        \\pset tuples_only on
+        select current_setting('app.role'), count(*) from shifts;
+        select code, object from audit.findings;`,
+    });
+    // Without a preset context, which would be a finding.
+    const entered = { code: 0, out: /^Manager\|[1-9]\d*\n$/ };
+    t.match(await commands.run('psql.js', [], { HOME }), entered);
+    t.match(
+      await commands.run('psql.js', ['north', "o'neil", 'Manager'], { PSQLRC: join(HOME, '.psqlrc') }),
+      entered,
+    );
+  },
+);
 
 t.test('a killed make run leaves no PostgreSQL running, and the next one serves the same data', async (t) => {
   const headers = { authorization: `Bearer ${await tokenOf('dora')}`, 'x-tenant-id': NORTH };
