@@ -115,7 +115,7 @@ begin
 end
 $$;
 comment on function app.provision_club(text, text, text, uuid) is
-  'Creates a club and returns its id. For operators. The optional fourth argument is the id, when it is already known.';
+  'Creates a club and returns its id. For operators. The optional fourth argument is the id, when it is already known. CL001: no such time zone.';
 grant execute on function app.provision_club(text, text, text, uuid) to club_owner;
 
 create or replace function app.enter_as_operator(club_id uuid) returns jsonb

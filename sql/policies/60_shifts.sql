@@ -193,7 +193,7 @@ begin
   return null;
 end
 $$;
-comment on function app.count_signups() is 'Maintains shifts.signup_count, even if signups are deleted with their shift.';
+comment on function app.count_signups() is 'Maintains shifts.signup_count, even if signups are deleted with their shift. SH001: no such shift.';
 grant execute on function app.count_signups() to club_owner;
 
 set local role club_owner;
