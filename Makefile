@@ -104,7 +104,7 @@ check: development ## check types, lint, format, the structure of the source, th
 format: node_modules ## format the source
 	@node_modules/.bin/biome check --write
 
-verify: node_modules ## fail if a generated file is stale, the audit of a new database has a finding, or a migration would block requests
+verify: node_modules ## fail if a generated file is stale, a new database has a finding of the audit or breaks a rule of sql/lint.sql, or a migration would block requests
 	@$(NODE) tools/snapshot.ts --verify
 	@$(NODE) tools/lint-migrations.ts
 

@@ -2,7 +2,7 @@
  * `make snapshot` writes the generated files, and `make verify` fails when one is stale: the lists of roles in
  * sql/policies and sql/audit from sql/roles.sql, sql/snapshot.txt from a new deploy, docs/errors.md from the catalogue of errors, and
  * docs/api-snapshot.txt, docs/requests.http, the table of operations in docs/api.md and the types of the client from the OpenAPI
- * document. Both print the findings of the audit in the new database.
+ * document. Both print what the audit and the rules of sql/lint.sql find in the new database.
  * `make check` calls it with --stale if the types are wrong: a stale file can be the reason.
  *
  * sql/snapshot.txt has one fact about the database per line, so that a review shows each added grant or removed policy. It
@@ -25,6 +25,7 @@ import { startPostgres } from './postgres.js';
 import { describeRequests } from './requests.js';
 import { describeRoles, withCapabilityRoles } from './role-lists.js';
 import { root } from './root.js';
+import { findFaults, readRules } from './schema-lint.js';
 
 const DATABASE = 'club';
 const [mode] = process.argv.slice(2);
@@ -65,6 +66,11 @@ async function readFacts(): Promise<string> {
         console.error(
           `The audit of a new database has findings:\n${findings.map(({ text }) => text).join('\n')}`,
         );
+        process.exitCode = 1;
+      }
+      const faults = await findFaults(client, readRules());
+      if (faults.length > 0) {
+        console.error(`A new database breaks rules of sql/lint.sql:\n${faults.join('\n')}`);
         process.exitCode = 1;
       }
       const { rows } = await client.query<{ line: string }>('select line from audit.snapshot');
