@@ -193,31 +193,12 @@ from audit.intended_definers
 left join audit.functions using (function)
 where security_definer is not true;
 
--- function_form: A function is in SQL or PL/pgSQL, which this file reads. It is not IMMUTABLE, because the planner may use its result
--- for the next club, nor LEAKPROOF, because it may run on rows before the policies. It resolves names in pg_catalog only, and changes
--- no setting on which the isolation depends.
--- finds: create function app.peek() returns int language internal as 'pg_backend_pid'
--- finds: alter function app.new_id() immutable
--- finds: alter function app.role() leakproof
+-- function_search_path: A function resolves names in pg_catalog only. The names of a parsed body were resolved when it was created. That it
+-- is no SECURITY DEFINER without a search path, nor IMMUTABLE or LEAKPROOF, is function_unsafe of the audit.
 -- finds: alter function app.guard_task() reset search_path
--- finds: alter function app.guard_task() set session_replication_role = replica
-select function, fault
+select function, 'it does not set search_path = pg_catalog, pg_temp'
 from audit.functions
-cross join lateral (
-  select 'it is in ' || language where language not in ('sql', 'plpgsql')
-  union all
-  -- audit.name_of only formats a name.
-  select 'it is IMMUTABLE' where volatility = 'immutable' and function <> 'audit.name_of(name,name)'
-  union all
-  select 'it is LEAKPROOF' where leakproof
-  union all
-  -- The names of a parsed body were resolved when it was created.
-  select 'it does not set search_path = pg_catalog, pg_temp' where not parsed and 'search_path=pg_catalog, pg_temp' <> all (settings)
-  union all
-  select 'it sets ' || setting from unnest(settings) as setting
-  where setting !~* '^(search_path|timezone|datestyle|intervalstyle|enable_seqscan|quote_all_identifiers|standard_conforming_strings)='
-) as found (fault)
-where ours;
+where ours and is_function and not parsed and 'search_path=pg_catalog, pg_temp' <> all (settings);
 
 -- function_body: A function works on tables of the service, in the context and with the settings of its caller, and fails if one of
 -- its statements fails. It builds no statement from text: a review could not see which it runs.
@@ -256,7 +237,9 @@ with written as (
     -- Reaches the counter of each club whose events it numbers.
     'app.number_events()',
     -- Resets the context to read what the server presets, and restores it.
-    'audit.preset_context()'
+    'audit.preset_context()',
+    -- Has its name in a pattern.
+    'audit.reads_outside(text)'
   ]),
   ('\mset_config\(''(?!app\.)', '{}'),
   ('\m(pg_(read_(binary_)?file|stat_file|ls_\w+|reload_conf|(terminate|cancel)_backend|logical_\w+|stat_reset\w*|authid|shadow|largeobject)\M|lo_\w+\(|dblink)', '{}'),

@@ -302,6 +302,14 @@ t.test(
   },
 );
 
+t.test('a deploy restores a floor whose loss was accepted', async (t) => {
+  const { url, query, findings } = await startDeployed(t);
+  await query('drop policy tasks_floor on app.tasks; select audit.record_facts()');
+  t.match(await findings(), [/^critical floor_missing table app\.tasks: no floor applies to club_api/]);
+  t.match(await deploy(url), { applied: true });
+  t.same(await findings(), []);
+});
+
 t.test('every table, policy, trigger and function has a COMMENT with its purpose', async (t) => {
   const db = await makeDatabase(t);
   const silent = await db.queryAsAdmin(`

@@ -86,6 +86,16 @@ t.test('a deploy accepts the rows of migrations that the SQL of the findings res
   t.same(names, await db.queryAsAdmin('select name from deploy.migrations order by name'));
 });
 
+t.test('drift is found after an upgrade of PostgreSQL too, and a deploy does not accept it', async (t) => {
+  const db = await makeDatabase(t);
+  await db.queryAsAdmin('update deploy.facts set server_major = 14');
+  await db.queryAsAdmin('drop index app.members_by_display_name; create view audit.more as select');
+  const index = 'schema_drift index app.members_by_display_name';
+  t.same(await found(db), [index, 'facts_of_another_version table deploy.facts'], 'all but the schema audit');
+  await deploy(db.migrationUrl);
+  t.same(await found(db), [index]);
+});
+
 t.test(
   'the first deploy after an upgrade of PostgreSQL records all facts, with migrations of any kind',
   async (t) => {

@@ -135,8 +135,6 @@ export const grants: Mutants = {
     onDatabase('grant connect on database %I to public'),
   ],
   default_privileges: [
-    'create role shop; alter default privileges for role shop grant update on large objects to public',
-    'alter default privileges for role club_owner grant select on large objects to club_api',
     'alter default privileges for role club_owner grant select on tables to club_api',
     'alter default privileges for role club_owner in schema app grant all on tables to public',
     'alter default privileges for role club_owner grant execute on functions to public',
@@ -209,5 +207,8 @@ export const grants: Mutants = {
 
 /** Default privileges on large objects exist since PostgreSQL 18. */
 export const grantsOf18: Mutants = {
-  large_object_shared: [],
+  default_privileges: [
+    'create role shop; alter default privileges for role shop grant update on large objects to public',
+    'alter default privileges for role club_owner grant select on large objects to club_api',
+  ],
 };
