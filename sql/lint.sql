@@ -193,8 +193,8 @@ from audit.intended_definers
 left join audit.functions using (function)
 where security_definer is not true;
 
--- function_search_path: A function resolves names in pg_catalog only. The names of a parsed body were resolved when it was created. That it
--- is no SECURITY DEFINER without a search path, nor IMMUTABLE or LEAKPROOF, is function_unsafe of the audit.
+-- function_search_path: A function resolves names in pg_catalog only. The names of a parsed body were resolved when it was created. The
+-- check function_unsafe of the audit has the rest: SECURITY DEFINER without a search path, IMMUTABLE, LEAKPROOF.
 -- finds: alter function app.guard_task() reset search_path
 select function, 'it does not set search_path = pg_catalog, pg_temp'
 from audit.functions
@@ -253,7 +253,7 @@ cross join lateral regexp_match(code, format('(%s)', pattern), 'i') as found
 where found is not null and function <> all (exceptions);
 
 -- sqlstate: Each error that a function raises has an SQLSTATE for its reason: the service responds by it (errors.ts). The comment of the
--- function explains it, for whoever calls the function in SQL.
+-- function explains it, for callers in SQL.
 -- finds: create or replace function app.stamp_shift() returns trigger language plpgsql as $$ begin raise exception using errcode = 'SH999'; end $$
 -- finds: create or replace function app.stamp_shift() returns trigger language plpgsql as $$ begin raise 'full'; end $$
 -- finds: create or replace function app.stamp_shift() returns trigger language plpgsql as $$ begin raise unique_violation; end $$

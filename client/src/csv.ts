@@ -52,7 +52,7 @@ function written(cell: unknown, delimiter: string): string {
   return quoted(typeof cell === 'object' ? JSON.stringify(cell) : String(cell), delimiter);
 }
 
-/** Quotes each cell with a separator of any spreadsheet, whatever the delimiter: where `;` separates, `a;=1+1` contains a formula. */
+/** Quotes a cell that contains any spreadsheet's separator, for every delimiter: a spreadsheet that splits at `;` finds a formula in `a;=1+1`. */
 function quoted(text: string, delimiter: string): string {
   return /["\r\n,;\t]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -73,4 +73,4 @@ select
 from held
 left join outside on outside.role = held.role
 left join deploy.approvals as approved on (approved.kind, approved.name, approved.value) = ('power', held.role, held.power);
-comment on view audit.powers is 'What puts a role outside the service beyond row-level security, or lets it put itself there: one row for each role and power. revoke is SQL that takes it away; accepted says why it is no finding.';
+comment on view audit.powers is 'What puts a role outside the service beyond row-level security, or lets it put itself there: one row for each role and power. revoke is SQL that takes it away; accepted is the reason why it is not a finding.';

@@ -1,4 +1,4 @@
--- The server, and objects beside those of the service: extensions, replication, functions of PostgreSQL, objects of nobody's schema.
+-- The server, and objects beside those of the service: extensions, replication, functions of PostgreSQL, objects outside of all known schemas.
 
 create view audit.server_checks (code, severity, title, why) with (security_invoker) as values
   ('object_outside_schema', 'warning', 'An object is in no schema of the service or of another application', 'No chapter creates it, so it was not reviewed. A copy of rows escapes the policies; no name of the service resolves to it.'),

@@ -32,7 +32,7 @@ export async function missingRoles(client: pg.Client, roles: string[]): Promise<
   return rows.map(({ role }) => role);
 }
 
-/** Approves these roles, those that the server has, and no others. */
+/** Approves these roles, which the server has, and no others. */
 export async function approve(client: pg.Client, roles: string[]): Promise<Approved[]> {
   await client.query(`set role ${OWNER}`);
   const { rows } = await client.query<{ role: string; approved: string }>(
@@ -40,11 +40,8 @@ export async function approve(client: pg.Client, roles: string[]): Promise<Appro
     [roles],
   );
   await client.query('reset role');
-  const missing = await missingRoles(client, roles);
-  return roles
-    .filter((role) => !missing.includes(role))
-    .map((role) => ({
-      role,
-      approved: rows.filter((row) => row.role === role).map(({ approved }) => approved),
-    }));
+  return roles.map((role) => ({
+    role,
+    approved: rows.filter((row) => row.role === role).map(({ approved }) => approved),
+  }));
 }

@@ -71,15 +71,15 @@ async function deployWith(client: pg.Client, release: Release, roles?: string[])
     );
   }
   await whenLocksAreFree(client, () => recordRelease(client, release));
-  const approved = roles && (await whenLocksAreFree(client, () => approve(client, roles)));
+  const missing = await missingRoles(client, roles ?? []);
+  const present = roles?.filter((role) => !missing.includes(role));
+  const approved = present && (await whenLocksAreFree(client, () => approve(client, present)));
   return {
     migrations: pending.map(({ name }) => name),
     applied: applies,
     approved,
     warnings: [
-      ...(await missingRoles(client, roles ?? [])).map(
-        (role) => `The server has no role ${role} to approve.`,
-      ),
+      ...missing.map((role) => `The server has no role ${role} to approve.`),
       ...(await superuser(client)),
       ...(await creatorsInPublic(client)),
     ],
@@ -120,7 +120,7 @@ async function compare(
     ? await client.query('select sha256 from deploy.chapters order by applied_at desc limit 1')
     : { rows: [] };
   const isApplied = last.rows[0]?.sha256 === hashOf(release);
-  return { pending, applies: !isApplied || isReadByAudit(release, pending) || (await hasDrift(client)) };
+  return { pending, applies: !isApplied || isReadByAudit(release, pending) || (await needsChapters(client)) };
 }
 
 /** A hash over all chapters, in their order. */
@@ -129,7 +129,7 @@ function hashOf({ chapters, audit }: Release): string {
 }
 
 /** Whether the audit finds a broken rule of isolation or a difference from the last deploy, or is missing itself. */
-async function hasDrift(client: pg.Client): Promise<boolean> {
+async function needsChapters(client: pg.Client): Promise<boolean> {
   const audit = await client.query(`select to_regclass('audit.core_findings') is not null as exists`);
   if (!audit.rows[0].exists) {
     return true;

@@ -38,7 +38,7 @@ async function countMigrations(db: TestDatabase): Promise<number> {
 const readState = async (db: TestDatabase) =>
   JSON.stringify([
     await facts(db),
-    await db.queryAsAdmin(`select fact from deploy.facts where kind = 'seal'`),
+    await db.queryAsAdmin('select kind, object, fact, make, unmake from deploy.facts order by kind, object'),
   ]);
 
 const whole = await makeDatabase(t);

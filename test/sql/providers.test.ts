@@ -65,7 +65,7 @@ function readNames(file: string): string[] {
 
 for (const file of readdirSync(join(root, 'test/sql/providers'))) {
   t.test(
-    `${file}: the roles on the page are no finding after APPROVE, and no critical one before`,
+    `${file}: the roles on the page cause no finding after APPROVE, and no critical one before`,
     async (t) => {
       const { admin, migrationUrl, findings } = await startProvider(t, file);
       await deploy(migrationUrl);
