@@ -4,9 +4,11 @@ import type pg from 'pg';
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { deploy } from '../../src/deploy/deploy.js';
+import { createDatabase } from '../../tools/development-database.js';
 import { root } from '../../tools/root.js';
 import { mutantsOf, tryAll } from '../campaigns/mutants/mutation.js';
 import { makeDatabase } from '../setup/database.js';
+import { startServer } from '../setup/server.js';
 
 /** The views of findings that audit.findings collects. */
 const CHAPTERS = `select relation from audit.views where relation ~ '^audit\\.\\w+_findings$'`;
@@ -457,7 +459,11 @@ t.test('the fixes of all findings together drop no table and no column', async (
 });
 
 t.test('the fixes of all findings and a deploy lead back to the last deploy', async (t) => {
-  const db = await makeDatabase(t);
+  // On its own server: the attributes of a role are of the whole server, where other tests run.
+  const server = await startServer(t);
+  await createDatabase(server, 'club');
+  const migrationUrl = server.url('club', 'club_migrator', server.password);
+  await deploy(migrationUrl);
   const changes = [
     'drop policy tasks_read on app.tasks',
     'drop policy tasks_floor on app.tasks',
@@ -473,7 +479,7 @@ t.test('the fixes of all findings and a deploy lead back to the last deploy', as
     'drop trigger tasks_guard on app.tasks',
     'drop function app.assign_sign_up',
   ];
-  await withClient(db.adminUrl, async (client) => {
+  await withClient(server.url('club'), async (client) => {
     const fixesOf = async () => {
       const { rows } = await client.query('select fix from audit.findings');
       return rows.map(({ fix }): string => fix);
@@ -486,7 +492,7 @@ t.test('the fixes of all findings and a deploy lead back to the last deploy', as
         for (const fix of fixes) {
           await client.query(fix).catch(() => {});
         }
-        await deploy(db.migrationUrl);
+        await deploy(migrationUrl);
         fixes = await fixesOf();
       }
       t.same(fixes, [], change);
