@@ -28,7 +28,7 @@ const GROUP_SIZE = 12;
 /** One more than the number of cores: tests often wait for PostgreSQL, a timer or a process. */
 const PROCESSES = availableParallelism() + 1;
 /** The time-out of a file in seconds: for a hang, on a slow machine too. Long campaigns set another value. */
-const FILE_TIMEOUT_S = 1_800;
+const FILE_TIMEOUT_S = 900;
 
 /** The totals of the top-level tests of all files. */
 const counts = { passed: 0, failed: 0, skipped: [] as string[] };
@@ -59,7 +59,7 @@ async function runGroup(files: string[], environment: NodeJS.ProcessEnv): Promis
   const program = join(root, 'dist/development/tools/test-group.js');
   const child = spawn(process.execPath, ['--enable-source-maps', program, ...files], {
     cwd: root,
-    env: { ...environment, TAP_TIMEOUT: String(files.length * FILE_TIMEOUT_S) },
+    env: { ...environment, TAP_TIMEOUT: String(FILE_TIMEOUT_S) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const runs: FileRun[] = [];
