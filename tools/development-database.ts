@@ -62,10 +62,7 @@ export async function openEmbedded(
   { EMBEDDED_DATA_DIR }: DevelopmentConfig,
   existing: Existing,
 ): Promise<EmbeddedDatabase> {
-  if (existing === 'as it is' && !(await hasCluster(clusterDirectory(EMBEDDED_DATA_DIR)))) {
-    throw new NoDatabase();
-  }
-  const server = await startEmbedded(EMBEDDED_DATA_DIR);
+  const server = await startEmbedded(EMBEDDED_DATA_DIR, existing);
   const migrationUrl = server.url(DATABASE, 'club_migrator', server.password);
   try {
     if (existing === 'as it is' && !(await hasDatabase(server, DATABASE))) {
@@ -93,12 +90,18 @@ export async function openEmbedded(
   };
 }
 
-/** Starts the server of the embedded database, or uses the one that another command has started. */
-export function startEmbedded(directory: string): Promise<EmbeddedPostgres> {
-  return startPostgres({ dataDir: clusterDirectory(directory) });
+/**
+ * Starts the server of the embedded database, or uses the one that another command has started.
+ *
+ * @throws NoDatabase
+ */
+export async function startEmbedded(directory: string, existing: Existing): Promise<EmbeddedPostgres> {
+  const dataDir = join(directory, 'postgres');
+  if (existing === 'as it is' && !(await hasCluster(dataDir))) {
+    throw new NoDatabase();
+  }
+  return startPostgres({ dataDir });
 }
-
-const clusterDirectory = (directory: string) => join(directory, 'postgres');
 
 /** Drops the embedded database. */
 export async function dropEmbedded(server: EmbeddedPostgres): Promise<void> {

@@ -5,7 +5,7 @@ import { dropEmbedded, startEmbedded } from './development-database.js';
 
 try {
   const { EMBEDDED_DATA_DIR } = readDevelopmentConfig();
-  const server = await startEmbedded(EMBEDDED_DATA_DIR);
+  const server = await startEmbedded(EMBEDDED_DATA_DIR, 'as it is');
   try {
     if (server.owned) {
       await dropEmbedded(server);

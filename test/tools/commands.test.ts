@@ -70,14 +70,16 @@ t.test('outside of development make run refuses to start, and make token gives n
 
 t.test('only make run creates a database', async (t) => {
   const elsewhere = await prepareCommands(t);
-  const [audit, psql, club] = await Promise.all([
+  const [audit, psql, reset, club] = await Promise.all([
     elsewhere.run('audit.js'),
     elsewhere.run('psql.js'),
+    elsewhere.run('reset.js'),
     elsewhere.run('club.js', ['Chess Club', 'chess']),
   ]);
   const err = 'There is no database yet: make run creates one.\n';
   t.same(audit, { code: 2, out: '', err });
   t.same(psql, { code: 1, out: '', err });
+  t.same(reset, { code: 1, out: '', err });
   t.same(club, { code: 1, out: '', err });
   t.same(await readdir(elsewhere.directory), [], 'nothing was started');
 });
@@ -303,7 +305,7 @@ t.test('a killed make run leaves no PostgreSQL running, and the next one serves 
 });
 
 t.test('make audit and make psql deploy nothing, make run does, and make reset starts again', async (t) => {
-  const embedded = await startEmbedded(commands.directory);
+  const embedded = await startEmbedded(commands.directory, 'as it is');
   const query = (text: string) => withClient(embedded.url('club'), (client) => client.query(text));
   await query('create policy everything on app.tasks to club_api using (true)');
   await query("update deploy.migration_files set sha256 = 'edited' where name like '0012%'");
