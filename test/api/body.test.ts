@@ -8,6 +8,7 @@ import t from 'tap';
 import { endpoints, operationOf, pathOf, SHIFT } from '../setup/endpoints.js';
 import { type Method, sendBytesTo, sendLinesTo } from '../setup/send.js';
 import { startService } from '../setup/service.js';
+import { HANG_MS } from '../setup/wait.js';
 
 const LIMIT_BYTES = 128 * 1024;
 const service = await startService(t);
@@ -55,7 +56,7 @@ async function statusAfterSending(head: string[], body: string): Promise<string>
   await sleep(50);
   await new Promise((resolve) => socket.write(body.slice(half), resolve));
   await sleep(50);
-  const [answer] = await once(socket.resume(), 'data', { signal: AbortSignal.timeout(180_000) });
+  const [answer] = await once(socket.resume(), 'data', { signal: AbortSignal.timeout(HANG_MS) });
   socket.destroy();
   return String(answer).slice('HTTP/1.1 '.length, 12);
 }

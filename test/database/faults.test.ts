@@ -14,11 +14,9 @@ import {
   startProxy,
   type TestProxy,
 } from '../setup/proxy.js';
-import { until } from '../setup/wait.js';
+import { HANG_MS, until } from '../setup/wait.js';
 import { callerOf } from '../setup/work.js';
 
-/** A hang guard. */
-const HANGS_MS = 180_000;
 const AT_REST = { inUse: 0, queued: 0 };
 const db = await makeDatabase(t);
 const club = await db.makeClub('north');
@@ -50,7 +48,7 @@ function write(
     () => 'committed' as const,
     (error) => (error instanceof Unavailable ? error.committed : { unexpected: error }),
   );
-  return Promise.race([outcome, sleep(HANGS_MS, { unexpected: 'it hangs' }, { ref: false })]);
+  return Promise.race([outcome, sleep(HANG_MS, { unexpected: 'it hangs' }, { ref: false })]);
 }
 
 async function isThere(title: string): Promise<boolean> {

@@ -12,12 +12,10 @@ import { type Advance, stopClock } from '../setup/clock.js';
 import { makeDatabase } from '../setup/database.js';
 import { type Action, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { withoutTimeLimits } from '../setup/runtime.js';
-import { until, untilIdle, untilWaitingForLocks } from '../setup/wait.js';
+import { HANG_MS, until, untilIdle, untilWaitingForLocks } from '../setup/wait.js';
 import { callerOf, readRows } from '../setup/work.js';
 
 const TASKS = 30;
-/** A hang guard. */
-const HANGS_MS = 180_000;
 /** As in src/database/database.ts and pool.ts. */
 const SHARED_ATTEMPT_MS = 3_500;
 const SLOW_READ_MS = 250;
@@ -98,7 +96,7 @@ async function readOnce(
   const reading = readRows(database, club.caller, query, lease);
   const end = await Promise.race([
     reading.catch((error: unknown) => error as Error),
-    sleep(HANGS_MS, new Error('it hangs'), { ref: false }),
+    sleep(HANG_MS, new Error('it hangs'), { ref: false }),
   ]);
   if (end instanceof Unavailable) {
     tally.unavailable += 1;

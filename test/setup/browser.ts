@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { createBrotliDecompress } from 'node:zlib';
 import type { Test } from 'tap';
 import { root } from '../../tools/root.js';
-import { until } from './wait.js';
+import { HANG_MS, until } from './wait.js';
 
 const FLAGS = [
   '--headless',
@@ -27,8 +27,6 @@ const FLAGS = [
   '--js-flags=--single-threaded',
   '--remote-debugging-pipe',
 ];
-/** How long a page may take to get somewhere. */
-const PATIENCE_MS = 180_000;
 
 /** A page of a browser, with its requested addresses and its console errors. */
 export interface Page {
@@ -137,7 +135,7 @@ export async function startBrowser(t: Test): Promise<Browser | undefined> {
       const found = await until(
         () => evaluate(expression),
         (value) => Boolean(value) || isHopeless(),
-        { everyMs: 50, forMs: PATIENCE_MS },
+        { everyMs: 50, forMs: HANG_MS },
       );
       if (found) {
         return found;

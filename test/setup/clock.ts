@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { HANG_MS } from './wait.js';
 
 const LONGEST_MS = 2 ** 31 - 1;
-/** A hang guard: tap ends a process that hangs by timers, which must not stand still. */
-const HANG_MS = 180_000;
 
 /** Moves a stopped clock forward: runs each timer that is due, in order, with what follows from it at once. */
 export type Advance = (ms: number) => Promise<void>;
@@ -42,6 +41,7 @@ export function stopClock(t: Test): Advance {
       each();
     }
   };
+  // Otherwise tap, which ends a hanging process by a timer, could not.
   const guard = setTimeout(() => {
     restore();
     for (const { run } of timers.values()) {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { App } from '../../src/app.js';
 import { withClient } from '../../src/deploy/client.js';
 import type { TestDatabase } from './database.js';
-import { until, untilWaitingForLocks } from './wait.js';
+import { HANG_MS, until, untilWaitingForLocks } from './wait.js';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
@@ -56,9 +56,6 @@ export interface Person {
 }
 
 type SendBody = (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
-
-/** Longer than any correct response takes, on a slow machine too; a connection that is still open counts as a hang. */
-const HANG_MS = 180_000;
 
 /** Makes the service listen, unless it does; returns its origin. */
 export async function listen(app: App): Promise<string> {

@@ -6,7 +6,7 @@ import type { Database } from '../../src/database/database.js';
 import type { TestDatabase } from './database.js';
 
 /** A hang guard: nothing takes as long, even on a slow machine. */
-const HANG_MS = 180_000;
+export const HANG_MS = 180_000;
 
 /**
  * Reads a value again and again until it is enough.

@@ -10,7 +10,7 @@ import { root } from '../../../tools/root.js';
 import { freePort } from '../../setup/free-port.js';
 import { execute } from '../../setup/pages.js';
 import { startProxy, type TestProxy } from '../../setup/proxy.js';
-import { until } from '../../setup/wait.js';
+import { HANG_MS, until } from '../../setup/wait.js';
 
 /** The programs of docs/operate.md that are missing on this machine. */
 export function missingPrograms(): string[] {
@@ -67,8 +67,6 @@ export interface ClusterMember {
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 const PAGE = 'docs/operate.md';
 const NAMES = ['one', 'two', 'three'];
-/** Longer than any election, on a busy machine too. */
-const PATIENCE_MS = 180_000;
 
 /** Waits for the end of the test, kills every process that runs in the directory, and removes it. */
 const KEEPER = `
@@ -196,7 +194,7 @@ export async function startCluster(t: Test): Promise<Cluster> {
     return body?.members ?? [];
   };
   const wait = async (what: string, isThere: () => Promise<boolean>) => {
-    if (!(await until(isThere, Boolean, { everyMs: 250, forMs: PATIENCE_MS }))) {
+    if (!(await until(isThere, Boolean, { everyMs: 250, forMs: HANG_MS }))) {
       const logs = await Promise.all(
         nodes.map(async ({ directory: home, name }) => {
           const log = await readFile(join(home, 'patroni.yml.log'), 'utf8').catch(() => '');
