@@ -18,10 +18,10 @@ const BEFORE_THE_RULE = ['0007_orders', '0008_names'];
 export async function findBlocking(url: string, migrations: SqlFile[]): Promise<string[]> {
   return withClient(url, async (client) => {
     await client.query(`create schema if not exists deploy; drop schema if exists lint cascade; create schema lint;
-      create table lint.changes (relation text, trigger name);
+      create table lint.changes (relation text);
       create function lint.report() returns trigger language plpgsql as $$
       begin
-        insert into lint.changes values (tg_relid::regclass::text, tg_name);
+        insert into lint.changes values (tg_relid::regclass::text);
         return null;
       end $$;
       create function lint.watch(trigger name, relation regclass) returns void strict language plpgsql as $$
@@ -60,13 +60,11 @@ async function lintShort(client: pg.Client, file: SqlFile): Promise<string[]> {
   await reportChanges(client);
   for (const statement of statementsOf(file.text)) {
     await client.query(statement);
-    const { rows } = await client.query<{ relation: string; trigger: string }>(
-      'delete from lint.changes returning *',
-    );
-    for (const { relation, trigger } of rows) {
+    const { rows } = await client.query<{ relation: string }>('delete from lint.changes returning *');
+    for (const { relation } of rows) {
       faults.push(
         `this statement changes rows of ${relation}, and would record an event for each. Write before it ` +
-          `alter table ${relation} disable trigger ${trigger}, and after it enable it again.\n${statement}`,
+          `alter table ${relation} disable trigger user, and after it enable them again.\n${statement}`,
       );
     }
     const now = await readCounts(client);

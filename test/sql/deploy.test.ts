@@ -368,8 +368,8 @@ t.test(
       }
       t.equal(
         await backfill(
-          'alter table app.tasks no force row level security, disable trigger tasks_record',
-          'alter table app.tasks force row level security, enable trigger tasks_record',
+          'alter table app.tasks no force row level security, disable trigger user',
+          'alter table app.tasks force row level security, enable trigger user',
         ),
         1,
       );
