@@ -182,8 +182,7 @@ begin
     end loop;
 
     -- Set by app.erase_member, once for each member.
-    if noun = 'member' and verb = 'changed' and side[1] -> 'external_user_id' <> side[2] -> 'external_user_id'
-       and side[2] ->> 'external_user_id' = 'erased:' || (side[2] ->> 'id') then
+    if noun = 'member' and verb = 'changed' and side[1] ->> 'erased_at' is null and side[2] ->> 'erased_at' is not null then
       verb := 'erased';
       changes := '{}';
     end if;

@@ -6,7 +6,8 @@
 -- e-mail addresses and subjects only to the member and to higher roles.
 
 comment on table app.members is 'People in a club: one row per club and subject of the identity provider.';
-comment on column app.members.external_user_id is 'The token''s sub. Never used to link rows; members.id is.';
+comment on column app.members.external_user_id is 'The token''s sub; null in an erased member. Never used to link rows; members.id is.';
+comment on column app.members.erased_at is 'When app.erase_member removed the personal data of the row; null in all others.';
 comment on column app.members.role is 'The role in the last token. For display only: a request uses the role in its token.';
 comment on column app.members.token_issued_at is 'The iat of the token that last changed this row; an older token changes nothing.';
 
@@ -17,8 +18,8 @@ grant select on app.members to club_api;
 grant insert (external_user_id, display_name, email, role, token_issued_at) on app.members to club_api;
 grant update (display_name, email, role, token_issued_at, updated_at) on app.members to club_api;
 
-grant select (id), delete on app.members to club_operator;
-grant update (external_user_id, display_name, email, token_issued_at, updated_at) on app.members to club_operator;
+grant select (id, erased_at), delete on app.members to club_operator;
+grant update (external_user_id, display_name, email, token_issued_at, erased_at, updated_at) on app.members to club_operator;
 
 alter table app.members enable row level security, force row level security;
 
@@ -90,8 +91,8 @@ begin
   delete from app.calendar_links as link where link.member_id = erase_member.member_id;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
-  set external_user_id = 'erased:' || member.id, display_name = 'Former member', email = null,
-      token_issued_at = null, updated_at = clock_timestamp()
+  set external_user_id = null, display_name = 'Former member', email = null,
+      token_issued_at = null, erased_at = coalesce(member.erased_at, clock_timestamp()), updated_at = clock_timestamp()
   where member.id = erase_member.member_id;
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
@@ -104,7 +105,7 @@ begin
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40P01: a request is in the way, call it again.';
+  'Removes the personal data from a member''s row, the subject of their token included: if they log in again, they are a new member. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40P01: a request is in the way, call it again.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

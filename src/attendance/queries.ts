@@ -191,7 +191,7 @@ export async function deleteAttendance(tx: Transaction, shiftId: string, memberI
 
 /** A page of the hours of members. Of a former member, only if they attended. */
 export function listHours({ memberId, ...query }: HoursQuery, page: Page): Query<Listed<HoursDto>> {
-  const conditions = [sql`(member.external_user_id <> 'erased:' || member.id or hours.shifts > 0)`];
+  const conditions = [sql`(member.erased_at is null or hours.shifts > 0)`];
   if (memberId !== undefined) {
     conditions.push(sql`member.id = ${memberOf(memberId)}`);
   }

@@ -51,7 +51,7 @@ export async function replaceLink(
 async function requireMember(tx: Transaction): Promise<void> {
   const members = await tx.query(sql`
     select from app.members as member
-    where member.id = ${memberOf('me')} and member.external_user_id <> 'erased:' || member.id`);
+    where member.id = ${memberOf('me')} and member.erased_at is null`);
   if (members.length === 0) {
     throw new Problem(serviceUnavailable, {}, { reason: 'the member was erased while the request ran' });
   }

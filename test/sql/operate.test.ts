@@ -90,12 +90,18 @@ t.test(
     t.match((await service.as('dora', 'Admin', north).get(`/api/members/${before}`)).body, {
       displayName: 'Former member',
       email: null,
-      externalUserId: `erased:${before}`,
+      externalUserId: null,
     });
-    t.same(await service.db.queryAsAdmin('select token_issued_at from app.members where id = $1', [before]), [
-      { token_issued_at: null },
-    ]);
+    t.same(
+      await service.db.queryAsAdmin(
+        'select token_issued_at, erased_at is null as stays from app.members where id = $1',
+        [before],
+      ),
+      [{ token_issued_at: null, stays: false }],
+    );
     t.not(await ben.memberId(), before);
+    const posing = service.as(`erased:${before}`, 'Member', north);
+    t.not(await posing.memberId(), before, 'no subject of a token is that of an erased member');
   },
 );
 

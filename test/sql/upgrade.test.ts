@@ -126,6 +126,11 @@ t.test(
     await deploy(lastRelease);
     const before = await start(lastRelease);
     const headers = await makeClub();
+    // Erased by a release before 0.4.0, and one whose subject only looks so.
+    const [erased, posing] = ['10000000-0000-4000-8000-000000000001', '10000000-0000-4000-8000-000000000002'];
+    await query(`insert into app.members (tenant_id, id, external_user_id, display_name, role) values
+      ('${headers['x-tenant-id']}', '${erased}', 'erased:${erased}', 'Former member', 'Member'),
+      ('${headers['x-tenant-id']}', '${posing}', 'erased:${headers['x-tenant-id']}', 'Posing', 'Member')`);
 
     let done = false;
     let longestMs = 0;
@@ -182,6 +187,15 @@ t.test(
     await rolledBack.stop();
 
     t.same(failures, []);
+    t.same(
+      await query(`select id, external_user_id as "sub", erased_at = updated_at as "isErased" from app.members
+        where id in ('${erased}', '${posing}') order by id`),
+      [
+        { id: erased, sub: null, isErased: true },
+        { id: posing, sub: `erased:${headers['x-tenant-id']}`, isErased: null },
+      ],
+    );
+    t.same(await query(`select from app.events where type like 'member.%' and subject_id = '${erased}'`), []);
     t.same(
       await query('select count(*)::integer as stored from app.tasks'),
       [{ stored: written.size }],
