@@ -4,6 +4,7 @@ import type { Transaction } from '../database/transaction.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
 import { memberOf } from '../resource/members.js';
+import type { Put } from '../resource/put.js';
 import type { CalendarLinkDto } from './schemas.js';
 
 const columns: Statement = sql`
@@ -17,29 +18,26 @@ export function findLink(): Query<CalendarLinkDto> {
 }
 
 /**
- * Creates the caller's link in place of the one that exists.
+ * Creates the caller's link in place of the one that exists. It is new unless that one was valid.
  *
- * @returns the link, and whether there was no valid one before
  * @throws Problem (503) if the member was erased meanwhile: sent again, the request creates a new member
  */
-export async function replaceLink(
-  tx: Transaction,
-  secretHash: string,
-): Promise<{ link: Json<CalendarLinkDto>; isNew: boolean }> {
+export async function replaceLink(tx: Transaction, secretHash: string): Promise<Json<Put<CalendarLinkDto>>> {
   for (;;) {
     const [replaced] = await tx.query<{ wasValid: boolean }>(sql`
       delete from app.calendar_links as link where link.member_id = ${memberOf('me')}
       returning link.expires_at > now() as "wasValid"`);
-    const [link] = await tx.json<CalendarLinkDto>(sql`
+    const isNew = replaced?.wasValid !== true;
+    const [link] = await tx.json<Put<CalendarLinkDto>>(sql`
       with link as (
         insert into app.calendar_links (secret_hash) values (decode(${secretHash}, 'hex')) on conflict do nothing
         returning created_at, expires_at
       )
-      ${asJson(sql`select ${columns} from link`)}`);
+      ${asJson(sql`select ${columns}, ${isNew}::boolean as "isNew" from link`)}`);
     // Undefined if another request of the member has inserted a link since the DELETE: it is tried again.
     if (link !== undefined) {
       await requireMember(tx);
-      return { link, isNew: replaced?.wasValid !== true };
+      return link;
     }
   }
 }

@@ -4,15 +4,14 @@ import { tenantOf } from '../auth/tenant.js';
 import { calendarNotFound } from '../errors/calendar.js';
 import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
-import { bodyOf, sendRow } from '../resource/json-response.js';
+import { sendRow } from '../resource/json-response.js';
+import { sendPut } from '../resource/put.js';
 import type { Resource, RouteOptions } from '../resource/resource.js';
 import { foundRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { deleteLinkOf, deleteOwnLink, findLink, replaceLink } from './queries.js';
 import { CalendarLinkDto, CalendarLinkParams } from './schemas.js';
 import { createSecret, hashOf } from './secret.js';
-
-const OWN_PATH = '/api/members/me/calendar';
 
 const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { publicUrl }) => {
   app.addSchema(CalendarLinkDto);
@@ -33,13 +32,9 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { publicUrl 
     },
     async (request, reply) => {
       const secret = createSecret();
-      const { link, isNew } = await request.transaction((tx) => replaceLink(tx, hashOf(secret)));
-      if (isNew) {
-        reply.code(201).header('location', OWN_PATH);
-      }
+      const link = await request.transaction((tx) => replaceLink(tx, hashOf(secret)));
       const url = `${publicUrl}/calendars/${tenantOf(request).id}/${secret}.ics`;
-      reply.header('cache-control', 'no-store');
-      return { ...(JSON.parse(bodyOf(reply, link)) as CalendarLinkDto), url };
+      return sendPut<CalendarLinkDto>(reply.header('cache-control', 'no-store'), link.with({ url }));
     },
   );
 

@@ -11,6 +11,11 @@ export class Json<Row> {
     return JSON.parse(this.#text);
   }
 
+  /** The row with other values of these members. */
+  with(members: Partial<Row>): Json<Row> {
+    return new Json(JSON.stringify({ ...this.parse(), ...members }));
+  }
+
   /** The row without its last member. Inside a text, the quotation marks around a name would be escaped. */
   without(last: string): Json<Row> {
     return new Json(`${this.#text.slice(0, this.#text.lastIndexOf(`,"${last}":`))}}`);

@@ -34,8 +34,7 @@ export const roster: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { id, memberId } = request.params;
-      const row = onlyRow(await request.call(assignSignUp(id, memberId)));
-      return sendPut(reply, `/api/shifts/${id.toLowerCase()}/signups/${memberId.toLowerCase()}`, row);
+      return sendPut(reply, onlyRow(await request.call(assignSignUp(id, memberId))));
     },
   );
 
