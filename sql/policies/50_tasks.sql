@@ -157,8 +157,7 @@ begin
     raise exception using errcode = 'TK006', message = 'no such task in this club', detail = caller;
   end if;
   current := caller || jsonb_build_object('currentVersion', task.version);
-  -- A null among the tags is none of the current version.
-  if if_match is not null and (format('"%s"', task.version) = any (if_match)) is not true then
+  if not if_match && array['*', format('"%s"', task.version)] then
     raise exception using errcode = 'VE001', message = 'If-Match does not have the current version', detail = current;
   end if;
   if task.version <> expected_version then
@@ -193,7 +192,7 @@ begin
 end
 $$;
 comment on function app.patch_task(uuid, jsonb, integer, text[]) is
-  'Changes a task by a JSON Merge Patch (RFC 7396), takes at most one step of the workflow, and returns the task and the name of its assignee. The names of the patch are title, description, due_at, assignee_id and state; others are ignored. Null as version or as tags of If-Match allows every version. Raises the first that applies: TK006 no such task, VE001 If-Match has another version, TK004 another version is expected, TK005 the task is assigned to somebody else, then what app.guard_task raises; TK004 too if the task is changed at the same moment.';
+  'Changes a task by a JSON Merge Patch (RFC 7396), takes at most one step of the workflow, and returns the task and the name of its assignee. The names of the patch are title, description, due_at, assignee_id and state; others are ignored. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: TK006 no such task, VE001 If-Match has another version, TK004 another version is expected, TK005 the task is assigned to somebody else, then what app.guard_task raises; TK004 too if the task is changed at the same moment.';
 
 grant execute on function app.allowed_transitions(text, uuid) to club_api;
 grant execute on function app.patch_task(uuid, jsonb, integer, text[]) to club_api;

@@ -7,7 +7,7 @@ import { calendarNotFound } from '../errors/calendar.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
 import { SIGNED_UP_SHIFT_ID } from '../examples.js';
-import { hasTag } from '../resource/conditional.js';
+import { hasTag, tagsOf } from '../resource/conditional.js';
 import { foundRow } from '../resource/rows.js';
 import { isUuid } from '../validation/uuid.js';
 import { writeCalendar } from './icalendar.js';
@@ -87,8 +87,8 @@ export const calendarFeed: FastifyPluginAsyncTypebox<CalendarFeedOptions> = asyn
         // Without it a browser saves the file under the secret.
         'content-disposition': 'inline; filename="shifts.ics"',
       });
-      const { 'if-none-match': known } = request.headers;
-      return known !== undefined && hasTag(known, etag)
+      const known = tagsOf(request.headers['if-none-match']);
+      return known !== null && hasTag(known, etag)
         ? reply.code(304).send()
         : reply.type('text/calendar; charset=utf-8').send(body);
     },

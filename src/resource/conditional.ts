@@ -43,8 +43,8 @@ export function requireCurrent<Row extends { version: number }>(
     throw new Problem(notFound);
   }
   const currentVersion = row.version;
-  const tags = ifMatch(headers);
-  if (tags !== null && !tags.includes(etagOf(currentVersion))) {
+  const tags = tagsOf(headers['if-match']);
+  if (tags !== null && !hasTag(tags, etagOf(currentVersion))) {
     throw new Problem(preconditionFailed, { currentVersion });
   }
   const { version = currentVersion } = (body ?? {}) as { version?: number };
@@ -78,30 +78,29 @@ export function requireNoVersion(
  * @throws Problem 412 `precondition_failed`
  */
 export function requireNoneMatch({ version }: { version: number }, { headers }: Conditions): void {
-  const list = headers['if-none-match'];
-  if (list !== undefined && hasTag(list, etagOf(version))) {
+  const tags = tagsOf(headers['if-none-match']);
+  if (tags !== null && hasTag(tags, etagOf(version))) {
     const detail = `If-None-Match excludes what exists. Read it; to change it, send If-Match: "${version}" instead.`;
     throw new Problem(preconditionFailed, { currentVersion: version, detail });
   }
 }
 
+/** What stands alone in the header for every tag. */
+const ANY = '*';
+
 /**
- * The tags of If-Match, of which one must be that of the current version (RFC 9110, section 13.1.1); null when every version matches:
- * without the header, and with `*`.
+ * The entity tags of If-Match or If-None-Match, or `*` alone (RFC 9110, section 13.1); null without the header. A weak tag counts as
+ * its strong form, because proxies that compress make tags weak.
  */
-export function ifMatch(headers: Conditions['headers']): string[] | null {
-  const list = headers['if-match'] ?? '*';
-  return isAny(list) ? null : tagsOf(list);
+export function tagsOf(header: string | undefined): string[] | null {
+  if (header === undefined) {
+    return null;
+  }
+  const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return header.trim() === ANY ? tags : tags.filter((tag) => tag !== ANY);
 }
 
-/** Whether a list of entity tags is `*` or has this one. */
-export function hasTag(list: string, etag: string): boolean {
-  return isAny(list) || tagsOf(list).includes(etag);
-}
-
-const isAny = (list: string) => list.trim() === '*';
-
-/** The tags of a list. A weak tag counts as its strong form, because proxies that compress make tags weak. */
-function tagsOf(list: string): string[] {
-  return list.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+/** Whether one of the tags is this one. */
+export function hasTag(tags: string[], etag: string): boolean {
+  return tags.includes(ANY) || tags.includes(etag);
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { preconditionFailed } from '../errors/conflict.js';
 import { invalidCursor } from '../errors/request.js';
-import { etagOf, ifMatch, requireCurrent, sendVersion } from '../resource/conditional.js';
+import { etagOf, requireCurrent, sendVersion, tagsOf } from '../resource/conditional.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
@@ -118,7 +118,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { params, body, headers } = request;
-      const patched = await request.call(patchTask(params.id, body, ifMatch(headers)));
+      const patched = await request.call(patchTask(params.id, body, tagsOf(headers['if-match'])));
       return sendVersion(reply, onlyRow(patched));
     },
   );

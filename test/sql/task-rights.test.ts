@@ -177,14 +177,14 @@ t.test(
   },
 );
 
-t.test('app.patch_task requires one of the tags, unless there are none: VE001', async (t) => {
+t.test('app.patch_task requires one of the tags or *, unless there are none: VE001', async (t) => {
   const task = await make();
   const patch = `select app.patch_task($1, '{"title":"Rake"}', null, $2)`;
   for (const tags of [[], [null], ['"2"', null], ['1'], ['W/"1"']]) {
     t.equal((await sql.run(member, patch, [task.id, tags])).code, 'VE001', JSON.stringify(tags));
   }
   t.match(await look(task.id), task);
-  for (const tags of [['"1"', null], null]) {
+  for (const tags of [['"1"', null], ['*'], null]) {
     t.equal((await sql.run(member, patch, [task.id, tags])).code, 'ok', JSON.stringify(tags));
   }
 });
