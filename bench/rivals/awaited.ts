@@ -7,7 +7,7 @@ import Fastify, { type FastifyRequest } from 'fastify';
 import postgres from 'postgres';
 import { type Caller, readCaller, requireMember } from './caller.js';
 import { nextLink, readId, readPage, readPatch, readWindow, toRfc3339 } from './input.js';
-import { claim, type StoredResponse, signUpOnce } from './keyed.js';
+import { claim, signUpOnce } from './keyed.js';
 import { Refusal, refusalOf } from './refusal.js';
 import * as schemas from './schemas.js';
 import * as statements from './statements.js';
@@ -154,7 +154,7 @@ app.post(
     const key = request.headers['idempotency-key'] as string | undefined;
     if (key !== undefined) {
       const { location, body } = await inClub(request.caller, 'write', async (query) =>
-        signUpOnce(await query<StoredResponse>(claim(key, request.url)), query, key, id),
+        signUpOnce(await query<statements.StoredResponse>(claim(key, request.url)), query, key, id),
       );
       return reply
         .code(201)

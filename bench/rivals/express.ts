@@ -8,7 +8,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import pg from 'pg';
 import { type Caller, readCaller, requireMember } from './caller.js';
 import { nextLink, readId, readPage, readPatch, readWindow, toRfc3339 } from './input.js';
-import { claim, type StoredResponse, signUpOnce } from './keyed.js';
+import { claim, signUpOnce } from './keyed.js';
 import { Refusal, refusalOf } from './refusal.js';
 import * as statements from './statements.js';
 
@@ -161,7 +161,7 @@ app.post(
     const id = readId(request.params.id);
     const key = request.get('idempotency-key');
     if (key !== undefined) {
-      const { status, location, body } = await inClub<StoredResponse, StoredResponse>(
+      const { status, location, body } = await inClub<statements.StoredResponse, statements.StoredResponse>(
         caller,
         'write',
         claim(key, request.path),

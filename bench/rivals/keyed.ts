@@ -1,13 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Statement } from './statements.js';
+import type { Statement, StoredResponse } from './statements.js';
 import * as statements from './statements.js';
-
-/** A response as it is stored for a key. */
-export interface StoredResponse {
-  status: number;
-  location: string;
-  body: string;
-}
 
 /** The first statement of a signup with an Idempotency-Key: no row for a new key, the stored response for a known one. */
 export function claim(key: string, path: string): Statement {

@@ -36,7 +36,7 @@ import pg from 'pg';
 import { type Caller, readCaller, requireMember } from './caller.js';
 import { Club } from './club.js';
 import { nextLink, readId, readPage, readPatch, readWindow, toRfc3339 } from './input.js';
-import { claim, type StoredResponse, signUpOnce } from './keyed.js';
+import { claim, signUpOnce } from './keyed.js';
 import { Refusal, refusalOf } from './refusal.js';
 import * as schemas from './schemas.js';
 import * as statements from './statements.js';
@@ -153,7 +153,7 @@ class Shifts {
   ): Promise<unknown> {
     if (key !== undefined) {
       const { location, body } = await this.club.inside(caller, async (query) =>
-        signUpOnce(await query<StoredResponse>(claim(key, request.url)), query, key, readId(id)),
+        signUpOnce(await query<statements.StoredResponse>(claim(key, request.url)), query, key, readId(id)),
       );
       reply.header('location', location).type('application/json');
       return body;

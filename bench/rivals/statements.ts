@@ -4,7 +4,6 @@
  */
 import type { Caller } from './caller.js';
 import type { PageQuery, TaskPatch, Window } from './input.js';
-import type { StoredResponse } from './keyed.js';
 
 export interface Statement {
   name: string;
@@ -38,6 +37,13 @@ const detailed = (
 const listedTask = listed(assigneeName);
 const detailedTask = detailed(assigneeName);
 const patchedTask = detailed('task.assignee_name');
+
+/** A response as it is stored for a key. */
+export interface StoredResponse {
+  status: number;
+  location: string;
+  body: string;
+}
 
 /** Sets app.tenant_id, app.user_id, app.role and app.member_id in the transaction, and finds the member. */
 export function enter({ tenantId, subject, role, displayName, email, issuedAt }: Caller): Statement {
