@@ -7,7 +7,7 @@ const ROW = 15;
 const COLORS: Record<string, string> = { express: '#7a869a', nest: '#b0707a', awaited: '#5b8c85' };
 
 const CAPTION = [
-  `Requests per second, service over rival: median of ${plan.rounds} rounds, lowest to highest${plan.isQuick ? ' (quick run)' : ''}.`,
+  `Requests per second, service over rival: median of at least ${plan.rounds} rounds, lowest to highest${plan.isQuick ? ' (quick run)' : ''}.`,
   'Rivals have the same database, role settings and SELECTs as the service.',
 ];
 

@@ -67,7 +67,7 @@ function conditions({ postgresVersion, pgbench, minutes }: Findings): string[] {
     `- ${processorName()}, ${processorCount()} processors; Node.js ${process.version}; PostgreSQL ${postgresVersion}.`,
     `- ${versions.map((name) => `${name} ${dependencies[name]}`).join(', ')}; pgbench: ${pgbench ?? 'not installed, so what it would show is missing'}.`,
     `- ${plan.tasks} tasks and ${plan.shifts} shifts in ${plan.clubs} clubs, and as many in one; ${plan.callers} distinct tokens.`,
-    `- ${plan.rounds} rounds of ${plan.measurementMs / 1000} s for each contender and workload, over ${plan.connections} connections; ${minutes.toFixed(0)} minutes${plan.isQuick ? ', a quick run' : ''}.`,
+    `- At least ${plan.rounds} rounds of ${plan.measurementMs / 1000} s for each contender and workload, over ${plan.connections} connections; ${minutes.toFixed(0)} minutes${plan.isQuick ? ', a quick run' : ''}.`,
     `- Measurements in which others had more than ${plan.disturbedShare * 100} % of the processors: ${repeated} measured again, ${kept} of ${measurements} kept because none was better.`,
     `- PostgreSQL with ${listOf(SETTINGS)}.`,
     '- The service, the rivals and pgbench use one login, with the settings of sql/roles.sql.',

@@ -29,7 +29,19 @@ export interface Ratio {
   figures?: [Figures, Figures];
 }
 
-/** Warms up all benchmarks, then measures all of them in each round, in alternating order. */
+/**
+ * The order of each round, for at least so many rounds. Each benchmark has each place equally often, and is before each other one as
+ * often as after it: every second round has the opposite order of the one before, and each two rounds start one benchmark later.
+ */
+function ordersOf<Item>(items: Item[], least: number): Item[][] {
+  const orders = items.flatMap((_, first) => {
+    const order = [...items.slice(first), ...items.slice(0, first)];
+    return [order, order.toReversed()];
+  });
+  return Array.from({ length: Math.ceil(least / orders.length) }, () => orders).flat();
+}
+
+/** Warms up all benchmarks, then measures all of them in each round. */
 export async function runRounds(
   benchmarks: Benchmark[],
   measure: (run: () => Promise<Measurement>) => Promise<Measurement>,
@@ -42,8 +54,7 @@ export async function runRounds(
       requests += (await benchmark.run(plan.warmUpMs)).requests;
     }
   }
-  for (let round = 0; round < plan.rounds; round += 1) {
-    const order = round % 2 === 0 ? benchmarks : [...benchmarks].reverse();
+  for (const order of ordersOf(benchmarks, plan.rounds)) {
     for (const benchmark of order) {
       rounds.get(benchmark.name)?.push(await measure(() => benchmark.run(plan.measurementMs)));
     }
