@@ -1,45 +1,24 @@
--- Shifts and signups: capacity.
+-- Shifts of a club. Those that a Manager created together can be taken back together.
 --
--- Members sign up with app.sign_up and cancel with app.cancel_sign_up. Both belong to club_signup, because they
--- lock the shift's row. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass. Both lock
--- the shift first (another order would deadlock) and read clock_timestamp() after the lock: now() is the start of
--- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
--- policies let it write only the caller's own signup.
---
--- The detail of their errors is JSON with the caller's member id, for the log of the service.
---
--- A trigger maintains shifts.signup_count, and check (signup_count <= capacity) prevents an overbooked shift for
--- every statement.
+-- app.delete_batch belongs to club_roster, whose policies let a Manager delete shifts. The signups' chapter has its other rights.
 
 comment on table app.shifts is 'Shifts of a club, each with a capacity.';
 comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
 comment on column app.shifts.created_by_id is 'Who created the shift. Stays when the member is erased: the club keeps its shifts.';
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
 comment on column app.shifts.batch_id is 'The same for shifts that were created together; null for one that was created alone.';
-comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
-comment on column app.shift_signups.member_id is 'Who signed up. Stays when the member is erased: the place stays taken.';
-comment on column app.shift_signups.created_by_id is 'The member who created the signup. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup.';
 
 alter table app.shifts alter column tenant_id set default app.tenant_id();
 alter table app.shifts alter column id set default app.new_id();
 alter table app.shifts alter column created_by_id set default app.member_id();
-alter table app.shift_signups alter column tenant_id set default app.tenant_id();
-alter table app.shift_signups alter column id set default app.new_id();
-alter table app.shift_signups alter column created_by_id set default app.member_id();
 
 grant select, delete on app.shifts to club_api;
 grant insert (title, location, description, starts_at, ends_at, capacity, batch_id) on app.shifts to club_api;
 grant update (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
-grant select on app.shifts to club_signup;
-grant update (signup_count) on app.shifts to club_signup;
+grant delete on app.shifts to club_roster;
 grant delete on app.shifts to club_operator;
-grant select on app.shift_signups to club_api;
-grant select, delete on app.shift_signups to club_signup;
-grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
-grant delete on app.shift_signups to club_operator;
 
 alter table app.shifts enable row level security, force row level security;
-alter table app.shift_signups enable row level security, force row level security;
 
 create policy shifts_floor on app.shifts as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
@@ -57,37 +36,21 @@ create policy shifts_edit on app.shifts for update to club_api
   using ((select app.role()) >= 'Manager') with check ((select app.role()) >= 'Manager');
 comment on policy shifts_edit on app.shifts is 'Managers and higher roles change shifts.';
 
-create policy shifts_count on app.shifts for update to club_signup
-  using ((select app.role()) >= 'Member') with check ((select app.role()) >= 'Member');
-comment on policy shifts_count on app.shifts is 'A signup locks the shift and changes its counter; the grants of club_signup allow it to write only signup_count.';
-
 create policy shifts_delete on app.shifts for delete to club_api
   using ((select app.role()) >= 'Admin');
 comment on policy shifts_delete on app.shifts is 'Only an Admin deletes a shift; its signups are deleted with it.';
 
+create policy shifts_roster_delete on app.shifts for delete to club_roster
+  using ((select app.role()) >= 'Admin');
+comment on policy shifts_roster_delete on app.shifts is 'An Admin deletes the shifts of a batch, with their signups.';
+
+create policy shifts_roster_take_back on app.shifts for delete to club_roster
+  using ((select app.role()) >= 'Manager' and created_by_id = (select app.member_id()));
+comment on policy shifts_roster_take_back on app.shifts is 'A Manager deletes shifts that they created. app.delete_batch looks whether somebody is signed up.';
+
 create policy shifts_forget on app.shifts for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
 comment on policy shifts_forget on app.shifts is 'An operator removes the shifts of a closed club.';
-
-create policy shift_signups_floor on app.shift_signups as restrictive for all to public
-  using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
-comment on policy shift_signups_floor on app.shift_signups is 'Only signups of the club of this transaction are visible and writable.';
-
-create policy shift_signups_read on app.shift_signups for select to club_api, club_signup
-  using ((select app.role()) >= 'Viewer');
-comment on policy shift_signups_read on app.shift_signups is 'Every role in the club reads its signups.';
-
-create policy shift_signups_sign_up on app.shift_signups for insert to club_signup
-  with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy shift_signups_sign_up on app.shift_signups is 'A Member creates their own signup, and no other.';
-
-create policy shift_signups_cancel on app.shift_signups for delete to club_signup
-  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy shift_signups_cancel on app.shift_signups is 'A Member cancels their own signup, and no other.';
-
-create policy shift_signups_forget on app.shift_signups for delete to club_operator
-  using (tenant_id = (select app.closed_club_id()));
-comment on policy shift_signups_forget on app.shift_signups is 'An operator removes the signups of a closed club.';
 
 create or replace function app.stamp_shift() returns trigger
 language plpgsql volatile set search_path = pg_catalog, pg_temp
@@ -114,94 +77,35 @@ create trigger shifts_record after insert or update or delete on app.shifts
   for each row execute function app.record_event('shift', 'starts_at, ends_at, capacity, batch_id', 'description, location, title');
 comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.changed and shift.deleted.';
 
-set local role club_signup;
+set local role club_roster;
 
-create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
+create or replace function app.delete_batch(batch_id uuid, starts_from timestamptz) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller_id constant uuid := app.member_id();
-  caller constant jsonb := jsonb_build_object('memberId', caller_id);
-  shift app.shifts;
-  signup app.shift_signups;
-  -- Read once, after the lock: a second reading could be after the start of the shift.
-  signed_up_at timestamptz;
+  caller_role constant app.club_role := app.role();
+  ids uuid[];
+  are_own boolean;
 begin
-  select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
-  signed_up_at := clock_timestamp();
-  if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+  -- Locked in one order, so that two deletions cannot deadlock. The counters are those after the lock.
+  with locked as (
+    select s.id, s.created_by_id, s.signup_count from app.shifts as s
+    where s.batch_id = delete_batch.batch_id and s.starts_at >= coalesce(delete_batch.starts_from, '-infinity')
+    order by s.id
+    for update
+  )
+  select array_agg(id), bool_and(created_by_id is not distinct from caller_id and signup_count = 0) into ids, are_own from locked;
+  if caller_role < 'Admin' and not are_own then
+    raise exception using errcode = 'RO001', message = 'only an Admin deletes shifts of others, or with signups',
+      detail = jsonb_build_object('memberId', caller_id, 'requiredRole', 'Admin', 'yourRole', caller_role);
   end if;
-  if shift.starts_at <= signed_up_at then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
-  if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
-    raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller;
-  end if;
-  if shift.signup_count >= shift.capacity then
-    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
-  end if;
-  insert into app.shift_signups (shift_id, member_id, created_at)
-  values (shift.id, caller_id, signed_up_at)
-  returning * into signup;
-  return signup;
+  delete from app.shifts as s where s.id = any (ids);
+  return coalesce(cardinality(ids), 0);
 end
 $$;
-comment on function app.sign_up(uuid) is
-  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH003 signed up already, SH004 full.';
-grant execute on function app.sign_up(uuid) to club_api;
-
-create or replace function app.cancel_sign_up(shift_id uuid) returns void
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
-as $$
-declare
-  caller_id constant uuid := app.member_id();
-  caller constant jsonb := jsonb_build_object('memberId', caller_id);
-  shift app.shifts;
-begin
-  select * into shift from app.shifts as s where s.id = cancel_sign_up.shift_id for no key update;
-  if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
-  end if;
-  if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
-  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id;
-  if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
-  end if;
-end
-$$;
-comment on function app.cancel_sign_up(uuid) is
-  'Cancels the caller''s signup. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
-grant execute on function app.cancel_sign_up(uuid) to club_api;
-
-create or replace function app.count_signups() returns trigger
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if tg_op <> 'INSERT' then
-    -- When the shift itself is deleted, this updates no row.
-    update app.shifts as s set signup_count = s.signup_count - 1 where s.id = old.shift_id;
-  end if;
-  if tg_op <> 'DELETE' then
-    update app.shifts as s set signup_count = s.signup_count + 1 where s.id = new.shift_id;
-    if not found then
-      raise exception using errcode = 'SH001', message = 'no such shift in this club';
-    end if;
-  end if;
-  return null;
-end
-$$;
-comment on function app.count_signups() is 'Maintains shifts.signup_count, even if signups are deleted with their shift. SH001: no such shift.';
-grant execute on function app.count_signups() to club_owner;
+comment on function app.delete_batch(uuid, timestamptz) is
+  'Deletes the shifts of a batch, or those that start at a time or later, with their signups, and returns their number. RO001: the caller is a Manager who did not create all of them, or somebody is signed up.';
+grant execute on function app.delete_batch(uuid, timestamptz) to club_api;
 
 set local role club_owner;
-
-create trigger shift_signups_count after insert or delete or update of tenant_id, shift_id on app.shift_signups
-  for each row execute function app.count_signups();
-comment on trigger shift_signups_count on app.shift_signups is 'Maintains the counter for every statement of every role.';
-
-create trigger shift_signups_record after insert or update or delete on app.shift_signups
-  for each row execute function app.record_event('signup', '', '', 'member_id', 'shift_id');
-comment on trigger shift_signups_record on app.shift_signups is 'Records signup.created and signup.deleted.';

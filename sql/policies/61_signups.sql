@@ -1,0 +1,245 @@
+-- Signups: who takes a place of a shift.
+--
+-- Members sign up with app.sign_up and cancel with app.cancel_sign_up. Both belong to club_signup, because they
+-- lock the shift's row. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass. Both lock
+-- the shift first (another order would deadlock) and read clock_timestamp() after the lock: now() is the start of
+-- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
+-- policies let it write only the caller's own signup.
+--
+-- The roster: Managers sign members up and off. app.assign_sign_up and app.remove_sign_up belong to club_roster, whose policies ask
+-- for a Manager and let it write the signup of any member of the club. Like app.sign_up they lock the shift first, so that all ways into
+-- and out of a shift wait for each other and share its counter.
+--
+-- The detail of their errors is JSON with the caller's member id, for the log of the service.
+--
+-- A trigger maintains shifts.signup_count, and check (signup_count <= capacity) prevents an overbooked shift for
+-- every statement.
+
+comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
+comment on column app.shift_signups.member_id is 'Who signed up. Stays when the member is erased: the place stays taken.';
+comment on column app.shift_signups.created_by_id is 'The member who created the signup. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup.';
+
+alter table app.shift_signups alter column tenant_id set default app.tenant_id();
+alter table app.shift_signups alter column id set default app.new_id();
+alter table app.shift_signups alter column created_by_id set default app.member_id();
+
+grant select on app.shift_signups to club_api;
+grant delete on app.shift_signups to club_operator;
+
+grant select on app.shifts to club_signup;
+grant update (signup_count) on app.shifts to club_signup;
+grant select, delete on app.shift_signups to club_signup;
+grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
+
+grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id(), app.new_id() to club_roster;
+grant select (tenant_id, id) on app.members to club_roster;
+grant select on app.shifts to club_roster;
+-- A lock of a row needs this privilege. The policy allows no change.
+grant update (signup_count) on app.shifts to club_roster;
+grant select, delete on app.shift_signups to club_roster;
+grant insert (shift_id, member_id, created_at) on app.shift_signups to club_roster;
+
+alter table app.shift_signups enable row level security, force row level security;
+
+create policy shifts_count on app.shifts for update to club_signup
+  using ((select app.role()) >= 'Member') with check ((select app.role()) >= 'Member');
+comment on policy shifts_count on app.shifts is 'A signup locks the shift and changes its counter; the grants of club_signup allow it to write only signup_count.';
+
+create policy shift_signups_floor on app.shift_signups as restrictive for all to public
+  using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
+comment on policy shift_signups_floor on app.shift_signups is 'Only signups of the club of this transaction are visible and writable.';
+
+create policy shift_signups_read on app.shift_signups for select to club_api, club_signup
+  using ((select app.role()) >= 'Viewer');
+comment on policy shift_signups_read on app.shift_signups is 'Every role in the club reads its signups.';
+
+create policy shift_signups_sign_up on app.shift_signups for insert to club_signup
+  with check (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy shift_signups_sign_up on app.shift_signups is 'A Member creates their own signup, and no other.';
+
+create policy shift_signups_cancel on app.shift_signups for delete to club_signup
+  using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy shift_signups_cancel on app.shift_signups is 'A Member cancels their own signup, and no other.';
+
+create policy shift_signups_forget on app.shift_signups for delete to club_operator
+  using (tenant_id = (select app.closed_club_id()));
+comment on policy shift_signups_forget on app.shift_signups is 'An operator removes the signups of a closed club.';
+
+create policy shifts_roster_read on app.shifts for select to club_roster
+  using ((select app.role()) >= 'Manager');
+comment on policy shifts_roster_read on app.shifts is 'Managers and higher roles read the shift of a roster.';
+
+create policy shifts_roster_lock on app.shifts for update to club_roster
+  using ((select app.role()) >= 'Manager') with check (false);
+comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles lock the shift of a roster; the trigger on app.shift_signups counts.';
+
+create policy members_roster_read on app.members for select to club_roster
+  using ((select app.role()) >= 'Manager');
+comment on policy members_roster_read on app.members is 'Managers and higher roles find the member whom they sign up.';
+
+create policy shift_signups_roster_read on app.shift_signups for select to club_roster
+  using ((select app.role()) >= 'Manager');
+comment on policy shift_signups_roster_read on app.shift_signups is 'Managers and higher roles read the signups of a roster.';
+
+create policy shift_signups_assign on app.shift_signups for insert to club_roster
+  with check ((select app.role()) >= 'Manager');
+comment on policy shift_signups_assign on app.shift_signups is 'Managers and higher roles sign any member up.';
+
+create policy shift_signups_remove on app.shift_signups for delete to club_roster
+  using ((select app.role()) >= 'Manager');
+comment on policy shift_signups_remove on app.shift_signups is 'Managers and higher roles cancel the signup of any member.';
+
+set local role club_signup;
+
+create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', caller_id);
+  shift app.shifts;
+  signup app.shift_signups;
+  -- Read once, after the lock: a second reading could be after the start of the shift.
+  signed_up_at timestamptz;
+begin
+  select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
+  signed_up_at := clock_timestamp();
+  if not found then
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+  end if;
+  if shift.starts_at <= signed_up_at then
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
+  end if;
+  if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
+    raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller;
+  end if;
+  if shift.signup_count >= shift.capacity then
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
+  end if;
+  insert into app.shift_signups (shift_id, member_id, created_at)
+  values (shift.id, caller_id, signed_up_at)
+  returning * into signup;
+  return signup;
+end
+$$;
+comment on function app.sign_up(uuid) is
+  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH003 signed up already, SH004 full.';
+grant execute on function app.sign_up(uuid) to club_api;
+
+create or replace function app.cancel_sign_up(shift_id uuid) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller_id constant uuid := app.member_id();
+  caller constant jsonb := jsonb_build_object('memberId', caller_id);
+  shift app.shifts;
+begin
+  select * into shift from app.shifts as s where s.id = cancel_sign_up.shift_id for no key update;
+  if not found then
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+  end if;
+  if shift.starts_at <= clock_timestamp() then
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
+  end if;
+  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id;
+  if not found then
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
+  end if;
+end
+$$;
+comment on function app.cancel_sign_up(uuid) is
+  'Cancels the caller''s signup. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
+grant execute on function app.cancel_sign_up(uuid) to club_api;
+
+create or replace function app.count_signups() returns trigger
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if tg_op <> 'INSERT' then
+    -- When the shift itself is deleted, this updates no row.
+    update app.shifts as s set signup_count = s.signup_count - 1 where s.id = old.shift_id;
+  end if;
+  if tg_op <> 'DELETE' then
+    update app.shifts as s set signup_count = s.signup_count + 1 where s.id = new.shift_id;
+    if not found then
+      raise exception using errcode = 'SH001', message = 'no such shift in this club';
+    end if;
+  end if;
+  return null;
+end
+$$;
+comment on function app.count_signups() is 'Maintains shifts.signup_count, even if signups are deleted with their shift. SH001: no such shift.';
+grant execute on function app.count_signups() to club_owner;
+
+set local role club_roster;
+
+create or replace function app.assign_sign_up(shift_id uuid, member_id uuid, out is_new boolean, out signup app.shift_signups)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  shift app.shifts;
+  -- Read once, after the lock: a second reading could be after the start of the shift.
+  signed_up_at timestamptz;
+begin
+  select * into shift from app.shifts as s where s.id = assign_sign_up.shift_id for no key update;
+  signed_up_at := clock_timestamp();
+  if not found then
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+  end if;
+  if not exists (select from app.members as m where m.id = assign_sign_up.member_id) then
+    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller;
+  end if;
+  select * into signup from app.shift_signups as s where s.shift_id = shift.id and s.member_id = assign_sign_up.member_id;
+  is_new := not found;
+  if not is_new then
+    return;
+  end if;
+  if shift.starts_at <= signed_up_at then
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
+  end if;
+  if shift.signup_count >= shift.capacity then
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
+  end if;
+  insert into app.shift_signups (shift_id, member_id, created_at)
+  values (shift.id, assign_sign_up.member_id, signed_up_at)
+  returning * into signup;
+end
+$$;
+comment on function app.assign_sign_up(uuid, uuid) is
+  'Signs a member up for a shift, and returns the signup and whether it is new. Raises the first that applies: SH001 no such shift, ME001 no such member; then, unless the member is signed up, SH002 it has started, SH004 full.';
+grant execute on function app.assign_sign_up(uuid, uuid) to club_api;
+
+create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  shift app.shifts;
+begin
+  select * into shift from app.shifts as s where s.id = remove_sign_up.shift_id for no key update;
+  if not found then
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+  end if;
+  if shift.starts_at <= clock_timestamp() then
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
+  end if;
+  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = remove_sign_up.member_id;
+  if not found then
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
+  end if;
+end
+$$;
+comment on function app.remove_sign_up(uuid, uuid) is
+  'Cancels the signup of a member. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
+grant execute on function app.remove_sign_up(uuid, uuid) to club_api;
+
+set local role club_owner;
+
+create trigger shift_signups_count after insert or delete or update of tenant_id, shift_id on app.shift_signups
+  for each row execute function app.count_signups();
+comment on trigger shift_signups_count on app.shift_signups is 'Maintains the counter for every statement of every role.';
+
+create trigger shift_signups_record after insert or update or delete on app.shift_signups
+  for each row execute function app.record_event('signup', '', '', 'member_id', 'shift_id');
+comment on trigger shift_signups_record on app.shift_signups is 'Records signup.created and signup.deleted.';
