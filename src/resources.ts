@@ -7,5 +7,5 @@ export { clubs } from './clubs/routes.js';
 export { events } from './events/routes.js';
 export { members } from './members/routes.js';
 export { shifts } from './shifts/routes.js';
-export { signups } from './shifts/signups-routes.js';
+export { signups } from './signups/routes.js';
 export { tasks } from './tasks/routes.js';

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ANNA, BEN, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
+import { batchFilter, signupCreator, windowFilter } from '../shifts/schemas.js';
 import { Id, MemberFilter, Nullable, Timestamp } from '../validation/schemas.js';
 import { window } from '../validation/window.js';
-import { batchFilter, signupCreator, windowFilter } from './schemas.js';
 
 const exampleRow = {
   id: '019d54a9-afe0-72e9-82f5-57fe93055e13',

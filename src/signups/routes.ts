@@ -4,8 +4,8 @@ import { invalidCursor } from '../errors/request.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { Named } from '../validation/schemas.js';
-import { listSignups, signupOrders } from './signups-queries.js';
-import { SIGNUP_SORT, SignupListDto, SignupListQuery } from './signups-schemas.js';
+import { listSignups, signupOrders } from './queries.js';
+import { SIGNUP_SORT, SignupListDto, SignupListQuery } from './schemas.js';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(SignupListDto);

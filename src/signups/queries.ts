@@ -1,8 +1,8 @@
 import { type Query, type Statement, sql } from '../database/sql.js';
 import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause } from '../resource/pagination.js';
-import { overlap } from './queries.js';
-import type { SIGNUP_SORTS, SignupListDto, SignupListQuery } from './signups-schemas.js';
+import { overlap } from '../shifts/queries.js';
+import type { SIGNUP_SORTS, SignupListDto, SignupListQuery } from './schemas.js';
 
 /** The sort orders of signups. */
 export const signupOrders: Record<(typeof SIGNUP_SORTS)[number], Order> = {
