@@ -1,7 +1,8 @@
 import { type Query, type Statement, sql } from '../src/database/sql.js';
 import { compose, type StatementMode } from '../src/database/statement.js';
 import { memberContext } from '../src/database/tenant-context.js';
-import { cancelSignUp, listShifts, shiftOrders, signUp } from '../src/shifts/queries.js';
+import { listShifts, shiftOrders } from '../src/shifts/queries.js';
+import { cancelSignUp, signUp } from '../src/signups/queries.js';
 import { findTask, listTasks, taskOrders } from '../src/tasks/queries.js';
 import { callerWith } from '../tools/people.js';
 import { rowId } from './data.js';

@@ -16,8 +16,9 @@ import {
   TASK_ID,
 } from '../src/examples.js';
 import type { Role } from '../src/roles.js';
-import { insertShift, listShifts, shiftOrders, signUp, updateShift } from '../src/shifts/queries.js';
+import { insertShift, listShifts, shiftOrders, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
+import { signUp } from '../src/signups/queries.js';
 import { insertTask, patchTask } from '../src/tasks/queries.js';
 import { TASK_STATES } from '../src/tasks/schemas.js';
 import { exampleOfBody, readDocument } from './document.js';

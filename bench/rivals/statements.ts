@@ -1,6 +1,6 @@
 /**
- * The SQL of the rivals: the statements of src/tasks/queries.ts and src/shifts/queries.ts, with the JSON names as column
- * aliases, so that no field must be renamed. Each statement is prepared under its name.
+ * The SQL of the rivals: the queries of tasks, shifts and signups in src, with the JSON names as column aliases, so that no
+ * field must be renamed. Each statement is prepared under its name.
  */
 import type { Caller } from './caller.js';
 import type { PageQuery, TaskPatch, Window } from './input.js';

@@ -1,7 +1,6 @@
 import type { Json } from '../database/json.js';
 import { asJson, bounded, contains, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
-import type { IdempotencyKey, KeyedResponse } from '../resource/idempotency.js';
 import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause, sortKey } from '../resource/pagination.js';
 import type {
@@ -10,7 +9,6 @@ import type {
   ShiftDetailDto,
   ShiftListDto,
   ShiftListQuery,
-  ShiftSignupDto,
 } from './schemas.js';
 
 /** The columns of a signup and its member. */
@@ -166,49 +164,4 @@ export async function lockShift(
 /** Deletes a shift and its signups. */
 export async function deleteShift(tx: Transaction, id: string): Promise<void> {
   await tx.query(sql`delete from app.shifts where id = ${id}`);
-}
-
-/** Signs the caller up. app.sign_up raises errors as SQLSTATEs. */
-export function signUp(shiftId: string): Query<ShiftSignupDto> {
-  return sql`
-    select ${signupColumns}
-    from app.sign_up(${shiftId}) as signup
-    join app.members as member on member.id = signup.member_id`;
-}
-
-/**
- * The same, once for a key: app.sign_up_once returns the stored response of an earlier request with the key. It writes the
- * columns of `signupColumns` itself.
- */
-export function signUpOnce(
-  { key, fingerprint }: IdempotencyKey,
-  location: string,
-  shiftId: string,
-): Query<KeyedResponse> {
-  return sql`
-    select is_replay as "isReplay", status, location_of_signup as location, etag, body
-    from app.sign_up_once(${key}, decode(${fingerprint}, 'hex'), ${location}, ${shiftId})`;
-}
-
-/**
- * The signup of a member for a shift; a row whose id is null when there is none.
- *
- * @param memberId the id of the member, or `me`
- */
-export function findSignup(
-  shiftId: string,
-  memberId: string,
-): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
-  return bounded(sql`
-    select ${signupColumns}
-    from app.shifts as shift
-    left join app.shift_signups as signup
-      on signup.shift_id = shift.id and signup.member_id = ${memberOf(memberId)}
-    left join app.members as member on member.id = signup.member_id
-    where shift.id = ${shiftId}`);
-}
-
-/** Cancels the caller's signup. app.cancel_sign_up raises errors as SQLSTATEs. */
-export function cancelSignUp(shiftId: string): Query<object> {
-  return sql`select app.cancel_sign_up(${shiftId})`;
 }

@@ -5,7 +5,6 @@ import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { shiftNotFound } from '../errors/shift.js';
 import { etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
-import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow } from '../resource/rows.js';
@@ -13,19 +12,14 @@ import { Named, NoQuery } from '../validation/schemas.js';
 import { batches } from './batch-routes.js';
 import * as errors from './errors.js';
 import {
-  cancelSignUp,
   deleteShift,
   findShift,
-  findSignup,
   insertShift,
   listShifts,
   lockShift,
   shiftOrders,
-  signUp,
-  signUpOnce,
   updateShift,
 } from './queries.js';
-import { foundSignup, roster } from './roster-routes.js';
 import {
   CreateShiftRequest,
   SHIFT_SORT,
@@ -34,7 +28,6 @@ import {
   ShiftListQuery,
   ShiftParams,
   ShiftSignupDto,
-  SignedUpShiftParams,
   UpdateShiftRequest,
 } from './schemas.js';
 
@@ -170,75 +163,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
   );
 
-  app.post(
-    '/shifts/:id/signup',
-    {
-      config: { policy: 'RequireMember' },
-      schema: {
-        operationId: 'signUp',
-        summary: 'Sign up for a shift',
-        description:
-          'Takes a free place; possible until the shift starts. When several members want the last place, one of them gets it.',
-        params: ShiftParams,
-        querystring: NoQuery,
-        errors: [shiftNotFound, errors.shiftInPast, errors.alreadySignedUp, errors.shiftFull],
-        requestHeaders: ['Idempotency-Key'],
-        responseHeaders: ['Location', 'Idempotent-Replayed'],
-        response: { 201: Named(ShiftSignupDto) },
-      },
-    },
-    async (request, reply) => {
-      const { id } = request.params;
-      const location = `/api/shifts/${id.toLowerCase()}/signup`;
-      return reply.createByCall({
-        location,
-        query: signUp(id),
-        keyed: (key) => signUpOnce(key, location, id),
-      });
-    },
-  );
-
-  app.get(
-    '/shifts/:id/signup',
-    {
-      config: { policy: 'RequireMember' },
-      schema: {
-        operationId: 'getMySignup',
-        summary: 'Read your signup',
-        description: 'The signup that signing up returned, at the path in its header Location.',
-        params: SignedUpShiftParams,
-        querystring: NoQuery,
-        errors: [shiftNotFound, errors.signupNotFound],
-        response: { 200: Named(ShiftSignupDto) },
-      },
-    },
-    async (request, reply) => {
-      const found = await request.read(findSignup(request.params.id, 'me'));
-      return sendRow(reply, foundSignup(found));
-    },
-  );
-
-  app.delete(
-    '/shifts/:id/signup',
-    {
-      config: { policy: 'RequireMember' },
-      schema: {
-        operationId: 'cancelSignUp',
-        summary: 'Cancel your signup',
-        description: 'Your place is free again at once. Possible until the shift starts.',
-        params: SignedUpShiftParams,
-        querystring: NoQuery,
-        errors: [shiftNotFound, errors.shiftInPast, errors.signupNotFound],
-        response: { 204: Type.Null() },
-      },
-    },
-    async (request, reply) => {
-      await request.call(cancelSignUp(request.params.id));
-      return reply.code(204).send(null);
-    },
-  );
-
-  await app.register(roster);
   await app.register(batches);
 };
 
@@ -246,6 +170,6 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 export const shifts: Resource = {
   tag: { name: 'Shifts', description: 'Work at a fixed time, with a number of places to sign up for.' },
   errors: Object.values(errors),
-  eventTypes: ['shift.created', 'shift.changed', 'shift.deleted', 'signup.created', 'signup.deleted'],
+  eventTypes: ['shift.created', 'shift.changed', 'shift.deleted'],
   routes,
 };

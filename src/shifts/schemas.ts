@@ -154,13 +154,6 @@ export type ShiftDetailDto = Static<typeof ShiftDetailDto>;
 
 export const ShiftParams = IdParams('shift', exampleRow.id);
 
-export const SignedUpShiftParams = IdParams('shift', SIGNED_UP_SHIFT_ID);
-
-export const RosterParams = Strict({
-  ...ShiftParams.properties,
-  memberId: Type.String({ format: 'uuid', description: 'The id of the member.', examples: [BEN.id] }),
-});
-
 const written = {
   title: TextInput('line', { minLength: 1, maxLength: 200 }),
   startsAt: TimestampInput(),

@@ -1,8 +1,70 @@
-import { type Query, type Statement, sql } from '../database/sql.js';
+import { bounded, type Query, type Statement, sql } from '../database/sql.js';
+import type { IdempotencyKey, KeyedResponse } from '../resource/idempotency.js';
 import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause } from '../resource/pagination.js';
-import { overlap } from '../shifts/queries.js';
+import type { Put } from '../resource/put.js';
+import { overlap, signupColumns } from '../shifts/queries.js';
+import type { ShiftSignupDto } from '../shifts/schemas.js';
 import type { SIGNUP_SORTS, SignupListDto, SignupListQuery } from './schemas.js';
+
+/** Signs the caller up. app.sign_up raises errors as SQLSTATEs. */
+export function signUp(shiftId: string): Query<ShiftSignupDto> {
+  return sql`
+    select ${signupColumns}
+    from app.sign_up(${shiftId}) as signup
+    join app.members as member on member.id = signup.member_id`;
+}
+
+/**
+ * The same, once for a key: app.sign_up_once returns the stored response of an earlier request with the key. It writes the
+ * columns of `signupColumns` itself.
+ */
+export function signUpOnce(
+  { key, fingerprint }: IdempotencyKey,
+  location: string,
+  shiftId: string,
+): Query<KeyedResponse> {
+  return sql`
+    select is_replay as "isReplay", status, location_of_signup as location, etag, body
+    from app.sign_up_once(${key}, decode(${fingerprint}, 'hex'), ${location}, ${shiftId})`;
+}
+
+/** Cancels the caller's signup. app.cancel_sign_up raises errors as SQLSTATEs. */
+export function cancelSignUp(shiftId: string): Query<object> {
+  return sql`select app.cancel_sign_up(${shiftId})`;
+}
+
+/** Signs a member up, or returns the signup that exists. app.assign_sign_up raises errors as SQLSTATEs. */
+export function assignSignUp(shiftId: string, memberId: string): Query<Put<ShiftSignupDto>> {
+  return sql`
+    select ${signupColumns}, assigned.is_new as "isNew"
+    from app.assign_sign_up(${shiftId}, ${memberId}) as assigned
+    cross join lateral (select (assigned.signup).*) as signup
+    join app.members as member on member.id = signup.member_id`;
+}
+
+/** Cancels the signup of a member. app.remove_sign_up raises errors as SQLSTATEs. */
+export function removeSignUp(shiftId: string, memberId: string): Query<object> {
+  return sql`select app.remove_sign_up(${shiftId}, ${memberId})`;
+}
+
+/**
+ * The signup of a member for a shift; a row whose id is null when there is none.
+ *
+ * @param memberId the id of the member, or `me`
+ */
+export function findSignup(
+  shiftId: string,
+  memberId: string,
+): Query<ShiftSignupDto | Record<keyof ShiftSignupDto, null>> {
+  return bounded(sql`
+    select ${signupColumns}
+    from app.shifts as shift
+    left join app.shift_signups as signup
+      on signup.shift_id = shift.id and signup.member_id = ${memberOf(memberId)}
+    left join app.members as member on member.id = signup.member_id
+    where shift.id = ${shiftId}`);
+}
 
 /** The sort orders of signups. */
 export const signupOrders: Record<(typeof SIGNUP_SORTS)[number], Order> = {

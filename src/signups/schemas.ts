@@ -1,9 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ANNA, BEN, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
-import { batchFilter, signupCreator, windowFilter } from '../shifts/schemas.js';
-import { Id, MemberFilter, Nullable, Timestamp } from '../validation/schemas.js';
+import { batchFilter, ShiftParams, signupCreator, windowFilter } from '../shifts/schemas.js';
+import { Id, IdParams, MemberFilter, Nullable, Strict, Timestamp } from '../validation/schemas.js';
 import { window } from '../validation/window.js';
+
+export const SignedUpShiftParams = IdParams('shift', SIGNED_UP_SHIFT_ID);
+
+export const RosterParams = Strict({
+  ...ShiftParams.properties,
+  memberId: Type.String({ format: 'uuid', description: 'The id of the member.', examples: [BEN.id] }),
+});
 
 const exampleRow = {
   id: '019d54a9-afe0-72e9-82f5-57fe93055e13',

@@ -9,7 +9,7 @@ import { type Mode, runTransaction, type Transaction } from '../../src/database/
 import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
 import { shiftNotFound } from '../../src/errors/shift.js';
-import { shiftFull } from '../../src/shifts/errors.js';
+import { shiftFull } from '../../src/signups/errors.js';
 import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';
 import { callerOf, makeWork, NOT_COMMITTED, sqlstate } from '../setup/work.js';

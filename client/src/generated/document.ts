@@ -1178,6 +1178,31 @@ export interface operations {
             };
         };
     };
+    createShifts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The object to create. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateShiftBatchRequest"];
+            };
+        };
+        responses: {
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShiftListDto"][];
+                };
+            };
+        };
+    };
     getMySignup: {
         parameters: {
             query?: never;
@@ -1334,31 +1359,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-        };
-    };
-    createShifts: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @description The object to create. */
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateShiftBatchRequest"];
-            };
-        };
-        responses: {
-            /** @description Created; the header Location has its path. */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ShiftListDto"][];
-                };
             };
         };
     };
