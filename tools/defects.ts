@@ -159,14 +159,14 @@ async function runWithout(defect: Defect, place: Place): Promise<string> {
   return 'passes without a defect';
 }
 
-/** The title of the test in which the first assertion failed; the assertion if several tests ran at once. */
+/** The title of the test in which the first assertion failed; the assertion if several tests ran at once; undefined if none failed. */
 function ruleOf(tap: string): string | undefined {
   const failure = /^( *)not ok |^Bail out! (.+)/m.exec(tap);
   const [, indentation, assertion] = failure ?? [];
   // An assertion outside of any test, which is not indented, is an error while the file was loaded.
-  return indentation === ''
+  return failure === null || indentation === ''
     ? undefined
-    : (assertion ?? [...tap.slice(0, failure?.index).matchAll(/^# Subtest: (.+)$/gm)].at(-1)?.[1]);
+    : (assertion ?? [...tap.slice(0, failure.index).matchAll(/^# Subtest: (.+)$/gm)].at(-1)?.[1]);
 }
 
 /** The end of a TAP: from its first failure on, if there is one. */
