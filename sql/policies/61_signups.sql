@@ -1,14 +1,15 @@
 -- Signups: who takes a place of a shift.
 --
 -- Members sign up with app.sign_up and cancel with app.cancel_sign_up. Both belong to club_signup, because they
--- lock the shift's row. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass. Both lock
--- the shift first (another order would deadlock) and read clock_timestamp() after the lock: now() is the start of
--- the transaction, possibly long before it got the lock. club_signup stays under row-level security, and its
--- policies let it write only the caller's own signup.
+-- lock the shift's row. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass. club_signup
+-- stays under row-level security, and its policies let it write only the caller's own signup.
 --
--- The roster: Managers sign members up and off. app.assign_sign_up and app.remove_sign_up belong to club_roster, whose policies ask
--- for a Manager and let it write the signup of any member of the club. Like app.sign_up they lock the shift first, so that all ways into
--- and out of a shift wait for each other and share its counter.
+-- The roster: Managers sign members up and off with app.assign_sign_up and app.remove_sign_up. Both belong to club_roster, whose
+-- policies ask for a Manager and let it write the signup of any member of the club.
+--
+-- app.lock_shift, app.take_place and app.free_place have the rules of both. They run with the rights of the role that calls them. Each
+-- way into and out of a shift locks the shift first (another order would deadlock), so that all of them wait for each other and share its
+-- counter. clock_timestamp() is read after the lock: now() is the start of the transaction, possibly long before it got the lock.
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.
 --
@@ -32,7 +33,7 @@ grant select, delete on app.shift_signups to club_signup;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
 
 grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id(), app.new_id() to club_roster;
-grant select (tenant_id, id) on app.members to club_roster;
+grant select (tenant_id, id, display_name) on app.members to club_roster;
 grant select on app.shifts to club_roster;
 -- A lock of a row needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_roster;
@@ -89,37 +90,77 @@ create policy shift_signups_remove on app.shift_signups for delete to club_roste
   using ((select app.role()) >= 'Manager');
 comment on policy shift_signups_remove on app.shift_signups is 'Managers and higher roles cancel the signup of any member.';
 
-set local role club_signup;
-
-create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+create or replace function app.lock_shift(shift_id uuid) returns app.shifts
+language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
-  caller_id constant uuid := app.member_id();
-  caller constant jsonb := jsonb_build_object('memberId', caller_id);
   shift app.shifts;
-  signup app.shift_signups;
-  -- Read once, after the lock: a second reading could be after the start of the shift.
-  signed_up_at timestamptz;
 begin
-  select * into shift from app.shifts as s where s.id = sign_up.shift_id for no key update;
-  signed_up_at := clock_timestamp();
+  select * into shift from app.shifts as s where s.id = lock_shift.shift_id for no key update;
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = jsonb_build_object('memberId', app.member_id());
   end if;
-  if shift.starts_at <= signed_up_at then
+  return shift;
+end
+$$;
+comment on function app.lock_shift(uuid) is 'Locks a shift until the transaction ends, and returns it as it is after the lock. SH001: no such shift.';
+grant execute on function app.lock_shift(uuid) to club_signup, club_roster;
+
+create or replace function app.take_place(shift app.shifts, member_id uuid) returns app.shift_signups
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  -- Read once: a second reading could be after the start of the shift.
+  taken_at constant timestamptz := clock_timestamp();
+  signup app.shift_signups;
+begin
+  if shift.starts_at <= taken_at then
     raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
   end if;
-  if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id) then
+  if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = take_place.member_id) then
     raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller;
   end if;
   if shift.signup_count >= shift.capacity then
     raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
-  values (shift.id, caller_id, signed_up_at)
+  values (shift.id, take_place.member_id, taken_at)
   returning * into signup;
   return signup;
+end
+$$;
+comment on function app.take_place(app.shifts, uuid) is
+  'Signs a member up for a shift that app.lock_shift has returned. Raises the first that applies: SH002 it has started, SH003 signed up already, SH004 full.';
+grant execute on function app.take_place(app.shifts, uuid) to club_signup, club_roster;
+
+create or replace function app.free_place(shift_id uuid, member_id uuid) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  shift constant app.shifts := app.lock_shift(free_place.shift_id);
+begin
+  if shift.starts_at <= clock_timestamp() then
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
+  end if;
+  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = free_place.member_id;
+  if not found then
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
+  end if;
+end
+$$;
+comment on function app.free_place(uuid, uuid) is
+  'Cancels the signup of a member. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
+grant execute on function app.free_place(uuid, uuid) to club_signup, club_roster;
+
+set local role club_signup;
+
+create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return app.take_place(app.lock_shift(shift_id), app.member_id());
 end
 $$;
 comment on function app.sign_up(uuid) is
@@ -129,22 +170,8 @@ grant execute on function app.sign_up(uuid) to club_api;
 create or replace function app.cancel_sign_up(shift_id uuid) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
-declare
-  caller_id constant uuid := app.member_id();
-  caller constant jsonb := jsonb_build_object('memberId', caller_id);
-  shift app.shifts;
 begin
-  select * into shift from app.shifts as s where s.id = cancel_sign_up.shift_id for no key update;
-  if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
-  end if;
-  if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
-  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = caller_id;
-  if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
-  end if;
+  perform app.free_place(shift_id, app.member_id());
 end
 $$;
 comment on function app.cancel_sign_up(uuid) is
@@ -173,61 +200,33 @@ grant execute on function app.count_signups() to club_owner;
 
 set local role club_roster;
 
-create or replace function app.assign_sign_up(shift_id uuid, member_id uuid, out is_new boolean, out signup app.shift_signups)
+create or replace function app.assign_sign_up(
+  shift_id uuid, member_id uuid, out is_new boolean, out signup app.shift_signups, out member_name text)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
-  shift app.shifts;
-  -- Read once, after the lock: a second reading could be after the start of the shift.
-  signed_up_at timestamptz;
+  shift constant app.shifts := app.lock_shift(assign_sign_up.shift_id);
 begin
-  select * into shift from app.shifts as s where s.id = assign_sign_up.shift_id for no key update;
-  signed_up_at := clock_timestamp();
+  select m.display_name into member_name from app.members as m where m.id = assign_sign_up.member_id;
   if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
-  end if;
-  if not exists (select from app.members as m where m.id = assign_sign_up.member_id) then
-    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller;
+    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = jsonb_build_object('memberId', app.member_id());
   end if;
   select * into signup from app.shift_signups as s where s.shift_id = shift.id and s.member_id = assign_sign_up.member_id;
   is_new := not found;
-  if not is_new then
-    return;
+  if is_new then
+    signup := app.take_place(shift, assign_sign_up.member_id);
   end if;
-  if shift.starts_at <= signed_up_at then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
-  if shift.signup_count >= shift.capacity then
-    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
-  end if;
-  insert into app.shift_signups (shift_id, member_id, created_at)
-  values (shift.id, assign_sign_up.member_id, signed_up_at)
-  returning * into signup;
 end
 $$;
 comment on function app.assign_sign_up(uuid, uuid) is
-  'Signs a member up for a shift, and returns the signup and whether it is new. Raises the first that applies: SH001 no such shift, ME001 no such member; then, unless the member is signed up, SH002 it has started, SH004 full.';
+  'Signs a member up for a shift, and returns the signup, whether it is new, and the name of the member, who may have joined during the wait for the lock. Raises the first that applies: SH001 no such shift, ME001 no such member; then, unless the member is signed up, SH002 it has started, SH004 full.';
 grant execute on function app.assign_sign_up(uuid, uuid) to club_api;
 
 create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
-declare
-  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
-  shift app.shifts;
 begin
-  select * into shift from app.shifts as s where s.id = remove_sign_up.shift_id for no key update;
-  if not found then
-    raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
-  end if;
-  if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
-  delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = remove_sign_up.member_id;
-  if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
-  end if;
+  perform app.free_place(shift_id, member_id);
 end
 $$;
 comment on function app.remove_sign_up(uuid, uuid) is

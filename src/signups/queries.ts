@@ -40,7 +40,7 @@ export function assignSignUp(shiftId: string, memberId: string): Query<Put<Shift
     select ${signupColumns}, assigned.is_new as "isNew"
     from app.assign_sign_up(${shiftId}, ${memberId}) as assigned
     cross join lateral (select (assigned.signup).*) as signup
-    join app.members as member on member.id = signup.member_id`;
+    cross join lateral (select assigned.member_name as display_name) as member`;
 }
 
 /** Cancels the signup of a member. app.remove_sign_up raises errors as SQLSTATEs. */

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { withClient } from '../../src/deploy/client.js';
 import { MISSING } from '../setup/endpoints.js';
 import { walk } from '../setup/paging.js';
 import { startService } from '../setup/service.js';
 import { countsOf, hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const service = await startService(t);
 const north = await service.db.makeClub('north');
@@ -77,6 +80,25 @@ t.test(
     t.match(await mara.delete(of(MISSING)), { status: 422, body: { code: 'shift_in_past' } });
   },
 );
+
+t.test('a Manager signs up a member who joins while the call waits for the shift', async (t) => {
+  const { id, of } = await makeShift();
+  const memberId = randomUUID();
+  const response = await withClient(service.db.adminUrl, async (holder) => {
+    await holder.query('begin');
+    await holder.query('select from app.shifts where id = $1 for update', [id]);
+    const waiting = mara.put(of(memberId));
+    await untilWaitingForLocks(service.db, 1, waiting);
+    await service.db.queryAsAdmin(
+      `insert into app.members (tenant_id, id, external_user_id, display_name, role) values ($1, $2, 'nora', 'Nora', 'Member')`,
+      [north, memberId],
+    );
+    await holder.query('commit');
+    return waiting;
+  });
+  t.match(response, { status: 201, body: { memberId, memberName: 'Nora' } });
+  t.same(await countsOf(service.db, id), [1, 1]);
+});
 
 t.test(
   '/api/signups lists who is signed up, by the start of the shift, filtered by member and window',

@@ -56,6 +56,23 @@ t.test('the runtime role signs up and cancels through the functions only', async
   t.same(rows, await db.queryAsAdmin('select * from app.shift_signups where id = $1', [rows[0].id]));
 });
 
+t.test(
+  'what signing up and the roster have in common is executed by the owners of their functions only',
+  async (t) => {
+    const shared = await db.queryAsAdmin(
+      `select proname::text as function, (
+       select array_agg(grantee::regrole::text order by grantee::regrole::text) from aclexplode(proacl) where grantee <> proowner
+     ) as callers
+     from pg_proc where pronamespace = 'app'::regnamespace and proname in ('lock_shift', 'take_place', 'free_place') order by 1`,
+    );
+    const callers = ['club_roster', 'club_signup'];
+    t.same(
+      shared,
+      ['free_place', 'lock_shift', 'take_place'].map((name) => ({ function: name, callers })),
+    );
+  },
+);
+
 /** The result of a statement in a context, under a role that the login can set: rows, or a SQLSTATE. */
 async function attempt(url: string, role: string, caller: Caller | null, sql: string, values: unknown[]) {
   const client = new pg.Client(url);
@@ -183,7 +200,7 @@ t.test('club_roster can write any signup of the club, for a Manager only, and no
     [manager, ['delete from app.shifts where id = $1', ofAdmin], '0 rows'],
     [admin, ['delete from app.shifts where id = $1', id], '1 rows'],
     [admin, ['delete from app.shifts where id = $1', foreign], '0 rows'],
-    [admin, ['select display_name from app.members where id = $1', id], '42501'],
+    [admin, ['select external_user_id from app.members where id = $1', id], '42501'],
     [admin, read('tasks'), '42501'],
   ] as [Caller, [string, string?, string?], string][]) {
     const values = [value, idOf.get(subject ?? '')].filter((one) => one !== undefined);
