@@ -1,6 +1,9 @@
 -- Attendance: who came to a shift, and for how long.
 --
 -- A record has no foreign key to its shift and keeps the title and times that it had, so that hours outlive the shift.
+--
+-- app.record_attendance says what a PUT of the API means, with the rights of the caller: the policies decide who may record. The detail
+-- of its errors is JSON: the caller's member id, for the log of the service, and what the response has in addition.
 
 comment on table app.attendance is 'Who came to a shift of a club, and for how long; at most one record for each shift and member.';
 comment on column app.attendance.shift_id is 'The shift, which may have been deleted.';
@@ -63,7 +66,8 @@ as $$
 begin
   if new is distinct from old then
     if old.version = 2147483647 then
-      raise exception using errcode = 'AT001', message = 'the record has the last version there is';
+      raise exception using
+        errcode = 'AT001', message = 'the record has the last version there is', detail = jsonb_build_object('memberId', app.member_id());
     end if;
     new.version := old.version + 1;
     new.recorded_at := clock_timestamp();
@@ -80,3 +84,82 @@ comment on trigger attendance_stamp on app.attendance is 'Counts the changes of 
 create trigger attendance_record after insert or update or delete on app.attendance
   for each row execute function app.record_event('attendance', '', 'minutes, status', 'member_id', 'shift_id');
 comment on trigger attendance_record on app.attendance is 'Records attendance.created, attendance.changed and attendance.deleted.';
+
+create or replace function app.record_attendance(
+  shift_id uuid, member_id uuid, status text, minutes integer, expected_version integer, if_match text[], if_none_match text[],
+  out attendance app.attendance, out is_new boolean)
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  shift app.shifts;
+  current jsonb;
+  -- Null where nothing is recorded: no condition has a tag of it.
+  tags text[];
+  changed app.attendance;
+begin
+  -- The shift first, as by every way into and out of it; then the record, because the shift may be gone.
+  select * into shift from app.shifts as s where s.id = record_attendance.shift_id for no key update;
+  select * into attendance from app.attendance as a
+  where a.shift_id = record_attendance.shift_id and a.member_id = record_attendance.member_id for update;
+  is_new := not found;
+  if is_new then
+    if shift.id is null then
+      raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
+    end if;
+    if not exists (select from app.members as m where m.id = record_attendance.member_id) then
+      raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller;
+    end if;
+    if if_match is not null then
+      raise exception using errcode = 'VE001', message = 'If-Match needs a record, and there is none', detail = caller;
+    end if;
+    if expected_version is not null then
+      raise exception using errcode = 'AT001', message = 'a version needs a record, and there is none', detail = caller;
+    end if;
+  else
+    current := caller || jsonb_build_object('currentVersion', attendance.version);
+    tags := array['*', format('"%s"', attendance.version)];
+    if not if_match && tags then
+      raise exception using errcode = 'VE001', message = 'If-Match does not have the current version', detail = current;
+    end if;
+    if attendance.version <> expected_version then
+      raise exception using errcode = 'AT001', message = 'the record has another version', detail = current;
+    end if;
+  end if;
+  if shift.starts_at > clock_timestamp() then
+    raise exception using errcode = 'AT002', message = 'the shift has not started', detail = caller;
+  end if;
+  if if_none_match && tags then
+    raise exception using errcode = 'VE002', message = 'If-None-Match has the current version', detail = current;
+  end if;
+
+  changed := attendance;
+  if shift.id is not null then
+    changed.shift_title := shift.title;
+    changed.starts_at := shift.starts_at;
+    changed.ends_at := shift.ends_at;
+    changed.was_signed_up := exists (
+      select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = record_attendance.member_id);
+  end if;
+  changed.status := status;
+  changed.minutes := case when status = 'Attended' then
+    coalesce(minutes, floor(extract(epoch from changed.ends_at - changed.starts_at) / 60)::integer) end;
+  if not is_new and (changed.status, changed.minutes) is not distinct from (attendance.status, attendance.minutes) then
+    return;
+  end if;
+  insert into app.attendance as a (shift_id, member_id, shift_title, starts_at, ends_at, was_signed_up, status, minutes)
+  values (
+    record_attendance.shift_id, record_attendance.member_id, changed.shift_title, changed.starts_at, changed.ends_at,
+    changed.was_signed_up, changed.status, changed.minutes
+  )
+  on conflict on constraint attendance_once do update
+    set shift_title = excluded.shift_title, starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+        was_signed_up = excluded.was_signed_up, status = excluded.status, minutes = excluded.minutes,
+        recorded_by_id = excluded.recorded_by_id
+  returning * into attendance;
+end
+$$;
+comment on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) is
+  'Records whether a member came to a shift, and returns the record and whether it is new. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither the member nor a record, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises.';
+
+grant execute on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) to club_api;

@@ -38,5 +38,6 @@ export const shiftNotStarted = defineError({
   detail: 'The shift has not started. Record who came from its start on.',
   meaning: 'Attendance is recorded from `startsAt` on. The clock of the database decides.',
   fix: 'Wait until the shift has started. If its start is wrong, a Manager can correct it.',
+  sqlState: 'AT002',
   example: { request: `PUT ${PATH}` },
 });

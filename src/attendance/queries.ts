@@ -1,12 +1,13 @@
-import type { Json } from '../database/json.js';
-import { asJson, bounded, join, type Query, type Statement, sql } from '../database/sql.js';
+import { bounded, join, type Query, type Statement, sql } from '../database/sql.js';
 import type { Transaction } from '../database/transaction.js';
 import { memberOf } from '../resource/members.js';
 import { type Listed, type Order, type Page, pageClause } from '../resource/pagination.js';
+import type { Put } from '../resource/put.js';
 import type {
   ATTENDANCE_SORTS,
   AttendanceDto,
   AttendanceListQuery,
+  AttendanceParams,
   HoursDto,
   HoursQuery,
   NAME_SORTS,
@@ -97,91 +98,38 @@ export function findAttendance(
     where shift.id is not null or attendance.id is not null`);
 }
 
-/** What decides about a record of a shift. */
-export interface ShiftOfRecord {
-  hasMember: boolean;
-  hasStarted: boolean;
-  /** Its length, rounded down. */
-  minutes: number;
+/**
+ * Records whether a member came, if the record has the version in the body, and the tags of the headers allow it. app.record_attendance
+ * has the rules and the order of the errors.
+ */
+export function recordAttendance(
+  { id, memberId }: AttendanceParams,
+  { status, minutes, version }: RecordAttendanceRequest,
+  { ifMatch, ifNoneMatch }: { ifMatch: string[] | null; ifNoneMatch: string[] | null },
+): Query<Put<AttendanceDto>> {
+  return sql`
+    select ${columns}, recorded.is_new as "isNew"
+    from app.record_attendance(${id}, ${memberId}, ${status}, ${minutes ?? null}, ${version ?? null}, ${ifMatch}, ${ifNoneMatch})
+      as recorded
+    cross join lateral (select (recorded.attendance).*) as attendance
+    join app.members as member on member.id = attendance.member_id`;
 }
 
-/** Locks a shift, so that one request at a time records who came. Locked first, as by every way into and out of a shift. */
-export async function lockShiftOfRecord(
-  tx: Transaction,
-  shiftId: string,
-  memberId: string,
-): Promise<ShiftOfRecord | undefined> {
-  const [shift] = await tx.query<ShiftOfRecord>(sql`
-    select
-      exists (select from app.members as member where member.id = ${memberId}) as "hasMember",
-      shift.starts_at <= clock_timestamp() as "hasStarted",
-      floor(extract(epoch from shift.ends_at - shift.starts_at) / 60)::integer as minutes
-    from app.shifts as shift where shift.id = ${shiftId} for no key update`);
-  return shift;
+/** Locks a shift, so that one request at a time changes its records. Locked first, as by every way into and out of a shift. */
+export async function lockShift(tx: Transaction, shiftId: string): Promise<boolean> {
+  const shifts = await tx.query(sql`select from app.shifts where id = ${shiftId} for no key update`);
+  return shifts.length > 0;
 }
 
-/** A record, and the length of the shift that it keeps. */
-export interface LockedRecord {
-  version: number;
-  status: string;
-  minutes: number | null;
-  length: number;
-}
-
-/** Locks a record. */
+/** Locks a record and returns its version. */
 export async function lockAttendance(
   tx: Transaction,
   shiftId: string,
   memberId: string,
-): Promise<LockedRecord | undefined> {
-  const [record] = await tx.query<LockedRecord>(sql`
-    select version, status, minutes, floor(extract(epoch from ends_at - starts_at) / 60)::integer as length
-    from app.attendance where shift_id = ${shiftId} and member_id = ${memberId} for update`);
+): Promise<{ version: number } | undefined> {
+  const [record] = await tx.query<{ version: number }>(sql`
+    select version from app.attendance where shift_id = ${shiftId} and member_id = ${memberId} for update`);
   return record;
-}
-
-/** Creates or changes a record, with the shift as it is now; if it was deleted, with what the record has. */
-export async function writeAttendance(
-  tx: Transaction,
-  shiftId: string,
-  memberId: string,
-  { status, minutes }: Pick<RecordAttendanceRequest, 'status' | 'minutes'>,
-): Promise<Json<AttendanceDto>> {
-  const [written] = await tx.json<AttendanceDto>(sql`
-    with source as (
-      select shift.title, shift.starts_at, shift.ends_at, exists (
-        select from app.shift_signups as signup where signup.shift_id = shift.id and signup.member_id = ${memberId}
-      ) as was_signed_up
-      from app.shifts as shift where shift.id = ${shiftId}
-      union all
-      select attendance.shift_title, attendance.starts_at, attendance.ends_at, attendance.was_signed_up
-      from app.attendance as attendance
-      where attendance.shift_id = ${shiftId} and attendance.member_id = ${memberId}
-        and not exists (select from app.shifts as shift where shift.id = attendance.shift_id)
-    ), written as (
-      insert into app.attendance (shift_id, member_id, shift_title, starts_at, ends_at, was_signed_up, status, minutes)
-      select ${shiftId}, ${memberId}, source.title, source.starts_at, source.ends_at, source.was_signed_up,
-        ${status}, ${minutes ?? null}::integer
-      from source
-      on conflict (tenant_id, shift_id, member_id) do update
-        set shift_title = excluded.shift_title, starts_at = excluded.starts_at, ends_at = excluded.ends_at,
-            was_signed_up = excluded.was_signed_up, status = excluded.status, minutes = excluded.minutes,
-            recorded_by_id = excluded.recorded_by_id
-      returning *
-    )
-    ${asJson(sql`
-      select ${columns} from written as attendance join app.members as member on member.id = attendance.member_id`)}`);
-  return written as Json<AttendanceDto>;
-}
-
-/** Reads a record that this transaction has locked. */
-export async function readAttendance(
-  tx: Transaction,
-  shiftId: string,
-  memberId: string,
-): Promise<Json<AttendanceDto>> {
-  const [record] = await tx.json<AttendanceDto>(asJson(findAttendance(shiftId, memberId)));
-  return record as Json<AttendanceDto>;
 }
 
 /** Deletes a record. */

@@ -6,32 +6,24 @@ import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { shiftNotFound } from '../errors/shift.js';
-import {
-  type Conditions,
-  requireCurrent,
-  requireNoneMatch,
-  requireNoVersion,
-  sendVersion,
-} from '../resource/conditional.js';
+import { requireCurrent, sendVersion, tagsOf } from '../resource/conditional.js';
 import { readOwn } from '../resource/members.js';
 import { type Listed, readPage, sendPage } from '../resource/pagination.js';
+import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
-import { foundRow } from '../resource/rows.js';
+import { foundRow, onlyRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import {
   attendanceOrders,
   deleteAttendance,
   findAttendance,
-  type LockedRecord,
   listAttendance,
   listShiftAttendance,
   lockAttendance,
-  lockShiftOfRecord,
+  lockShift,
   nameOrders,
-  readAttendance,
-  type ShiftOfRecord,
-  writeAttendance,
+  recordAttendance,
 } from './queries.js';
 import {
   ATTENDANCE_SORT,
@@ -44,8 +36,6 @@ import {
   ShiftAttendanceParams,
   ShiftAttendanceQuery,
 } from './schemas.js';
-
-const versionErrors = { notFound: errors.attendanceNotFound, conflict: errors.attendanceVersionConflict };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AttendanceDto, ShiftAttendanceDto, RecordAttendanceRequest]) {
@@ -128,28 +118,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
-      const { id, memberId } = request.params;
-      const { status } = request.body;
-      const { record, isNew } = await request.transaction(async (tx) => {
-        const shift = await lockShiftOfRecord(tx, id, memberId);
-        const found = await lockAttendance(tx, id, memberId);
-        requireRecordable(shift, found, request);
-        const length = shift?.minutes ?? found?.length ?? null;
-        const minutes = status === 'Attended' ? (request.body.minutes ?? length) : null;
-        const isSame = found?.status === status && found.minutes === minutes;
-        return {
-          isNew: found === undefined,
-          record: await (isSame
-            ? readAttendance(tx, id, memberId)
-            : writeAttendance(tx, id, memberId, { status, minutes })),
-        };
-      });
-      if (isNew) {
-        reply
-          .code(201)
-          .header('location', `/api/shifts/${id.toLowerCase()}/attendance/${memberId.toLowerCase()}`);
-      }
-      return sendVersion(reply, record);
+      const { params, body, headers } = request;
+      const conditions = {
+        ifMatch: tagsOf(headers['if-match']),
+        ifNoneMatch: tagsOf(headers['if-none-match']),
+      };
+      return sendPut(reply, onlyRow(await request.call(recordAttendance(params, body, conditions))));
     },
   );
 
@@ -197,44 +171,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { id, memberId } = request.params;
       await request.transaction(async (tx) => {
-        const shift = await lockShiftOfRecord(tx, id, memberId);
-        const found = await lockAttendance(tx, id, memberId);
-        const notFound = shift === undefined ? shiftNotFound : errors.attendanceNotFound;
-        requireCurrent(found, request, { notFound });
+        const notFound = (await lockShift(tx, id)) ? errors.attendanceNotFound : shiftNotFound;
+        requireCurrent(await lockAttendance(tx, id, memberId), request, { notFound });
         await deleteAttendance(tx, id, memberId);
       });
       return reply.code(204).send(null);
     },
   );
 };
-
-/**
- * Requires that a request may record attendance, in the order of its errors.
- *
- * @param shift undefined when it was deleted
- * @param found the record that exists
- */
-function requireRecordable(
-  shift: ShiftOfRecord | undefined,
-  found: LockedRecord | undefined,
-  request: Conditions,
-): void {
-  if (found !== undefined) {
-    requireCurrent(found, request, versionErrors);
-  } else if (shift === undefined) {
-    throw new Problem(shiftNotFound);
-  } else if (!shift.hasMember) {
-    throw new Problem(memberNotFound);
-  } else {
-    requireNoVersion(request, errors.attendanceVersionConflict);
-  }
-  if (shift?.hasStarted === false) {
-    throw new Problem(errors.shiftNotStarted);
-  }
-  if (found !== undefined) {
-    requireNoneMatch(found, request);
-  }
-}
 
 /** The resource attendance: who came to which shift, and the hours of members. */
 export const attendance: Resource = {

@@ -200,3 +200,4 @@ export const AttendanceParams = Strict({
   id: shiftId,
   memberId: Type.String({ format: 'uuid', description: 'The id of the member.', examples: [BEN.id] }),
 });
+export type AttendanceParams = Static<typeof AttendanceParams>;

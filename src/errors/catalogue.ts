@@ -21,8 +21,8 @@ const common: readonly ErrorType[] = [request, auth, conflict, member, shift, ca
 export class Catalogue {
   /** Ordered by status, then by code. */
   readonly types: readonly ErrorType[];
-  readonly #bySqlState: ReadonlyMap<string | undefined, ErrorType>;
-  readonly #byConstraint: ReadonlyMap<string | undefined, ErrorType>;
+  readonly #bySqlState: ReadonlyMap<string, ErrorType>;
+  readonly #byConstraint: ReadonlyMap<string, ErrorType>;
 
   /** @throws Error when two errors have the same code, SQLSTATE or constraint */
   constructor(
@@ -32,9 +32,9 @@ export class Catalogue {
     this.types = [...common, ...resources.flatMap(({ errors }) => errors), ...ofSettings].sort(
       (one, other) => one.status - other.status || (one.code < other.code ? -1 : 1),
     );
-    indexed(this.types, 'code');
-    this.#bySqlState = indexed(this.types, 'sqlState');
-    this.#byConstraint = indexed(this.types, 'constraint');
+    indexed(this.types, 'code', ({ code }) => code);
+    this.#bySqlState = indexed(this.types, 'SQLSTATE', sqlStatesOf);
+    this.#byConstraint = indexed(this.types, 'constraint', ({ constraint }) => constraint ?? []);
   }
 
   /** The error of an SQLSTATE that the project defines. */
@@ -48,14 +48,21 @@ export class Catalogue {
   }
 }
 
-function indexed(types: readonly ErrorType[], by: 'code' | 'sqlState' | 'constraint') {
-  const index = new Map<string | undefined, ErrorType>();
-  for (const type of types.filter((type) => type[by] !== undefined)) {
-    const other = index.get(type[by]);
-    if (other !== undefined) {
-      throw new Error(`The errors ${other.code} and ${type.code} have the same ${by}: ${type[by]}.`);
+/** The SQLSTATEs of an error. */
+export function sqlStatesOf({ sqlState, detailBySqlState = {} }: ErrorType): string[] {
+  return [sqlState ?? [], Object.keys(detailBySqlState)].flat();
+}
+
+function indexed(types: readonly ErrorType[], name: string, keysOf: (type: ErrorType) => string | string[]) {
+  const index = new Map<string, ErrorType>();
+  for (const type of types) {
+    for (const key of [keysOf(type)].flat()) {
+      const other = index.get(key);
+      if (other !== undefined) {
+        throw new Error(`The errors ${other.code} and ${type.code} have the same ${name}: ${key}.`);
+      }
+      index.set(key, type);
     }
-    index.set(type[by], type);
   }
   return index;
 }

@@ -41,6 +41,10 @@ export const preconditionFailed = defineError({
     'create something, send no `If-Match`.',
   members: { currentVersion: CurrentVersion },
   sqlState: 'VE001',
+  detailBySqlState: {
+    VE002: ({ currentVersion }) =>
+      `If-None-Match excludes what exists. Read it; to change it, send If-Match: "${currentVersion}" instead.`,
+  },
   example: { request: `DELETE /api/tasks/${TASK_ID}`, members: { currentVersion: 3 } },
 });
 

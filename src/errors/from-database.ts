@@ -101,7 +101,9 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
   }
   const raised = catalogue.ofSqlState(code);
   if (raised !== undefined) {
-    return new Problem(raised, membersOf(raised, raisedDetail(error)));
+    const members = membersOf(raised, raisedDetail(error));
+    const detail = raised.detailBySqlState?.[code]?.(members);
+    return new Problem(raised, detail === undefined ? members : { ...members, detail });
   }
   const violated = catalogue.ofConstraint(constraint);
   const isUnavailable = UNAVAILABLE.has(code) || UNAVAILABLE_CLASSES.includes(code.slice(0, 2));

@@ -34,6 +34,8 @@ export interface ErrorType<Own extends TProperties = TProperties> {
   example: { request: string; members?: Members<Own> };
   /** The SQLSTATE that the database raises for this error; defined by the project. */
   sqlState?: string;
+  /** Other SQLSTATEs of this error, each with the sentence of its response instead of `detail`. */
+  detailBySqlState?: Record<string, Sentence<Own>['of']>;
   /** The database constraint whose violation is this error. */
   constraint?: string;
 }

@@ -17,7 +17,7 @@ export function sendVersion<Row extends { version: number }>(reply: FastifyReply
 
 /** What a request says about the version that its change is based on. */
 export interface Conditions {
-  headers: { 'if-match'?: string | undefined; 'if-none-match'?: string | undefined };
+  headers: { 'if-match'?: string | undefined };
   body?: unknown;
 }
 
@@ -52,37 +52,6 @@ export function requireCurrent<Row extends { version: number }>(
     throw new Problem(conflict, { currentVersion });
   }
   return row;
-}
-
-/**
- * Requires that a request for a row that does not exist is not based on a version.
- *
- * @throws Problem 412 `precondition_failed`; 409
- */
-export function requireNoVersion(
-  { headers, body }: Conditions,
-  conflict: ErrorType<{ currentVersion: TInteger }>,
-): void {
-  if (headers['if-match'] !== undefined) {
-    throw new Problem(preconditionFailed, {});
-  }
-  if ((body as { version?: number } | undefined)?.version !== undefined) {
-    throw new Problem(conflict, {});
-  }
-}
-
-/**
- * Requires that If-None-Match does not have the version of a row that exists: with `*` a PUT creates only
- * (RFC 9110, section 13.1.2).
- *
- * @throws Problem 412 `precondition_failed`
- */
-export function requireNoneMatch({ version }: { version: number }, { headers }: Conditions): void {
-  const tags = tagsOf(headers['if-none-match']);
-  if (tags !== null && hasTag(tags, etagOf(version))) {
-    const detail = `If-None-Match excludes what exists. Read it; to change it, send If-Match: "${version}" instead.`;
-    throw new Problem(preconditionFailed, { currentVersion: version, detail });
-  }
 }
 
 /** What stands alone in the header for every tag. */

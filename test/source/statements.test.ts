@@ -126,6 +126,8 @@ t.test('any(…) has no cast of a text[]: it would be computed for each row, wit
 /** The conditions of locks that are of one row, although not by its id. */
 const ofOneRow: Record<string, string> = {
   'shift_id = ${shiftId} and member_id = ${memberId}': 'A member has one record of a shift.',
+  'a.shift_id = record_attendance.shift_id and a.member_id = record_attendance.member_id':
+    'A member has one record of a shift.',
   'k.member_id = caller_id and k.key = claim_key.key': 'It is the primary key.',
 };
 

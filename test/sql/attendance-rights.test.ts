@@ -1,6 +1,8 @@
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
 import { type Caller, connectAsRuntime } from '../setup/runtime.js';
+import { insertShift } from '../setup/shifts.js';
+import { untilWaitingForLocks } from '../setup/wait.js';
 
 const db = await makeDatabase(t);
 const clubId = await db.makeClub('north');
@@ -61,6 +63,74 @@ t.test('Managers read and write every record, a Member reads their own, a Viewer
     );
   }
   t.equal((await sql.run(stranger, insert, [idOf.get(anna)])).code, '23503', 'a member of another club');
+});
+
+/** Records a member with `Excused`, unless there are other arguments. */
+const call = `select (recorded.attendance).*, recorded.is_new
+  from app.record_attendance($1, $2, coalesce($3, 'Excused'), $4, null, $5, $6) as recorded`;
+
+async function makeStartedShift(): Promise<string> {
+  const id = await insertShift(sql, manager, 1);
+  await sql.run(manager, 'update app.shifts set starts_at = now() - $2::interval where id = $1', [id, '1 h']);
+  return id;
+}
+
+t.test(
+  'app.record_attendance has the rights of its caller, who finds no shift without them: SH001',
+  async (t) => {
+    const id = await makeStartedShift();
+    const of = (member: Caller) => [id, idOf.get(member), null, null, null, null];
+    for (const isRecorded of [false, true]) {
+      for (const caller of [viewer, anna, stranger]) {
+        t.equal(
+          (await sql.run(caller, call, of(anna))).code,
+          'SH001',
+          `${caller.role}, recorded: ${isRecorded}`,
+        );
+      }
+      const { rows } = await sql.run(manager, call, of(anna));
+      const expected = { is_new: !isRecorded, recorded_by_id: idOf.get(manager), version: 1 };
+      t.match(rows, [{ tenant_id: clubId, member_id: idOf.get(anna), status: 'Excused', ...expected }]);
+    }
+    t.equal((await sql.run(manager, call, of(stranger))).code, 'ME001', 'a member of another club');
+    t.equal((await sql.run(manager, call, [id, idOf.get(viewer), 'Late', null, null, null])).code, '23514');
+    await t.rejects(sql.client.query(call, of(anna)), { code: 'TN001' });
+  },
+);
+
+t.test('app.record_attendance compares the tags of both conditions: VE001, VE002', async (t) => {
+  const id = await makeStartedShift();
+  const record = async (ifMatch: unknown, ifNoneMatch: unknown) =>
+    (await sql.run(manager, call, [id, idOf.get(anna), null, null, ifMatch, ifNoneMatch])).code;
+  for (const tags of [[], [null], ['*'], ['"1"']]) {
+    t.equal(await record(tags, null), 'VE001', `${JSON.stringify(tags)}, where nothing is recorded`);
+  }
+  t.equal(await record(null, ['*']), 'ok');
+  for (const [tags, isCurrent] of [
+    [[], false],
+    [[null], false],
+    [['"2"'], false],
+    [['1'], false],
+    [['*'], true],
+    [['"2"', '"1"'], true],
+    [[null, '"1"'], true],
+  ] as const) {
+    t.equal(await record(tags, null), isCurrent ? 'ok' : 'VE001', `If-Match ${JSON.stringify(tags)}`);
+    t.equal(await record(null, tags), isCurrent ? 'VE002' : 'ok', `If-None-Match ${JSON.stringify(tags)}`);
+  }
+});
+
+t.test('app.record_attendance reads the clock after the lock of the shift', async (t) => {
+  const id = await insertShift(sql, manager, 1);
+  const waiting = await connectAsRuntime(t, db);
+  const recorded = await sql.inside(manager, async () => {
+    await sql.client.query('select from app.shifts where id = $1 for update', [id]);
+    const sent = waiting.run(manager, call, [id, idOf.get(anna), null, null, null, null]);
+    t.equal(await untilWaitingForLocks(db, 1, sent), 1);
+    await sql.client.query('update app.shifts set starts_at = clock_timestamp() where id = $1', [id]);
+    return [sent];
+  });
+  t.match(await recorded[0], { code: 'ok', rowCount: 1 });
 });
 
 t.test('a Manager records under their own name only', async (t) => {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import t from 'tap';
+import { sqlStatesOf } from '../../src/errors/catalogue.js';
 import { errorTypes } from '../setup/errors.js';
 import { connectAsRuntime, enter } from '../setup/runtime.js';
 import { asAdmin, attempt, makeTestbed, within } from '../setup/testbed.js';
@@ -108,7 +109,7 @@ t.test(
        )
      )`,
     );
-    const declared = errorTypes.flatMap(({ sqlState }) => sqlState ?? []);
+    const declared = errorTypes.flatMap(sqlStatesOf);
     // A context that is not set is a bug of the service: 500.
     t.same(raised.map(({ state }) => state).sort(), [...declared, 'TN001'].sort());
   },
