@@ -65,7 +65,7 @@ export async function measureRecording(
 }
 
 /** Switches the triggers that record events. */
-async function setRecording(
+export async function setRecording(
   { queryAsAdmin }: Environment,
   database: DatabaseName,
   isOn: boolean,

@@ -29,7 +29,8 @@ ${conditions(findings).join('\n')}
 
 A ratio is the service's requests per second over the other's, in the same round: the median of the rounds, with the
 lowest and the highest. Above 1 the service is faster. The lines of growth, start, memory and the rush divide times by
-times, or bytes by bytes: below 1 is better. The lines of shifts-batch count shifts, not requests.
+times, or bytes by bytes: below 1 is better. The lines of shifts-batch count shifts, not requests. event-over-write is the
+processor time of PostgreSQL for the events of a write over that of the write without them.
 
 The absolute figures are medians of the rounds: of the service before the slash, of the other after it. In the
 lines of growth both are of the service, for the two cases in the line, in that order. There are no percentiles of

@@ -18,6 +18,7 @@ import { chartOf } from './chart.js';
 import { type Contender, limits, service, startContender } from './contenders.js';
 import { type Environment, startEnvironment } from './environment.js';
 import { findDifferences } from './equivalence.js';
+import { measureEventCost } from './event-cost.js';
 import { measureGrowth, measureStart } from './growth.js';
 import { measureMemory } from './memory.js';
 import { findPgbench, runPgbench } from './pgbench.js';
@@ -149,6 +150,7 @@ async function measureService(
     results.push(...recording.results);
     ratios.push(...recording.ratios);
     recording.results.flatMap(linesOf).forEach(say);
+    ratios.push(...(await measureEventCost(environment, say)));
   }
   return { results, ratios };
 }
