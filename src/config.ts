@@ -9,7 +9,6 @@ import { Value } from '@sinclair/typebox/value';
 import { type AuthSettings, patterns, readAuthSettings } from './auth/settings.js';
 import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
-import { parseServers } from './database/servers.js';
 import { parseDatabaseUrl } from './database/socket.js';
 import { distance } from './validation/closest.js';
 import { isNetwork } from './validation/network.js';
@@ -101,7 +100,7 @@ function overlap(...hosts: [string, string]): boolean {
 /** Adds the errors that a JSON Schema cannot find. */
 function addPatternErrors(variables: Variables, errors: Map<string, string>): void {
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL'] as const) {
-    const error = variables[name] && errorOfUrl(name, variables[name], variables);
+    const error = variables[name] && errorOfUrl(name, variables[name]);
     if (error) {
       errors.set(name, error);
     }
@@ -114,16 +113,9 @@ function addPatternErrors(variables: Variables, errors: Map<string, string>): vo
 }
 
 /** What is wrong with a database URL, such as an unknown sslmode; undefined when it is valid. */
-function errorOfUrl(name: string, url: string, { DATABASE_PREPARE }: Variables): string | undefined {
+function errorOfUrl(name: string, url: string): string | undefined {
   try {
-    const { urls, role } = parseServers(url);
-    urls.forEach(parseDatabaseUrl);
-    if (urls.length > 1 && role === 'any' && name !== 'AUDIT_DATABASE_URL') {
-      return `${name} must have target_session_attrs=primary or read-write, because it names several hosts.`;
-    }
-    if (urls.length > 1 && DATABASE_PREPARE === 'off' && name === 'DATABASE_URL') {
-      return `${name} must name one host with DATABASE_PREPARE=off: the pooler chooses the server.`;
-    }
+    parseDatabaseUrl(url);
     return undefined;
   } catch (error) {
     return `${name} must be the URL of a database, with %, /, @, # and ? in the password percent-encoded (${(error as Error).message}).`;

@@ -126,25 +126,18 @@ const REMEDIES: Record<string, string> = {
  * @param variable the variable with the URL of the database
  */
 export function reasonOf(error: unknown, variable = 'DATABASE_URL'): string {
-  const roots = rootsOf(error);
-  const unique = (texts: (string | undefined)[]) => [...new Set(texts.filter((text) => text !== undefined))];
-  const reasons = unique(roots.map((root) => textOf(root, variable, roots.length > 1)));
-  return [reasons.join(', '), ...unique(roots.map((root) => remedyFor(root, variable)))].join('. ');
-}
-
-/** The message of a root cause; in a list without its full stop. */
-function textOf(root: Error, variable: string, isListed: boolean): string {
-  const text = root instanceof Standby ? root.message.replace('DATABASE_URL', variable) : root.message;
-  return isListed ? text.replace(/\.$/, '') : text;
-}
-
-/** The first causes of an error: one for each host of a list, and for each address of a host name. */
-function rootsOf(error: unknown): (Error & { code?: string; routine?: string })[] {
-  let root = error as Error;
+  let root = error as Error & { code?: string; routine?: string };
   while (root.cause instanceof Error) {
     root = root.cause;
   }
-  return root instanceof AggregateError ? root.errors.flatMap(rootsOf) : [root];
+  if (root instanceof Standby) {
+    return root.message.replace('DATABASE_URL', variable);
+  }
+  // A host name with several addresses fails with an AggregateError: one error for each address and no message.
+  const errors: Error[] = root instanceof AggregateError ? root.errors : [root];
+  const reason = errors.map(({ message }) => message).join(', ');
+  const remedy = remedyFor(root, variable);
+  return remedy === undefined ? reason : `${reason}. ${remedy}`;
 }
 
 function remedyFor(

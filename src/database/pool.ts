@@ -86,8 +86,6 @@ export class Pool {
   #lastTenant: string | undefined;
   #tenantChangedAt = Number.NEGATIVE_INFINITY;
   #openFailedAt = Number.NEGATIVE_INFINITY;
-  /** The URL of the host that was used last: the primary, as far as it is known. */
-  #lastHost: string | undefined;
   #closed: Promise<void> | undefined;
   /** The number of released connections that are being closed; they have their place in the pool until then. */
   #closing = 0;
@@ -373,14 +371,8 @@ export class Pool {
       };
       connection.ready.then(add, () => {});
     };
-    const connection = new Connection(this.#options, () => count('lost'), this.#lastHost);
+    const connection = new Connection(this.#options, () => count('lost'));
     count('opened');
-    connection.ready.then(
-      () => {
-        this.#lastHost = connection.url;
-      },
-      () => {},
-    );
     return connection;
   }
 

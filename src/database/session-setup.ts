@@ -1,9 +1,26 @@
-import { UnsafeDatabase } from './errors.js';
-import { type Role, requireServer, type ServerFacts } from './servers.js';
+import { Standby, UnsafeDatabase } from './errors.js';
+import type { Role } from './socket.js';
 import { type Query, sql } from './sql.js';
 
+/** What decides about the role of a session. */
+export interface RoleFacts {
+  isStandby: boolean;
+  /** Whether its transactions are read-only by default. */
+  isReadOnly: boolean;
+}
+
+/** Requires a session with this role. @throws Standby */
+export function requireRole(role: Role, facts: RoleFacts | undefined): void {
+  if (facts?.isStandby && role !== 'any') {
+    throw new Standby();
+  }
+  if (facts?.isReadOnly && role === 'read-write') {
+    throw new Standby('The server is read-only.');
+  }
+}
+
 /** The properties of a session that decide whether the service uses it. */
-export interface SessionFacts extends ServerFacts {
+export interface SessionFacts extends RoleFacts {
   login: string;
   /** Why row-level security does not hold for the login; null when it holds. */
   danger: string | null;
@@ -50,7 +67,7 @@ export async function checkSession(
     where role.rolname in (session_user, current_user)
     order by danger nulls last
     limit 1`);
-  requireServer(role, facts);
+  requireRole(role, facts);
   if (facts === undefined) {
     throw new UnsafeDatabase(
       'The login of DATABASE_URL is not a role of the server. Use club_api, which sql/roles.sql creates.',

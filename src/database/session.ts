@@ -1,16 +1,13 @@
 import net from 'node:net';
 import postgres from 'postgres';
 import { ConnectionLost, isStatementError } from './errors.js';
-import type { Role } from './servers.js';
 import { checkSession } from './session-setup.js';
-import { connectSocket, parseDatabaseUrl, type Server } from './socket.js';
+import { connectSocket, parseDatabaseUrl, type Role, type Server } from './socket.js';
 import type { Statement, Value } from './sql.js';
 import { SQLSTATE } from './sql-states.js';
 
 export interface SessionOptions {
-  /** The URL of one host. */
   url: string;
-  role: Role;
   /** Named prepared statements; off behind a pooler in transaction mode. */
   prepare: boolean;
 }
@@ -41,7 +38,7 @@ export class Session {
   readonly #socket = new net.Socket();
   /** The stream of the driver: the socket, or TLS over it. Destroy this one: after the socket alone, a TLS write fails. */
   #stream = this.#socket;
-  readonly #onDestroyed: (reason: Error) => void;
+  readonly #onDestroyed: () => void;
   readonly #prepares: boolean;
   /** The prepared statements: the driver prepares one for each text, and keeps it. */
   readonly #prepared = new Set<TemplateStringsArray>();
@@ -50,12 +47,17 @@ export class Session {
   #expectsNoTransaction = false;
 
   /** @param onDestroyed called once when the session is destroyed; not when it is closed */
-  constructor({ url, role, prepare }: SessionOptions, onDestroyed: (reason: Error) => void) {
+  constructor({ url, prepare }: SessionOptions, onDestroyed: () => void) {
     this.#onDestroyed = onDestroyed;
     this.#prepares = prepare;
-    this.#sql = this.#createDriver(parseDatabaseUrl(url), prepare);
-    this.ready = this.#check(role);
+    const server = parseDatabaseUrl(url);
+    this.#sql = this.#createDriver(server, prepare);
+    this.ready = this.#check(server.role);
     this.ready.catch(() => {});
+  }
+
+  get isDestroyed(): boolean {
+    return this.#destroyed !== undefined;
   }
 
   /** The number of prepared statements. */
@@ -111,7 +113,7 @@ export class Session {
       return;
     }
     this.#destroyed = reason;
-    this.#onDestroyed(reason);
+    this.#onDestroyed();
     this.#abandon(reason);
   }
 

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import tls from 'node:tls';
 
+/** What a session must be: of any server, of the primary, or of a server that accepts writes. */
+export type Role = 'any' | 'primary' | 'read-write';
+
 /** The parts of a database URL. */
 export interface Server {
   /** A host name or an address, or the directory of a Unix socket. */
@@ -15,6 +18,7 @@ export interface Server {
   tls: { isVerified: boolean; files: Record<'ca' | 'cert' | 'key', string | undefined> } | undefined;
   /** Settings of PostgreSQL, such as `options`, as the URL names them. */
   settings: Record<string, string>;
+  role: Role;
 }
 
 const DEFAULT_PORT = 5432;
@@ -22,6 +26,9 @@ const DEFAULT_PORT = 5432;
 const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const UNVERIFIED = 'no-verify';
 const PLAIN = 'disable';
+const ROLES: readonly Role[] = ['any', 'primary', 'read-write'];
+/** A URL with a comma in its host, which is after the last @. */
+const SEVERAL_HOSTS = /^\w+:\/\/[^/?#]*,[^@/?#]*(?:[/?#]|$)/;
 /** Parameters of libpq for itself. Sent to the server as a setting, one would end every connection. */
 const OF_LIBPQ =
   /^(?:channel_binding|connect_timeout|fallback_application_name|gss\w+|hostaddr|keepalives\w*|krbsrvname|load_balance_hosts|passfile|require_auth|requirepeer|service|ssl\w+|tcp_user_timeout)$/;
@@ -29,10 +36,13 @@ const OF_LIBPQ =
 /**
  * Reads a database URL (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
  *
- * @throws TypeError when the text is not the URL of one host (`servers.ts` reads lists), `sslmode` is unknown, or a parameter
- *   is one of libpq that the service does not have
+ * @throws TypeError when the text is not the URL of one host, `sslmode` or `target_session_attrs` is unknown, or a parameter is
+ *   one of libpq that the service does not have
  */
 export function parseDatabaseUrl(url: string): Server {
+  if (SEVERAL_HOSTS.test(url)) {
+    throw severalHosts();
+  }
   const { hostname, port, pathname, username, password, searchParams } = new URL(url);
   const {
     host,
@@ -40,16 +50,18 @@ export function parseDatabaseUrl(url: string): Server {
     sslrootcert,
     sslcert,
     sslkey,
+    target_session_attrs: role = 'any',
     ...settings
   } = Object.fromEntries(searchParams);
   const named = host ?? decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1');
   if (named.includes(',')) {
-    throw new TypeError(
-      'several hosts are written before the path, each with its port: //one:5432,two:5432/clubs',
-    );
+    throw severalHosts();
   }
   if (![...VERIFIED, UNVERIFIED, PLAIN].includes(sslmode)) {
     throw new TypeError(`sslmode must be one of ${[PLAIN, ...VERIFIED, UNVERIFIED].join(', ')}`);
+  }
+  if (!isRole(role)) {
+    throw new TypeError(`target_session_attrs must be one of ${ROLES.join(', ')}`);
   }
   const unknown = Object.keys(settings).find((name) => OF_LIBPQ.test(name));
   if (unknown !== undefined) {
@@ -67,7 +79,16 @@ export function parseDatabaseUrl(url: string): Server {
         ? undefined
         : { isVerified: sslmode !== UNVERIFIED, files: { ca: sslrootcert, cert: sslcert, key: sslkey } },
     settings,
+    role,
   };
+}
+
+function severalHosts(): TypeError {
+  return new TypeError('name one host: HAProxy in front of several leads to the primary');
+}
+
+function isRole(text: string): text is Role {
+  return (ROLES as readonly string[]).includes(text);
 }
 
 /** The message SSLRequest (https://www.postgresql.org/docs/current/protocol-flow.html, "SSL Session Encryption"). */

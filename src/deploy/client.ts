@@ -1,8 +1,8 @@
 import net from 'node:net';
 import pg from 'pg';
 import { OperatorError, reasonOf } from '../database/errors.js';
-import { type Attempt, openFirst } from '../database/open-first.js';
-import { parseServers, type Role, requireServer } from '../database/servers.js';
+import { type RoleFacts, requireRole } from '../database/session-setup.js';
+import { parseDatabaseUrl, type Role } from '../database/socket.js';
 
 /** Shorter than the connect timeout of the operating system. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -56,17 +56,12 @@ export async function withClient<Result>(
 
 /** @throws Error of the URL, of a file that it names, of the network or of the server; Standby */
 async function connect(url: string): Promise<pg.Client> {
-  const { urls, role } = parseServers(url);
-  return openFirst(urls.map((host) => () => attempt(host, role)));
-}
-
-function attempt(url: string, role: Role): Attempt<pg.Client> {
+  const { role } = parseDatabaseUrl(url);
   const socket = new net.Socket();
   const client = new pg.Client({
     connectionString: url,
     stream: () => socket,
     application_name: 'club-management-service operator',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   // What is in flight fails too. Without a listener the event would end the process.
   client.on('error', () => {});
@@ -74,31 +69,27 @@ function attempt(url: string, role: Role): Attempt<pg.Client> {
     () => socket.destroy(new Error('the server did not respond in time')),
     CONNECT_TIMEOUT_MS,
   );
-  // Otherwise the server waits a minute for the rest of the login, and DROP DATABASE waits for that.
-  const abandon = () => void socket.destroy();
-  const open = async () => {
-    try {
-      await client.connect();
-      await requireRole(client, role);
-      return client;
-    } catch (error) {
-      abandon();
-      throw error;
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-  return { opened: open(), abandon };
+  try {
+    await client.connect();
+    await checkRole(client, role);
+    return client;
+  } catch (error) {
+    // Otherwise the server waits a minute for the rest of the login, and DROP DATABASE waits for that.
+    socket.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** @throws Standby when the server does not have the role */
-async function requireRole(client: pg.Client, role: Role): Promise<void> {
+async function checkRole(client: pg.Client, role: Role): Promise<void> {
   if (role === 'any') {
     return;
   }
-  const { rows } = await client.query<{ isStandby: boolean; isReadOnly: boolean }>(
+  const { rows } = await client.query<RoleFacts>(
     `select pg_catalog.pg_is_in_recovery() as "isStandby",
        pg_catalog.current_setting('default_transaction_read_only') = 'on' as "isReadOnly"`,
   );
-  requireServer(role, rows[0]);
+  requireRole(role, rows[0]);
 }

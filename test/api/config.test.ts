@@ -258,6 +258,32 @@ t.test(
   },
 );
 
+t.test('a list of hosts in a database URL is refused, with HAProxy as the way to the primary', async (t) => {
+  for (const hosts of ['one,two', 'one:5432,two:5432', 'u:p@one,two', '[::1]:1,[::1]:2', 'one,', ',one']) {
+    for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'AUDIT_DATABASE_URL']) {
+      for (const rest of ['', '/d?target_session_attrs=primary']) {
+        t.match(configErrors({ ...production, [name]: `postgres://${hosts}${rest}` }), [
+          new RegExp(
+            `^  ${name} must be .+\\(name one host: HAProxy in front of several leads to the primary\\)\\.$`,
+          ),
+        ]);
+      }
+    }
+  }
+  t.same(configErrors({ ...production, DATABASE_URL: 'postgres://u:a,b@one/d?options=a,b' }), []);
+});
+
+t.test('a database URL can require the primary, or a server that accepts writes', async (t) => {
+  const errorsOf = (role: string) =>
+    configErrors({ ...production, DATABASE_URL: `postgres://u@one/d?target_session_attrs=${role}` });
+  for (const role of ['any', 'primary', 'read-write']) {
+    t.same(errorsOf(role), []);
+  }
+  for (const role of ['', 'standby', 'Primary', 'any,primary']) {
+    t.match(errorsOf(role), [/target_session_attrs must be one of any, primary, read-write/]);
+  }
+});
+
 t.test('the metrics have a separate port', async (t) => {
   const same = ['  METRICS_PORT must differ from PORT.'];
   t.same(configErrors({ ...production, PORT: '4201', METRICS_PORT: '4201' }), same);

@@ -9,6 +9,7 @@ import { Database } from '../../src/database/database.js';
 import { Unavailable } from '../../src/database/errors.js';
 import { type Query, sql } from '../../src/database/sql.js';
 import { writeInTenant } from '../../src/database/tenant-context.js';
+import { withClient } from '../../src/deploy/client.js';
 import { provisionClub } from '../../src/deploy/provision-club.js';
 import { startVictim } from '../campaigns/chaos/postgres.js';
 import { sendTo } from '../setup/send.js';
@@ -122,17 +123,21 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
     return { status, detail: body.detail };
   };
 
-  const port = new URL(victim.urls(name).api).port;
-  const several = victim.urls(name).api.replace(`:${port}/`, `:${port},localhost:${port}/`);
-  const wanting = new Database({
-    ...config.database,
-    url: `${several}?target_session_attrs=primary`,
-  });
-  t.teardown(() => wanting.close());
-  await t.rejects(readRows(wanting, callerOf(club), sql`select title from app.tasks`), {
-    name: 'Standby',
-    message: 'None of the 2 servers of DATABASE_URL is the primary.',
-  });
+  const { api, migration } = victim.urls(name);
+  const ofPrimary = new Database({ ...config.database, url: `${api}?target_session_attrs=primary` });
+  const readOnly = 'target_session_attrs=read-write&options=-c%20default_transaction_read_only%3Don';
+  const ofReadOnly = new Database({ ...config.database, url: `${api}?${readOnly}` });
+  t.teardown(() => Promise.all([ofPrimary.close(), ofReadOnly.close()]));
+  for (const one of [ofPrimary, ofReadOnly]) {
+    await t.rejects(readRows(one, callerOf(club), sql`select title from app.tasks`), {
+      name: 'Standby',
+      message: 'The server is a standby. DATABASE_URL must lead to the primary.',
+    });
+  }
+  await t.rejects(
+    withClient(`${migration}?target_session_attrs=primary`, async () => {}),
+    { message: /The server is a standby\. MIGRATION_DATABASE_URL must lead to the primary\.$/ },
+  );
 
   t.same(await ready(), {
     status: 503,
@@ -146,5 +151,14 @@ t.test('on a standby the service reads, refuses writes and is not ready, until i
   await queryAsAdmin('select pg_promote()');
   t.match(await ready(), { status: 200 });
   t.equal(await write('after the promotion', standby), 'committed');
-  t.equal(await write('after the promotion of one of two', wanting), 'committed');
+  t.equal(await write('after the promotion of the primary', ofPrimary), 'committed');
+  await t.rejects(readRows(ofReadOnly, callerOf(club), titles), {
+    name: 'Standby',
+    message: 'The server is read-only.',
+  });
+  await withClient(`${migration}?target_session_attrs=primary`, (client) => client.query('select'));
+  await t.rejects(
+    withClient(`${migration}?${readOnly}`, async () => {}),
+    /The server is read-only\.$/,
+  );
 });

@@ -9,7 +9,7 @@ import { sumUp } from '../chaos/checker/verdict.js';
 import { saveHistory } from '../chaos/history.js';
 import { openDatabases } from '../chaos/postgres.js';
 import { seedOf } from '../random.js';
-import { runFailovers, UNASKED } from './campaign.js';
+import { ofPrimary, runFailovers, UNASKED } from './campaign.js';
 import { missingPrograms, startCluster } from './cluster.js';
 import { FAULTS, type FaultName } from './faults.js';
 import { judge, tableOf } from './judge.js';
@@ -61,10 +61,19 @@ t.test('a failover of PostgreSQL', { skip }, async (t) => {
   t.ok(requests > created.length, `the shipped client retried: ${requests} requests`);
   t.same(stored, created, 'the shipped client creates once what it retries');
 
+  const { migration } = databases.urls(run.database);
+  await t.test('a deploy goes to the primary, and a standby refuses it', async (t) => {
+    await deploy(ofPrimary(migration), undefined, ['replicator']);
+    const leader = await cluster.leader();
+    for (const { address } of cluster.nodes.filter((node) => node !== leader)) {
+      const url = ofPrimary(migration.replace(cluster.balancer, address));
+      await t.rejects(deploy(url), /MIGRATION_DATABASE_URL must lead to the primary/);
+    }
+  });
+
   await t.test('leaves the audit without a critical finding, on every node', async (t) => {
     const password = randomUUID();
     await databases.queryAsAdmin('postgres', `alter role club_auditor password '${password}'`);
-    await deploy(databases.urls(run.database).migration, undefined, ['replicator']);
     for (const { address } of cluster.nodes) {
       const env = { AUDIT_DATABASE_URL: `postgres://club_auditor:${password}@${address}/${run.database}` };
       const { stdout } = await execute(process.execPath, [join(root, 'dist/audit.js')], { env });
