@@ -11,7 +11,7 @@ import { builtStatements } from './statements.js';
 const exceptions: { because: string; calls: string[] }[] = [
   {
     because: 'It splits a statement for the driver, and only the tag sql creates statements.',
-    calls: ['src/database/session.ts: #sql(template)'],
+    calls: ['src/database/connection.ts: #sql(template)'],
   },
   {
     because: 'PostgreSQL quotes the names of tables with format(%I); a lock takes no parameter.',
