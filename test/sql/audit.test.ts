@@ -16,7 +16,7 @@ const CHAPTERS = `select relation from audit.views where relation ~ '^audit\\.\\
 t.test('every check finds a weakening, and its SQL fixes it', async (t) => {
   const db = await makeDatabase(t);
   await withClient(db.adminUrl, async (client) => {
-    const mutants = await mutantsOf(client);
+    const mutants = await mutantsOf(db);
     // The first of each check; the campaign runs all of them.
     await tryAll(
       t,

@@ -5,5 +5,5 @@ import { mutantsOf, tryAll } from './mutation.js';
 
 t.test('every weakening is found by its check, every check finds one, and its SQL fixes it', async (t) => {
   const db = await makeDatabase(t);
-  await withClient(db.adminUrl, async (client) => tryAll(t, client, await mutantsOf(client)));
+  await withClient(db.adminUrl, async (client) => tryAll(t, client, await mutantsOf(db)));
 });
