@@ -36,7 +36,6 @@ const formats = {
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/,
   date: /^\d{4}-\d\d-\d\d$/,
   'uri-reference': true as const,
-  assignee: true as const,
 };
 
 interface Document {
