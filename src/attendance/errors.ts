@@ -37,7 +37,9 @@ export const shiftNotStarted = defineError({
   title: 'Shift not started',
   detail: 'The shift has not started. Record who came from its start on.',
   meaning: 'Attendance is recorded from `startsAt` on. The clock of the database decides.',
-  fix: 'Wait until the shift has started. If its start is wrong, a Manager can correct it.',
+  fix:
+    'Wait until the shift has started. If its start is wrong, a Manager can correct it. If the shift was postponed after its ' +
+    'attendance was recorded, a Manager can delete the record.',
   sqlState: 'AT002',
   example: { request: `PUT ${PATH}` },
 });
