@@ -29,7 +29,10 @@ const MAX_AGE_MS = 10 * 60_000;
  * accepted for an hour at most.
  */
 const MAX_STALE_MS = 59 * 60_000;
-/** Ids are meant to be unique in a set (RFC 7517, section 4.5); of those that are not, this many keys are tried. */
+/**
+ * Ids are meant to be unique in a set (RFC 7517, section 4.5). Of those that are not, this many keys are tried, because each invalid
+ * token costs a verification by each of them.
+ */
 const KEYS_PER_ID = 4;
 
 export interface KeySource {

@@ -1,6 +1,7 @@
 /**
  * The building blocks of the DTOs, as JSON Schema: the same schema validates requests, serializes responses and documents
- * both. `compiler.ts` implements the keywords that start with `x-`.
+ * both. `compiler.ts` implements the keywords that start with `x-`. Decimal and TextListInput are not used here yet: resources with
+ * prices or tags need them, like the example in CONTRIBUTING.md.
  */
 import { type Static, type TObject, type TSchema, type TString, Type } from '@sinclair/typebox';
 import type { TextKind } from './text.js';
