@@ -130,7 +130,7 @@ from powers
 where accepted is null and role <> 'public'
 group by role
 union all
--- Every login may have default privileges and large objects: default_privileges and large_object_owned report them.
+-- Every login may have default privileges and large objects: default_privileges and large_object_shared report them.
 select 'role_owns_outside_schema', thing.type || ' ' || thing.identity, 'it belongs to ' || ours.role,
   coalesce((select format('drop user mapping for %I server %I', ours.role, srvname) from pg_user_mappings where owned.classid = 'pg_user_mapping'::regclass and umid = owned.objid),
     format('reassign owned by %I to club_owner', ours.role)), null
