@@ -43,8 +43,14 @@ export class WrongResult extends Unavailable {
   }
 }
 
-/** The tenant's queue is full. A singleton: creating thousands of errors with stack traces per second is measurable. */
-export const QUEUE_FULL = new Unavailable('The queue of this tenant for the database is full.');
+/** The tenant's queue is full. */
+export class QueueFull extends Unavailable {
+  override name = 'QueueFull';
+
+  constructor() {
+    super('The queue of this tenant for the database is full.');
+  }
+}
 
 /** The tenant does not exist or is closed. */
 export class TenantNotFound extends Error {

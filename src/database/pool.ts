@@ -1,5 +1,5 @@
 import { Connection, type ConnectionOptions } from './connection.js';
-import { QUEUE_FULL, Unavailable } from './errors.js';
+import { QueueFull, Unavailable } from './errors.js';
 import { RoundRobinQueue } from './round-robin-queue.js';
 
 export interface PoolOptions extends ConnectionOptions {
@@ -53,6 +53,8 @@ const RECHECK_MS = 100;
 const SLOW_READ_MS = 250;
 /** The pause after a connection could not be opened, while others are in use. */
 const REOPEN_PAUSE_MS = 1_000;
+/** One instance: creating thousands of errors with stack traces per second is measurable. */
+const queueFull = new QueueFull();
 
 /**
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
@@ -112,7 +114,7 @@ export class Pool {
    * Leases a connection that is open and checked.
    *
    * @param group within the tenant: groups take turns
-   * @throws QUEUE_FULL; Unavailable when the wait runs out, the pool is closed or no connection can be opened;
+   * @throws QueueFull; Unavailable when the wait runs out, the pool is closed or no connection can be opened;
    *   UnsafeDatabase
    */
   async acquire(kind: LeaseKind, tenant: string, group = ''): Promise<Lease> {
@@ -213,7 +215,7 @@ export class Pool {
     const queue = this.#queues[kind];
     const own = this.#queues.exclusive.sizeOf(tenant) + this.#queues.shared.sizeOf(tenant);
     if (own >= QUEUE_PER_TENANT || (own > 0 && this.#queued >= QUEUE_LENGTH)) {
-      throw QUEUE_FULL;
+      throw queueFull;
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -1,6 +1,6 @@
 import {
   isStatementError,
-  QUEUE_FULL,
+  QueueFull,
   type RaisedDetail,
   raisedDetail,
   TenantNotFound,
@@ -78,7 +78,7 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
       detail: 'X-Test-UserId names no member of this club. GET /api/members without the header lists them.',
     });
   }
-  if (error === QUEUE_FULL) {
+  if (error instanceof QueueFull) {
     return QUEUE_FULL_PROBLEM;
   }
   if (error instanceof Unavailable) {

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { isStatementError, QUEUE_FULL } from '../database/errors.js';
+import { isStatementError, QueueFull } from '../database/errors.js';
 import { calendarNotFound } from '../errors/calendar.js';
 import type { Catalogue } from '../errors/catalogue.js';
 import { problemFromDatabase } from '../errors/from-database.js';
@@ -48,7 +48,7 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
       const problem = problemFromDatabase(error, catalogue) ?? problemOf(error);
       // The access log of the public port has intended errors, such as "not ready", and overloads; a second line would add
       // load. On the metrics port they are not logged: `detail` says why.
-      const isExpected = error instanceof Problem || (error as Error) === QUEUE_FULL;
+      const isExpected = error instanceof Problem || error instanceof QueueFull;
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { QUEUE_FULL, Unavailable } from '../../src/database/errors.js';
+import { QueueFull, Unavailable } from '../../src/database/errors.js';
 import {
   CALENDARS,
   type Lease,
@@ -362,8 +362,8 @@ test('a full queue of a tenant rejects its next request at once, and no other te
   const pool = makePool(t, { size: 1 });
   const held = await pool.acquire('exclusive', 'north');
   const waiting = Array.from({ length: QUEUE_PER_TENANT }, () => requestLease(pool, 'exclusive', 'north'));
-  t.equal(await pool.acquire('exclusive', 'north').catch((error) => error), QUEUE_FULL);
-  t.equal(await pool.acquire('shared', 'north').catch((error) => error), QUEUE_FULL);
+  t.type(await pool.acquire('exclusive', 'north').catch((error) => error), QueueFull);
+  t.type(await pool.acquire('shared', 'north').catch((error) => error), QueueFull);
   const other = requestLease(pool, 'exclusive', 'south');
   t.equal(pool.load.queued, QUEUE_PER_TENANT + 1);
   pool.release(held);
@@ -385,10 +385,10 @@ test('a full shared queue accepts the first request of a tenant, and no second o
     Array.from({ length: 1_000 }, () => requestLease(pool, 'exclusive', tenant)),
   );
   t.equal(pool.load.queued, QUEUE_LENGTH);
-  t.equal(await pool.acquire('exclusive', 'club 0').catch((error) => error), QUEUE_FULL);
+  t.type(await pool.acquire('exclusive', 'club 0').catch((error) => error), QueueFull);
   const first = requestLease(pool, 'exclusive', 'south');
   t.equal(pool.load.queued, QUEUE_LENGTH + 1);
-  t.equal(await pool.acquire('exclusive', 'south').catch((error) => error), QUEUE_FULL);
+  t.type(await pool.acquire('exclusive', 'south').catch((error) => error), QueueFull);
   const closing = pool.close();
   pool.release(held);
   await closing;
