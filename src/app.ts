@@ -9,7 +9,7 @@ import { authorize } from './auth/authorize.js';
 import { resourceMetadata } from './auth/resource-metadata.js';
 import { tenant } from './auth/tenant.js';
 import { testUser } from './auth/test-user.js';
-import { calendarFeed } from './calendar/feed.js';
+import { calendarFeed, linkPaths } from './calendar/feed.js';
 import type { ServerConfig } from './config.js';
 import type { Database } from './database/database.js';
 import { readForCalendar } from './database/tenant-context.js';
@@ -20,7 +20,7 @@ import { body } from './http/body.js';
 import { handleClientErrors } from './http/client-errors.js';
 import { cors } from './http/cors.js';
 import { earlyResponse } from './http/early-response.js';
-import { errorHandler, handleBrokenRequest } from './http/error-handler.js';
+import { errorHandler, handleBrokenRequests } from './http/error-handler.js';
 import { gracefulShutdown } from './http/graceful-shutdown.js';
 import { notFound } from './http/not-found.js';
 import { problemPages } from './http/problem-pages.js';
@@ -76,6 +76,7 @@ export async function buildApp({
   extraPlugin = null,
 }: AppOptions) {
   const catalogue = new Catalogue(Object.values(resources), config.testUserHeader ? [testUserInvalid] : []);
+  const secretPaths = [linkPaths];
   const order = new RequestOrder();
   const app = Fastify({
     ...fastifyOptions,
@@ -94,7 +95,7 @@ export async function buildApp({
     return503OnClosing: false,
     // A path parameter of any length reaches the validation, which says that it is not a UUID.
     routerOptions: { maxParamLength: 16_384 },
-    frameworkErrors: handleBrokenRequest,
+    frameworkErrors: handleBrokenRequests(secretPaths),
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   const audit = auditIsolation(app, { database, times: auditTimes });
@@ -103,7 +104,7 @@ export async function buildApp({
 
   await app.register(gracefulShutdown);
   await app.register(earlyResponse);
-  await app.register(errorHandler, { catalogue });
+  await app.register(errorHandler, { catalogue, secretPaths });
   // Counts and logs every routed request, so they come before everything that can answer.
   if (config.metrics !== undefined) {
     const metrics = new Metrics({ database, expiredResponses, audit });
@@ -114,13 +115,14 @@ export async function buildApp({
   await app.register(responseHeaders);
   // Errors need CORS headers too, so this comes before everything that can fail. A preflight has no token and ends here.
   await app.register(cors, { origins: config.corsOrigins, exposedHeaders: Object.keys(documentedHeaders) });
-  await app.register(notFound);
+  await app.register(notFound, { secretPaths });
   await app.register(strictRequests);
   await app.register(queryString);
   await app.register(body);
   await app.register(openapi, {
     catalogue,
     tags: Object.values(resources).map(({ tag }) => tag),
+    secretPaths,
     testUserHeader: config.testUserHeader,
     isRateLimited: config.rateLimitPerMinute > 0,
   });

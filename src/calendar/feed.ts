@@ -7,6 +7,7 @@ import { calendarNotFound } from '../errors/calendar.js';
 import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
 import { SIGNED_UP_SHIFT_ID } from '../examples.js';
+import type { SecretPaths } from '../http/target.js';
 import { hasTag, tagsOf } from '../resource/conditional.js';
 import { foundRow } from '../resource/rows.js';
 import { isUuid } from '../validation/uuid.js';
@@ -19,6 +20,13 @@ export interface CalendarFeedOptions {
   /** Reads a row for a calendar of a club. @throws what `Database.read` throws */
   read: <Row>(query: Query<Row>, clubId: string) => Promise<Json<Row>[]>;
 }
+
+/** The paths of links: the secret is their last part. Every wrong link has the same response. */
+export const linkPaths: SecretPaths = {
+  prefix: '/calendars/',
+  shownAs: '/calendars',
+  notFound: calendarNotFound,
+};
 
 /** How long a calendar program may use a response, in seconds. */
 const MAX_AGE_S = 900;

@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { isStatementError, QueueFull } from '../database/errors.js';
-import { calendarNotFound } from '../errors/calendar.js';
 import type { Catalogue } from '../errors/catalogue.js';
 import { problemFromDatabase } from '../errors/from-database.js';
 import { problemFromValidation } from '../errors/from-validation.js';
@@ -11,7 +10,7 @@ import { internalError, serviceUnavailable } from '../errors/server.js';
 import { discardingRest } from './early-response.js';
 import { addressOf, logRequest } from './log-line.js';
 import { headersWithoutHooks } from './response-headers.js';
-import { isCalendar, pathOf, shownPathOf } from './target.js';
+import { type SecretPaths, secretPathsOf, shownPathOf } from './target.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -40,8 +39,8 @@ const BROKEN_PATH = 'FST_ERR_BAD_URL';
  * The response has what the caller can act on. What only an operator can act on is in the log, under the id of the request.
  * Neither has messages of the database or values of a query.
  */
-export const errorHandler = plugin<{ catalogue: Catalogue }>(
-  async (app, { catalogue }) => {
+export const errorHandler = plugin<{ catalogue: Catalogue; secretPaths?: readonly SecretPaths[] }>(
+  async (app, { catalogue, secretPaths = [] }) => {
     app.decorateRequest('problem', null);
 
     app.setErrorHandler((error: FastifyError, request, reply) => {
@@ -52,7 +51,7 @@ export const errorHandler = plugin<{ catalogue: Catalogue }>(
       if (problem.status >= 500 && !isExpected) {
         request.log.error({ ...logged(error), code: problem.code }, 'request failed');
       }
-      return reply.send(render(problem, request, reply));
+      return reply.send(render(problem, reply, secretPaths));
     });
   },
   { name: 'error-handler' },
@@ -70,35 +69,39 @@ function problemOf(error: FastifyError): Problem {
   return new Problem(code === INCOMPLETE_BODY ? malformedJson : (byStatus[statusCode] ?? internalError));
 }
 
-/** Responds to a request that cannot be routed, such as one whose path cannot be decoded. */
-export function handleBrokenRequest(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  // Fastify runs no hook for such a request.
-  reply.headers(headersWithoutHooks(request.id));
-  if (request.server.isDraining) {
-    reply.header('connection', 'close');
-  }
-  const problem = error.code === BROKEN_PATH ? brokenPath(request) : problemOf(error);
-  const { method, log } = request;
-  logRequest(log, { method, route: null, status: problem.status, ip: addressOf(request) }, problem);
-  reply.send(discardingRest(render(problem, request, reply), request, reply));
+/** Responds to requests that cannot be routed, such as one whose path cannot be decoded. */
+export function handleBrokenRequests(secretPaths: readonly SecretPaths[]) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    // Fastify runs no hook for such a request.
+    reply.headers(headersWithoutHooks(request.id));
+    if (request.server.isDraining) {
+      reply.header('connection', 'close');
+    }
+    const problem = error.code === BROKEN_PATH ? brokenPath(request.url, secretPaths) : problemOf(error);
+    const { method, log } = request;
+    logRequest(log, { method, route: null, status: problem.status, ip: addressOf(request) }, problem);
+    reply.send(discardingRest(render(problem, reply, secretPaths), request, reply));
+  };
 }
 
-function brokenPath({ url }: FastifyRequest): Problem {
-  return isCalendar(pathOf(url))
-    ? new Problem(calendarNotFound)
-    : new Problem(invalidParameter, {
+function brokenPath(url: string, secretPaths: readonly SecretPaths[]): Problem {
+  const { notFound } = secretPathsOf(url, secretPaths) ?? {};
+  return notFound === undefined
+    ? new Problem(invalidParameter, {
         detail: 'The path is not percent-encoded UTF-8: %25 is a percent sign.',
-      });
+      })
+    : new Problem(notFound);
 }
 
 /** Sets status and headers of a problem, and returns its body: as bytes, because Fastify adds a charset to the type of a text. */
-function render(problem: Problem, request: FastifyRequest, reply: FastifyReply): Buffer {
+function render(problem: Problem, reply: FastifyReply, secretPaths: readonly SecretPaths[]): Buffer {
+  const { request } = reply;
   request.problem = problem;
   if (problem.type === serviceUnavailable) {
     reply.header('retry-after', RETRY_AFTER_S);
   }
   reply.code(problem.status).headers(problem.headers).type('application/problem+json');
-  return Buffer.from(JSON.stringify(problem.toBody(shownPathOf(request.url), request.id)));
+  return Buffer.from(JSON.stringify(problem.toBody(shownPathOf(request.url, secretPaths), request.id)));
 }
 
 /** The log fields of an error. Messages of PostgreSQL can contain values of a request, so only its codes are logged. */

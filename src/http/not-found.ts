@@ -1,11 +1,10 @@
 import plugin from 'fastify-plugin';
-import { calendarNotFound } from '../errors/calendar.js';
 import { Problem } from '../errors/problem.js';
 import { methodNotAllowed, routeNotFound } from '../errors/request.js';
 import { isUuid } from '../validation/uuid.js';
 import { PREFLIGHT_URL } from './cors.js';
 import { syncHook } from './sync-hook.js';
-import { isCalendar, pathOf } from './target.js';
+import { pathOf, type SecretPaths, secretPathsOf } from './target.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -20,8 +19,8 @@ interface Pattern {
 }
 
 /** Rejects paths that no route has with 404, and methods that a path does not have with 405 and the header Allow. */
-export const notFound = plugin(
-  async (app) => {
+export const notFound = plugin<{ secretPaths?: readonly SecretPaths[] }>(
+  async (app, { secretPaths = [] }) => {
     const patterns = new Map<string, Pattern>();
 
     app.addHook('onRoute', ({ url, method }) => {
@@ -56,7 +55,7 @@ export const notFound = plugin(
         if (allow.length > 0) {
           throw new Problem(methodNotAllowed, {}, { headers: { allow: allow.join(', ') } });
         }
-        throw new Problem(isCalendar(pathOf(url)) ? calendarNotFound : routeNotFound);
+        throw new Problem(secretPathsOf(url, secretPaths)?.notFound ?? routeNotFound);
       }),
     );
   },

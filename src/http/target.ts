@@ -1,20 +1,33 @@
+import type { ErrorType } from '../errors/problem.js';
+
+/** Paths below a prefix that contain a secret. */
+export interface SecretPaths {
+  /** In lower case, from slash to slash. */
+  prefix: string;
+  /** What problems show of such a path. No log has paths. */
+  shownAs: string;
+  /** The error of such a path that no route has, or that cannot be decoded. */
+  notFound: ErrorType;
+}
+
 /** The path of a request target, without the query. The target may contain the origin (RFC 9112, 3.2.2). */
 export function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] as string;
 }
 
-/** Whether a path is that of a calendar, in any spelling. */
-export function isCalendar(path: string): boolean {
-  return /^[/.]*\/calendars\//i.test(decoded(path));
+/** The secret paths to which a request target belongs in any spelling: encoded, in capitals, or after more slashes and dots. */
+export function secretPathsOf(target: string, all: readonly SecretPaths[]): SecretPaths | undefined {
+  const path = decoded(pathOf(target));
+  return all.find(({ prefix }) => path.startsWith(prefix, path.search(/[^/.]/) - 1));
 }
 
-/** The path of a request target for a response. A path that may have the secret of a calendar is cut off before it. */
-export function shownPathOf(target: string): string {
+/** The path of a request target for a response. A path that may contain a secret anywhere is replaced. */
+export function shownPathOf(target: string, all: readonly SecretPaths[]): string {
   const path = pathOf(target);
-  return /\/calendars\//i.test(decoded(path)) ? '/calendars' : path;
+  return all.find(({ prefix }) => decoded(path).includes(prefix))?.shownAs ?? path;
 }
 
-/** Decodes letters and punctuation; what else is encoded stays, so that nothing is invalid. */
+/** Decodes letters and punctuation, in lower case; what else is encoded stays, so that nothing is invalid. */
 function decoded(path: string): string {
-  return path.replaceAll(/%[2-7][\da-f]/gi, decodeURIComponent);
+  return path.replaceAll(/%[2-7][\da-f]/gi, decodeURIComponent).toLowerCase();
 }

@@ -3,14 +3,13 @@ import { insufficientRole } from '../errors/auth.js';
 import { type ErrorType, type Members, Problem } from '../errors/problem.js';
 import { invalidParameter, validationFailed } from '../errors/request.js';
 import { REQUEST_ID } from '../examples.js';
-import { shownPathOf } from '../http/target.js';
 import { ROLES } from '../roles.js';
 import type { ObjectSchema, Operation } from './operation.js';
 
 /** The example of an error for an operation: that of its type, with the members that depend on the operation. */
 export function exampleOfError(type: ErrorType, operation: Operation, instance: string) {
   const problem = new Problem(type, { ...type.example.members, ...ownOf(type, operation) });
-  return { summary: type.title, value: problem.toBody(shownPathOf(instance), REQUEST_ID) };
+  return { summary: type.title, value: problem.toBody(operation.shownAs ?? instance, REQUEST_ID) };
 }
 
 /** The meanings of the errors of a status, as a list in Markdown. */

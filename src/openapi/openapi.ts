@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import plugin from 'fastify-plugin';
 import type { Catalogue } from '../errors/catalogue.js';
+import { type SecretPaths, secretPathsOf } from '../http/target.js';
 import type { Resource } from '../resource/resource.js';
 import { NoQuery } from '../validation/schemas.js';
 import { VERSION } from '../version.js';
@@ -17,6 +18,7 @@ export interface OpenApiOptions {
   catalogue: Catalogue;
   /** The tags of the resources. */
   tags: Resource['tag'][];
+  secretPaths: readonly SecretPaths[];
   testUserHeader: boolean;
   isRateLimited: boolean;
 }
@@ -27,7 +29,7 @@ export interface OpenApiOptions {
  * The validators, the serializers and this document use the same schemas of the routes.
  */
 export const openapi = plugin<OpenApiOptions>(
-  async (app, { catalogue, tags, testUserHeader, isRateLimited }) => {
+  async (app, { catalogue, tags, secretPaths, testUserHeader, isRateLimited }) => {
     const operations: Operation[] = [];
 
     app.addHook('onRoute', function ({ method, url, config, schema }) {
@@ -36,6 +38,7 @@ export const openapi = plugin<OpenApiOptions>(
         operations.push({
           method,
           url,
+          shownAs: secretPathsOf(url, secretPaths)?.shownAs,
           policy: config?.policy,
           errors: schema.errors ?? [],
           requestHeaders: schema.requestHeaders ?? [],

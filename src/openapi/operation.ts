@@ -24,6 +24,8 @@ export interface Operation {
   method: string;
   /** As Fastify writes it: `/api/tasks/:id`. */
   url: string;
+  /** What problems show instead of its path; undefined if they show the path. */
+  shownAs: string | undefined;
   /** Undefined for a route that needs no token. */
   policy: Policy | undefined;
   errors: readonly ErrorType[];
