@@ -1,4 +1,4 @@
-/** The resources of the API. To add a resource, add a line here, in alphabetical order. */
+/** The resources of the API. To add a resource, add a line here, in the order of the files. */
 
 export { hours } from './attendance/hours-routes.js';
 export { attendance } from './attendance/routes.js';

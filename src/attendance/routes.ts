@@ -2,16 +2,16 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
-import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { shiftNotFound } from '../errors/shift.js';
+import { memberNotFound } from '../members/errors.js';
 import { requireCurrent, sendVersion, tagsOf } from '../resource/conditional.js';
 import { readOwn } from '../resource/members.js';
 import { type Listed, readPage, sendPage } from '../resource/pagination.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
+import { shiftNotFound } from '../shifts/errors.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';
 import {

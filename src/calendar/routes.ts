@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { tenantOf } from '../auth/tenant.js';
-import { calendarNotFound } from '../errors/calendar.js';
-import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
+import { memberNotFound } from '../members/errors.js';
 import { sendRow } from '../resource/json-response.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource, RouteOptions } from '../resource/resource.js';
 import { foundRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
+import { calendarNotFound } from './errors.js';
 import { deleteLinkOf, deleteOwnLink, findLink, replaceLink } from './queries.js';
 import { CalendarLinkDto, CalendarLinkParams } from './schemas.js';
 import { createSecret, hashOf } from './secret.js';
@@ -103,7 +103,7 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { publicUrl 
 /** The resource calendar: the link by which calendar programs read a member's shifts. */
 export const calendar: Resource = {
   tag: { name: 'Calendar', description: 'A member’s shifts in their calendar program.' },
-  errors: [],
+  errors: [calendarNotFound],
   eventTypes: [],
   routes,
 };

@@ -1,17 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import { REQUEST_ID } from '../examples.js';
 import * as auth from './auth.js';
-import * as calendar from './calendar.js';
 import * as conflict from './conflict.js';
-import * as member from './member.js';
 import { type ErrorType, Problem } from './problem.js';
 import * as request from './request.js';
 import * as server from './server.js';
-import * as shift from './shift.js';
 
-/** The errors that do not belong to a resource. */
-const common: readonly ErrorType[] = [request, auth, conflict, member, shift, calendar, server].flatMap(
-  (topic) => Object.values<ErrorType>(topic),
+/** The errors of every resource. */
+const common: readonly ErrorType[] = [request, auth, conflict, server].flatMap((topic) =>
+  Object.values<ErrorType>(topic),
 );
 
 /**

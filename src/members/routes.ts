@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { memberNotFound } from '../errors/member.js';
 import { invalidCursor } from '../errors/request.js';
 import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
+import { memberNotFound } from './errors.js';
 import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
 import { MEMBER_SORT, MemberDto, MemberListQuery, MemberParams } from './schemas.js';
 
@@ -77,7 +77,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 /** The resource members. */
 export const members: Resource = {
   tag: { name: 'Members', description: 'People in a club. You become one with your first request there.' },
-  errors: [],
+  errors: [memberNotFound],
   eventTypes: ['member.created', 'member.changed', 'member.erased'],
   routes,
 };

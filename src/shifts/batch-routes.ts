@@ -5,10 +5,10 @@ import type { Json } from '../database/json.js';
 import type { Transaction } from '../database/transaction.js';
 import { Problem } from '../errors/problem.js';
 import { validationFailed } from '../errors/request.js';
-import { shiftNotFound } from '../errors/shift.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import { deleteBatch, insertListed, insertRepeated, listOccurrences } from './batch-queries.js';
 import { CreateShiftBatchRequest, datesOf, exampleBatch, MOST_SHIFTS, type Repeat } from './batch-schemas.js';
+import { shiftNotFound } from './errors.js';
 import { DeleteShiftsQuery, ShiftListDto } from './schemas.js';
 
 /** Many shifts at once: all are created, or none. */

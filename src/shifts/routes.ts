@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { shiftNotFound } from '../errors/shift.js';
 import { etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
@@ -31,7 +30,7 @@ import {
   UpdateShiftRequest,
 } from './schemas.js';
 
-const versionErrors = { notFound: shiftNotFound, conflict: errors.shiftVersionConflict };
+const versionErrors = { notFound: errors.shiftNotFound, conflict: errors.shiftVersionConflict };
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [
@@ -75,14 +74,14 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'Signups are in the order of signing up. They do not change the version.',
         params: ShiftParams,
         querystring: NoQuery,
-        errors: [shiftNotFound],
+        errors: [errors.shiftNotFound],
         responseHeaders: ['ETag'],
         response: { 200: Named(ShiftDetailDto) },
       },
     },
     async (request, reply) => {
       const found = await request.read(findShift(request.params.id));
-      return sendVersion(reply, foundRow(found, shiftNotFound));
+      return sendVersion(reply, foundRow(found, errors.shiftNotFound));
     },
   );
 
@@ -120,7 +119,12 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ShiftParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
-        errors: [shiftNotFound, preconditionFailed, errors.shiftVersionConflict, errors.capacityBelowSignups],
+        errors: [
+          errors.shiftNotFound,
+          preconditionFailed,
+          errors.shiftVersionConflict,
+          errors.capacityBelowSignups,
+        ],
         requestHeaders: ['If-Match'],
         responseHeaders: ['ETag'],
         response: { 200: Named(ShiftDetailDto) },
@@ -149,7 +153,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'This cannot be undone. With If-Match, only if its version is unchanged.',
         params: ShiftParams,
         querystring: NoQuery,
-        errors: [shiftNotFound, preconditionFailed],
+        errors: [errors.shiftNotFound, preconditionFailed],
         requestHeaders: ['If-Match'],
         response: { 204: Type.Null() },
       },

@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
-import { memberNotFound } from '../errors/member.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { shiftNotFound } from '../errors/shift.js';
+import { memberNotFound } from '../members/errors.js';
 import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
+import { shiftNotFound } from '../shifts/errors.js';
 import { ShiftParams, ShiftSignupDto } from '../shifts/schemas.js';
 import { Named, NoQuery } from '../validation/schemas.js';
 import * as errors from './errors.js';

@@ -8,7 +8,7 @@ import { memberContext, writeInTenant } from '../../src/database/tenant-context.
 import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
 import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
-import { shiftNotFound } from '../../src/errors/shift.js';
+import { shiftNotFound } from '../../src/shifts/errors.js';
 import { shiftFull } from '../../src/signups/errors.js';
 import { isStatement, type Message, message, startProxy, type TestProxy } from '../setup/proxy.js';
 import { until } from '../setup/wait.js';

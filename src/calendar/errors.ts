@@ -1,7 +1,7 @@
-/** The error of every wrong link to a calendar. */
+import { defineError } from '../errors/problem.js';
 import { BEN } from '../examples.js';
-import { defineError } from './problem.js';
 
+/** The error of every wrong link to a calendar. */
 export const calendarNotFound = defineError({
   code: 'calendar_not_found',
   status: 404,

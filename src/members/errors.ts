@@ -1,6 +1,5 @@
-/** The error of every resource that names a member in its path. */
+import { defineError } from '../errors/problem.js';
 import { BEN } from '../examples.js';
-import { defineError } from './problem.js';
 
 export const memberNotFound = defineError({
   code: 'member_not_found',
