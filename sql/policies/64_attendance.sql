@@ -87,7 +87,7 @@ comment on trigger attendance_record on app.attendance is 'Records attendance.cr
 
 create or replace function app.record_attendance(
   shift_id uuid, member_id uuid, status text, minutes integer, expected_version integer, if_match text[], if_none_match text[],
-  out attendance app.attendance, out is_new boolean)
+  out attendance app.attendance, out is_new boolean, out member_name text)
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -103,11 +103,13 @@ begin
   select * into attendance from app.attendance as a
   where a.shift_id = record_attendance.shift_id and a.member_id = record_attendance.member_id for update;
   is_new := not found;
+  -- Not by the calling statement, whose snapshot is older than the locks.
+  select m.display_name into member_name from app.members as m where m.id = record_attendance.member_id;
   if is_new then
     if shift.id is null then
       raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
     end if;
-    if not exists (select from app.members as m where m.id = record_attendance.member_id) then
+    if member_name is null then
       raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller;
     end if;
     if if_match is not null then
@@ -160,6 +162,6 @@ begin
 end
 $$;
 comment on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) is
-  'Records whether a member came to a shift, and returns the record and whether it is new. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither the member nor a record, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises.';
+  'Records whether a member came to a shift, and returns the record, whether it is new, and the name of the member. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither the member nor a record, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises.';
 
 grant execute on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) to club_api;

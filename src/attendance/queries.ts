@@ -112,7 +112,7 @@ export function recordAttendance(
     from app.record_attendance(${id}, ${memberId}, ${status}, ${minutes ?? null}, ${version ?? null}, ${ifMatch}, ${ifNoneMatch})
       as recorded
     cross join lateral (select (recorded.attendance).*) as attendance
-    join app.members as member on member.id = attendance.member_id`;
+    cross join lateral (select recorded.member_name as display_name) as member`;
 }
 
 /** Locks a shift, so that one request at a time changes its records. Locked first, as by every way into and out of a shift. */

@@ -81,22 +81,29 @@ t.test(
   },
 );
 
-t.test('a Manager signs up a member who joins while the call waits for the shift', async (t) => {
+t.test('a Manager signs up or records a member who joins while the call waits for the shift', async (t) => {
   const { id, of } = await makeShift();
-  const memberId = randomUUID();
-  const response = await withClient(service.db.adminUrl, async (holder) => {
-    await holder.query('begin');
-    await holder.query('select from app.shifts where id = $1 for update', [id]);
-    const waiting = mara.put(of(memberId));
-    await untilWaitingForLocks(service.db, 1, waiting);
-    await service.db.queryAsAdmin(
-      `insert into app.members (tenant_id, id, external_user_id, display_name, role) values ($1, $2, 'nora', 'Nora', 'Member')`,
-      [north, memberId],
-    );
-    await holder.query('commit');
-    return waiting;
-  });
-  t.match(response, { status: 201, body: { memberId, memberName: 'Nora' } });
+  const past = `update app.shifts set starts_at = starts_at - interval '1 year', ends_at = ends_at - interval '1 year' where id = $1`;
+  for (const [path, change, body] of [
+    [of, 'select $1::uuid', undefined],
+    [(memberId: string) => of(memberId).replace('signups', 'attendance'), past, { status: 'NoShow' }],
+  ] as const) {
+    const memberId = randomUUID();
+    const response = await withClient(service.db.adminUrl, async (holder) => {
+      await holder.query('begin');
+      await holder.query('select from app.shifts where id = $1 for update', [id]);
+      await holder.query(change, [id]);
+      const waiting = mara.put(path(memberId), body);
+      await untilWaitingForLocks(service.db, 1, waiting);
+      await service.db.queryAsAdmin(
+        `insert into app.members (tenant_id, id, external_user_id, display_name, role) values ($1, $2, $2::uuid::text, 'Nora', 'Member')`,
+        [north, memberId],
+      );
+      await holder.query('commit');
+      return waiting;
+    });
+    t.match(response, { status: 201, body: { memberId, memberName: 'Nora' } }, path(memberId));
+  }
   t.same(await countsOf(service.db, id), [1, 1]);
 });
 
