@@ -12,14 +12,10 @@ create role avnadmin login createrole createdb replication;
 grant _avnadmin_auditing to _avnadmin_managed;
 grant pg_read_all_stats to _avnadmin_managed with admin option;
 grant pg_signal_backend, pg_stat_scan_tables to _avnadmin_managed;
-do $$
-begin
-  if current_setting('server_version_num')::integer >= 160000 then
-    grant pg_create_subscription to _avnadmin_managed with admin option;
-  end if;
-end
-$$;
 grant _avnadmin_managed to avnadmin, avnadmin_group;
 grant avnadmin_group to avnadmin with admin option;
 grant set on parameter "pgaudit.log", "pgaudit.log_statement" to _avnadmin_auditing;
 grant set on parameter "anon.salt" to avnadmin_group with grant option;
+
+-- From 16:
+grant pg_create_subscription to _avnadmin_managed with admin option;

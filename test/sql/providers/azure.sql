@@ -11,14 +11,6 @@ alter role azuresu set search_path = pg_catalog;
 
 grant pg_checkpoint, pg_monitor, pg_read_all_data, pg_read_all_settings, pg_read_all_stats, pg_signal_backend, pg_stat_scan_tables
 to azure_pg_admin with admin option;
-do $$
-begin
-  if current_setting('server_version_num')::integer >= 160000 then
-    grant pg_create_subscription to azure_pg_admin with admin option;
-    grant pg_use_reserved_connections to replication;
-  end if;
-end
-$$;
 grant azure_pg_admin, pg_read_all_settings, pg_read_all_stats, pg_stat_scan_tables to admin with admin option;
 
 alter schema public owner to azure_pg_admin;
@@ -29,3 +21,7 @@ grant select (starelid, staattnum, stavalues1, stavalues2) on pg_statistic to az
 set allow_in_place_tablespaces = on;
 
 create tablespace temptblspace owner azure_pg_admin location '';
+
+-- From 16:
+grant pg_create_subscription to azure_pg_admin with admin option;
+grant pg_use_reserved_connections to replication;

@@ -13,22 +13,13 @@ create role _doadmin_monitor login in role pg_monitor;
 create role doadmin_group;
 create role doadmin login createrole createdb replication bypassrls;
 
-alter role _dodb set default_transaction_isolation = 'read committed';
-alter role _dodb set default_transaction_read_only = off;
-alter role postgres set default_transaction_isolation = 'read committed';
-alter role postgres set default_transaction_read_only = off;
-
 grant _doadmin_auditing to _doadmin_managed;
 grant pg_read_all_stats to _doadmin_managed with admin option;
 grant pg_signal_backend, pg_stat_scan_tables to _doadmin_managed;
-do $$
-begin
-  if current_setting('server_version_num')::integer >= 160000 then
-    grant pg_create_subscription to _doadmin_managed with admin option;
-  end if;
-end
-$$;
 grant _doadmin_managed to doadmin, doadmin_group;
 grant doadmin_group to doadmin with admin option;
 grant set on parameter "pgaudit.log", "pgaudit.log_statement" to _doadmin_auditing;
 grant set on parameter "anon.salt" to doadmin_group with grant option;
+
+-- From 16:
+grant pg_create_subscription to _doadmin_managed with admin option;

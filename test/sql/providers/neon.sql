@@ -9,14 +9,9 @@ create role neon_service login createrole createdb replication bypassrls in role
 create role neondb_owner login createrole createdb replication bypassrls in role neon_superuser;
 
 grant pg_monitor, pg_signal_backend to neon_superuser with admin option;
-do $$
-begin
-  if current_setting('server_version_num')::integer >= 160000 then
-    grant pg_create_subscription to neon_superuser;
-  end if;
-end
-$$;
 
 alter default privileges in schema public grant all on tables to neon_superuser with grant option;
-alter default privileges in schema public grant all on sequences to neon_superuser with grant option;
 grant execute on function pg_export_snapshot(), pg_show_replication_origin_status() to neon_superuser;
+
+-- From 16:
+grant pg_create_subscription to neon_superuser;

@@ -12,21 +12,10 @@ create role rdsrepladmin noinherit replication;
 create role rdstopmgr login;
 create role postgres login createrole createdb;
 
-alter role rdsadmin set timezone = 'utc';
-alter role rdsadmin set statement_timeout = 0;
 alter role rdsadmin set synchronous_commit = local;
 alter role rdsadmin set search_path = pg_catalog, public;
 
 grant rds_password, rds_replication, pg_monitor, pg_signal_backend, pg_checkpoint, pg_read_all_data, pg_write_all_data to rds_superuser with admin option;
-do $$
-declare
-  newer name;
-begin
-  for newer in select rolname from pg_roles where rolname in ('pg_create_subscription', 'pg_use_reserved_connections', 'pg_maintain') loop
-    execute format('grant %I to rds_superuser with admin option', newer);
-  end loop;
-end
-$$;
 grant pg_monitor, pg_checkpoint to rdstopmgr;
 grant rds_superuser to postgres;
 
@@ -35,3 +24,9 @@ set allow_in_place_tablespaces = on;
 create tablespace rds_temp_tablespace owner rds_superuser location '';
 
 grant create on tablespace rds_temp_tablespace to public;
+
+-- From 16:
+grant pg_create_subscription, pg_use_reserved_connections to rds_superuser with admin option;
+
+-- From 17:
+grant pg_maintain to rds_superuser with admin option;

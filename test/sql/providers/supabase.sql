@@ -18,34 +18,21 @@ create role supabase_etl_admin login replication bypassrls in role pg_read_all_d
 create role supabase_read_only_user login bypassrls in role pg_read_all_data;
 create role postgres login createrole createdb replication bypassrls;
 
-alter role anon set statement_timeout = '3s';
-alter role authenticated set statement_timeout = '8s';
 alter role authenticator set session_preload_libraries = 'safeupdate';
-alter role authenticator set statement_timeout = '8s';
-alter role authenticator set lock_timeout = '8s';
 alter role postgres set search_path = "$user", public, extensions;
 alter role supabase_admin set search_path = "$user", public, auth, extensions;
-alter role supabase_auth_admin set search_path = auth;
-alter role supabase_storage_admin set search_path = storage;
 
 grant anon, authenticated, service_role, authenticator, pg_monitor, pg_read_all_data, pg_signal_backend to postgres with admin option;
-do $$
-begin
-  if current_setting('server_version_num')::integer >= 160000 then
-    grant pg_create_subscription to postgres;
-  end if;
-end
-$$;
+
+-- From 16:
+grant pg_create_subscription to postgres;
 
 -- In the database of the customer:
 create publication supabase_realtime;
 grant usage on schema public to postgres, anon, authenticated, service_role;
-alter default privileges in schema public grant all on tables to postgres, anon, authenticated, service_role;
-alter default privileges in schema public grant all on functions to postgres, anon, authenticated, service_role;
-alter default privileges in schema public grant all on sequences to postgres, anon, authenticated, service_role;
-alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
-alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;
-alter default privileges for role postgres in schema public grant all on sequences to anon, authenticated, service_role;
+alter default privileges for role supabase_admin, postgres in schema public grant all on tables to anon, authenticated, service_role;
+alter default privileges for role supabase_admin, postgres in schema public grant all on functions to anon, authenticated, service_role;
+alter default privileges for role supabase_admin, postgres in schema public grant all on sequences to anon, authenticated, service_role;
 
 create schema extensions;
 grant usage on schema extensions to postgres, anon, authenticated, service_role;
@@ -58,17 +45,7 @@ grant usage on schema auth to anon, authenticated, service_role;
 grant all on schema auth to postgres, dashboard_user, supabase_auth_admin;
 create table auth.users (id uuid primary key, email text unique);
 alter table auth.users owner to supabase_auth_admin;
-create function auth.uid() returns uuid language sql stable as $$ select nullif(current_setting('request.jwt.claim.sub', true), '')::uuid $$;
-alter function auth.uid() owner to supabase_auth_admin;
 alter default privileges for role supabase_auth_admin in schema auth grant all on tables to postgres, dashboard_user;
-
-create schema storage;
-grant usage on schema storage to postgres, anon, authenticated, service_role;
-grant all on schema storage to supabase_storage_admin, dashboard_user;
-create table storage.objects (id uuid primary key, name text);
-alter table storage.objects owner to supabase_storage_admin;
-alter table storage.objects enable row level security;
-alter default privileges for role postgres in schema storage grant all on tables to anon, authenticated, service_role;
 
 create schema graphql_public;
 grant usage on schema graphql_public to postgres, anon, authenticated, service_role;
