@@ -247,7 +247,7 @@ const types = {
   text: { to: 25, from: [25, 17, 1082, 1114], serialize: asText, parse: asText },
   unknown: { to: 0, from: [], serialize: asText, parse: asText },
   boolean: { to: 16, from: [16], serialize: asText, parse: (text: string) => text === 't' },
-  // A bigint stays text: JavaScript's numbers cannot hold it.
+  // A bigint stays text: JavaScript's numbers cannot represent it.
   number: { to: 23, from: [21, 23, 26, 700, 701], serialize: asText, parse: Number },
   json: { to: 114, from: [114, 3802], serialize: asText, parse: parseJson },
   // Text: a Date would cut microseconds to milliseconds.

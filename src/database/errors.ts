@@ -62,7 +62,7 @@ export class TestMemberNotFound extends Error {
   override name = 'TestMemberNotFound';
 }
 
-/** Row-level security does not hold for the login or the database, so the service does not use it. */
+/** Row-level security does not apply to the login or the database, so the service does not use it. */
 export class UnsafeDatabase extends OperatorError {
   override name = 'UnsafeDatabase';
 }

@@ -22,7 +22,7 @@ export function requireRole(role: Role, facts: RoleFacts | undefined): void {
 /** The properties of a session that decide whether the service uses it. */
 export interface SessionFacts extends RoleFacts {
   login: string;
-  /** Why row-level security does not hold for the login; null when it holds. */
+  /** Why row-level security does not apply to the login; null when it does. */
   danger: string | null;
   hasCitus: boolean;
 }
@@ -75,7 +75,7 @@ export async function checkSession(
   }
   if (facts.danger !== null) {
     throw new UnsafeDatabase(
-      `The login ${facts.login} of DATABASE_URL ${facts.danger}, so row-level security does not hold for it. ` +
+      `The login ${facts.login} of DATABASE_URL ${facts.danger}, so row-level security does not apply to it. ` +
         'Use club_api, which sql/roles.sql creates.',
     );
   }

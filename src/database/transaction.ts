@@ -95,7 +95,7 @@ class Statements<Accepted> implements Transaction<Accepted> {
     }
     const statement = sql`${this.#name} ${query}`;
     const rows = this.#last.then(() => this.#connection.query<Row>(statement));
-    // `settled` reports the failure, also if the work does not await the query.
+    // `settled` reports the failure, even if the work does not await the query.
     rows.catch(() => {});
     this.#last = rows;
     return rows;

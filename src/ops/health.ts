@@ -61,7 +61,7 @@ function probeError(error: unknown): unknown {
   }
   if (error instanceof UnsafeDatabase) {
     return notReady(
-      'Row-level security does not hold for the login or the database. The log has the reason.',
+      'Row-level security does not apply to the login or the database. The log has the reason.',
       reasonOf(error),
     );
   }

@@ -163,7 +163,7 @@ t.test('the service exits with 1 and one sentence when its login is dangerous', 
   t.equal(code, 1);
   t.match(
     service.output(),
-    /^The login \S+ of DATABASE_URL .+, so row-level security does not hold for it\. [^\n]+\n$/,
+    /^The login \S+ of DATABASE_URL .+, so row-level security does not apply to it\. [^\n]+\n$/,
   );
   t.notMatch(service.output(), password);
 });
@@ -214,7 +214,7 @@ t.test('/readyz reports that the login is wrong or not safe, and only the log co
     [
       'maker',
       refused['has CREATEROLE'],
-      /^Row-level security does not hold for the login or the database\. The log has the reason\.$/,
+      /^Row-level security does not apply to the login or the database\. The log has the reason\.$/,
       /^The login maker of DATABASE_URL has CREATEROLE/,
     ],
   ];
