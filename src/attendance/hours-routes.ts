@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { invalidCursor } from '../errors/request.js';
-import { readOwn } from '../resource/members.js';
+import { readAboutMembers } from '../resource/members.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { Named } from '../validation/schemas.js';
@@ -29,7 +29,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { query } = request;
       const page = readPage(request, nameOrders, NAME_SORT);
-      const rows = await readOwn(request, query.memberId, (readsAll) =>
+      const rows = await readAboutMembers(request, query.memberId, (readsAll) =>
         listHours(readsAll ? query : { ...query, memberId: 'me' }, page),
       );
       return sendPage(request, reply, page, rows);

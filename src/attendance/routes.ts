@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { memberNotFound } from '../members/errors.js';
 import { requireCurrent, sendVersion, tagsOf } from '../resource/conditional.js';
-import { readOwn } from '../resource/members.js';
+import { readAboutMembers } from '../resource/members.js';
 import { type Listed, readPage, sendPage } from '../resource/pagination.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
@@ -60,7 +60,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { query } = request;
       const page = readPage(request, attendanceOrders, ATTENDANCE_SORT);
-      const rows = await readOwn(request, query.memberId, (readsAll) =>
+      const rows = await readAboutMembers(request, query.memberId, (readsAll) =>
         listAttendance(readsAll ? query : { ...query, memberId: 'me' }, page),
       );
       return sendPage(request, reply, page, rows);
@@ -144,7 +144,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     },
     async (request, reply) => {
       const { id, memberId } = request.params;
-      const found = await readOwn(request, memberId, () => findAttendance(id, memberId));
+      const found = await readAboutMembers(request, memberId, () => findAttendance(id, memberId));
       const record = foundRow(found, shiftNotFound);
       if (record.parse().version === null) {
         throw new Problem(errors.attendanceNotFound);

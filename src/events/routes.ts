@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
-import { readOwn } from '../resource/members.js';
+import { readAboutMembers } from '../resource/members.js';
 import { type Listed, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource, RouteOptions } from '../resource/resource.js';
 import { Named } from '../validation/schemas.js';
@@ -34,7 +34,7 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { eventTypes
     async (request, reply) => {
       const { query } = request;
       const page = readPage(request, eventOrders, EVENT_SORT);
-      const rows = await readOwn(request, query.memberId, (readsAll) =>
+      const rows = await readAboutMembers(request, query.memberId, (readsAll) =>
         listEvents(readsAll ? query : { ...query, memberId: 'me' }, page),
       );
       if (query.after !== undefined) {

@@ -85,7 +85,7 @@ function completeOperation(
     ...names.map((name) => requestHeaders[name] as Parameter),
   ];
 
-  entry.description = `${entry.description ?? ''} ${whoMay(operation)}`.trim();
+  entry.description = `${entry.description ?? ''} ${roleSentence(operation)}`.trim();
 
   const ids = entry.parameters.filter((parameter) => parameter.in === 'path');
   const url = ids.reduce((all, { name, example }) => all.replace(`{${name}}`, String(example)), path);
@@ -152,7 +152,7 @@ function completeBody(
 }
 
 /** The sentence about the role that the policy of the route requires. */
-function whoMay({ policy, hasTenant }: Operation): string {
+function roleSentence({ policy, hasTenant }: Operation): string {
   if (policy === undefined) {
     return 'Needs no token.';
   }

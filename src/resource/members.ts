@@ -16,7 +16,7 @@ export const memberOf = (id: string): Statement => (id === 'me' ? sql`(select ap
  * @param select returns the query, for all rows or for the caller's own
  * @throws Problem `insufficient_role` when a Member names another one
  */
-export async function readOwn<Row>(
+export async function readAboutMembers<Row>(
   request: FastifyRequest,
   memberId: string | undefined,
   select: (readsAll: boolean) => Query<Row>,

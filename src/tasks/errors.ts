@@ -19,7 +19,7 @@ export const taskTransitionForbidden = defineError({
   title: 'Task transition forbidden',
   detail: ({ currentState, requestedState, allowedTransitions }) =>
     `${currentState === undefined ? 'This step' : `The step from ${currentState} to ${requestedState}`} is for the ` +
-    `assignee or a Manager, and you are a Member. ${sayAllowed(allowedTransitions)}`,
+    `assignee or a Manager, and you are a Member. ${allowedSentence(allowedTransitions)}`,
   meaning: 'The workflow has this step, but only the assignee or a Manager may take a step back.',
   fix: 'Set a state of `allowedTransitions`, or ask the assignee or a Manager to take the task back.',
   sqlState: 'TK002',
@@ -91,7 +91,7 @@ export const invalidTaskTransition = defineError({
   status: 422,
   title: 'Invalid task transition',
   detail: ({ currentState, requestedState, allowedTransitions }) =>
-    `${sayStep(currentState, requestedState, allowedTransitions)} ${sayAllowed(allowedTransitions)}`,
+    `${transitionSentence(currentState, requestedState, allowedTransitions)} ${allowedSentence(allowedTransitions)}`,
   meaning:
     'The workflow is Open → Assigned → InProgress → Review → Done, one step at a time, with steps back before Done. ' +
     'Either it does not have this step, or `assigneeId` does not fit the state: an Open task has no assignee, a task in ' +
@@ -119,7 +119,7 @@ export const assigneeNotMember = defineError({
 });
 
 /** The sentence about an invalid step: the workflow does not have it, or the assignee does not fit it. */
-function sayStep(current?: string, requested?: string, allowed: readonly string[] = []): string {
+function transitionSentence(current?: string, requested?: string, allowed: readonly string[] = []): string {
   if (current === undefined || requested === undefined) {
     return 'The workflow does not have this step.';
   }
@@ -129,7 +129,7 @@ function sayStep(current?: string, requested?: string, allowed: readonly string[
 }
 
 /** The sentence about the states that the caller may set. */
-function sayAllowed(allowed: readonly string[] | undefined): string {
+function allowedSentence(allowed: readonly string[] | undefined): string {
   if (allowed === undefined) {
     return 'Read the task again: its `allowedTransitions` lists the states that you may set.';
   }

@@ -172,7 +172,7 @@ t.test('the policies of the database alone refuse what the routes refuse', async
   }
   t.ok(cases.some(([endpoint, role]) => suffices(role, endpoint.role)));
   const send = sendTo(service.app);
-  // The policies of routes and readOwn compare places in this list: from here on every caller passes them.
+  // The policies of routes and readAboutMembers compare places in this list: from here on every caller passes them.
   t.intercept(ROLES, 'indexOf', { value: () => 0 });
 
   for (const [endpoint, role] of cases) {

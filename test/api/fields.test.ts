@@ -10,7 +10,7 @@ import {
   makeClubFor,
   pathOf,
 } from '../setup/endpoints.js';
-import { bodySchemaOf, errorOf, type Field, faultsOf, fieldsWhere, writesOf } from '../setup/fields.js';
+import { bodySchemaOf, errorOf, type Field, fieldErrors, fieldsWhere, writesOf } from '../setup/fields.js';
 import type { Response } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { fingerprint } from '../setup/testbed.js';
@@ -75,7 +75,7 @@ t.test(
       await changesNothing(t, write.clubId, async () => {
         for (const [name, field] of Object.entries(write.fields)) {
           for (const value of wrongValues(field)) {
-            const faults = faultsOf(await write.sendWith({ [name]: value }));
+            const faults = fieldErrors(await write.sendWith({ [name]: value }));
             wrong.push(...(faults.join() === `/${name}` ? [] : [{ write: write.name, name, value, faults }]));
           }
         }
@@ -88,10 +88,14 @@ t.test(
 t.test('a missing required field, and null in a field that needs a value, is refused', async (t) => {
   for (const write of writes.filter(({ required }) => required.length > 0)) {
     const pointers = write.required.map((name) => `/${name}`).sort();
-    t.same(faultsOf(await write.send({})), pointers, write.name);
+    t.same(fieldErrors(await write.send({})), pointers, write.name);
     for (const name of write.required) {
-      t.same(faultsOf(await write.sendWith({ [name]: undefined })), [`/${name}`], `${write.name} ${name}`);
-      t.same(faultsOf(await write.sendWith({ [name]: null })), [`/${name}`], `${write.name} ${name}: null`);
+      t.same(fieldErrors(await write.sendWith({ [name]: undefined })), [`/${name}`], `${write.name} ${name}`);
+      t.same(
+        fieldErrors(await write.sendWith({ [name]: null })),
+        [`/${name}`],
+        `${write.name} ${name}: null`,
+      );
     }
   }
 });
@@ -120,10 +124,10 @@ t.test('a number is an integer within the limits of the contract, however it is 
         return Number.isInteger(value) && value >= minimum && value <= maximum;
       };
       for (const number of written.filter((one) => !isFit(one))) {
-        t.same(faultsOf(await send(number)), [`/${name}`], `${at} ${number}`);
+        t.same(fieldErrors(await send(number)), [`/${name}`], `${at} ${number}`);
       }
       for (const number of malformed) {
-        t.same(faultsOf(await send(number)), ['400 malformed_json'], `${at} ${number}`);
+        t.same(fieldErrors(await send(number)), ['400 malformed_json'], `${at} ${number}`);
       }
       for (const number of [...written.filter(isFit), `${minimum}.0`, `${maximum}.0`]) {
         const { status, body } = await send(number);
@@ -208,7 +212,7 @@ t.test('an array has different texts, within its limits; the error of a text is 
         [[`${texts[0]}x`], '/0'] as const,
       ]) {
         t.same(
-          faultsOf(await write.sendWith({ [name]: value })),
+          fieldErrors(await write.sendWith({ [name]: value })),
           [`/${name}${place}`],
           `${at}: ${JSON.stringify(value)}`,
         );
@@ -275,9 +279,9 @@ t.test('all field errors of a body are reported at once: missing, unknown and wr
     );
     const pointers = [...Object.keys(wrong).map((name) => `/${name}`), '/a~1b~0c', '/colour'].sort();
     const unknown = { colour: 'green', 'a/b~c': 1 };
-    t.same(faultsOf(await write.send({ ...wrong, ...unknown })), pointers, write.name);
+    t.same(fieldErrors(await write.send({ ...wrong, ...unknown })), pointers, write.name);
     const missing = Object.fromEntries(write.required.map((name) => [name, undefined]));
-    t.same(faultsOf(await write.send({ ...wrong, ...missing, ...unknown })), pointers, write.name);
+    t.same(fieldErrors(await write.send({ ...wrong, ...missing, ...unknown })), pointers, write.name);
   }
   const { body } = await anna.post('/api/shifts', { title: '', capacity: '5', startsAt: null, x: 1 });
   t.match(
@@ -300,10 +304,14 @@ t.test('an error lists all field errors, up to the first hundred', async (t) => 
     [9_000, 100],
   ] as const) {
     const names = Object.fromEntries(unknown(sent).map((name) => [name, 1]));
-    const faults = faultsOf(await anna.post('/api/tasks', { title: 'Mow', ...names }));
+    const faults = fieldErrors(await anna.post('/api/tasks', { title: 'Mow', ...names }));
     t.same([faults.length, new Set(faults).size], [named, named], `${sent} unknown fields`);
   }
-  t.equal(faultsOf(await anna.get(`/api/tasks?${unknown(500).join('&')}`)).length, 100, 'unknown parameters');
+  t.equal(
+    fieldErrors(await anna.get(`/api/tasks?${unknown(500).join('&')}`)).length,
+    100,
+    'unknown parameters',
+  );
 });
 
 t.test('JSON that is not an object, or no body at all, is refused as a whole', async (t) => {
@@ -325,9 +333,9 @@ t.test('of a repeated field one value counts, and it is checked like any other',
   const last = await post('{"title":"First","title":"Last"}');
   t.ok(last.status === 400 || (last.status === 201 && ['First', 'Last'].includes(last.body.title)));
   await changesNothing(t, club, async () => {
-    t.same(faultsOf(await post('{"title":5,"title":[]}')), ['/title']);
-    t.same(faultsOf(await post('{"title":"First","nonsense":1,"nonsense":1}')), ['/nonsense']);
-    t.same(faultsOf(await post('{"title":"First","__proto__":1,"__proto__":{}}')), ['/__proto__']);
+    t.same(fieldErrors(await post('{"title":5,"title":[]}')), ['/title']);
+    t.same(fieldErrors(await post('{"title":"First","nonsense":1,"nonsense":1}')), ['/nonsense']);
+    t.same(fieldErrors(await post('{"title":"First","__proto__":1,"__proto__":{}}')), ['/__proto__']);
   });
 });
 

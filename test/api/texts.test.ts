@@ -12,7 +12,7 @@ import {
   textsOf,
 } from '../setup/endpoints.js';
 import { IMPLEMENTATION } from '../setup/errors.js';
-import { type Field, faultsOf, fieldsWhere, type Write, writesOf } from '../setup/fields.js';
+import { type Field, fieldErrors, fieldsWhere, type Write, writesOf } from '../setup/fields.js';
 import { type Response, sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 
@@ -41,13 +41,13 @@ async function keeps(write: Write, texts: Record<string, string>): Promise<unkno
   return Object.entries(texts).flatMap(([name, text]) =>
     [written, read].every(({ body }) => body[name] === (text.trim() || null))
       ? []
-      : [{ at: `${write.name} ${name}`, text: text.slice(0, 30), faults: faultsOf(written) }],
+      : [{ at: `${write.name} ${name}`, text: text.slice(0, 30), faults: fieldErrors(written) }],
   );
 }
 
 /** Sends a body with a text; returns what differs from an error at its field. */
 async function refuses(write: Write, name: string, text: string): Promise<unknown[]> {
-  const faults = faultsOf(await write.sendWith({ [name]: text }));
+  const faults = fieldErrors(await write.sendWith({ [name]: text }));
   return faults.join() === `/${name}`
     ? []
     : [{ at: `${write.name} ${name}`, text: text.slice(0, 30), faults }];
@@ -184,7 +184,7 @@ t.test('a text is stored as it was sent, or refused at its field', async (t) => 
       if (unfit.length > 0) {
         const response = await write.sendWith(inFields(names));
         const isRefused =
-          faultsOf(response).join() ===
+          fieldErrors(response).join() ===
           unfit
             .map((name) => `/${name}`)
             .sort()
@@ -230,7 +230,7 @@ t.test('a search for any text finds the rows that contain it, or is refused', as
         : undefined;
       const response = await own.get(`${path}?limit=500&${name}=${encoded(text)}`);
       const expected = isUtf8 && fits(text, schema) ? '200' : name;
-      if (faultsOf(response).join() !== expected || (response.status !== 200 && reveals(response, text))) {
+      if (fieldErrors(response).join() !== expected || (response.status !== 200 && reveals(response, text))) {
         faults.push({ path, text: response.text });
       } else if (
         row !== undefined &&
@@ -317,8 +317,8 @@ t.test('any other text in query, path and headers is refused unless it is right 
       const response = await sendUnderLoad(() => send(text));
       const isRight = accepts(text)
         ? response.status < 300
-        : refusals.includes(faultsOf(response).join()) && !reveals(response, encoded(text));
-      faults.push(...(isRight ? [] : [{ name, result: faultsOf(response), text: response.text }]));
+        : refusals.includes(fieldErrors(response).join()) && !reveals(response, encoded(text));
+      faults.push(...(isRight ? [] : [{ name, result: fieldErrors(response), text: response.text }]));
     }
     return faults;
   });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { CalendarDate } from '../../src/validation/schemas.js';
 import { document } from '../setup/endpoints.js';
-import { errorOf, type Field, faultsOf, fieldsWhere, type Write, writesOf } from '../setup/fields.js';
+import { errorOf, type Field, fieldErrors, fieldsWhere, type Write, writesOf } from '../setup/fields.js';
 import { startService } from '../setup/service.js';
 
 const service = await startService(t);
@@ -74,7 +74,7 @@ t.test(
         const later = `${utc.slice(0, 19)}.9999999Z`;
         const fields = { [first]: time, ...Object.fromEntries(others.map((name) => [name, later])) };
         const written = await write.sendWith(fields);
-        t.same(faultsOf(written), [write.method === 'POST' ? '201' : '200'], `${write.name}: ${time}`);
+        t.same(fieldErrors(written), [write.method === 'POST' ? '201' : '200'], `${write.name}: ${time}`);
         for (const { body } of [written, await write.read(written.body)]) {
           t.equal(withMicroseconds(body[first]), withMicroseconds(utc), `${write.name} ${first}: ${time}`);
           for (const name of others) {
@@ -85,7 +85,7 @@ t.test(
       for (const time of invalid) {
         for (const name of [first, ...others]) {
           t.same(
-            faultsOf(await write.sendWith({ [name]: time })),
+            fieldErrors(await write.sendWith({ [name]: time })),
             [`/${name}`],
             `${write.name} ${name}: ${time}`,
           );
@@ -103,7 +103,7 @@ t.test('a filter by time takes the times that a body takes', async (t) => {
       t.equal((await read(encodeURIComponent(time))).status, 200, `${path}?${name}=${time}`);
     }
     for (const time of invalid) {
-      t.same(faultsOf(await read(encodeURIComponent(time))), [name], `${path}?${name}=${time}`);
+      t.same(fieldErrors(await read(encodeURIComponent(time))), [name], `${path}?${name}=${time}`);
     }
   }
 });
@@ -138,7 +138,7 @@ t.test('a day is in the calendar, in the years 1900 to 2199', async (t) => {
         t.equal((await write.sendWith({ [name]: day })).body[name], day, `${write.name} ${name}`);
       }
       for (const day of days.invalid) {
-        t.same(faultsOf(await write.sendWith({ [name]: day })), [`/${name}`], `${write.name}: ${day}`);
+        t.same(fieldErrors(await write.sendWith({ [name]: day })), [`/${name}`], `${write.name}: ${day}`);
       }
     }
   }

@@ -55,7 +55,7 @@ const checks = new Map<string, Check>();
  * Checks every response against the document: the status is documented for the operation, the body has the documented
  * form and no undocumented property, and the documented headers are present.
  */
-export function holdToDocument(app: App): Check {
+export function assertDocumented(app: App): Check {
   const document = app.swagger();
   const text = JSON.stringify(document);
   const check = checks.get(text) ?? checkOf(document as unknown as Document);

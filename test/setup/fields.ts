@@ -108,7 +108,7 @@ export function fieldsWhere({ fields }: Write, isOfKind: (field: Field) => boole
  * The places of the field errors of a refused body, as JSON Pointers, or of refused parameters, as names: each with a code and
  * a detail. The status and code of any other response.
  */
-export function faultsOf({ status, body }: Response): string[] {
+export function fieldErrors({ status, body }: Response): string[] {
   if (status !== 400 || !['validation_failed', 'invalid_parameter'].includes(body.code) || !body.errors) {
     return [[status, body?.code].join(' ').trim()];
   }

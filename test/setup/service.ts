@@ -7,7 +7,7 @@ import { Database } from '../../src/database/database.js';
 import type { ExpiredResponses } from '../../src/ops/expired-responses.js';
 import type { IsolationAudit } from '../../src/ops/isolation-audit.js';
 import type { Role } from '../../src/roles.js';
-import { holdToDocument } from './contract.js';
+import { assertDocumented } from './contract.js';
 import { makeDatabase, type TestDatabase } from './database.js';
 import { AUDIENCE, type Issuer, startIssuer } from './issuer.js';
 import { withoutTimeLimits } from './runtime.js';
@@ -96,7 +96,7 @@ export async function startService(
   });
 
   await app.ready();
-  const check = holdToDocument(app);
+  const check = assertDocumented(app);
   const token: TestService['token'] = (claims) => issuer.sign(claims);
 
   const inject = sendTo(app);

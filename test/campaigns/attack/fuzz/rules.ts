@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { App } from '../../../../src/app.js';
-import { holdToDocument } from '../../../setup/contract.js';
+import { assertDocumented } from '../../../setup/contract.js';
 import type { Response } from '../../../setup/send.js';
 import { type ClubMarks, foreignIds, foreignTexts } from '../../rules.js';
 import type { Finding } from './search.js';
@@ -31,7 +31,7 @@ const PAGES = /^\/($|docs(\/|$)|openapi\.json$)/;
  * was answered with 2xx is stored.
  */
 export function rulesOf(app: App, others: ClubMarks[]): Rules {
-  const check = holdToDocument(app);
+  const check = assertDocumented(app);
   return async (request, response, send) => {
     const { status, body, text } = response;
     if (status >= 500) {
@@ -69,7 +69,7 @@ function leaksIn(
 function differenceToDocument(
   { method, url }: SentRequest,
   response: Response,
-  check: ReturnType<typeof holdToDocument>,
+  check: ReturnType<typeof assertDocumented>,
 ): string | undefined {
   const path = decoded(url.split('?', 1)[0] ?? '');
   try {
