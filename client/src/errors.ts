@@ -46,7 +46,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The event to go on after is forgotten or unknown, so events may be missing: read the lists anew. */
+/** The event to go on after is forgotten or unknown, so events may be missing: read the lists again. */
 export class EventsForgottenError extends ProblemError {
   override readonly name = 'EventsForgottenError';
   /** The number of the oldest event of the club; undefined if there is none. */

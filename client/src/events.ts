@@ -7,7 +7,7 @@ export interface Events {
   /**
    * The events after one, oldest first, and then each new one. The loop ends when the signal is aborted.
    *
-   * @throws EventsForgottenError when the event `after` is forgotten: read the lists anew. What a call throws: go on with
+   * @throws EventsForgottenError when the event `after` is forgotten: read the lists again. What a call throws: go on with
    *   the `id` of the last event, or pass `retry` to the client to wait for the service for longer.
    */
   follow(options?: FollowOptions): AsyncGenerator<ClubEvent, void, undefined>;

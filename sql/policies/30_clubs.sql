@@ -176,7 +176,7 @@ begin
 end
 $$;
 comment on function app.close_club(uuid) is
-  'Closes a club: requests get the responses of a club that does not exist. Its rows stay. Closing it again keeps the first closing time. For operators. CL002: no such club.';
+  'Closes a club: requests are refused as if it did not exist. Its rows stay. Closing it again keeps the first closing time. For operators. CL002: no such club.';
 grant execute on function app.close_club(uuid) to club_owner;
 
 create or replace function app.reopen_club(id uuid) returns void

@@ -107,7 +107,7 @@ begin
       raise exception using errcode = 'TK001', message = format('a task does not go from %s to %s', old.state, new.state), detail = step;
     end if;
     if moves and new.state <> all (allowed) then
-      raise exception using errcode = 'TK002', message = format('the step from %s to %s is not this caller''s', old.state, new.state), detail = step;
+      raise exception using errcode = 'TK002', message = format('this caller may not make the step from %s to %s', old.state, new.state), detail = step;
     end if;
 
     -- Every Member may take an Open task; any other change of the assignee to a member needs a Manager.

@@ -86,7 +86,7 @@ export const authenticate = plugin<AuthenticateOptions>(
         throw invalid('its sub is missing or invalid');
       }
       if (!isForUs) {
-        throw invalid(`its ${audienceClaim} is none of AUTH_AUDIENCE`);
+        throw invalid(`its ${audienceClaim} is not in AUTH_AUDIENCE`);
       }
       if (isOtherToken(claims)) {
         throw invalid('it is not an access token');
@@ -106,7 +106,7 @@ export const authenticate = plugin<AuthenticateOptions>(
 /**
  * Reads the token from the one Authorization header (RFC 6750, section 2.1).
  *
- * @throws Problem `unauthenticated` without a token, also if there is one of another scheme (section 3.1); `invalid_token`
+ * @throws Problem `unauthenticated` without a token, even if there is one of another scheme (section 3.1); `invalid_token`
  */
 function bearerToken(request: FastifyRequest): string {
   const count = countHeader(request.raw, 'authorization');

@@ -20,7 +20,7 @@ const FETCH_TIMEOUT_MS = 2_000;
 const MAX_BYTES = 512 * 1024;
 /** While known keys can be used, the issuer is asked at most this often, so that random key ids cause few requests to it. */
 const COOLDOWN_MS = 30_000;
-/** While there are none, it is asked at most this often: the time that `Retry-After` promises, in milliseconds. */
+/** While no key is known, the issuer is asked at most this often: the time that `Retry-After` promises, in milliseconds. */
 const RETRY_PAUSE_MS = 1_000;
 /** Keys that are older are refreshed in the background. */
 const MAX_AGE_MS = 10 * 60_000;
@@ -95,7 +95,7 @@ export class IssuerKeys {
     }
     const [found] = await this.#lookUp(selector);
     if (found === undefined) {
-      throw new Problem(invalidToken, {}, { reason: 'the issuer has no key that it could be signed with' });
+      throw new Problem(invalidToken, {}, { reason: 'no key of the issuer matches its header' });
     }
     return found;
   }
@@ -186,7 +186,7 @@ const MIN_RSA_BYTES = 256;
 /**
  * The keys of a set that may verify a signature. Others are ignored (RFC 7517, section 5).
  *
- * @throws IssuerError when there is none; the known keys stay then
+ * @throws IssuerError if there is none; the known keys are kept then
  */
 function usableKeys(document: unknown): JWK[] {
   const { keys } = (document ?? {}) as { keys?: unknown };
@@ -218,7 +218,7 @@ function reasonOf(error: Error): string {
     return error.message;
   }
   if (error.name === 'TimeoutError') {
-    return 'There was no response in time.';
+    return 'The request timed out.';
   }
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
   return code === undefined

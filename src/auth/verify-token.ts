@@ -132,7 +132,7 @@ const reasons: Record<string, string> = {
 /** Why a claim that is compared with the configuration is invalid. */
 const claimReasons: Record<string, string> = {
   iss: 'its iss is not exactly AUTH_ISSUER',
-  aud: 'its aud is none of AUTH_AUDIENCE',
+  aud: 'its aud is not in AUTH_AUDIENCE',
 };
 
 /**

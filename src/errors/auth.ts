@@ -18,7 +18,7 @@ export const tenantHeaderInvalid = defineError({
   code: 'tenant_header_invalid',
   status: 400,
   title: 'Tenant header invalid',
-  detail: 'X-Tenant-Id must be sent once and hold one UUID. GET /api/clubs/me lists your clubs.',
+  detail: 'X-Tenant-Id must be sent once and contain one UUID. GET /api/clubs/me lists your clubs.',
   meaning: 'The header `X-Tenant-Id` is not a UUID, or it was sent twice.',
   fix: 'Send the `id` of a club from `GET /api/clubs/me` unchanged: no name, no braces, no list.',
   example: { request: 'GET /api/tasks' },

@@ -7,8 +7,8 @@ export const idempotencyKeyInvalid = defineError({
   status: 400,
   title: 'Idempotency key invalid',
   detail:
-    'Idempotency-Key must be sent once and hold 1 to 255 visible ASCII characters, with spaces only inside, such as a UUID.',
-  meaning: 'The header `Idempotency-Key` is empty, too long, was sent twice or holds other characters.',
+    'Idempotency-Key must be sent once and contain 1 to 255 visible ASCII characters, with spaces only inside, such as a UUID.',
+  meaning: 'The header `Idempotency-Key` is empty, too long, was sent twice or contains other characters.',
   fix: 'Generate a new UUID for each object that you want to create, and send it with every attempt to create it.',
   example: { request: 'POST /api/tasks' },
 });

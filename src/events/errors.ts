@@ -7,12 +7,12 @@ export const eventsForgotten = defineError({
   status: 410,
   title: 'Events forgotten',
   detail:
-    'There is no event with the id in `after` any more, so events after it may be missing. Read the lists anew, and go on after the newest event.',
+    'There is no event with the id in `after` any more, so events after it may be missing. Read the lists again, and continue after the newest event.',
   meaning:
     'The club has forgotten the event in `after`, or does not know it: it was restored from an older backup, or the id is of ' +
     'another club. A Member gets this for an event about somebody else too.',
   fix:
-    'Send `GET /api/events?sort=-sequence&limit=1` and keep the `id`, then read the lists anew, then go on with `after`. The ' +
+    'Send `GET /api/events?sort=-sequence&limit=1` and keep the `id`, then read the lists again, then continue with `after`. The ' +
     'events from `oldestSequence` on can still be read, without `after`.',
   members: {
     oldestSequence: Type.Integer({

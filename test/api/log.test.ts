@@ -156,8 +156,8 @@ t.test('the log line of a refused token has the reason, which the caller does no
   const [[, respelled]] = sameSignatureTokens(provider.sign()) as [BadToken, ...BadToken[]];
   const tokens: [reason: string | undefined, token: string, app?: App][] = [
     [undefined, provider.sign({ clubs: { [north]: 'Admin' } })],
-    ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: 'account' })],
-    ['its aud is none of AUTH_AUDIENCE', provider.sign({ aud: ['account', 'another'] })],
+    ['its aud is not in AUTH_AUDIENCE', provider.sign({ aud: 'account' })],
+    ['its aud is not in AUTH_AUDIENCE', provider.sign({ aud: ['account', 'another'] })],
     ['it has no aud', provider.sign({ aud: undefined })],
     ['its iss is not exactly AUTH_ISSUER', provider.sign({ iss: `${provider.url}/` })],
     ['it has expired', provider.sign({ exp: now - 60 })],
@@ -166,13 +166,13 @@ t.test('the log line of a refused token has the reason, which the caller does no
     ['its sub is missing or invalid', provider.sign({ sub: '' })],
     ['it is not an access token', provider.sign({ typ: 'ID' })],
     ['its signature does not match the key that it names', altered],
-    ['the issuer has no key that it could be signed with', provider.sign({}, { header: { kid: 'zoe' } })],
+    ['no key of the issuer matches its header', provider.sign({}, { header: { kid: 'zoe' } })],
     ['its header is not of an access token', provider.sign({}, { header: { typ: 'zoe' } })],
     ['it is not a signed JWT', 'zoes'],
     ['its signature is not canonical base64url', respelled],
     ['the header Authorization does not contain one token after its scheme', 'zoe zoe'],
     ['it has no client_id', provider.sign(), ofClient],
-    ['its client_id is none of AUTH_AUDIENCE', provider.sign({ client_id: 'zoe' }), ofClient],
+    ['its client_id is not in AUTH_AUDIENCE', provider.sign({ client_id: 'zoe' }), ofClient],
   ];
   const found = [];
   for (const [, token, asked = byAudience] of tokens) {
