@@ -4,7 +4,7 @@ import type { ClubsPattern } from './clubs-pattern.js';
 
 export type Claims = Record<string, unknown>;
 
-/** Which claim of a token holds the roles in clubs, and in which form. */
+/** Which claim of a token contains the roles in clubs, and in which form. */
 export interface ClubsClaim {
   /** The name of a claim, or a JSON Pointer (RFC 6901) to a value inside of a claim. */
   name: string;
