@@ -19,7 +19,7 @@ create view audit.core_checks (code, title, why) with (security_invoker) as valu
   ('policy_for_stranger', 'A policy is for the owner, or for a role outside the service', 'The owner must see no row: under FORCE it sees what a policy allows it. No other role may have rows of clubs.'),
   ('view_reads_as_owner', 'A view in a schema of the service reads as its owner', 'The policies of the caller do not apply to the tables behind it. Set security_invoker.'),
   ('definer_unintended', 'A SECURITY DEFINER function is not intended', 'The policies of the caller do not apply in it. The intended ones, and their owners, are in audit.intended_definers.'),
-  ('function_unsafe', 'A function of the service runs in an unsafe way', 'A LEAKPROOF function may see rows before the policies filter them; the result of an IMMUTABLE one may be used for the next club; a SET clause such as row_security changes the isolation; a SECURITY DEFINER function that does not pin its search path resolves names for its caller; a language other than SQL and PL/pgSQL is not bound by privileges.'),
+  ('function_unsafe', 'A function of the service runs in an unsafe way', 'A LEAKPROOF function may see rows before the policies filter them; the result of an IMMUTABLE one may be used for the next club; a SET clause such as row_security changes the isolation; a SECURITY DEFINER function without a search path, or any with another one, resolves names that others created; a language other than SQL and PL/pgSQL is not bound by privileges.'),
   ('accessor_changed', 'An accessor is missing or differs', 'Each is STABLE, has no overload, runs as its caller and raises TN001 when its setting is missing. With null a policy hides that; with a default it returns the rows of another club; an IMMUTABLE one may return the last club. The list is audit.intended_accessors.'),
   ('operator_function_granted', 'A role other than the owner may execute a function for operators', 'Such a function lists, creates, closes or changes clubs, or changes the facts that audit.drift compares with, or approves a role.'),
   ('grant_unlimited', 'A role has a privilege that no policy limits', 'TRUNCATE deletes the rows of every club; REFERENCES shows whether a row of another club exists; a trigger runs in the statements of other roles; a name may resolve to what a role creates in a schema of the service; only chapters may hand on privileges.'),
@@ -212,7 +212,8 @@ where ours and (leakproof or volatility = 'immutable' and function <> 'audit.nam
   or security_definer and 'search_path=pg_catalog, pg_temp' <> all (settings)
   or exists (
     select from unnest(settings) as setting
-    where setting !~* '^(search_path|intervalstyle|datestyle|timezone|enable_seqscan|quote_all_identifiers|standard_conforming_strings)='
+    where setting !~* '^(intervalstyle|datestyle|timezone|enable_seqscan|quote_all_identifiers|standard_conforming_strings)='
+      and setting <> 'search_path=pg_catalog, pg_temp'
   ))
 union all
 select 'accessor_changed', 'function ' || accessor.function,

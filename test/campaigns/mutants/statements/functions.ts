@@ -60,7 +60,6 @@ export const functions: Mutants = {
   isolation_drift: [
     make('language sql return 1'),
     'alter function app.guard_task() reset search_path',
-    'alter function app.enter set search_path = public',
     make(`language sql as 'select count(*) from app.tasks'`),
     `create procedure app."Pro c"(inout n int default 1) language plpgsql as $$ begin n := 2; end $$`,
     make(
@@ -114,6 +113,7 @@ export const functions: Mutants = {
   ],
   function_unsafe: [
     'alter function app.sign_up(uuid) set search_path = app',
+    'alter function app.enter set search_path = public',
     `alter function app.my_clubs() set search_path = public, app`,
     `alter function app.erase_member(uuid, uuid) set search_path = "$user", public`,
     'alter function app.count_signups() reset all',
