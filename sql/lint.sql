@@ -74,16 +74,22 @@ select relation, 'it is unlogged' from audit.tables where ours and not logged;
 -- finds: alter table app.tasks add foreign key (tenant_id) references app.clubs (id) on delete restrict on update cascade
 select foreign_key, definition
 from audit.foreign_keys
-where (on_delete <> 'restrict' or on_update not in ('no action', 'restrict')) and (foreign_key, on_delete, on_update) not in (
+where (definition !~ ' ON DELETE RESTRICT\M' or definition ~ ' ON UPDATE (?!RESTRICT)') and (foreign_key, definition !~ ' ON DELETE CASCADE\M') not in (
   -- The signups of a deleted shift are deleted with it.
-  ('app.shift_signups.shift_signups_shift_fkey', 'cascade', 'no action')
+  ('app.shift_signups.shift_signups_shift_fkey', false)
 );
 
 -- foreign_key_without_index: Each deletion of a referenced row would read the whole table, the rows of every club.
 -- finds: drop index app.tasks_of_assignee
 select foreign_key, 'no index begins with ' || array_to_string(columns, ', ')
-from audit.foreign_keys
-where joins_tenants and not has_index;
+from audit.foreign_keys as key
+join pg_constraint as con on (con.conrelid, con.conname) = (key.relation::regclass, key.name)
+where joins_tenants and not exists (
+  select from pg_index as index
+  join pg_class as class on class.oid = index.indexrelid and class.relam = (select am.oid from pg_am as am where am.amname = 'btree')
+  -- In any order of these columns.
+  where index.indrelid = con.conrelid and index.indpred is null and (index.indkey::smallint[])[0:cardinality(con.conkey) - 1] @> con.conkey
+);
 
 -- constraint_form: A constraint is checked for every row, and by each statement: until COMMIT other statements could read rows that
 -- violate it, and what it locks there can deadlock with the counter of events.

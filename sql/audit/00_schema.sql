@@ -54,11 +54,10 @@ return case catalog
   when 'pg_catalog.pg_proc'::regclass then pg_get_functiondef(object)
   when 'pg_catalog.pg_index'::regclass then regexp_replace(pg_get_indexdef(object), '\s*\n\s*', ' ', 'g')
   when 'pg_catalog.pg_class'::regclass then pg_get_viewdef(object)
-  when 'pg_catalog.pg_rewrite'::regclass then pg_get_ruledef(object)
   when 'pg_catalog.pg_collation'::regclass then object::regcollation::text
 end;
 comment on function audit.definition(regclass, oid) is
-  'The definition of a constraint, trigger, routine, index, view or rule, or the name of a collation, by its catalog, with every name qualified.';
+  'The definition of a constraint, trigger, routine, index or view, or the name of a collation, by its catalog, with every name qualified.';
 
 create function audit.body(routine oid) returns text
 language sql stable set search_path = pg_catalog, pg_temp

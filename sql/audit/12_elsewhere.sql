@@ -12,14 +12,14 @@ where role.oid <> (select datdba from pg_database where datname = current_databa
     join pg_roles as ours on ours.oid = reach.roleid
     join audit.intended_roles as intended on intended.role = ours.rolname
   );
-comment on view audit.other_applications is 'The roles that may own schemas of another application in this database, by their number in pg_authid. Objects that only they use are not findings.';
+comment on view audit.other_applications is 'The OIDs of the roles that may own schemas of another application in this database. Objects that only they use are not findings.';
 
 create view audit.other_schemas (schemaid) with (security_invoker) as
 select namespace.oid
 from pg_namespace as namespace
 where namespace.nspname not in ('app', 'deploy', 'audit')
   and namespace.nspowner in (select other.roleid from audit.other_applications as other);
-comment on view audit.other_schemas is 'The schemas of other applications, by their number in pg_namespace. It is a warning when a role of the service has a privilege on one.';
+comment on view audit.other_schemas is 'The OIDs of the schemas of other applications. A privilege of a role of the service on one is a warning.';
 
 -- A function, because planning this query at each use takes longer than all checks together. It returns a set, so that a
 -- view calls it once and not for each object.

@@ -17,14 +17,6 @@ select
   reference.relation is not null as is_reference,
   tenant.attname as tenant_column,
   audit.type_name(tenant.atttypid) as tenant_type,
-  tenant.attnotnull as tenant_not_null,
-  (
-    select string_agg(audit.name_of(namespace.nspname, parent.relname), ', ')
-    from pg_inherits as inherits
-    join pg_class as parent on parent.oid = inherits.inhparent
-    join pg_namespace as namespace on namespace.oid = parent.relnamespace
-    where inherits.inhrelid = class.oid
-  ) as parents,
   obj_description(class.oid, 'pg_class') as comment
 from pg_class as class
 join audit.schemas as schema on schema.oid = class.relnamespace
@@ -58,34 +50,16 @@ comment on view audit.views is 'Views. A view without security_invoker reads as 
 
 create view audit.foreign_keys with (security_invoker) as
 select
-  con.oid as conid,
   source.relation || '.' || quote_ident(con.conname) as foreign_key,
   con.conname as name,
   source.relation,
   target.relation as referenced,
   key.columns,
-  key.referenced_columns,
   exists (
     select from unnest(key.columns, key.referenced_columns) as pair (from_column, to_column)
     where (pair.from_column, pair.to_column) = (source.tenant_column, target.tenant_column)
   ) and not source.is_reference as keeps_tenant,
   source.ours and target.tenant_column is not null and not target.is_reference as joins_tenants,
-  case con.confdeltype when 'a' then 'no action' when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end as on_delete,
-  case con.confupdtype when 'a' then 'no action' when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null' else 'set default' end as on_update,
-  con.confdeltype in ('n', 'd') and (con.confdelsetcols is null or exists (
-    select from pg_attribute as attribute
-    where attribute.attrelid = con.conrelid and attribute.attnum = any (con.confdelsetcols) and attribute.attname = source.tenant_column
-  )) and source.tenant_column = any (key.columns)
-    or con.confupdtype in ('n', 'd') and source.tenant_column = any (key.columns) as clears_tenant,
-  exists (
-    select from pg_index as index
-    join pg_class as class on class.oid = index.indexrelid and class.relam = (select am.oid from pg_am as am where am.amname = 'btree')
-    where index.indrelid = con.conrelid and index.indisvalid and index.indpred is null
-      -- The index begins with the columns of the key, in any order.
-      and (index.indkey::smallint[])[0:cardinality(con.conkey) - 1] @> con.conkey
-  ) as has_index,
-  con.condeferrable as deferrable,
-  con.convalidated as validated,
   audit.definition('pg_constraint', con.oid) as definition
 from pg_constraint as con
 join audit.tables as source on source.relid = con.conrelid

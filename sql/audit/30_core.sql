@@ -118,7 +118,7 @@ from (
   left join pg_class as class on class.oid = type.typrelid
   where type.typelem = 0 and type.typtype <> 'm' and coalesce(class.relkind, 'c') = 'c'
   union all
-  -- Such as collations. What belongs to the bootstrap superuser has no entry.
+  -- Such as collations. pg_shdepend has no entry for what belongs to the bootstrap superuser.
   select thing.type, thing.identity, owned.refobjid::regrole::text
   from pg_shdepend as owned
   cross join lateral pg_identify_object(owned.classid, owned.objid, 0) as thing

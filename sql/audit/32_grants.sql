@@ -83,7 +83,7 @@ join pg_shdepend as large on (large.refclassid, large.refobjid, large.classid, l
 where owner.purpose <> 'owner'
 group by owner.role
 union all
--- Those of other applications, for their own objects and roles, are their matter; not for large objects, which have no schema.
+-- Other applications may have them for their own objects and roles, but not for large objects, which have no schema.
 select 'default_privileges', format('default privileges of %s on %s%s', quote_ident(maker.role), kind.name, coalesce(' in ' || quote_ident(nspname), '')),
   string_agg(format('%s to %s', lower(given.privilege_type), coalesce(quote_ident(holder.role), 'public')), ', ' order by holder.role, given.privilege_type),
   string_agg(distinct format('alter default privileges for role %I%s revoke all on %s from %s', maker.role, ' in schema ' || quote_ident(nspname), kind.name,

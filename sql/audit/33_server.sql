@@ -2,7 +2,7 @@
 
 create view audit.server_checks (code, severity, title, why) with (security_invoker) as values
   ('object_outside_schema', 'warning', 'An object is in no schema of the service or of another application', 'No chapter creates it, so it was not reviewed. A copy of rows escapes the policies; no name of the service resolves to it.'),
-  ('object_in_catalog', 'critical', 'An object is among those of PostgreSQL, or an operator or cast among those of the service', 'Names are looked up in pg_catalog first, so a function can replace a built-in one everywhere. Policies and keys compare with operators; a wrong one could report two different ids as equal.'),
+  ('object_in_catalog', 'critical', 'An object was added to the schemas of PostgreSQL, or an operator or cast to those of the service', 'Names are looked up in pg_catalog first, so a function can replace a built-in one everywhere. Policies and keys compare with operators; a wrong one could report two different ids as equal.'),
   ('built_in_replaced', 'critical', 'A function of PostgreSQL was changed in a way that isolation depends on', 'It is SECURITY DEFINER or LEAKPROOF, or has another owner, language, volatility or body: it may see rows before the policies filter them, or change what a policy means. Restore the database from a backup, or restore the function as it is in template0.'),
   ('built_in_changed', 'warning', 'A function of PostgreSQL was changed after the database was created', 'No GRANT or REVOKE explains it. PostgreSQL plans and runs statements by what the function declares. Compare it with template0 (\df+).'),
   ('built_in_owner', 'warning', 'An object of PostgreSQL belongs to another role', 'That role may change it, or create in it: names are looked up in pg_catalog first.'),
@@ -69,7 +69,7 @@ beyond as (
   where owner.roleid in (select proowner from pg_proc where prosecdef and oid >= 16384)
     and (owner.superuser or owner.bypass_row_security or more.reasons is not null)
 )
--- 16384 is the first number that PostgreSQL gives to an object made after initdb. SQL that would delete rows is a comment.
+-- 16384 is the first OID of an object that was made after initdb. SQL that would delete rows is a comment.
 select 'object_outside_schema', kind || ' ' || relation, 'it is in the schema ' || schema,
   case when home.name in (select object from deploy.facts where facts.kind ~ 'table$') and home.name not in (select other.relation from tables as other) then format('alter table %s set schema app', relation)
     else audit.manual(format('If its rows are not needed: drop %s %s', replace(kind, 'partitioned ', ''), relation)) end,
@@ -128,7 +128,7 @@ where made.oid >= 16384 and cast_of.is_elsewhere is not true
   and coalesce(to_regnamespace(quote_ident(coalesce(thing.schema, family_of.schema)))::oid, 0) not in (select schemaid from other_schemas)
   and not exists (select from audit.extension_members as member where (member.classid, member.objid) in ((made.catalog, made.oid), ('pg_opfamily'::regclass, family_of.oid)))
 union all
-select 'object_in_catalog', thing.type || ' ' || thing.identity, 'it is among the objects of PostgreSQL',
+select 'object_in_catalog', thing.type || ' ' || thing.identity, 'it is in a schema of PostgreSQL',
   case made.catalog when 'pg_proc'::regclass then format('drop routine %s', thing.identity) else audit.manual(format('If its rows are not needed: drop %s %s', thing.type, thing.identity)) end, null
 from (
   select 'pg_class'::regclass, oid, relnamespace from pg_class where relkind in ('r', 'p', 'f', 'm', 'v')

@@ -30,7 +30,7 @@ select 'schema', name::text, 'owner ' || owner, null, null
 from schemas
 union all
 select kind, relation,
-  concat_ws(' ', 'owner', owner, case when row_security then 'rls' end, case when row_security_forced then 'forced' end, 'inherits ' || parents),
+  concat_ws(' ', 'owner', owner, case when row_security then 'rls' end, case when row_security_forced then 'forced' end),
   null,
   -- A comment, as for a column: the table may be a renamed table of the last deploy.
   case when kind in ('table', 'partitioned table') then audit.manual(format('If its rows are not needed: drop table %s', relation))
@@ -102,9 +102,6 @@ from audit.policies where ours
 union all
 select 'trigger', trigger, concat_ws(' ', definition, case when not enabled then 'disabled' end), null, null
 from audit.triggers where ours and not keeps_foreign_key
-union all
-select 'rule', tables.relation || '.' || quote_ident(rule.rulename), audit.definition('pg_rewrite', rule.oid), audit.definition('pg_rewrite', rule.oid), format('drop rule %I on %s', rule.rulename, tables.relation)
-from pg_rewrite as rule join tables on tables.relid = rule.ev_class
 union all
 select 'function', function,
   concat_ws(' ', 'returns', audit.type_name(proc.prorettype), 'owner', owner, volatility, case when security_definer then 'security definer' end,

@@ -23,7 +23,7 @@ comment on function audit.fingerprint() is
 
 create view audit.migrated_kinds (kind) with (security_invoker) as values
   ('schema'), ('table'), ('partitioned table'), ('foreign table'), ('materialized view'), ('sequence'), ('column'),
-  ('not null'), ('key'), ('constraint'), ('index'), ('rule'), ('type'), ('storage'), ('other'), ('row');
+  ('not null'), ('key'), ('constraint'), ('index'), ('type'), ('storage'), ('other'), ('row');
 comment on view audit.migrated_kinds is 'The kinds of facts that migrations create and a deploy does not create again.';
 
 -- A deploy does not create the objects of migrations again. If it stored all facts as it finds them, a constraint that
@@ -54,7 +54,7 @@ begin atomic
   select stored.kind, stored.object, stored.fact, stored.make, stored.unmake, current_setting('server_version_num')::integer / 10000
   from stored
   on conflict (kind, object) do update
-  -- Of a function and a view the deploy writes where their text is.
+  -- For a function and a view the deploy writes in which file their text is.
   set (fact, make, unmake, server_major) =
     (excluded.fact, case when excluded.kind in ('function', 'view') then facts.make else excluded.make end, excluded.unmake, excluded.server_major);
 end;
@@ -99,7 +99,7 @@ select
     when found is null then 'schema_drift'
     -- Reading the definitions of the isolation is not access to a club.
     when kind = 'grant' and object ~ '^(select|usage|execute) on \w+ (deploy|audit)\M' then 'schema_drift'
-    when kind in ('schema', 'table', 'partitioned table', 'foreign table', 'materialized view', 'view', 'function', 'policy', 'rule', 'grant') then 'isolation_drift'
+    when kind in ('schema', 'table', 'partitioned table', 'foreign table', 'materialized view', 'view', 'function', 'policy', 'grant') then 'isolation_drift'
     else 'schema_drift'
   end,
   kind || ' ' || object,
