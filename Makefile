@@ -75,7 +75,7 @@ failover: build development ## kill, freeze and cut off the primary of three ser
 	@status=0; $(TEST) test/campaigns/failover/failover.test.ts || status=1; \
 	cat .tap/failover.txt && exit $$status
 
-load: build development ## measure the capacity of the service, send ten times as much, and flood it from one club beside a quiet one; MAX_CONNECTIONS=1500 for fewer clients
+load: build development ## measure the capacity of the service, send ten times as much, and flood it from one club beside a quiet one; MAX_CONNECTIONS=5000 for more clients
 	@rm -f .tap/load.txt
 	@status=0; LOAD=whole $(TEST) test/campaigns/load/load.test.ts || status=1; \
 	cat .tap/load.txt && exit $$status

@@ -10,6 +10,7 @@ import { median, type Ratio, spreadOf } from './rounds.js';
 import { enterScript } from './statements.js';
 import { Wire } from './wire.js';
 
+/** Each has a connection: as many as the service allows by default. */
 const CALLERS = 1_000;
 const PLACES = 100;
 /** The club that has only members. */

@@ -11,7 +11,7 @@ export const Environment = Type.Object({
   MAX_CONNECTIONS: Type.Integer({
     minimum: 1,
     maximum: 65_535,
-    default: 5_000,
+    default: 1_000,
     description: 'a number, 1 to 65535',
   }),
   RATE_LIMIT_PER_MINUTE: Type.Integer({

@@ -41,7 +41,7 @@ export const NO_TENANT = '';
 export const CALENDARS = 'calendars';
 
 const MAX_WAIT_MS = 5_000;
-/** The maximum queue of one tenant: the default of MAX_CONNECTIONS, because waiting costs less than immediate retries. */
+/** The maximum queue of one tenant: more than MAX_CONNECTIONS by default, because waiting costs less than immediate retries. */
 const QUEUE_PER_TENANT = 5_000;
 /** The maximum queue of all tenants together; a tenant with no request in the queue may always add one. */
 const QUEUE_LENGTH = 10_000;

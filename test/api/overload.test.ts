@@ -1,9 +1,11 @@
 import t from 'tap';
+import { Environment } from '../../src/variables.js';
 import { stopClock } from '../setup/clock.js';
 import { inFlood } from '../setup/flood.js';
 import { freePort } from '../setup/free-port.js';
 import { runAudit, startService } from '../setup/service.js';
 import { tally } from '../setup/shifts.js';
+import { until } from '../setup/wait.js';
 
 const port = await freePort();
 const service = await startService(t, { metrics: { host: '127.0.0.1', port } });
@@ -15,14 +17,33 @@ const neighbour = service.as('cleo', 'Member', south);
 await Promise.all([flooder, other, neighbour].map((person) => person.get('/api/tasks')));
 await service.app.listen({ host: '127.0.0.1', port: 0 });
 
+/** More than the queue of a club holds. */
+const MORE_THAN_WAIT = 5_200;
+/** As many requests as can be in progress: each connection has one. */
+const IN_PROGRESS = Number(Environment.properties.MAX_CONNECTIONS.default);
+
+t.test('by default the requests of one club on all connections wait, and none is a 503', async (t) => {
+  // A request that waits is never overdue.
+  stopClock(t);
+  const responses = await inFlood(service.db, { flooder, count: IN_PROGRESS }, async (flood) => {
+    // The others are on connections to the database.
+    const allWait = until(
+      () => service.database.load,
+      ({ queued }) => queued > IN_PROGRESS * 0.9,
+    );
+    await Promise.race([allWait, ...flood]);
+  });
+  t.same(tally(responses), { 200: IN_PROGRESS });
+});
+
 t.test(
   'while the queue of a club is full, its next request is a 503 at once; other clubs are served',
   async (t) => {
     // A request that waits is never overdue.
     stopClock(t);
     let waiting: ReturnType<typeof neighbour.get> | undefined;
-    const responses = await inFlood(service.db, flooder, async (early) => {
-      t.match(early, {
+    const responses = await inFlood(service.db, { flooder, count: MORE_THAN_WAIT }, async (flood) => {
+      t.match(await Promise.race(flood), {
         status: 503,
         headers: { 'retry-after': '1' },
         body: { code: 'service_unavailable', detail: /This club has more requests than/ },

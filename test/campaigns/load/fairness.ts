@@ -13,6 +13,8 @@ export interface Comparison extends Trial {
 
 /** The 99th percentile of the quiet club's latency in milliseconds, and what else became of its requests. */
 export interface QuietClubResult {
+  /** The number of its requests beside the flood. */
+  sent: number;
   alone: number;
   /** While the loud club sends at the knee. */
   busy: number;
@@ -50,7 +52,13 @@ export async function compareBeside(
 ): Promise<Omit<QuietClubResult, 'busy'>> {
   const alone = await beside(0, comparison);
   const flooded = await beside(ratePerSecond, comparison);
-  return { alone: p99Of(alone), flooded: p99Of(flooded), refused: refusedOf(flooded), lost: lostOf(flooded) };
+  return {
+    sent: flooded.length,
+    alone: p99Of(alone),
+    flooded: p99Of(flooded),
+    refused: refusedOf(flooded),
+    lost: lostOf(flooded),
+  };
 }
 
 /** The latency of a club beside another one that sends nothing, at the knee, and at ten times the knee. */
@@ -63,6 +71,7 @@ export async function compare(comparison: Comparison): Promise<QuietClubResult> 
     arrivals.flooded.push(...(await beside(10 * comparison.knee, comparison)));
   }
   return {
+    sent: arrivals.flooded.length,
     alone: p99Of(arrivals.alone),
     busy: p99Of(arrivals.busy),
     flooded: p99Of(arrivals.flooded),

@@ -122,6 +122,33 @@ if (!isWhole) {
   });
 
   t.test(
+    'what a club takes from another one by twice the connections that are allowed is measured',
+    async (t) => {
+      const [quiet, greedy] = await Promise.all([
+        makeBusyClub(testbed, 'beside-greedy', MEMBERS),
+        makeBusyClub(testbed, 'greedy', MEMBERS),
+      ]);
+      generator.close();
+      await generator.send([...quiet.visits, ...greedy.visits], 2);
+      generator.close();
+      const all = new Generator(url, 2 * maxConnections);
+      const { sent, flooded, refused, lost } = await compareBeside(10 * knee, {
+        ...trial(SECONDS, greedy.nextRequest),
+        generator: all,
+        url,
+        quiet,
+        knee,
+      });
+      all.close();
+      sentences.push(
+        `beside twice the connections p99 ${Math.round(flooded)} ms, ${Math.round((lost / sent) * 100)} % lost`,
+      );
+      t.equal(refused, 0);
+      await untilNormal(trial(1));
+    },
+  );
+
+  t.test(
     'idle connections up to the limit block others, while health on the metrics port responds',
     async (t) => {
       generator.close();
