@@ -5,8 +5,8 @@ import { type Statement, sql } from './sql.js';
 export interface Context<Accepted> {
   /** The tenant by which the pool queues and limits the request. */
   tenant: string;
-  /** Within the tenant: groups take turns. */
-  group?: string;
+  /** Whether the caller sent no token: the work of all such callers has one connection of its own. */
+  isAnonymous?: boolean;
   /**
    * The select list of one row, with its `from` clause where it needs one. Its column `accepted` says whether the query or
    * the work may run.

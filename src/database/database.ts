@@ -41,27 +41,31 @@ const STALE_PLANS = [
 /** The database: every statement is a read, a call or a part of a transaction. */
 export class Database {
   readonly #pool: Pool;
+  /** For callers without a token, so that a flood of them takes no connection from the others. */
+  readonly #anonymousPool: Pool;
   readonly #readsShare: boolean;
 
   /** Opens no connection. */
   constructor(options: DatabaseOptions) {
     this.#pool = new Pool(options);
+    this.#anonymousPool = new Pool({ ...options, size: 1 });
     this.#readsShare = options.prepare && options.readsPerConnection > 1;
   }
 
-  /** The maximum number of connections. */
+  /** The maximum number of connections, without the one for callers without a token. */
   get size(): number {
     return this.#pool.size;
   }
 
-  /** Connections in use and requests in the queue. */
+  /** Connections in use and requests in the queue, without those of callers without a token. */
   get load(): { inUse: number; queued: number } {
     return this.#pool.load;
   }
 
   /** Connections that were opened, and those of them that were destroyed, since the start. */
   get connections(): { opened: number; lost: number } {
-    return this.#pool.counts;
+    const [pool, anonymous] = [this.#pool.counts, this.#anonymousPool.counts];
+    return { opened: pool.opened + anonymous.opened, lost: pool.lost + anonymous.lost };
   }
 
   /**
@@ -125,18 +129,19 @@ export class Database {
 
   /** Rejects new work, waits for the work in progress and closes every connection. */
   async close(): Promise<void> {
-    await this.#pool.close();
+    await Promise.all([this.#pool.close(), this.#anonymousPool.close()]);
   }
 
   async #run<Result>(
     kind: Kind,
     leaseKind: LeaseKind,
-    { tenant, group }: Pick<Context<unknown>, 'tenant' | 'group'>,
+    { tenant, isAnonymous }: Pick<Context<unknown>, 'tenant' | 'isAnonymous'>,
     work: (connection: Connection) => Promise<Result>,
   ): Promise<Result> {
+    const pool = isAnonymous ? this.#anonymousPool : this.#pool;
     let deadline: number | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      const lease = await this.#pool.acquire(leaseKind, tenant, group);
+      const lease = await pool.acquire(leaseKind, tenant);
       deadline ??= lease.since + DEADLINE_MS[kind];
       try {
         return await withinLimit(kind, lease, deadline, work);
@@ -146,7 +151,7 @@ export class Database {
           throw error;
         }
       } finally {
-        this.#pool.release(lease);
+        pool.release(lease);
       }
       await sleep(Math.random() * RETRY_PAUSE_MS);
     }

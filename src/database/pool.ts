@@ -20,14 +20,6 @@ export interface Lease {
   readonly since: number;
 }
 
-interface LeaseRequest {
-  kind: LeaseKind;
-  tenant: string;
-  group: string;
-  /** By `performance.now()`. */
-  deadline: number;
-}
-
 interface Waiter {
   resolve: (lease: Lease) => void;
   reject: (reason: Error) => void;
@@ -36,9 +28,6 @@ interface Waiter {
 
 /** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
-
-/** For calendars: callers without a token, who get at most one connection together. Clubs take turns for it. */
-export const CALENDARS = 'calendars';
 
 const MAX_WAIT_MS = 5_000;
 /** The maximum queue of one tenant: more than MAX_CONNECTIONS by default, because waiting costs less than immediate retries. */
@@ -60,10 +49,10 @@ const queueFull = new QueueFull();
  * Admission to the database: a bounded number of connections, a bounded queue with a bounded wait.
  *
  * Who waits for what:
- * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival, calendars by club. A free
- *   connection goes to the two kinds in turn.
+ * - Leases of one kind are served round robin by tenant, those of one tenant in the order of arrival. A free connection goes to
+ *   the two kinds in turn.
  * - Exclusive leases take any free connection. A tenant has all connections but one, or half of them while other tenants send
- *   requests too. The calendars of all clubs have one.
+ *   requests too.
  * - Shared reads fill one connection before they take another. They take another only while no exclusive lease waits for a
  *   free connection (one whose tenant has all it may have waits for its own), and leave two connections. If all of theirs are
  *   slow, they take one more at once, and leave one connection.
@@ -113,15 +102,14 @@ export class Pool {
   /**
    * Leases a connection that is open and checked.
    *
-   * @param group within the tenant: groups take turns
    * @throws QueueFull; Unavailable when the wait runs out, the pool is closed or no connection can be opened;
    *   UnsafeDatabase
    */
-  async acquire(kind: LeaseKind, tenant: string, group = ''): Promise<Lease> {
+  async acquire(kind: LeaseKind, tenant: string): Promise<Lease> {
     this.#noteArrival(tenant);
     const deadline = performance.now() + MAX_WAIT_MS;
     for (;;) {
-      const lease = await this.#next({ kind, tenant, group, deadline });
+      const lease = await this.#next(kind, tenant, deadline);
       try {
         await lease.connection.ready;
         return lease;
@@ -200,18 +188,17 @@ export class Pool {
   }
 
   /** A lease at once, unless others of its kind and tenant wait; otherwise when it is its turn. */
-  #next(request: LeaseRequest): Lease | Promise<Lease> {
-    const { kind, tenant } = request;
+  #next(kind: LeaseKind, tenant: string, deadline: number): Lease | Promise<Lease> {
     if (this.#closed !== undefined) {
       throw stopping();
     }
     // The limit of the waiting ones may have increased meanwhile.
     this.#serveQueues();
     const lease = this.#queues[kind].sizeOf(tenant) === 0 ? this.#tryLease(kind, tenant) : undefined;
-    return lease ?? this.#wait(request);
+    return lease ?? this.#wait(kind, tenant, deadline);
   }
 
-  #wait({ kind, tenant, group, deadline }: LeaseRequest): Promise<Lease> {
+  #wait(kind: LeaseKind, tenant: string, deadline: number): Promise<Lease> {
     const queue = this.#queues[kind];
     const own = this.#queues.exclusive.sizeOf(tenant) + this.#queues.shared.sizeOf(tenant);
     if (own >= QUEUE_PER_TENANT || (own > 0 && this.#queued >= QUEUE_LENGTH)) {
@@ -219,11 +206,11 @@ export class Pool {
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        queue.remove(tenant, waiter, group);
+        queue.remove(tenant, waiter);
         reject(new Unavailable('No connection to the database became free in time.'));
       }, deadline - performance.now());
       const waiter: Waiter = { resolve, reject, timer };
-      queue.push(tenant, waiter, group);
+      queue.push(tenant, waiter);
       this.#serveLater();
     });
   }
@@ -301,8 +288,7 @@ export class Pool {
   #isBelowExclusiveLimit(tenant: string): boolean {
     const { size } = this.#options;
     const most = this.#hasOtherTenants ? Math.ceil(size / 2) : size - 1;
-    const ofTenant = tenant === CALENDARS ? 1 : Math.max(1, most);
-    const limit = tenant === NO_TENANT ? size : ofTenant;
+    const limit = tenant === NO_TENANT ? size : Math.max(1, most);
     return (this.#exclusiveByTenant.get(tenant) ?? 0) < limit;
   }
 
@@ -379,7 +365,7 @@ export class Pool {
   }
 
   #noteArrival(tenant: string): void {
-    if (tenant === NO_TENANT || tenant === CALENDARS || tenant === this.#lastTenant) {
+    if (tenant === NO_TENANT || tenant === this.#lastTenant) {
       return;
     }
     if (this.#lastTenant !== undefined) {

@@ -2,7 +2,7 @@ import type { Context } from './context.js';
 import type { Database } from './database.js';
 import { TenantNotFound, TestMemberNotFound, Unavailable, WrongResult } from './errors.js';
 import type { Json } from './json.js';
-import { CALENDARS, NO_TENANT } from './pool.js';
+import { NO_TENANT } from './pool.js';
 import { type Query, sql } from './sql.js';
 import type { StatementMode } from './statement.js';
 import type { Transaction } from './transaction.js';
@@ -226,7 +226,7 @@ export async function readForCalendar<Row>(
   clubId: string,
   query: Query<Row>,
 ): Promise<Json<Row>[]> {
-  const context = { ...OUTSIDE_OF_CLUBS, tenant: CALENDARS, group: clubId.toLowerCase() };
+  const context = { ...OUTSIDE_OF_CLUBS, tenant: clubId.toLowerCase(), isAnonymous: true };
   const { rows } = await database.read({ operation, context, query });
   return rows;
 }

@@ -1,14 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { QueueFull, Unavailable } from '../../src/database/errors.js';
-import {
-  CALENDARS,
-  type Lease,
-  type LeaseKind,
-  NO_TENANT,
-  Pool,
-  type PoolOptions,
-} from '../../src/database/pool.js';
+import { type Lease, type LeaseKind, NO_TENANT, Pool, type PoolOptions } from '../../src/database/pool.js';
 import { RoundRobinQueue } from '../../src/database/round-robin-queue.js';
 import { sql } from '../../src/database/sql.js';
 import { type Advance, stopClock } from '../setup/clock.js';
@@ -54,10 +47,9 @@ function requestLease(
   pool: Pool,
   kind: LeaseKind,
   tenant: string,
-  group?: string,
 ): { lease?: Lease; error?: unknown; done: Promise<void> } {
   const request: { lease?: Lease; error?: unknown; done: Promise<void> } = { done: Promise.resolve() };
-  request.done = pool.acquire(kind, tenant, group).then(
+  request.done = pool.acquire(kind, tenant).then(
     (lease) => {
       request.lease = lease;
     },
@@ -94,20 +86,6 @@ t.test('tenants take turns, and the requests of each are served in order of arri
   while (queue.shift((item, tenant) => served.push(item) > 0 && item.startsWith(tenant))) {}
   t.same(served, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   t.equal(queue.size, 0);
-});
-
-t.test('groups of a tenant take turns among themselves', async (t) => {
-  const queue = new RoundRobinQueue<string>();
-  for (const item of ['ax1', 'ax2', 'ay1', 'b1', 'ax3']) {
-    queue.push(item.charAt(0), item, item.length === 3 ? item.charAt(1) : undefined);
-  }
-  t.equal(queue.sizeOf('a'), 4);
-  queue.remove('a', 'ax2', 'y');
-  queue.remove('a', 'ax2', 'x');
-  const served: string[] = [];
-  while (queue.shift((item) => served.push(item) > 0)) {}
-  t.same(served, ['ax1', 'b1', 'ay1', 'ax3']);
-  t.same([queue.size, queue.sizeOf('a')], [0, 0]);
 });
 
 t.test('a tenant that cannot be served keeps its turn, and does not delay others', async (t) => {
@@ -516,54 +494,19 @@ test('the service’s own work has no bulkhead, and does not count as a tenant',
   }
 });
 
-test('calendars have one connection together, for which clubs take turns, and do not count as another tenant', async (t) => {
-  for (const [size, most] of [
-    [1, 0],
-    [2, 1],
-    [5, 4],
-  ] as const) {
-    const pool = makePool(t, { size });
-    await warm(pool);
-    const calendars = Array.from({ length: size + 1 }, () =>
-      requestLease(pool, 'exclusive', CALENDARS, 'south'),
-    );
-    const neighbour = requestLease(pool, 'exclusive', CALENDARS, 'east');
-    t.equal(await granted([...calendars, neighbour]), 1, `of ${size}`);
-    const club = Array.from({ length: size }, () => requestLease(pool, 'exclusive', 'north'));
-    t.equal(await granted(club), most, 'as many as a tenant has alone');
-    const served: typeof calendars = [];
-    const release = async (request: typeof neighbour) => {
-      await request.done;
-      served.push(request);
-      pool.release(request.lease as Lease);
-    };
-    await Promise.all([...calendars, neighbour, ...club].map(release));
-    t.equal(
-      served.filter((each) => !club.includes(each)).indexOf(neighbour),
-      2,
-      'the second turn is that of the neighbour',
-    );
-    t.same(pool.load, AT_REST);
-  }
-});
-
 test('writes that wait for those of their own tenant keep no read from a free connection', async (t) => {
   const pool = makePool(t, { size: 5, readsPerConnection: 8 });
   await warm(pool);
-  for (const [writer, used, readable] of [
-    [CALENDARS, 1, 3],
-    ['north', 3, 2],
-  ] as const) {
-    const writes = Array.from({ length: 20 }, () => requestLease(pool, 'exclusive', writer));
-    const reads = Array.from({ length: 40 }, (_, number) => requestLease(pool, 'shared', `club ${number}`));
-    t.equal(await granted(writes), used, writer);
-    t.equal(await granted(reads), 8 * readable, `all of ${readable} connections`);
-    for (const each of [...writes, ...reads]) {
-      await each.done;
-      pool.release(each.lease as Lease);
-    }
-    t.same(pool.load, AT_REST);
+  pool.release(await pool.acquire('shared', 'south'));
+  const writes = Array.from({ length: 20 }, () => requestLease(pool, 'exclusive', 'north'));
+  const reads = Array.from({ length: 40 }, (_, number) => requestLease(pool, 'shared', `club ${number}`));
+  t.equal(await granted(writes), 3);
+  t.equal(await granted(reads), 16, 'all of two connections');
+  for (const each of [...writes, ...reads]) {
+    await each.done;
+    pool.release(each.lease as Lease);
   }
+  t.same(pool.load, AT_REST);
 });
 
 test('a tenant with ten times the load of all others delays only itself', async (t) => {
