@@ -29,6 +29,9 @@ interface Waiter {
 /** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
 
+/** For reads outside of a single club. To the other tenants it does not count as another one. */
+export const DIRECTORY = 'directory';
+
 const MAX_WAIT_MS = 5_000;
 /** The maximum queue of one tenant: more than MAX_CONNECTIONS by default, because waiting costs less than immediate retries. */
 const QUEUE_PER_TENANT = 5_000;
@@ -365,7 +368,7 @@ export class Pool {
   }
 
   #noteArrival(tenant: string): void {
-    if (tenant === NO_TENANT || tenant === this.#lastTenant) {
+    if (tenant === NO_TENANT || tenant === DIRECTORY || tenant === this.#lastTenant) {
       return;
     }
     if (this.#lastTenant !== undefined) {

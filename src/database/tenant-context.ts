@@ -2,7 +2,7 @@ import type { Context } from './context.js';
 import type { Database } from './database.js';
 import { TenantNotFound, TestMemberNotFound, Unavailable, WrongResult } from './errors.js';
 import type { Json } from './json.js';
-import { NO_TENANT } from './pool.js';
+import { DIRECTORY, NO_TENANT } from './pool.js';
 import { type Query, sql } from './sql.js';
 import type { StatementMode } from './statement.js';
 import type { Transaction } from './transaction.js';
@@ -202,7 +202,7 @@ export async function readDirectory<Row>(
 export function directoryContext(clubIds: string[]): Context<void> {
   const named = `{${clubIds.join(',')}}`;
   return {
-    tenant: 'directory',
+    tenant: DIRECTORY,
     sql: sql`entered, entered is not null as accepted from app.enter_directory(${named}::uuid[]) as entered`,
     parse: ({ entered }) => {
       if (entered !== named) {

@@ -1,7 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { QueueFull, Unavailable } from '../../src/database/errors.js';
-import { type Lease, type LeaseKind, NO_TENANT, Pool, type PoolOptions } from '../../src/database/pool.js';
+import {
+  DIRECTORY,
+  type Lease,
+  type LeaseKind,
+  NO_TENANT,
+  Pool,
+  type PoolOptions,
+} from '../../src/database/pool.js';
 import { RoundRobinQueue } from '../../src/database/round-robin-queue.js';
 import { sql } from '../../src/database/sql.js';
 import { type Advance, stopClock } from '../setup/clock.js';
@@ -492,6 +499,22 @@ test('the service’s own work has no bulkhead, and does not count as a tenant',
     await each.done;
     pool.release(each.lease as Lease);
   }
+});
+
+test('reads outside of a single club have the limit of a tenant, and do not count as another one', async (t) => {
+  const pool = makePool(t, { size: 4 });
+  await warm(pool);
+  pool.release(await pool.acquire('shared', 'north'));
+  pool.release(await pool.acquire('shared', DIRECTORY));
+  for (const tenant of ['north', DIRECTORY]) {
+    const requests = Array.from({ length: 5 }, () => requestLease(pool, 'exclusive', tenant));
+    t.equal(await granted(requests), 3, tenant);
+    for (const each of requests) {
+      await each.done;
+      pool.release(each.lease as Lease);
+    }
+  }
+  t.same(pool.load, AT_REST);
 });
 
 test('writes that wait for those of their own tenant keep no read from a free connection', async (t) => {
