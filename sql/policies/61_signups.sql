@@ -7,9 +7,9 @@
 -- The roster: Managers sign members up and off with app.assign_sign_up and app.remove_sign_up. Both belong to club_roster, whose
 -- policies ask for a Manager and let it write the signup of any member of the club.
 --
--- app.lock_shift, app.take_place and app.free_place have the rules of both. They run with the rights of the role that calls them. Each
--- way into and out of a shift locks the shift first (another order would deadlock), so that all of them wait for each other and share its
--- counter. clock_timestamp() is read after the lock: now() is the start of the transaction, possibly long before it got the lock.
+-- app.lock_shift, app.take_place and app.free_place have the rules of both. They run with the rights of the role that calls them. Every
+-- change of the signups or records of a shift locks the row of the shift first; another order could deadlock. clock_timestamp() is read
+-- after the lock: now() is the start of the transaction, possibly long before it got the lock.
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.
 --
@@ -33,7 +33,7 @@ grant select, delete on app.shift_signups to club_signup;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
 
 grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id(), app.new_id() to club_roster;
-grant select (tenant_id, id, display_name) on app.members to club_roster;
+grant select (tenant_id, id, display_name, erased_at) on app.members to club_roster;
 grant select on app.shifts to club_roster;
 -- A lock of a row needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_roster;
@@ -207,7 +207,7 @@ as $$
 declare
   shift constant app.shifts := app.lock_shift(assign_sign_up.shift_id);
 begin
-  select m.display_name into member_name from app.members as m where m.id = assign_sign_up.member_id;
+  select m.display_name into member_name from app.members as m where m.id = assign_sign_up.member_id and m.erased_at is null;
   if not found then
     raise exception using errcode = 'ME001', message = 'no such member in this club', detail = jsonb_build_object('memberId', app.member_id());
   end if;
@@ -219,7 +219,7 @@ begin
 end
 $$;
 comment on function app.assign_sign_up(uuid, uuid) is
-  'Signs a member up for a shift, and returns the signup, whether it is new, and the name of the member, who may have joined during the wait for the lock. Raises the first that applies: SH001 no such shift, ME001 no such member; then, unless the member is signed up, SH002 it has started, SH004 full.';
+  'Signs a member up for a shift, and returns the signup, whether it is new, and the name of the member, who may have joined during the wait for the lock. Raises the first that applies: SH001 no such shift, ME001 no such member, or an erased one; then, unless the member is signed up, SH002 it has started, SH004 full.';
 grant execute on function app.assign_sign_up(uuid, uuid) to club_api;
 
 create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) returns void

@@ -2,8 +2,8 @@
 --
 -- A record has no foreign key to its shift and keeps the title and times that it had, so that hours outlive the shift.
 --
--- app.record_attendance says what a PUT of the API means, with the rights of the caller: the policies decide who may record. The detail
--- of its errors is JSON: the caller's member id, for the log of the service, and what the response has in addition.
+-- app.record_attendance implements the PUT of the API with the rights of the caller: the policies decide who may record. The detail of
+-- its errors is JSON: the caller's member id, for the log of the service, and what the response has in addition.
 
 comment on table app.attendance is 'Who came to a shift of a club, and for how long; at most one record for each shift and member.';
 comment on column app.attendance.shift_id is 'The shift, which may have been deleted.';
@@ -94,17 +94,18 @@ declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());
   shift app.shifts;
   current jsonb;
-  -- Null where nothing is recorded: no condition has a tag of it.
+  -- The tags that match the record; null without a record.
   tags text[];
   changed app.attendance;
 begin
-  -- The shift first, as by every way into and out of it; then the record, because the shift may be gone.
+  -- The shift first, see 61_signups.sql; then the record, because the shift may be gone.
   select * into shift from app.shifts as s where s.id = record_attendance.shift_id for no key update;
   select * into attendance from app.attendance as a
   where a.shift_id = record_attendance.shift_id and a.member_id = record_attendance.member_id for update;
   is_new := not found;
   -- Not by the calling statement, whose snapshot is older than the locks.
-  select m.display_name into member_name from app.members as m where m.id = record_attendance.member_id;
+  select m.display_name into member_name from app.members as m
+  where m.id = record_attendance.member_id and (m.erased_at is null or not is_new);
   if is_new then
     if shift.id is null then
       raise exception using errcode = 'SH001', message = 'no such shift in this club', detail = caller;
@@ -162,6 +163,6 @@ begin
 end
 $$;
 comment on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) is
-  'Records whether a member came to a shift, and returns the record, whether it is new, and the name of the member. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither the member nor a record, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises.';
+  'Records whether a member came to a shift, and returns the record, whether it is new, and the name of the member. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither a record nor a member who was not erased, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises.';
 
 grant execute on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) to club_api;
