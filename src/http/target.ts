@@ -27,7 +27,11 @@ export function shownPathOf(target: string, all: readonly SecretPaths[]): string
   return all.find(({ prefix }) => decoded(path).includes(prefix))?.shownAs ?? path;
 }
 
-/** Decodes letters and punctuation, in lower case; what else is encoded stays, so that nothing is invalid. */
+/**
+ * Decodes letters and punctuation, in lower case, as often as they are encoded; what else is encoded stays, so that nothing is
+ * invalid.
+ */
 function decoded(path: string): string {
-  return path.replaceAll(/%[2-7][\da-f]/gi, decodeURIComponent).toLowerCase();
+  const once = path.replaceAll(/%[2-7][\da-f]/gi, decodeURIComponent).toLowerCase();
+  return once.length === path.length ? once : decoded(once);
 }

@@ -182,6 +182,7 @@ t.test(
       '/calendars/',
       url.toUpperCase(),
       url.replace('/cal', '/%63al').slice(0, -1),
+      url.replace('/cal', '/%2563al'),
       `${url.replace('/cal', '/%63al')}%`,
     );
     const sample = await read(`${url}x`);
