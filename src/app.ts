@@ -105,7 +105,7 @@ export async function buildApp({
   await app.register(gracefulShutdown);
   await app.register(earlyResponse);
   await app.register(errorHandler, { catalogue, secretPaths });
-  // Counts and logs every routed request, so they come before everything that can answer.
+  // Metrics and the access log see every routed request, so they are registered before what can respond.
   if (config.metrics !== undefined) {
     const metrics = new Metrics({ database, expiredResponses, audit });
     metrics.observe(app);

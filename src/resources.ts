@@ -1,4 +1,4 @@
-/** The resources of the API. To add a resource, add a line here, in the order of the files. */
+/** The resources of the API. To add a resource, add a line here, in the order of the imported files. */
 
 export { hours } from './attendance/hours-routes.js';
 export { attendance } from './attendance/routes.js';

@@ -56,10 +56,10 @@ export function listAttendance(
 }
 
 /** A row of a list of one shift, or the one row that says that there is neither the shift nor a record of it. */
-export type OfShift = Listed<ShiftAttendanceDto> | Record<keyof ShiftAttendanceDto | 'id', null>;
+type ShiftAttendanceRow = Listed<ShiftAttendanceDto> | Record<keyof ShiftAttendanceDto | 'id', null>;
 
 /** A page of everybody who signed up for a shift or has a record of it. */
-export function listShiftAttendance(shiftId: string, page: Page): Query<OfShift> {
+export function listShiftAttendance(shiftId: string, page: Page): Query<ShiftAttendanceRow> {
   return sql`
     (
       select
@@ -115,7 +115,7 @@ export function recordAttendance(
     cross join lateral (select recorded.member_name as display_name) as member`;
 }
 
-/** Locks a shift, so that one request at a time changes its records. Locked first, as by every way into and out of a shift. */
+/** Locks a shift, so that one request at a time changes its records. The order of locks is that of 61_signups.sql. */
 export async function lockShift(tx: Transaction, shiftId: string): Promise<boolean> {
   const shifts = await tx.query(sql`select from app.shifts where id = ${shiftId} for no key update`);
   return shifts.length > 0;

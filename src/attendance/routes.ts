@@ -180,7 +180,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   );
 };
 
-/** The resource attendance: who came to which shift, and the hours of members. */
+/** The resource attendance: who came to which shift. */
 export const attendance: Resource = {
   tag: { name: 'Attendance', description: 'Who came to a shift, and for how long.' },
   errors: Object.values(errors),

@@ -29,7 +29,9 @@ interface Waiter {
 /** For requests of the service itself: they belong to no tenant and have no bulkhead limit. */
 export const NO_TENANT = '';
 
-/** For reads outside of a single club. To the other tenants it does not count as another one. */
+/**
+ * For reads outside of a single club: all callers share one queue and one limit. To the tenants it does not count as another one.
+ */
 export const DIRECTORY = 'directory';
 
 const MAX_WAIT_MS = 5_000;

@@ -59,8 +59,7 @@ const UNKNOWN_OUTCOME =
 
 /** A singleton: creating an error per rejected request is measurable in an overload. */
 const QUEUE_FULL_PROBLEM = new Problem(serviceUnavailable, {
-  detail:
-    'This club has more requests than the service can answer. Try again after the seconds in Retry-After.',
+  detail: 'The queue for the database is full. Try again after the seconds in Retry-After.',
 });
 
 /**

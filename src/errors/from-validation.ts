@@ -23,7 +23,7 @@ export function problemFromValidation(errors: AjvError[], part: string): Problem
     if (places.size === MAX_ERRORS) {
       break;
     }
-    const path = pathOf(error);
+    const path = pointerOf(error);
     // Only the first error of a field: when the type is wrong, an error of the format adds nothing.
     if (!places.has(path)) {
       places.set(path, { ...locate(path, part), ...describe(error, part) });
@@ -35,7 +35,7 @@ export function problemFromValidation(errors: AjvError[], part: string): Problem
 }
 
 /** The JSON Pointer (RFC 6901) to an invalid field. For a missing or unknown member it points to the member itself. */
-function pathOf({ instancePath, params }: FastifySchemaValidationError): string {
+function pointerOf({ instancePath, params }: FastifySchemaValidationError): string {
   const member = params.missingProperty ?? params.additionalProperty;
   return member === undefined ? instancePath : `${instancePath}/${escapePointer(String(member))}`;
 }

@@ -20,7 +20,7 @@ declare module 'fastify' {
 }
 
 /** The value of Retry-After in a 503, in seconds. */
-export const RETRY_AFTER_S = '1';
+const RETRY_AFTER_S = '1';
 
 /** Errors of Fastify and its plugins by their status. */
 const byStatus: Record<number, ErrorType> = {

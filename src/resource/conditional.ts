@@ -16,13 +16,13 @@ export function sendVersion<Row extends { version: number }>(reply: FastifyReply
 }
 
 /** What a request says about the version that its change is based on. */
-export interface Conditions {
+interface Conditions {
   headers: { 'if-match'?: string | undefined };
   body?: unknown;
 }
 
 /** The errors of a resource whose rows have versions. */
-export interface VersionErrors {
+interface VersionErrors {
   notFound: ErrorType;
   /** Needed where the body has a version. */
   conflict?: ErrorType<{ currentVersion: TInteger }>;

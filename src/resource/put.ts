@@ -13,7 +13,7 @@ export type Put<Row> = Row & { isNew: boolean };
 export function sendPut<Row>(reply: FastifyReply, row: Json<Put<Row>>): Row {
   const { isNew, version } = row.parse() as Put<{ version?: number }>;
   if (isNew) {
-    reply.code(201).header('location', pathOf(reply));
+    reply.code(201).header('location', locationOf(reply));
   }
   if (version !== undefined) {
     reply.header('etag', etagOf(version));
@@ -22,7 +22,7 @@ export function sendPut<Row>(reply: FastifyReply, row: Json<Put<Row>>): Row {
 }
 
 /** The path of the route with the ids of the request, as the service writes ids. */
-function pathOf({ request }: FastifyReply): string {
+function locationOf({ request }: FastifyReply): string {
   const ids = request.params as Record<string, string>;
   return String(request.routeOptions.url).replace(/:(\w+)/g, (_, name) => String(ids[name]).toLowerCase());
 }

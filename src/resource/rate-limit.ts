@@ -34,8 +34,8 @@ export const callerRateLimit = plugin<RateLimitOptions>(
 );
 
 /**
- * Limits the requests of one link per minute. The secret of the link is the last parameter of the path: it is the same in every
- * spelling.
+ * Limits the requests of one link per minute. The secret of the link is the last parameter of its path, the same in every
+ * spelling. A path that no route has is counted as it is written; its 404 reads nothing.
  */
 export const linkRateLimit = plugin<RateLimitOptions>(
   (app, { perMinute }) =>
