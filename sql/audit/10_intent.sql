@@ -19,6 +19,7 @@ create view audit.intended_accessors (function, setting, why) with (security_inv
   ('app.role()', 'app.role', 'The caller''s role in the club.'),
   ('app.member_id()', 'app.member_id', 'The caller''s row in app.members.'),
   ('app.closed_club_id()', 'app.closed_club_id', 'The closed club that an operator removes.'),
+  ('app.event_club_id()', 'app.event_club_id', 'The club in which a transaction records an event.'),
   ('app.club_ids()', 'app.club_ids', 'The clubs of the token, before one is chosen.'),
   ('app.link_hash()', 'app.link_hash', 'The hash of the secret of a calendar link.'),
   ('app.shift_ids()', 'app.shift_ids', 'The shifts of the member of a calendar link.');
@@ -39,6 +40,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.read_calendar(uuid,bytea)', 'club_calendar', 'Reads the shifts of a calendar link, which has no role in the club.'),
   ('app.record_event()', 'club_recorder', 'Inserts an event, which no other role may.'),
   ('app.number_events()', 'club_recorder', 'Numbers events, which no other role may.'),
+  ('app.oldest_event()', 'club_recorder', 'Reads the number of the oldest event, also for Members, who read only events about themselves.'),
   ('app.forget_events(uuid,timestamp with time zone)', 'club_operator', 'Deletes old events, which no request may.'),
   ('app.provision_club(text,text,text,uuid)', 'club_operator', 'Creates a club, which no request may do.'),
   ('app.rename_club(uuid,text,text)', 'club_operator', 'Changes a club, which no request may do.'),
@@ -70,8 +72,8 @@ create view audit.intended_floors (relation, role, using_expression, check_expre
    'The registry reads the names of all clubs and writes nothing.'),
   ('app.clubs', 'club_recorder', '(id = ( SELECT app.closed_club_id() AS closed_club_id))', 'false',
    'The recorder sees whether the club that an operator removes is closed.'),
-  ('app.events', 'club_recorder', '(transaction_id = pg_current_xact_id())', '(transaction_id = pg_current_xact_id())',
-   'SQL without a club in the context is recorded too. A transaction writes its own events, of any club.'),
+  ('app.events', 'club_recorder', '(tenant_id = app.event_club_id())', '(tenant_id = app.event_club_id())',
+   'SQL without a club in the context is recorded too: the recorder sets the club of the changed row.'),
   ('app.idempotency_keys', 'club_expiry', '(created_at < (now() - ''24:00:00''::interval))', 'false',
    'Expiry reads and deletes the stored responses of all clubs that are older than 24 hours, and writes none.');
 comment on view audit.intended_floors is 'The floors that do not compare the row''s tenant with the tenant of the transaction.';

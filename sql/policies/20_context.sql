@@ -56,6 +56,12 @@ return coalesce(nullif(current_setting('app.closed_club_id', true), ''), app.mis
 comment on function app.closed_club_id() is
   'The closed club that an operator removes in this transaction. Raises TN001 when it is not set.';
 
+create or replace function app.event_club_id() returns uuid
+language sql stable parallel safe
+return coalesce(nullif(current_setting('app.event_club_id', true), ''), app.missing_context('app.event_club_id'))::uuid;
+comment on function app.event_club_id() is
+  'The club in which this transaction records an event; set only by the functions of club_recorder. Raises TN001 when it is not set.';
+
 create or replace function app.link_hash() returns bytea
 language sql stable parallel safe
 return coalesce(nullif(current_setting('app.link_hash', true), ''), app.missing_context('app.link_hash'))::bytea;

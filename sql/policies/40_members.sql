@@ -82,9 +82,10 @@ as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
-  -- An event, a key for a response and a calendar link hold FOR KEY SHARE on this row: this waits for the transactions that have written them,
-  -- then blocks others until the end. A title or a response may contain the member.
+  -- A key for a response and a calendar link hold FOR KEY SHARE on this row, and app.record_event shares the lock: this waits for the
+  -- transactions that have written them, then blocks others until the end. A title or a response may contain the member.
   perform from app.clubs as club where club.id = club_id for update;
+  perform pg_advisory_xact_lock(uuid_hash_extended(club_id, 0));
   -- Before the member is in the context: an operator is the actor of no event.
   delete from app.attendance as attendance
   where attendance.member_id = erase_member.member_id and attendance.status <> 'Attended';

@@ -31,7 +31,7 @@ export function listEvents(query: EventListQuery, page: Page): Query<Listed<Even
     sql`
       (${list([...filters, sql`event.sequence > (select known.sequence ${known})`])})
       union all
-      select null, (select oldest_sequence from app.event_counters), null, null, null, null, null, null, null, null
+      select null, app.oldest_event(), null, null, null, null, null, null, null, null
       where not exists (select ${known})`,
     isIndexed(query),
   );

@@ -147,8 +147,6 @@ const thrownAway = (nodes: Plan[]) =>
 const faultsOf = (nodes: Plan[], most = 100) => [
   ...nodes
     .filter((node) => /Seq Scan|Sort|Bitmap|Hash|Material|Gather/.test(node['Node Type']))
-    // One row for each club.
-    .filter((node) => node['Relation Name'] !== 'event_counters')
     .map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`),
   ...(nodes.some((node) => node['Node Type'] === 'Limit' && node['Actual Loops'] === 1)
     ? []

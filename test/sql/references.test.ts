@@ -71,7 +71,7 @@ const inviolable: Record<string, string> = {
     'The service deletes the link that exists, until its INSERT meets none (on conflict do nothing).',
   calendar_links_secret: 'A secret is 32 random bytes.',
   clubs_slug_key: 'Only operators write it.',
-  events_by_sequence: 'app.number_events locks the counter of the club.',
+  events_by_sequence: 'app.number_events locks the numbers of the club.',
   members_external_user_key: 'app.sync_member changes the member who exists (on conflict do update).',
   shift_signups_once: 'The functions lock the shift, and look for the signup first.',
   task_states_position_key: 'Only migrations write the table.',

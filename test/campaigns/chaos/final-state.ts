@@ -32,14 +32,7 @@ export async function readFinalState(target: Target): Promise<FinalState> {
       foreign: foreignIn(text, target, row.club),
     }));
   const others: string[] = [];
-  for (const table of [
-    'members',
-    'shift_signups',
-    'attendance',
-    'idempotency_keys',
-    'events',
-    'event_counters',
-  ]) {
+  for (const table of ['members', 'shift_signups', 'attendance', 'idempotency_keys', 'events']) {
     for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
       others.push(
         ...foreignIn(text, target, club).map((other) => `a row of ${table} of ${club} holds ${other}`),

@@ -59,7 +59,6 @@ export const grants: Mutants = {
     'grant select on app.tasks to club_signup',
     'grant update (slug) on app.clubs to club_api',
     'grant select (email) on app.members to club_directory',
-    'grant insert (last_sequence) on app.event_counters to club_api',
     'grant select (title) on app.tasks to club_recorder',
     'grant select on app.members to club_calendar',
     'grant update (expires_at) on app.calendar_links to club_api',

@@ -89,7 +89,7 @@ export const drift: Mutants = {
     `do $$ begin execute replace(pg_get_functiondef('app.lock_shift(uuid)'::regprocedure), 'for no key update', ''); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.guard_task()'::regprocedure), $q$app.role() < 'Manager'$q$, 'false'); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.enter'::regproc), 'if not club_exists', 'if false'); end $$`,
-    `do $$ begin execute replace(pg_get_functiondef('app.number_events()'::regprocedure), 'event.position', 'event.id'); end $$`,
+    `do $$ begin execute replace(pg_get_functiondef('app.number_events()'::regprocedure), '1 + coalesce', '2 + coalesce'); end $$`,
     `drop view audit.findings cascade; create view audit.findings as select null::text as code, null::text as object where false`,
     `create or replace view audit.intended_definers as select 'public.evil()'::text as function, 'postgres'::name as owner, ''::text as why`,
     'alter schema app owner to postgres',
