@@ -85,45 +85,36 @@ to club_recorder;
 set local role club_recorder;
 
 create or replace function app.record_event() returns trigger
--- Times are written in UTC, independent of the time zone of the session. PostgreSQL prepares each expression again in each transaction,
--- which takes longer than its evaluation: so what is rare stands in branches.
+-- Times are written in UTC, independent of the time zone of the session. PL/pgSQL prepares each expression that it reaches again in each
+-- transaction, which takes longer than its evaluation: so what is rare is in branches.
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 declare
-  noun constant text := tg_argv[0];
+  subject_column constant text := coalesce(tg_argv[4], 'id');
   before jsonb := to_jsonb(old);
   after jsonb := to_jsonb(new);
-  verb text := case tg_op when 'INSERT' then 'created' when 'DELETE' then 'deleted' else 'changed' end;
-  is_other boolean := false;
-  known jsonb;
+  -- The new row, if it is another one, while the deletion of the old one is recorded.
+  other jsonb;
+  verb text := 'changed';
+  columns text := concat_ws(', ', tg_argv[1], tg_argv[2]);
   club_id uuid;
   column_name text;
   field text;
-  changes jsonb;
-  fields text[];
+  changes jsonb := '{}';
+  fields text[] := '{}';
   recorded text;
   clubs text;
   setting text;
 begin
   if tg_op = 'UPDATE' then
-    foreach column_name in array array['tenant_id', coalesce(tg_argv[4], 'id'), tg_argv[3]] loop
-      is_other := is_other or before -> column_name is distinct from after -> column_name
-        and column_name <> all (string_to_array(tg_argv[1], ', '));
-    end loop;
-    if is_other then
-      -- In SQL the row can become another one, such as the signup of another member: a deletion and a creation.
-      after := null;
-      verb := 'deleted';
-    end if;
+    -- Those that make a row another one too.
+    columns := concat_ws(', ', columns, 'tenant_id', subject_column, tg_argv[3]);
+  else
+    verb := case tg_op when 'INSERT' then 'created' else 'deleted' end;
   end if;
-
   loop
-    known := coalesce(after, before);
-    club_id := coalesce(known ->> 'tenant_id', known ->> 'id');
-    changes := '{}';
-    fields := '{}';
-    foreach column_name in array string_to_array(tg_argv[1] || ', ' || tg_argv[2], ', ') loop
-      continue when nullif(before -> column_name, 'null') is not distinct from nullif(after -> column_name, 'null');
+    foreach column_name in array string_to_array(columns, ', ') loop
+      continue when before ->> column_name is not distinct from after ->> column_name;
       field := column_name;
       if field like '%\_%' then
         -- As the API names it: due_at is dueAt. With the collation of an ICU database no word begins after an underscore.
@@ -131,6 +122,9 @@ begin
       end if;
       if column_name = any (string_to_array(tg_argv[2], ', ')) then
         fields := fields || field;
+      elsif column_name <> all (string_to_array(tg_argv[1], ', ')) then
+        -- In SQL the row can become another one, such as the signup of another member: a deletion and a creation.
+        other := after;
       elsif column_name like '%\_at' then
         -- A column whose name ends with _at is a time.
         changes := changes || jsonb_build_object(field, jsonb_build_object(
@@ -140,19 +134,31 @@ begin
       end if;
     end loop;
 
+    club_id := coalesce(after ->> 'tenant_id', before ->> 'tenant_id', after ->> 'id');
     if verb = 'changed' then
-      -- Set by app.erase_member, once for each member.
-      if noun = 'member' and before ->> 'erased_at' is null and after ->> 'erased_at' is not null then
-        verb := 'erased';
+      if other is not null then
+        verb := 'deleted';
+        columns := concat_ws(', ', tg_argv[1], tg_argv[2]);
+        after := null;
         changes := '{}';
+        fields := '{}';
+        continue;
       elsif changes = '{}' and fields = '{}' then
         return null;
+      elsif tg_argv[0] = 'member' then
+        -- Set by app.erase_member, once for each member.
+        if before ->> 'erased_at' is null and after ->> 'erased_at' is not null then
+          verb := 'erased';
+          changes := '{}';
+        end if;
       end if;
-    elsif verb = 'deleted' and club_id::text = current_setting('app.closed_club_id', true) then
-      -- app.forget_club removes a whole club, its events included. The setting alone does not suffice: anybody can make it.
-      perform from app.clubs as club where club.id = club_id and club.closed_at is not null;
-      if found then
-        return null;
+    elsif verb = 'deleted' then
+      if club_id::text = current_setting('app.closed_club_id', true) then
+        -- app.forget_club removes a whole club, its events included. The setting alone does not suffice: anybody can make it.
+        perform from app.clubs as club where club.id = club_id and club.closed_at is not null;
+        if found then
+          return null;
+        end if;
       end if;
     end if;
 
@@ -160,20 +166,22 @@ begin
     setting := pg_advisory_xact_lock_shared(uuid_hash_extended(club_id, 0));
     recorded := current_setting('app.event_club_id', true);
     if recorded is distinct from club_id::text then
-      setting := set_config('app.event_club_id', club_id::text, true);
-      clubs := coalesce(current_setting('app.event_clubs', true), '');
-      if recorded <> '' and strpos(clubs, club_id::text) = 0 then
-        setting := set_config('app.event_clubs', concat_ws(',', nullif(clubs, ''), recorded, club_id), true);
+      if recorded <> '' then
+        clubs := coalesce(current_setting('app.event_clubs', true), '');
+        if strpos(clubs, club_id::text) = 0 then
+          setting := set_config('app.event_clubs', concat_ws(',', nullif(clubs, ''), recorded, club_id), true);
+        end if;
       end if;
+      setting := set_config('app.event_club_id', club_id::text, true);
     end if;
     insert into app.events (tenant_id, type, subject_id, subject_title, actor_id, member_id, changes, fields)
     values (
       club_id,
-      noun || '.' || verb,
-      (known ->> coalesce(tg_argv[4], 'id'))::uuid,
+      tg_argv[0] || '.' || verb,
+      coalesce(after ->> subject_column, before ->> subject_column)::uuid,
       case verb when 'deleted' then before ->> coalesce(tg_argv[5], 'title') end,
       case
-        when noun = 'member' and verb = 'created' then (after ->> 'id')::uuid
+        when tg_argv[0] || '.' || verb = 'member.created' then (after ->> 'id')::uuid
         -- The member of another club in the context is not shown to this one.
         when nullif(current_setting('app.tenant_id', true), '')::uuid = club_id and verb <> 'erased'
           then nullif(current_setting('app.member_id', true), '')::uuid
@@ -182,12 +190,16 @@ begin
       changes,
       fields
     );
-    exit when not is_other or before is null;
-    before := null;
-    after := to_jsonb(new);
+    if other is null then
+      return null;
+    end if;
     verb := 'created';
+    before := null;
+    after := other;
+    other := null;
+    changes := '{}';
+    fields := '{}';
   end loop;
-  return null;
 end
 $$;
 comment on function app.record_event() is
@@ -200,14 +212,13 @@ create or replace function app.number_events() returns trigger
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
-  clubs text;
   setting text;
 begin
-  clubs := current_setting('app.event_clubs', true);
-  if clubs <> '' then
+  if current_setting('app.event_clubs', true) <> '' then
     -- In the order of the keys, so that transactions in several clubs do not wait for each other.
     perform pg_advisory_xact_lock(key)
-    from (select distinct uuid_hash_extended(club::uuid, 1) as key from unnest(string_to_array(clubs, ',')) as club order by key) as keys;
+    from (select distinct uuid_hash_extended(club::uuid, 1) as key from unnest(string_to_array(current_setting('app.event_clubs'), ',')) as club order by key)
+      as keys;
     setting := set_config('app.event_clubs', '', true);
   end if;
   setting := pg_advisory_xact_lock(uuid_hash_extended(new.tenant_id, 1));
