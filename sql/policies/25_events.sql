@@ -207,7 +207,7 @@ comment on function app.record_event() is
 grant execute on function app.record_event() to club_owner;
 
 create or replace function app.number_events() returns trigger
--- Plans are kept, also those that were made while the table was small. Without sequential scans, and with the event updated by its place,
+-- Plans are kept, also those that were made while the table was small. Without sequential scans, and with the event updated by its key,
 -- every plan reads this event and the last one of the club.
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
@@ -228,13 +228,13 @@ begin
   if current_setting('transaction_isolation') = 'read committed' then
     update app.events as event
     set sequence = 1 + coalesce((select max(last.sequence) from app.events as last where last.tenant_id = new.tenant_id), 0)
-    where event.ctid = new.ctid;
+    where (event.tenant_id, event.id) = (new.tenant_id, new.id);
   else
     -- The last number may not be in the snapshot of the transaction. Not in this form in every transaction: it takes a subtransaction.
     begin
       update app.events as event
       set sequence = 1 + coalesce((select max(last.sequence) from app.events as last where last.tenant_id = new.tenant_id), 0)
-      where event.ctid = new.ctid;
+      where (event.tenant_id, event.id) = (new.tenant_id, new.id);
     exception when unique_violation then
       raise exception using errcode = '40001', message = 'another transaction has recorded in the club since the snapshot';
     end;

@@ -162,12 +162,20 @@ t.test(
     await deleteTask('by', null, actor);
     await deleteTask('about', memberId, other);
     await deleteTask('kept', otherId, other);
-    await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+    // In the transaction of the deletion of another task about the member.
+    const administrator = new pg.Client(db.adminUrl);
+    await administrator.connect();
+    await administrator.query(`begin; insert into app.tasks (tenant_id, title, assignee_id, created_by_id)
+      values ('${club}', 'before', '${memberId}', null); delete from app.tasks where title = 'before'`);
+    await administrator.query('select app.erase_member($1, $2)', [club, memberId]);
+    await administrator.query('commit');
+    await administrator.end();
     const deleted = (await eventsOf(db, club)).filter(({ type }) => type === 'task.deleted');
     t.same(
       deleted.map(({ subject_title }) => subject_title),
-      [null, null, 'kept'],
+      [null, null, 'kept', null],
     );
+    t.equal(await lastSequence(db, club), (await eventsOf(db, club)).length);
   },
 );
 
