@@ -430,6 +430,15 @@ t.test('the fixes of all findings together drop no table and no column', async (
       const { rows: tables } = await client.query(
         `select oid from pg_class where relkind = 'r' and relnamespace <> all (array['pg_catalog', 'information_schema']::regnamespace[])`,
       );
+      const droppedColumns = async () => {
+        const { rows } = await client.query(
+          `select attrelid, attnum from pg_attribute where attisdropped and attrelid = any ($1) order by 1, 2`,
+          [tables.map(({ oid }) => oid)],
+        );
+        return rows;
+      };
+      // Migrations have dropped some.
+      const dropped = await droppedColumns();
       const { rows: findings } = await client.query('select fix from audit.findings');
       t.ok(findings.length > 0, change);
       for (const { fix } of findings) {
@@ -440,11 +449,7 @@ t.test('the fixes of all findings together drop no table and no column', async (
         tables.map(({ oid }) => oid),
       ]);
       t.equal(left.length, tables.length, `${change}: no table is dropped`);
-      const { rows: columns } = await client.query(
-        `select from pg_attribute where attisdropped and attrelid = any ($1)`,
-        [tables.map(({ oid }) => oid)],
-      );
-      t.same(columns, [], `${change}: no column is dropped`);
+      t.same(await droppedColumns(), dropped, `${change}: no column is dropped`);
       await client.query('rollback');
     }
     await client.query('begin; alter table app.tasks set schema public');
