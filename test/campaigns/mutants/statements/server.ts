@@ -110,7 +110,7 @@ export const drift: Mutants = {
     'alter table app.shifts drop constraint shifts_capacity_holds_signups',
     'alter table app.tasks drop constraint tasks_title_length',
     `alter role club_api set statement_timeout = '1h'`,
-    `alter table app.shifts alter column title type varchar(10)`,
+    `alter table app.attendance alter column shift_title type varchar(10)`,
     'alter table app.tasks set (autovacuum_enabled = off)',
     'alter table app.tasks replica identity full',
     'alter table app.tasks alter column title set storage plain',
