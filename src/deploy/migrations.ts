@@ -137,14 +137,14 @@ export async function runOnline(
   }
 }
 
-/** Records these facts as intended in their present form; all other facts stay as recorded. */
+/** Records these facts as intended in their present form; all other facts stay as recorded. Where all are lost, it records none. */
 async function recordAsMeant(client: pg.Client, objects: string[]): Promise<void> {
   const ofObjects = `kind in ('index', 'key', 'constraint', 'row') and object = any ($1)`;
   await client.query(`delete from deploy.facts where ${ofObjects}`, [objects]);
   await client.query(
     `insert into deploy.facts (kind, object, fact, make, unmake, server_major)
      select kind, object, fact, make, unmake, current_setting('server_version_num')::integer / 10000
-     from audit.facts where ${ofObjects}`,
+     from audit.facts where ${ofObjects} and exists (select from deploy.facts)`,
     [objects],
   );
 }

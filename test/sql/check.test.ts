@@ -131,6 +131,11 @@ t.test('the independent check notices what the audit in the database does not sh
     t.same(await check(login), { code: 0, out: '0\nthe same\n' });
   }
   t.same(await check(undefined, 'begin', otherApplication), { code: 0, out: '0\nthe same\n' });
+  t.same(
+    await check(undefined, 'begin', 'delete from deploy.facts'),
+    { code: 3, out: '1\ncritical: facts_missing table deploy.facts (it is empty)\n' },
+    'lost facts are no other difference',
+  );
   for (const { objects, statement } of blindfolds) {
     const { code, out } = await check(undefined, 'begin', statement);
     t.equal(code, 3);

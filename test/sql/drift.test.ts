@@ -86,6 +86,32 @@ t.test('a deploy accepts the rows of migrations that the SQL of the findings res
   t.same(names, await db.queryAsAdmin('select name from deploy.migrations order by name'));
 });
 
+t.test('lost facts stay a finding until the owner stores all of them', async (t) => {
+  const db = await makeDatabase(t);
+  await db.queryAsAdmin('delete from deploy.facts');
+  const lost = ['facts_missing table deploy.facts'];
+  t.same(await found(db), lost);
+  const online = {
+    name: '9990_more',
+    text: 'create index concurrently tasks_by_title on app.tasks (tenant_id, title)',
+    sha256: 'of it',
+  };
+  const release = readRelease();
+  await deploy(db.migrationUrl, {
+    ...release,
+    migrations: [...release.migrations, online],
+    fingerprint: 'next',
+  });
+  t.same(await found(db), lost, 'a deploy stores no part of them');
+  const [{ fix } = { fix: '' }] = await db.queryAsAdmin('select fix from audit.findings');
+  const [, call = ''] = /^-- .* as club_owner: (.*)$/.exec(fix) ?? [];
+  await withClient(db.migrationUrl, async (client) => {
+    await client.query('set role club_owner');
+    await client.query(call);
+  });
+  t.same(await db.queryAsAdmin('table audit.findings'), []);
+});
+
 t.test('drift is found after an upgrade of PostgreSQL too, and a deploy does not accept it', async (t) => {
   const db = await makeDatabase(t);
   await db.queryAsAdmin('update deploy.facts set server_major = 14');
