@@ -9,7 +9,7 @@ import { Value } from '@sinclair/typebox/value';
 import { type AuthSettings, patterns, readAuthSettings } from './auth/settings.js';
 import type { DatabaseOptions } from './database/database.js';
 import { OperatorError } from './database/errors.js';
-import { parseDatabaseUrl } from './database/socket.js';
+import { parseDatabaseUrl, SeveralHosts } from './database/socket.js';
 import { distance } from './validation/closest.js';
 import { isNetwork } from './validation/network.js';
 import { isLoopback, isOrigin } from './validation/url.js';
@@ -118,6 +118,9 @@ function errorOfUrl(name: string, url: string): string | undefined {
     parseDatabaseUrl(url);
     return undefined;
   } catch (error) {
+    if (error instanceof SeveralHosts) {
+      return `${name} ${error.message}`;
+    }
     return `${name} must be the URL of a database, with %, /, @, # and ? in the password percent-encoded (${(error as Error).message}).`;
   }
 }

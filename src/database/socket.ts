@@ -33,15 +33,24 @@ const SEVERAL_HOSTS = /^\w+:\/\/[^/?#]*,[^@/?#]*(?:[/?#]|$)/;
 const OF_LIBPQ =
   /^(?:channel_binding|connect_timeout|fallback_application_name|gss\w+|hostaddr|keepalives\w*|krbsrvname|load_balance_hosts|passfile|require_auth|requirepeer|service|ssl\w+|tcp_user_timeout)$/;
 
+/** A database URL with a list of hosts. The message continues the name of its variable. */
+export class SeveralHosts extends TypeError {
+  constructor() {
+    super(
+      'names several hosts. Name one: for several servers that of HAProxy, which leads to the primary (docs/operate.md, Failover).',
+    );
+  }
+}
+
 /**
  * Reads a database URL (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS).
  *
- * @throws TypeError when the text is not the URL of one host, `sslmode` or `target_session_attrs` is unknown, or a parameter is
- *   one of libpq that the service does not have
+ * @throws SeveralHosts; TypeError when the text is not a URL, `sslmode` or `target_session_attrs` is unknown, or a parameter is one
+ *   of libpq that the service does not have
  */
 export function parseDatabaseUrl(url: string): Server {
   if (SEVERAL_HOSTS.test(url)) {
-    throw severalHosts();
+    throw new SeveralHosts();
   }
   const { hostname, port, pathname, username, password, searchParams } = new URL(url);
   const {
@@ -55,7 +64,7 @@ export function parseDatabaseUrl(url: string): Server {
   } = Object.fromEntries(searchParams);
   const named = host ?? decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1');
   if (named.includes(',')) {
-    throw severalHosts();
+    throw new SeveralHosts();
   }
   if (![...VERIFIED, UNVERIFIED, PLAIN].includes(sslmode)) {
     throw new TypeError(`sslmode must be one of ${[PLAIN, ...VERIFIED, UNVERIFIED].join(', ')}`);
@@ -81,10 +90,6 @@ export function parseDatabaseUrl(url: string): Server {
     settings,
     role,
   };
-}
-
-function severalHosts(): TypeError {
-  return new TypeError('name one host: HAProxy in front of several leads to the primary');
 }
 
 function isRole(text: string): text is Role {

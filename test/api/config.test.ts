@@ -264,7 +264,7 @@ t.test('a list of hosts in a database URL is refused, with HAProxy as the way to
       for (const rest of ['', '/d?target_session_attrs=primary']) {
         t.match(configErrors({ ...production, [name]: `postgres://${hosts}${rest}` }), [
           new RegExp(
-            `^  ${name} must be .+\\(name one host: HAProxy in front of several leads to the primary\\)\\.$`,
+            `^  ${name} names several hosts\\. Name one: .+ HAProxy, which leads to the primary \\(.+\\)\\.$`,
           ),
         ]);
       }
