@@ -6,7 +6,7 @@ import { type Lease, type LeaseKind, Pool, type PoolOptions } from './pool.js';
 import type { Query } from './sql.js';
 import { SQLSTATE } from './sql-states.js';
 import { runStatement, type StatementResult } from './statement.js';
-import { type Mode, runTransaction, type Transaction } from './transaction.js';
+import { type AccessMode, runTransaction, type Transaction } from './transaction.js';
 
 export type DatabaseOptions = PoolOptions;
 
@@ -117,7 +117,7 @@ export class Database {
    */
   transaction<Accepted, Result>(options: {
     operation: string;
-    mode: Mode;
+    mode: AccessMode;
     context: Context<Accepted>;
     work: (tx: Transaction<Accepted>) => Promise<Result>;
   }): Promise<Result> {

@@ -19,10 +19,11 @@ export interface Transaction<Accepted = unknown> {
   json<Row>(statement: Statement): Promise<Json<Row>[]>;
 }
 
-export type Mode = 'read only' | 'read write';
+/** The access mode of a transaction. */
+export type AccessMode = 'read only' | 'read write';
 
 /** A reader has one snapshot for all its statements; each statement of a writer sees the latest committed rows. */
-const BEGIN: Record<Mode, Statement> = {
+const BEGIN: Record<AccessMode, Statement> = {
   'read only': sql`begin isolation level repeatable read, read only`,
   'read write': sql`begin isolation level read committed, read write`,
 };
@@ -41,7 +42,7 @@ const ROLLBACK = sql`rollback`;
  */
 export async function runTransaction<Accepted, Result>(
   connection: Connection,
-  mode: Mode,
+  mode: AccessMode,
   name: string,
   context: Context<Accepted>,
   work: (tx: Transaction<Accepted>) => Promise<Result>,
@@ -115,7 +116,7 @@ class Statements<Accepted> implements Transaction<Accepted> {
 
 async function enter<Accepted>(
   connection: Connection,
-  mode: Mode,
+  mode: AccessMode,
   name: Statement,
   context: Context<Accepted>,
 ): Promise<Accepted> {

@@ -5,7 +5,7 @@ import { Database } from '../../src/database/database.js';
 import { ConnectionLost, isStatementError, WrongResult } from '../../src/database/errors.js';
 import { type Statement, sql, type Value } from '../../src/database/sql.js';
 import { memberContext, writeInTenant } from '../../src/database/tenant-context.js';
-import { type Mode, runTransaction, type Transaction } from '../../src/database/transaction.js';
+import { type AccessMode, runTransaction, type Transaction } from '../../src/database/transaction.js';
 import { tenantForbidden } from '../../src/errors/auth.js';
 import { Problem } from '../../src/errors/problem.js';
 import { shiftNotFound } from '../../src/shifts/errors.js';
@@ -182,7 +182,7 @@ t.test(
     for (const [mode, seen, refused] of [
       ['read only', 0, '25006'],
       ['read write', 1, undefined],
-    ] as [Mode, number, unknown][]) {
+    ] as [AccessMode, number, unknown][]) {
       for (const at of [database, pooled]) {
         const title = `between ${mode} ${at === pooled}`;
         const count = sql`select count(*)::int as count from app.tasks where title = ${title}`;
