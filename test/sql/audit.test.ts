@@ -38,7 +38,7 @@ interface Runs {
 }
 
 /**
- * What logins may run that a request could use, or that are no superuser and no member of a role of the service.
+ * What logins may run that a request could use, or that are neither a superuser nor a member of a role of the service.
  *
  * Before PostgreSQL 16 a login with CREATEROLE may also grant club_owner, to itself and to the service. That is critical.
  */
