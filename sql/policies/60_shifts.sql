@@ -73,10 +73,7 @@ create trigger shifts_stamp before update on app.shifts
   for each row execute function app.stamp_shift();
 comment on trigger shifts_stamp on app.shifts is 'Counts the changes of a shift, for every statement of every role.';
 
--- Not for an update of the counter, which each signup makes. A migration that changes the type of one of these columns drops the trigger
--- first; this file creates it again.
-create trigger shifts_record after insert or delete
-  or update of tenant_id, id, starts_at, ends_at, capacity, batch_id, description, location, title on app.shifts
+create trigger shifts_record after insert or update or delete on app.shifts
   for each row execute function app.record_event('shift', 'starts_at, ends_at, capacity, batch_id', 'description, location, title');
 comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.changed and shift.deleted.';
 

@@ -43,7 +43,6 @@ const newer: Release = {
       name: '90_newer',
       text: `
         alter table app.tasks add column estimate integer;
-        drop trigger shifts_record on app.shifts;
         alter table app.shifts alter column location type varchar(200)`,
       sha256: '',
     },
