@@ -155,7 +155,7 @@ t.test('an audit that cannot run gives the reason in one sentence, and exits wit
   stranger.password = 'wrong';
   const nobody = 'postgres://club_auditor@127.0.0.1:1/club';
   isImpossible(t, await run(undefined), /AUDIT_DATABASE_URL must be set/);
-  isImpossible(t, await run('postgres://a,/club'), /AUDIT_DATABASE_URL must be the URL of a database/);
+  isImpossible(t, await run('postgres://a:port/club'), /AUDIT_DATABASE_URL must be the URL of a database/);
   isImpossible(t, await run(db.url, 'markdown'), /^The argument must be access or none, not markdown\./);
   isImpossible(
     t,
