@@ -129,7 +129,7 @@ from (
 where owner <> 'club_owner'
 union all
 -- A function of a capability role that no other role may execute does no harm.
-select 'object_owner', 'function ' || function, 'it belongs to ' || functions.owner, format('alter routine %s owner to club_owner', function)
+select 'object_owner', 'function ' || function, 'it belongs to ' || functions.owner, format('alter routine %s owner to %I', function, coalesce(intended.owner, 'club_owner'))
 from functions
 left join audit.intended_definers as intended using (function)
 where ours and functions.owner not in ('club_owner', coalesce(intended.owner, '')) and not (
@@ -200,7 +200,8 @@ union all
 select 'view_reads_as_owner', 'view ' || relation, 'it reads as ' || owner, null
 from views where ours and not security_invoker
 union all
-select 'definer_unintended', 'function ' || function, 'it runs as ' || functions.owner, format('alter routine %s security invoker', function)
+select 'definer_unintended', 'function ' || function, 'it runs as ' || functions.owner,
+  format('alter routine %s %s', function, coalesce('owner to ' || quote_ident(intended.owner), 'security invoker'))
 from functions left join audit.intended_definers as intended using (function)
 where security_definer and (ours or functions.owner in (select quote_ident(role) from roles where purpose is not null))
   and functions.owner is distinct from intended.owner

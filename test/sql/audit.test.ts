@@ -463,6 +463,26 @@ t.test('the fixes of all findings together drop no table and no column', async (
   });
 });
 
+t.test('the fixes of all findings lead back to the last deploy', async (t) => {
+  const db = await makeDatabase(t);
+  const changes = [
+    'alter function app.sign_up(uuid) owner to postgres',
+    'alter function app.sign_up(uuid) owner to club_owner',
+  ];
+  await withClient(db.adminUrl, async (client) => {
+    for (const change of changes) {
+      await client.query(`begin; ${change}`);
+      const { rows: findings } = await client.query('select fix from audit.findings');
+      t.ok(findings.length > 0, change);
+      for (const { fix } of findings) {
+        await client.query(fix);
+      }
+      t.same((await client.query('table audit.findings')).rows, [], change);
+      await client.query('rollback');
+    }
+  });
+});
+
 t.test('the fixes of all findings and a deploy lead back to the last deploy', async (t) => {
   // On its own server: the attributes of a role are of the whole server, where other tests run.
   const server = await startServer(t);
