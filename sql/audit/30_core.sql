@@ -240,11 +240,14 @@ from grants
 where kind = 'routine' and grantee <> 'club_owner'
   and (owner in ('club_operator', 'club_registry') or object in ('audit.record_facts(jsonb)', 'audit.approve(text[])'))
 union all
-select 'grant_unlimited', name, 'no policy limits it' || case when may_grant then ', and it may be handed on' else '' end, revoke
+select 'grant_unlimited', name, concat_ws(', and ', case when unlimited then 'no policy limits it' end, case when may_grant then 'it may be handed on' end),
+  -- The privilege itself may be intended; drift names it where it is not.
+  case when unlimited then revoke else regexp_replace(revoke, '^revoke ', 'revoke grant option for ') end
 from grants
-where purpose is not null and (kind = 'table' and privilege in ('truncate', 'references', 'trigger')
-  or kind = 'schema' and privilege = 'create'
-  or may_grant and kind in ('schema', 'table', 'sequence', 'routine', 'type'))
+cross join lateral (
+  select kind = 'table' and privilege in ('truncate', 'references', 'trigger') or kind = 'schema' and privilege = 'create'
+) as policies_leave (unlimited)
+where purpose is not null and (unlimited or may_grant and kind in ('schema', 'table', 'sequence', 'routine', 'type'))
 union all
 -- An operator creates clubs; the floor allows only the club of its context. The recorder writes the club of the changed row; its floor
 -- allows only rows of its transaction.

@@ -468,6 +468,10 @@ t.test('the fixes of all findings lead back to the last deploy', async (t) => {
   const changes = [
     'alter function app.sign_up(uuid) owner to postgres',
     'alter function app.sign_up(uuid) owner to club_owner',
+    'grant select on app.tasks to club_api with grant option',
+    'grant update (title) on app.tasks to club_api with grant option',
+    `grant execute on function app.sign_up(uuid) to club_api with grant option; set local role club_api;
+     grant execute on function app.sign_up(uuid) to club_recorder; reset role`,
   ];
   await withClient(db.adminUrl, async (client) => {
     for (const change of changes) {
