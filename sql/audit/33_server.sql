@@ -234,11 +234,12 @@ join tables on tables.relid = index.indrelid and tables.ours
 where not (index.indisvalid and index.indisready and index.indislive)
 union all
 select case when risky then 'extension_risky' else 'extension_unknown' end, 'extension ' || quote_ident(extension), 'it belongs to ' || owner,
-  format('drop extension %I cascade', extension), (parse_ident(owner))[1]::name
+  audit.manual(format('If no application uses it: drop extension %I', extension)), (parse_ident(owner))[1]::name
 from audit.extensions
 where extension not in (select intended.extension from audit.intended_extensions as intended)
 union all
-select distinct 'extension_reachable', 'extension ' || quote_ident(extensions.extension), role.role || ' may execute it', format('drop extension %I cascade', extensions.extension), null::name
+select distinct 'extension_reachable', 'extension ' || quote_ident(extensions.extension), role.role || ' may execute it',
+  audit.manual(format('If no application uses it: drop extension %I', extensions.extension)), null::name
 from audit.extensions as extensions
 join audit.extension_members as member on member.extension = extensions.extension and member.classid = 'pg_proc'::regclass
 join roles as role on role.purpose in ('runtime', 'capability')
@@ -255,7 +256,7 @@ where extension.extid < 16384 and member.objid >= 16384
 union all
 -- The language of an extension is reported with the extension.
 select case when lanpltrusted then 'extension_unknown' else 'language_untrusted' end, 'language ' || quote_ident(lanname), case when lanpltrusted then 'it is new' else 'it is not trusted' end,
-  format('drop language %I cascade', lanname), null
+  format('drop language %I', lanname), null
 from pg_language as language
 where lanname not in ('internal', 'c') and not (lanname in ('sql', 'plpgsql') and lanpltrusted)
   and (not lanpltrusted or not exists (select from audit.extension_members as member where (member.classid, member.objid) = ('pg_language'::regclass, language.oid)))

@@ -7,6 +7,7 @@ import { deploy } from '../../src/deploy/deploy.js';
 import { createDatabase } from '../../tools/development-database.js';
 import { root } from '../../tools/root.js';
 import { mutantsOf, tryAll } from '../campaigns/mutants/mutation.js';
+import { extension } from '../campaigns/mutants/statements/server.js';
 import { makeDatabase } from '../setup/database.js';
 import { startServer } from '../setup/server.js';
 
@@ -415,6 +416,8 @@ t.test('the fixes of all findings together drop no table and no column', async (
        for policy in select polname from pg_policy where polrelid = 'app.tasks'::regclass and polpermissive
        loop execute format('drop policy %I on app.tasks', policy); end loop;
      end $$`,
+    `${extension('dblink')}; create type public.mood as enum ('good'); create table public.diary (mood public.mood);
+     insert into pg_depend values ('pg_type'::regclass, 'public.mood'::regtype, 0, 'pg_extension'::regclass, 424242, 0, 'e')`,
     'alter table app.tasks set schema public',
     'alter table app.tasks set schema deploy',
     'alter table app.tasks rename to jobs',

@@ -8,7 +8,7 @@ const trigger =
  *
  * The embedded server has no extension but plpgsql, so an extension is inserted into the catalog directly.
  */
-const extension = (name: string) =>
+export const extension = (name: string) =>
   `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
    values (424242, '${name}', 10, 'public'::regnamespace, true, '1.0')`;
 const called = `create function public.remote() returns int language sql return 1;
