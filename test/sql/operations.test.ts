@@ -92,7 +92,11 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
       first,
     );
   });
-  const [member] = await queryAsAdmin('select id from app.members where tenant_id = $1', [first]);
+  const [member] = await queryAsAdmin('select id, external_user_id from app.members where tenant_id = $1', [
+    first,
+  ]);
+  const { stdout: memberships } = await run("'SUB'", { SUB: member.external_user_id });
+  t.match(memberships, `${first} | ${member.id}`);
   await run('app.erase_member', { CLUB_ID: first, MEMBER_ID: member.id });
   t.same(await queryAsAdmin('select display_name from app.members where id = $1', [member.id]), [
     { display_name: 'Former member' },
