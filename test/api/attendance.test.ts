@@ -273,9 +273,14 @@ t.test('hours are instants, of a season from its first moment to before its last
   }
   t.same(await hours(), ['Boss 0 0 0', 'Former member 1 540 0', 'Nora 2 1020 0']);
   t.same(await hours('&from=2026-01-01T00:00:00Z'), ['Boss 0 0 0', 'Nora 0 0 0']);
-  t.match(await walk(boss, `/api/attendance?memberId=${goneId}`), [
-    { memberName: 'Former member', minutes: 540 },
-  ]);
+  const left = await walk(boss, `/api/attendance?memberId=${goneId}`);
+  t.match(left, [{ memberName: 'Former member', minutes: 540 }]);
+  const of = (id: unknown) => `/api/shifts/${left[0]?.shiftId}/attendance/${id}`;
+  t.match(await boss.put(of(absentId), { status: 'Attended' }), refused(404, 'member_not_found'));
+  t.match(await boss.put(of(goneId), { status: 'Attended', minutes: 500 }), {
+    status: 200,
+    body: { memberName: 'Former member', minutes: 500 },
+  });
   const { body: events } = await boss.get('/api/events?type=attendance.deleted');
   t.same(
     events.map((event: Record<string, unknown>) => [event.actorId, event.memberId]),

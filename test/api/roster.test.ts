@@ -15,6 +15,8 @@ const anna = service.as('anna', 'Member', north);
 const vera = service.as('vera', 'Viewer', north);
 const [marasId, annasId, verasId] = await Promise.all([mara, anna, vera].map((one) => one.memberId()));
 const strangersId = await service.as('sam', 'Member', south).memberId();
+const erasedId = await service.as('eva', 'Member', north).memberId();
+await service.db.queryAsAdmin('select app.erase_member($1, $2)', [north, erasedId]);
 
 async function makeShift(difference: Parameters<typeof shiftRequest>[0] = {}) {
   const { id } = (await mara.post('/api/shifts', shiftRequest(difference))).body;
@@ -66,7 +68,7 @@ t.test(
       });
     }
     t.equal((await mara.put(of(annasId))).status, 201);
-    for (const memberId of [MISSING, strangersId]) {
+    for (const memberId of [MISSING, strangersId, erasedId]) {
       t.match(await mara.put(of(memberId)), { status: 404, body: { code: 'member_not_found' } });
       t.match(await mara.delete(of(memberId)), { status: 404, body: { code: 'signup_not_found' } });
       t.match(await mara.get(of(memberId)), { status: 404, body: { code: 'signup_not_found' } });
