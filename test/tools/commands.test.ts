@@ -8,6 +8,7 @@ import { SHIFT_ID, TASK_ID } from '../../src/examples.js';
 import type { ShiftListDto } from '../../src/shifts/schemas.js';
 import { TASK_STATES } from '../../src/tasks/schemas.js';
 import { startEmbedded } from '../../tools/development-database.js';
+import { root } from '../../tools/root.js';
 import { hasPsql, makeDatabase } from '../setup/database.js';
 import { type Ended, prepareCommands } from './fixtures/commands.js';
 import { paste } from './fixtures/paste.js';
@@ -245,6 +246,23 @@ t.test('make audit audits the database of make run, as club_auditor', async (t) 
   const access = await paste(t, 'make audit ACCESS=1', commands);
   t.match([access.code, access.out], [0, /^Access: which role may do what with which table/m]);
 });
+
+t.test(
+  'sql/README.md has the URLs of the administrator, the deploy and the auditor for the embedded server',
+  { skip: !hasPsql() && 'psql is missing; install postgresql-client' },
+  async (t) => {
+    const [lines = ''] =
+      /^ {4}CLUSTER=.*?(?=^\n|^\S)/ms.exec(await readFile(join(root, 'sql/README.md'), 'utf8')) ?? [];
+    const ask = 'psql --tuples-only --no-align -c "select session_user"';
+    const pasted = await paste(
+      t,
+      `PAGER=\n${lines}\n${['$MIGRATION_DATABASE_URL', '$AUDIT_DATABASE_URL'].map((url) => `${ask} "${url}"`).join('\n')}`,
+      commands,
+    );
+    t.same([pasted.code, pasted.err], [0, '']);
+    t.match(pasted.out, /\n +[1-9]\d*\n\(1 row\)\n\nclub_migrator\nclub_auditor\n$/);
+  },
+);
 
 t.test(
   'make psql enters the club after it has connected, before the startup file of the user',
