@@ -221,9 +221,10 @@ t.test('without the floor of a table, its rows are found to leak', async (t) => 
   }
 });
 
-t.test('exactly three functions that the service can call set the tenant context', async (t) => {
+t.test('exactly four functions that the service can call set a context', async (t) => {
   const setters = (await routinesOf(testbed.db))
     .filter(({ setsContext }) => setsContext)
     .map(({ name }) => name);
-  t.same(setters, ['app.enter', 'app.enter_directory', 'app.read_calendar']);
+  // The oldest event is that of the club in the context, which becomes that of the recorder.
+  t.same(setters, ['app.enter', 'app.enter_directory', 'app.oldest_event', 'app.read_calendar']);
 });
