@@ -13,7 +13,7 @@ try {
   console.log(
     applied || migrations.length > 0
       ? `Deployed: ${ran} and ${chapters}.`
-      : 'Nothing to do: this release is deployed, and the audit finds no drift.',
+      : 'Nothing to deploy: this release is deployed, and the audit finds no drift.',
   );
   if (approved?.length === 0) {
     console.log('Approved: no role.');

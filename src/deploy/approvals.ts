@@ -23,12 +23,21 @@ export function requireOutside(roles: string[]): void {
   }
 }
 
-/** The roles of these that the server does not have. */
+/**
+ * The roles of these that the server does not have.
+ *
+ * @throws DeployError when it has none of them, which would remove all approvals by mistake
+ */
 export async function missingRoles(client: pg.Client, roles: string[]): Promise<string[]> {
   const { rows } = await client.query<{ role: string }>(
     'select role from unnest($1::text[]) as role where role not in (select rolname from pg_roles)',
     [roles],
   );
+  if (roles.length > 0 && rows.length === roles.length) {
+    throw new DeployError(
+      `The server has no role ${roles.join(', ')} of APPROVE. To remove all approvals set APPROVE=none.`,
+    );
+  }
   return rows.map(({ role }) => role);
 }
 

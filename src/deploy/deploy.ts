@@ -32,7 +32,7 @@ export interface DeployResult {
  *
  * @param url the URL of the database, with the migration login
  * @param roles the roles outside of the service to approve, and no others; undefined leaves the list as it is
- * @throws ConnectionFailed; DeployError when the roles of the service are missing or to be approved, the database is newer, a
+ * @throws ConnectionFailed; DeployError when the roles of the service are missing or to be approved, the server has none of the roles to approve, the database is newer, a
  *   migration was edited after it ran or is out of order, or a lock could not be acquired; DeployFailed when a statement failed
  */
 export async function deploy(
@@ -61,6 +61,7 @@ async function deployWith(client: pg.Client, release: Release, roles?: string[])
   await requireRoles(client);
   await requirePreparedDatabase(client);
   requireOutside(roles ?? []);
+  const missing = await missingRoles(client, roles ?? []);
   await lockDeploys(client);
   const { pending, applies } = await whenLocksAreFree(client, () => compare(client, release));
   for (const step of stepsOf(pending, applies)) {
@@ -71,7 +72,6 @@ async function deployWith(client: pg.Client, release: Release, roles?: string[])
     );
   }
   await whenLocksAreFree(client, () => recordRelease(client, release));
-  const missing = await missingRoles(client, roles ?? []);
   const present = roles?.filter((role) => !missing.includes(role));
   const approved = present && (await whenLocksAreFree(client, () => approve(client, present)));
   return {

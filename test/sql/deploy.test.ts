@@ -261,6 +261,10 @@ t.test('only a deploy with APPROVE approves a role, with the powers that it has 
     message:
       "APPROVE takes roles that are neither the service's nor PostgreSQL's own, not club_api, pg_monitor.",
   });
+  await t.rejects(deploy(url, release, ['nora', 'olga']), {
+    name: 'DeployError',
+    message: 'The server has no role nora, olga of APPROVE. To remove all approvals set APPROVE=none.',
+  });
   t.same(await findings(), [beyond('backup', 'REPLICATION')], 'which changes nothing');
   t.match(await deploy(url, release, ['nora', 'anna']), {
     approved: [{ role: 'anna', approved: ['superuser'] }],

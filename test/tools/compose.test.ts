@@ -115,7 +115,7 @@ t.test(
     );
     t.equal(kind, 'CMD');
     await run(isReady, { PGPORT: String(server.port) });
-    for (const deployed of [/^Deployed: /, /^Nothing to do: /]) {
+    for (const deployed of [/^Deployed: /, /^Nothing to deploy: /]) {
       await run(commandOf('roles'), variablesOf('roles'));
       t.match((await run(commandOf('deploy'), variablesOf('deploy'))).stdout, deployed);
     }
