@@ -74,6 +74,21 @@ intended_memberships as (
         )
     )
     and not (ours.purpose = 'runtime' and member.roleid in (select roleid from second_login))
+), lent as materialized (
+  select member, role from reach where member_purpose is null and purpose <> 'auditor'
+), paths as materialized (
+  select member.role as member, role.role
+  from audit.reaches as reaches
+  join roles as member on member.roleid = reaches.memberid
+  join roles as role on role.roleid = reaches.roleid
+), entering as (
+  -- The memberships by which roles outside the service enter its roles: that of a group, not those of its members.
+  select edge.member, edge.role, edge.revoke, lent.role as reached
+  from lent
+  join memberships as edge on edge.member = lent.member
+  where (edge.role = lent.role or (edge.role, lent.role) in (select paths.member, paths.role from paths))
+    and (edge.role, lent.role) not in (select further.member, further.role from lent as further)
+    and (edge.member, edge.role) not in (select administrator.member, administrator.role from administrator)
 ), can_become as (
   -- Roles outside the service that may become one of its roles, other than the auditor, or may grant one to themselves.
   select role from roles where purpose is null and (superuser or create_role and current_setting('server_version_num')::integer < 160000)
@@ -106,12 +121,21 @@ select 'role_unusable', 'role ' || intended.member, 'it is not a member of ' || 
 from intended_memberships as intended
 where not exists (select from memberships as edge where (edge.member, edge.role) = (intended.member, intended.role) and edge.may_become)
 union all
-select case when member_purpose is null then 'role_lent' when purpose = 'auditor' then 'role_belongs_elsewhere' else 'role_reachable' end,
-  'role ' || member, 'it is a member of ' || role,
+select 'role_lent', 'role ' || member,
+  concat('it is a member of ' || role, ', and so of ' || string_agg(distinct reached, ', ') filter (where reached <> role),
+    '; its members are ' || (
+      select string_agg(distinct paths.member, ', ') from paths
+      where paths.role = entering.member and paths.member in (select lent.member from lent)
+    )),
+  string_agg(distinct revoke, '; '), null
+from entering
+group by member, role
+union all
+select case when purpose = 'auditor' then 'role_belongs_elsewhere' else 'role_reachable' end, 'role ' || member, 'it is a member of ' || role,
   -- Revokes the first membership on the way to that role.
   (select string_agg(edge.revoke, '; ') from memberships as edge where edge.member = reach.member and pg_has_role(edge.role, reach.role, 'member')), null
 from reach
-where purpose <> 'auditor' or member_purpose is not null
+where member_purpose is not null
 union all
 select case when edge.role in (select known.role from audit.powerful_roles as known) or edge.role in (select powers.role from powers where power <> 'owns the database')
     then 'role_beyond_rls' else 'role_belongs_elsewhere' end,

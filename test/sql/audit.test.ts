@@ -244,6 +244,8 @@ t.test('one change gives one finding', async (t) => {
       'alter function app.sign_up(uuid) set row_security = off',
       'alter role club_api set search_path = public',
       'alter role club_signup login',
+      'create role mallory; grant club_migrator to mallory',
+      'create role dba; create role alice in role dba; grant club_migrator to dba',
       'drop index app.members_by_display_name',
     ]) {
       await client.query(`begin; ${change}`);
@@ -252,6 +254,34 @@ t.test('one change gives one finding', async (t) => {
     }
   });
 });
+
+t.test(
+  'a group with a role of the service is one finding, which leaves its members in the group',
+  async (t) => {
+    const db = await makeDatabase(t);
+    await withClient(db.adminUrl, async (client) => {
+      await client.query(`begin; create role dba; create role alice in role dba; create role ben in role alice;
+      grant club_migrator to dba; grant club_api to ben`);
+      const { rows } = await client.query('select code, object, detail, fix from audit.findings');
+      t.match(rows, [
+        {
+          code: 'role_lent',
+          object: 'role ben',
+          detail: 'it is a member of club_api',
+          fix: /^revoke club_api from ben/,
+        },
+        {
+          code: 'role_lent',
+          object: 'role dba',
+          detail:
+            /^it is a member of club_migrator, and so of club_calendar, .*club_owner.*; its members are alice, ben$/,
+          fix: /^revoke club_migrator from dba/,
+        },
+      ]);
+      await client.query('rollback');
+    });
+  },
+);
 
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
   const db = await makeDatabase(t);
