@@ -238,13 +238,14 @@ select case when risky then 'extension_risky' else 'extension_unknown' end, 'ext
 from audit.extensions
 where extension not in (select intended.extension from audit.intended_extensions as intended)
 union all
-select distinct 'extension_reachable', 'extension ' || quote_ident(extensions.extension), role.role || ' may execute it',
+select 'extension_reachable', 'extension ' || quote_ident(extensions.extension), string_agg(distinct role.role, ', ') || ' may execute it',
   audit.manual(format('If no application uses it: drop extension %I', extensions.extension)), null::name
 from audit.extensions as extensions
 join audit.extension_members as member on member.extension = extensions.extension and member.classid = 'pg_proc'::regclass
 join roles as role on role.purpose in ('runtime', 'capability')
 where extensions.risky and has_function_privilege(role.roleid, member.objid, 'execute')
   and has_schema_privilege(role.roleid, (select pronamespace from pg_proc where pg_proc.oid = member.objid), 'usage')
+group by extensions.extension
 union all
 select 'extension_member_added', thing.type || ' ' || thing.identity, 'it was added to ' || member.extension,
   format('alter extension %I drop %s %s', member.extension, thing.type, thing.identity), null

@@ -57,7 +57,7 @@ named as (
 )
 select code, severity, object, title, detail, coalesce(fix, '-- Deploy again: node dist/migrate.js') as fix
 from named
--- One change gives one finding: drift leaves out what a rule of the same severity names.
+-- Drift leaves out what a rule of the same severity names.
 where not (is_drift and exists (select from named as rule where not rule.is_drift and rule.object = named.object and rule.severity <= named.severity))
   and not exists (select from deploy.approvals as approved where (approved.kind, approved.name, approved.value) = ('object', named.role, audit.approval(named.code, named.object, named.detail)))
 -- A comment needs its object, which another finding may restore.

@@ -283,6 +283,19 @@ t.test(
   },
 );
 
+t.test('an extension that all roles may execute is one finding that lists them', async (t) => {
+  const db = await makeDatabase(t);
+  await withClient(db.adminUrl, async (client) => {
+    await client.query(`begin; ${extension('dblink')}; create function public.remote() returns int language sql return 1;
+      insert into pg_depend values ('pg_proc'::regclass, 'public.remote()'::regprocedure, 0, 'pg_extension'::regclass, 424242, 0, 'e')`);
+    const { rows } = await client.query(
+      `select object, detail from audit.findings where code = 'extension_reachable'`,
+    );
+    t.match(rows, [{ object: 'extension dblink', detail: /^club_api, .*, club_signup may execute it$/ }]);
+    await client.query('rollback');
+  });
+});
+
 t.test('PostgreSQL does not compile the plan of the findings, which would take a minute', async (t) => {
   const db = await makeDatabase(t);
   const chapters = await db.queryAsAdmin(CHAPTERS);
