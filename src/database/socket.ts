@@ -27,8 +27,8 @@ const VERIFIED = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const UNVERIFIED = 'no-verify';
 const PLAIN = 'disable';
 const ROLES: readonly Role[] = ['any', 'primary', 'read-write'];
-/** A URL with a comma in its host, which is after the last @. */
-const SEVERAL_HOSTS = /^\w+:\/\/[^/?#]*,[^@/?#]*(?:[/?#]|$)/;
+/** The user, password, hosts and ports of a URL. */
+const AUTHORITY = /^\w+:\/\/([^/?#]*)/;
 /** Parameters of libpq for itself. Sent to the server as a setting, one would end every connection. */
 const OF_LIBPQ =
   /^(?:channel_binding|connect_timeout|fallback_application_name|gss\w+|hostaddr|keepalives\w*|krbsrvname|load_balance_hosts|passfile|require_auth|requirepeer|service|ssl\w+|tcp_user_timeout)$/;
@@ -49,7 +49,8 @@ export class SeveralHosts extends TypeError {
  *   of libpq that the service does not have
  */
 export function parseDatabaseUrl(url: string): Server {
-  if (SEVERAL_HOSTS.test(url)) {
+  const [, authority = ''] = AUTHORITY.exec(url) ?? [];
+  if (authority.slice(authority.lastIndexOf('@') + 1).includes(',')) {
     throw new SeveralHosts();
   }
   const { hostname, port, pathname, username, password, searchParams } = new URL(url);
