@@ -9,9 +9,9 @@
 -- they record, and that those who erase or remove take alone. Nothing may be locked after the numbers, or two commits could wait for
 -- each other. So the audit has a finding for every other deferrable trigger or constraint.
 --
--- Both functions belong to club_recorder. They record SQL without a context too, so its floor is not the club of the context, but the
--- one in app.event_club_id, which they set. They set app.event_clubs to the clubs of a transaction in several. Whoever sets these
--- by hand prevents no event: a wrong value fails the transaction, or is replaced.
+-- Both functions belong to club_recorder. They record SQL without a context too, so the floor of the role compares with
+-- app.event_club_id, which they set, instead of the club of the context. If a transaction records in several clubs, they list these in
+-- app.event_clubs. A caller who sets either by hand prevents no event: a wrong value fails the transaction, or is replaced.
 --
 -- PostgreSQL runs the triggers of rows that a foreign key deletes after those of the row that it refers to: the deletion of a shift
 -- is recorded before those of its signups. A migration that changes rows disables the trigger of the table around its statement.

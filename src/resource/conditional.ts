@@ -54,7 +54,7 @@ export function requireCurrent<Row extends { version: number }>(
   return row;
 }
 
-/** What stands alone in the header for every tag. */
+/** The value of the header that matches every tag. */
 const ANY = '*';
 
 /**
