@@ -28,10 +28,11 @@ export function shownPathOf(target: string, all: readonly SecretPaths[]): string
 }
 
 /**
- * Decodes letters and punctuation, in lower case, as often as they are encoded; what else is encoded stays, so that nothing is
- * invalid.
+ * Decodes letters and punctuation, in lower case, even if the percent sign is encoded once or more; what else is encoded stays, so that
+ * nothing is invalid.
  */
 function decoded(path: string): string {
-  const once = path.replaceAll(/%[2-7][\da-f]/gi, decodeURIComponent).toLowerCase();
-  return once.length === path.length ? once : decoded(once);
+  return path
+    .replaceAll(/%(?:25)*([2-7][\da-f])/gi, (_, code) => decodeURIComponent(`%${code}`))
+    .toLowerCase();
 }

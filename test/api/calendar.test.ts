@@ -183,6 +183,7 @@ t.test(
       url.toUpperCase(),
       url.replace('/cal', '/%63al').slice(0, -1),
       url.replace('/cal', '/%2563al'),
+      url.replace('/cal', `/%${'25'.repeat(5_000)}63al`),
       `${url.replace('/cal', '/%63al')}%`,
     );
     const sample = await read(`${url}x`);
