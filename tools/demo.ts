@@ -18,6 +18,7 @@ import {
 import type { Role } from '../src/roles.js';
 import { insertShift, listShifts, shiftOrders, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
+import type { SignupWindow } from '../src/shifts/times.js';
 import { signUp } from '../src/signups/queries.js';
 import { insertTask, patchTask } from '../src/tasks/queries.js';
 import { TASK_STATES } from '../src/tasks/schemas.js';
@@ -233,7 +234,7 @@ async function makeShifts(as: As): Promise<void> {
   );
 }
 
-function shiftOf(title: DemoShift, inDays: number): CreateShiftRequest {
+function shiftOf(title: DemoShift, inDays: number): CreateShiftRequest & SignupWindow {
   const start = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS + inDays * DAY_MS;
   return {
     title,
@@ -242,6 +243,9 @@ function shiftOf(title: DemoShift, inDays: number): CreateShiftRequest {
     capacity: demoShifts[title].capacity,
     startsAt: new Date(start).toISOString(),
     endsAt: new Date(start + 2 * HOUR_MS).toISOString(),
+    signupOpensAt: null,
+    signupClosesAt: null,
+    cancelUntil: null,
   };
 }
 

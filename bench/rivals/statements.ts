@@ -107,7 +107,8 @@ export function shiftsWindow({ from, to, limit, after }: Window): Statement {
         shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
         (
           select true from app.shift_signups as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
-        ) is true as "isSignedUp", shift.batch_id as "batchId", shift.version
+        ) is true as "isSignedUp", shift.signup_opens_at as "signupOpensAt", shift.signup_closes_at as "signupClosesAt",
+        shift.cancel_until as "cancelUntil", shift.batch_id as "batchId", shift.version
       from app.shifts as shift
       where shift.ends_at > $1 and shift.starts_at > $1::timestamptz - interval '31 days' and shift.starts_at < $2
         ${after ? 'and (shift.starts_at, shift.id) > ($4, $5)' : ''}

@@ -27,7 +27,7 @@ export interface Shifts {
    * complete shift, not a row of a list.
    */
   update(shift: ShiftDetailDto, changes: ShiftChanges, options?: CallOptions): Promise<ShiftDetailDto>;
-  /** Replaces the shift: an optional field that is absent becomes null. */
+  /** Replaces the shift: an optional field that is absent becomes null, but `signupOpensAt`, `signupClosesAt` and `cancelUntil` stay. */
   replace(shift: Versioned, by: CreateShiftRequest, options?: CallOptions): Promise<ShiftDetailDto>;
   /** Deletes a shift and its signups if its version is unchanged; with an id only, without this check. */
   delete(shift: Versioned | string, options?: CallOptions): Promise<void>;

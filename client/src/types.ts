@@ -42,9 +42,10 @@ export type Body<Fields, Times extends keyof Fields = never> = Timed<Fields, Tim
 export type CreateTaskRequest = Body<Schemas['CreateTaskRequest'], 'dueAt'>;
 /** The changes to a task: an absent field keeps its value, null clears it. The version comes from the task. */
 export type TaskChanges = Body<Omit<Schemas['UpdateTaskRequest'], 'version'>, 'dueAt'>;
-export type CreateShiftRequest = Body<Schemas['CreateShiftRequest'], 'startsAt' | 'endsAt'>;
+type ShiftTime = 'startsAt' | 'endsAt' | 'signupOpensAt' | 'signupClosesAt' | 'cancelUntil';
+export type CreateShiftRequest = Body<Schemas['CreateShiftRequest'], ShiftTime>;
 /** The changes to a shift: an absent field keeps its value, null clears it. */
-export type ShiftChanges = Body<Partial<Schemas['CreateShiftRequest']>, 'startsAt' | 'endsAt'>;
+export type ShiftChanges = Body<Partial<Schemas['CreateShiftRequest']>, ShiftTime>;
 
 /** The query string of a list. `cursor` is the `next` of a page with the same filters and order. */
 export type Query<Id extends keyof operations> = NonNullable<operations[Id]['parameters']['query']>;
@@ -54,9 +55,11 @@ export type ShiftRepeat = Timed<NonNullable<Schemas['CreateShiftBatchRequest']['
 
 export type TaskFilter = Timed<Query<'listTasks'>, 'dueBefore' | 'dueAfter'>;
 export type MemberFilter = Timed<Query<'listMembers'>>;
-export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots'>, 'from' | 'to'> & {
+export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots' | 'signupOpen'>, 'from' | 'to'> & {
   /** Shifts with a free place. */
   hasFreeSlots?: true | undefined;
+  /** Shifts that have not started and for which members can sign up now. */
+  signupOpen?: true | undefined;
 };
 
 export type SignupFilter = Timed<Query<'listSignups'>, 'from' | 'to'>;

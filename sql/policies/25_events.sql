@@ -134,8 +134,8 @@ begin
       elsif column_name <> all (string_to_array(tg_argv[1], ', ')) then
         -- In SQL the row can become another one, such as the signup of another member: a deletion and a creation.
         other := after;
-      elsif column_name like '%\_at' then
-        -- A column whose name ends with _at is a time.
+      elsif column_name like any (array['%\_at', '%\_until']) then
+        -- A column whose name ends with _at or _until is a time.
         changes := changes || jsonb_build_object(field, jsonb_build_object(
           'from', replace(before ->> column_name, '+00:00', 'Z'), 'to', replace(after ->> column_name, '+00:00', 'Z')));
       else

@@ -6,6 +6,9 @@ comment on table app.shifts is 'Shifts of a club, each with a capacity.';
 comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
 comment on column app.shifts.created_by_id is 'Who created the shift. Stays when the member is erased: the club keeps its shifts.';
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
+comment on column app.shifts.signup_opens_at is 'From when members sign up; null: at once. The roster is not bound by it.';
+comment on column app.shifts.signup_closes_at is 'Until when members sign up; null: until the start. The roster is not bound by it.';
+comment on column app.shifts.cancel_until is 'Until when members cancel their signup; null: until the start. The roster is not bound by it.';
 comment on column app.shifts.batch_id is 'The same for shifts that were created together; null for one that was created alone.';
 
 alter table app.shifts alter column tenant_id set default app.tenant_id();
@@ -13,8 +16,10 @@ alter table app.shifts alter column id set default app.new_id();
 alter table app.shifts alter column created_by_id set default app.member_id();
 
 grant select, delete on app.shifts to club_api;
-grant insert (title, location, description, starts_at, ends_at, capacity, batch_id) on app.shifts to club_api;
-grant update (title, location, description, starts_at, ends_at, capacity) on app.shifts to club_api;
+grant insert (title, location, description, starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until, batch_id)
+on app.shifts to club_api;
+grant update (title, location, description, starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until)
+on app.shifts to club_api;
 grant delete on app.shifts to club_roster;
 grant delete on app.shifts to club_operator;
 
@@ -56,8 +61,10 @@ create or replace function app.stamp_shift() returns trigger
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if (new.title, new.location, new.description, new.starts_at, new.ends_at, new.capacity)
-     is distinct from (old.title, old.location, old.description, old.starts_at, old.ends_at, old.capacity) then
+  if (new.title, new.location, new.description, new.starts_at, new.ends_at, new.capacity,
+      new.signup_opens_at, new.signup_closes_at, new.cancel_until)
+     is distinct from (old.title, old.location, old.description, old.starts_at, old.ends_at, old.capacity,
+      old.signup_opens_at, old.signup_closes_at, old.cancel_until) then
     if old.version = 2147483647 then
       raise exception using errcode = 'SH006', message = 'the shift has the last version there is';
     end if;
@@ -74,7 +81,9 @@ create trigger shifts_stamp before update on app.shifts
 comment on trigger shifts_stamp on app.shifts is 'Counts the changes of a shift, for every statement of every role.';
 
 create trigger shifts_record after insert or update or delete on app.shifts
-  for each row execute function app.record_event('shift', 'starts_at, ends_at, capacity, batch_id', 'description, location, title');
+  for each row execute function app.record_event(
+    'shift', 'starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until, batch_id', 'description, location, title'
+  );
 comment on trigger shifts_record on app.shifts is 'Records shift.created, shift.changed and shift.deleted.';
 
 set local role club_roster;

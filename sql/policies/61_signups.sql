@@ -7,9 +7,10 @@
 -- The roster: Managers sign members up and off with app.assign_sign_up and app.remove_sign_up. Both belong to club_roster, whose
 -- policies ask for a Manager and let it write the signup of any member of the club.
 --
--- app.lock_shift, app.take_place and app.free_place have the rules of both. They run with the rights of the role that calls them. Every
--- change of the signups or records of a shift locks the row of the shift first; another order could deadlock. clock_timestamp() is read
--- after the lock: now() is the start of the transaction, possibly long before it got the lock.
+-- app.lock_shift, app.require_not_started, app.take_place and app.free_place have the rules of both, app.require_open those of members
+-- alone. They run with the rights of the role that calls them. Every change of the signups or records of a shift locks the row of the
+-- shift first; another order could deadlock. clock_timestamp() is read after the lock, and once: now() is the start of the transaction,
+-- possibly long before it got the lock, and a second reading could be after the start of the shift.
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.
 --
@@ -106,18 +107,44 @@ $$;
 comment on function app.lock_shift(uuid) is 'Locks a shift until the transaction ends, and returns it as it is after the lock. SH001: no such shift.';
 grant execute on function app.lock_shift(uuid) to club_signup, club_roster;
 
-create or replace function app.take_place(shift app.shifts, member_id uuid) returns app.shift_signups
+create or replace function app.require_not_started(shift app.shifts, at timestamptz) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if shift.starts_at <= at then
+    raise exception using errcode = 'SH002', message = 'the shift has started', detail = jsonb_build_object('memberId', app.member_id());
+  end if;
+end
+$$;
+comment on function app.require_not_started(app.shifts, timestamptz) is 'Raises SH002 if the shift has started at the given time.';
+grant execute on function app.require_not_started(app.shifts, timestamptz) to club_signup, club_roster;
+
+create or replace function app.require_open(shift app.shifts, at timestamptz) returns void
+language plpgsql stable set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform app.require_not_started(shift, at);
+  if at < shift.signup_opens_at then
+    raise exception using errcode = 'SH007', message = 'sign-up is not open yet',
+      detail = jsonb_build_object('memberId', app.member_id(), 'signupOpensAt', shift.signup_opens_at);
+  end if;
+  if shift.signup_closes_at <= at then
+    raise exception using errcode = 'SH008', message = 'sign-up is closed',
+      detail = jsonb_build_object('memberId', app.member_id(), 'signupClosesAt', shift.signup_closes_at);
+  end if;
+end
+$$;
+comment on function app.require_open(app.shifts, timestamptz) is
+  'Raises the first that applies to members who sign themselves up at the given time: SH002 the shift has started, SH007 sign-up is not open yet, SH008 it is closed.';
+grant execute on function app.require_open(app.shifts, timestamptz) to club_signup;
+
+create or replace function app.take_place(shift app.shifts, member_id uuid, at timestamptz) returns app.shift_signups
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
   caller constant jsonb := jsonb_build_object('memberId', app.member_id());
-  -- Read once: a second reading could be after the start of the shift.
-  taken_at constant timestamptz := clock_timestamp();
   signup app.shift_signups;
 begin
-  if shift.starts_at <= taken_at then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
   if exists (select from app.shift_signups as s where s.shift_id = shift.id and s.member_id = take_place.member_id) then
     raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller;
   end if;
@@ -125,57 +152,63 @@ begin
     raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
-  values (shift.id, take_place.member_id, taken_at)
+  values (shift.id, take_place.member_id, at)
   returning * into signup;
   return signup;
 end
 $$;
-comment on function app.take_place(app.shifts, uuid) is
-  'Signs a member up for a shift that app.lock_shift has returned. Raises the first that applies: SH002 it has started, SH003 signed up already, SH004 full.';
-grant execute on function app.take_place(app.shifts, uuid) to club_signup, club_roster;
+comment on function app.take_place(app.shifts, uuid, timestamptz) is
+  'Signs a member up, at the given time, for a shift that app.lock_shift has returned. Raises the first that applies: SH003 signed up already, SH004 full.';
+grant execute on function app.take_place(app.shifts, uuid, timestamptz) to club_signup, club_roster;
 
-create or replace function app.free_place(shift_id uuid, member_id uuid) returns void
+create or replace function app.free_place(shift app.shifts, member_id uuid) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
-declare
-  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
-  shift constant app.shifts := app.lock_shift(free_place.shift_id);
 begin
-  if shift.starts_at <= clock_timestamp() then
-    raise exception using errcode = 'SH002', message = 'the shift has started', detail = caller;
-  end if;
   delete from app.shift_signups as s where s.shift_id = shift.id and s.member_id = free_place.member_id;
   if not found then
-    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = caller;
+    raise exception using errcode = 'SH005', message = 'the member did not sign up', detail = jsonb_build_object('memberId', app.member_id());
   end if;
 end
 $$;
-comment on function app.free_place(uuid, uuid) is
-  'Cancels the signup of a member. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
-grant execute on function app.free_place(uuid, uuid) to club_signup, club_roster;
+comment on function app.free_place(app.shifts, uuid) is
+  'Cancels the signup of a member for a shift that app.lock_shift has returned. SH005: not signed up.';
+grant execute on function app.free_place(app.shifts, uuid) to club_signup, club_roster;
 
 set local role club_signup;
 
 create or replace function app.sign_up(shift_id uuid) returns app.shift_signups
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
+declare
+  shift constant app.shifts := app.lock_shift(shift_id);
+  at constant timestamptz := clock_timestamp();
 begin
-  return app.take_place(app.lock_shift(shift_id), app.member_id());
+  perform app.require_open(shift, at);
+  return app.take_place(shift, app.member_id(), at);
 end
 $$;
 comment on function app.sign_up(uuid) is
-  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH003 signed up already, SH004 full.';
+  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH007 sign-up is not open yet, SH008 it is closed, SH003 signed up already, SH004 full.';
 grant execute on function app.sign_up(uuid) to club_api;
 
 create or replace function app.cancel_sign_up(shift_id uuid) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
+declare
+  shift constant app.shifts := app.lock_shift(shift_id);
+  at constant timestamptz := clock_timestamp();
 begin
-  perform app.free_place(shift_id, app.member_id());
+  perform app.require_not_started(shift, at);
+  if shift.cancel_until <= at then
+    raise exception using errcode = 'SH009', message = 'it is too late to cancel',
+      detail = jsonb_build_object('memberId', app.member_id(), 'cancelUntil', shift.cancel_until);
+  end if;
+  perform app.free_place(shift, app.member_id());
 end
 $$;
 comment on function app.cancel_sign_up(uuid) is
-  'Cancels the caller''s signup. Raises the first that applies: SH001 no such shift, SH002 it has started, SH005 not signed up.';
+  'Cancels the caller''s signup. Raises the first that applies: SH001 no such shift, SH002 it has started, SH009 it is too late to cancel, SH005 not signed up.';
 grant execute on function app.cancel_sign_up(uuid) to club_api;
 
 create or replace function app.count_signups() returns trigger
@@ -206,6 +239,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   shift constant app.shifts := app.lock_shift(assign_sign_up.shift_id);
+  at constant timestamptz := clock_timestamp();
 begin
   select m.display_name into member_name from app.members as m where m.id = assign_sign_up.member_id and m.erased_at is null;
   if not found then
@@ -214,7 +248,8 @@ begin
   select * into signup from app.shift_signups as s where s.shift_id = shift.id and s.member_id = assign_sign_up.member_id;
   is_new := not found;
   if is_new then
-    signup := app.take_place(shift, assign_sign_up.member_id);
+    perform app.require_not_started(shift, at);
+    signup := app.take_place(shift, assign_sign_up.member_id, at);
   end if;
 end
 $$;
@@ -225,8 +260,11 @@ grant execute on function app.assign_sign_up(uuid, uuid) to club_api;
 create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 as $$
+declare
+  shift constant app.shifts := app.lock_shift(shift_id);
 begin
-  perform app.free_place(shift_id, member_id);
+  perform app.require_not_started(shift, clock_timestamp());
+  perform app.free_place(shift, member_id);
 end
 $$;
 comment on function app.remove_sign_up(uuid, uuid) is

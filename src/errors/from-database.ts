@@ -109,7 +109,14 @@ export function problemFromDatabase(error: unknown, catalogue: Catalogue): Probl
   return violated === undefined && !isUnavailable ? undefined : new Problem(violated ?? serviceUnavailable);
 }
 
-/** The members of a problem that the function added to its error. */
+/** The members of a problem that the function added to its error. PostgreSQL writes times as `…+00:00`. */
 function membersOf({ members = {} }: ErrorType, detail: RaisedDetail): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(detail).filter(([name]) => Object.hasOwn(members, name)));
+  return Object.fromEntries(
+    Object.entries(detail)
+      .filter(([name]) => Object.hasOwn(members, name))
+      .map(([name, value]) => [
+        name,
+        members[name]?.format === 'date-time' ? String(value).replace('+00:00', 'Z') : value,
+      ]),
+  );
 }

@@ -11,7 +11,13 @@ export interface Occurrence {
   startsAt: string;
   endsAt: string;
   isValid: boolean;
+  /** The fields of the rule whose times are before 1970, with commas between them. */
+  tooEarly: string;
 }
+
+/** A time some minutes before `starts_at`, in real time. */
+const before = (minutes: number | null | undefined): Statement =>
+  sql`starts_at - make_interval(mins => ${minutes ?? null}::integer)`;
 
 /**
  * The times of the shifts that a rule starts on these dates. app.local_instant decides which instants its local times are. Times
@@ -19,7 +25,7 @@ export interface Occurrence {
  */
 export function listOccurrences(
   tx: Transaction,
-  { startsAtLocal, endsAtLocal }: Repeat,
+  { startsAtLocal, endsAtLocal, signupOpensBefore, signupClosesBefore, cancelUntilBefore }: Repeat,
   dates: string[],
 ): Promise<Occurrence[]> {
   return tx.query<Occurrence>(sql`
@@ -35,7 +41,13 @@ export function listOccurrences(
     select
       date, starts_at::text as "startsAt", ends_at::text as "endsAt",
       ends_at > starts_at and ends_at - starts_at <= interval '31 days'
-        and starts_at >= '1970-01-01T00:00:00Z' and ends_at < '2200-01-01T00:00:00Z' as "isValid"
+        and starts_at >= '1970-01-01T00:00:00Z' and ends_at < '2200-01-01T00:00:00Z' as "isValid",
+      concat_ws(
+        ',',
+        case when ${before(signupOpensBefore)} < '1970-01-01T00:00:00Z' then 'signupOpensBefore' end,
+        case when ${before(signupClosesBefore)} < '1970-01-01T00:00:00Z' then 'signupClosesBefore' end,
+        case when ${before(cancelUntilBefore)} < '1970-01-01T00:00:00Z' then 'cancelUntilBefore' end
+      ) as "tooEarly"
     from occurrence
     order by place`);
 }
@@ -44,7 +56,15 @@ export function listOccurrences(
 export function insertRepeated(
   tx: Transaction,
   batchId: string,
-  { title, location = null, description = null, capacity }: Repeat,
+  {
+    title,
+    location = null,
+    description = null,
+    capacity,
+    signupOpensBefore,
+    signupClosesBefore,
+    cancelUntilBefore,
+  }: Repeat,
   occurrences: Occurrence[],
 ): Promise<Json<ShiftListDto>[]> {
   const starts = occurrences.map(({ startsAt }) => startsAt);
@@ -55,7 +75,8 @@ export function insertRepeated(
     sql`
       select
         ${title}::text as title, ${location}::text as location, ${description}::text as description, starts_at, ends_at,
-        ${capacity}::integer as capacity, place
+        ${capacity}::integer as capacity, ${before(signupOpensBefore)} as signup_opens_at,
+        ${before(signupClosesBefore)} as signup_closes_at, ${before(cancelUntilBefore)} as cancel_until, place
       from unnest(${starts}::text[]::timestamptz[], ${ends}::text[]::timestamptz[])
         with ordinality as item (starts_at, ends_at, place)`,
   );
@@ -71,12 +92,17 @@ export function insertListed(
     tx,
     batchId,
     sql`
-      select title, location, description, "startsAt" as starts_at, "endsAt" as ends_at, capacity, place
+      select
+        title, location, description, "startsAt" as starts_at, "endsAt" as ends_at, capacity,
+        "signupOpensAt" as signup_opens_at, "signupClosesAt" as signup_closes_at, "cancelUntil" as cancel_until, place
       from rows from (
         jsonb_to_recordset(${JSON.stringify(shifts)}::text::jsonb) as (
-          title text, location text, description text, "startsAt" timestamptz, "endsAt" timestamptz, capacity integer
+          title text, location text, description text, "startsAt" timestamptz, "endsAt" timestamptz, capacity integer,
+          "signupOpensAt" timestamptz, "signupClosesAt" timestamptz, "cancelUntil" timestamptz
         )
-      ) with ordinality as item (title, location, description, "startsAt", "endsAt", capacity, place)`,
+      ) with ordinality as item (
+        title, location, description, "startsAt", "endsAt", capacity, "signupOpensAt", "signupClosesAt", "cancelUntil", place
+      )`,
   );
 }
 
@@ -84,8 +110,12 @@ export function insertListed(
 function insertShifts(tx: Transaction, batchId: string, shifts: Statement): Promise<Json<ShiftListDto>[]> {
   return tx.json<ShiftListDto>(sql`
     with created as (
-      insert into app.shifts (title, location, description, starts_at, ends_at, capacity, batch_id)
-      select title, location, description, starts_at, ends_at, capacity, ${batchId}::uuid
+      insert into app.shifts (
+        title, location, description, starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until, batch_id
+      )
+      select
+        title, location, description, starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until,
+        ${batchId}::uuid
       from (${shifts}) as new
       order by place
       returning *

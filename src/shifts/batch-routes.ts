@@ -81,7 +81,7 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
   );
 };
 
-/** @throws Problem `validation_failed` when the time of a shift is invalid */
+/** @throws Problem `validation_failed` if a time of a shift is invalid */
 async function createRepeated(
   tx: Transaction,
   batchId: string,
@@ -96,9 +96,19 @@ async function createRepeated(
       'Where the clocks go forward, a start that does not exist moves later, past a short end: put these dates into `except`.';
     throw invalid('/repeat/endsAtLocal', detail);
   }
+  const tooEarly = new Set(
+    occurrences.flatMap((one) => (one.tooEarly === '' ? [] : one.tooEarly.split(','))),
+  );
+  if (tooEarly.size > 0) {
+    throw invalid(
+      [...tooEarly].map((field) => `/repeat/${field}`),
+      'This gives a time before 1970.',
+    );
+  }
   return insertRepeated(tx, batchId, repeat, occurrences);
 }
 
-function invalid(pointer: string, detail: string): Problem {
-  return new Problem(validationFailed, { errors: [{ pointer, code: 'invalid_value', detail }] });
+function invalid(pointers: string | string[], detail: string): Problem {
+  const errors = [pointers].flat().map((pointer) => ({ pointer, code: 'invalid_value', detail }));
+  return new Problem(validationFailed, { errors });
 }

@@ -1,6 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BATCH_ID } from '../examples.js';
-import { CalendarDate, LocalTimeInput, Named, OneOf, type Rule, Strict } from '../validation/schemas.js';
+import {
+  CalendarDate,
+  LocalTimeInput,
+  Named,
+  Nullable,
+  OneOf,
+  type Rule,
+  Strict,
+} from '../validation/schemas.js';
 import { CreateShiftRequest } from './schemas.js';
 
 /** The most shifts that one rule can create. */
@@ -63,6 +71,27 @@ export function datesOf({
   return dates;
 }
 
+const closesAfterOpening: Rule = {
+  holds: ({ signupOpensBefore: opens, signupClosesBefore: closes }) =>
+    typeof opens !== 'number' || typeof closes !== 'number' || closes < opens,
+  pointer: '/signupClosesBefore',
+  detail: 'This must be less than `signupOpensBefore`.',
+};
+
+/** The most minutes before a start: a year. */
+const MOST_MINUTES = 525_600;
+
+const minutesBefore = (minimum: number, description: string) =>
+  Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum,
+        maximum: MOST_MINUTES,
+        description: `${description} In minutes of real time before each start; null or absent: no such limit.`,
+      }),
+    ),
+  );
+
 const { title, capacity, location, description } = CreateShiftRequest.properties;
 
 const Repeat = Strict(
@@ -71,6 +100,9 @@ const Repeat = Strict(
     capacity,
     location,
     description,
+    signupOpensBefore: minutesBefore(1, 'When sign-up opens.'),
+    signupClosesBefore: minutesBefore(0, 'When sign-up closes.'),
+    cancelUntilBefore: minutesBefore(0, 'Until when members cancel their signup.'),
     startsAtLocal: LocalTimeInput({
       description: 'The first start, as the clocks of the club show it, without an offset.',
       examples: ['2031-05-06T19:00'],
@@ -107,7 +139,7 @@ const Repeat = Strict(
       }),
     ),
   },
-  { 'x-rule': [weekdaysOnlyByWeek, weekdaysOfStart] },
+  { 'x-rule': [weekdaysOnlyByWeek, weekdaysOfStart, closesAfterOpening] },
 );
 export type Repeat = Static<typeof Repeat>;
 
@@ -126,6 +158,9 @@ export const CreateShiftBatchRequest = Strict(
           title: 'Training',
           capacity: 12,
           location: 'Boathouse',
+          signupOpensBefore: 20160,
+          signupClosesBefore: 60,
+          cancelUntilBefore: 1440,
           startsAtLocal: '2031-05-06T19:00',
           endsAtLocal: '2031-05-06T21:30',
           every: 'week',
@@ -149,6 +184,9 @@ const exampleShift = {
   signupCount: 0,
   freeSlots: 12,
   isSignedUp: false,
+  signupOpensAt: '2031-04-22T17:00:00Z',
+  signupClosesAt: '2031-05-06T16:00:00Z',
+  cancelUntil: '2031-05-05T17:00:00Z',
   batchId: BATCH_ID,
   version: 1,
 };
@@ -161,5 +199,8 @@ export const exampleBatch = [
     id: '019d5b3c-77a0-7f19-8d36-20b7e4c5a981',
     startsAt: '2031-05-13T17:00:00Z',
     endsAt: '2031-05-13T19:30:00Z',
+    signupOpensAt: '2031-04-29T17:00:00Z',
+    signupClosesAt: '2031-05-13T16:00:00Z',
+    cancelUntil: '2031-05-12T17:00:00Z',
   },
 ];

@@ -10,6 +10,7 @@ import type {
   ShiftListDto,
   ShiftListQuery,
 } from './schemas.js';
+import type { SignupWindow } from './times.js';
 
 /** The columns of a signup and its member. */
 export const signupColumns: Statement = sql`
@@ -28,6 +29,7 @@ export const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
   shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
   ${isSignedUp} as "isSignedUp",
+  shift.signup_opens_at as "signupOpensAt", shift.signup_closes_at as "signupClosesAt", shift.cancel_until as "cancelUntil",
   shift.batch_id as "batchId", shift.version`;
 
 /** All columns of shifts with their signups, in the order of signing up, from app.shifts or from the rows that a statement has written. */
@@ -68,13 +70,14 @@ function isIndexed({
   startsFrom,
   signedUp,
   hasFreeSlots,
+  signupOpen,
   batchId,
   q,
   sort,
 }: ShiftListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
   return (
-    [signedUp, hasFreeSlots, q].every(isUndefined) &&
+    [signedUp, hasFreeSlots, signupOpen, q].every(isUndefined) &&
     (isDefaultOrder || [from, to, startsFrom, batchId].every(isUndefined))
   );
 }
@@ -96,7 +99,7 @@ export function overlap({ from, to }: { from?: string | undefined; to?: string |
 }
 
 function conditions(query: ShiftListQuery): Statement[] {
-  const { startsFrom, signedUp, hasFreeSlots, batchId, q } = query;
+  const { startsFrom, signedUp, hasFreeSlots, signupOpen, batchId, q } = query;
   const all = overlap(query);
   if (startsFrom !== undefined) {
     all.push(sql`shift.starts_at >= ${startsFrom}`);
@@ -106,6 +109,11 @@ function conditions(query: ShiftListQuery): Statement[] {
   }
   if (hasFreeSlots !== undefined) {
     all.push(sql`shift.signup_count < shift.capacity`);
+  }
+  if (signupOpen !== undefined) {
+    all.push(
+      sql`shift.starts_at > now() and (shift.signup_opens_at <= now()) is not false and (shift.signup_closes_at <= now()) is not true`,
+    );
   }
   if (batchId !== undefined) {
     all.push(sql`shift.batch_id = ${batchId}`);
@@ -124,10 +132,16 @@ export function findShift(id: string): Query<ShiftDetailDto> {
 /** Creates a shift. */
 export async function insertShift(tx: Transaction, shift: CreateShiftRequest): Promise<Json<ShiftDetailDto>> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
+  const { signupOpensAt = null, signupClosesAt = null, cancelUntil = null } = shift;
   const [created] = await tx.json<ShiftDetailDto>(sql`
     with created as (
-      insert into app.shifts (title, location, description, starts_at, ends_at, capacity)
-      values (${title}, ${location}, ${description}, ${startsAt}, ${endsAt}, ${capacity})
+      insert into app.shifts (
+        title, location, description, starts_at, ends_at, capacity, signup_opens_at, signup_closes_at, cancel_until
+      )
+      values (
+        ${title}, ${location}, ${description}, ${startsAt}, ${endsAt}, ${capacity},
+        ${signupOpensAt}, ${signupClosesAt}, ${cancelUntil}
+      )
       returning *
     ) ${asJson(detailed(sql`created`))}`);
   return created as Json<ShiftDetailDto>;
@@ -137,28 +151,36 @@ export async function insertShift(tx: Transaction, shift: CreateShiftRequest): P
 export async function updateShift(
   tx: Transaction,
   id: string,
-  shift: CreateShiftRequest,
+  shift: CreateShiftRequest & SignupWindow,
 ): Promise<Json<ShiftDetailDto>> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
+  const { signupOpensAt, signupClosesAt, cancelUntil } = shift;
   const [updated] = await tx.json<ShiftDetailDto>(sql`
     with updated as (
       update app.shifts
       set title = ${title}, location = ${location}, description = ${description},
-          starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity}
+          starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity},
+          signup_opens_at = ${signupOpensAt}, signup_closes_at = ${signupClosesAt}, cancel_until = ${cancelUntil}
       where id = ${id}
       returning *
     ) ${asJson(detailed(sql`updated`))}`);
   return updated as Json<ShiftDetailDto>;
 }
 
-/** Locks a shift until this transaction ends and returns its version and number of signups. */
-export async function lockShift(
-  tx: Transaction,
-  id: string,
-): Promise<Pick<ShiftDetailDto, 'version' | 'signupCount'> | undefined> {
-  const [shift] = await tx.query<Pick<ShiftDetailDto, 'version' | 'signupCount'>>(sql`
-    select version, signup_count as "signupCount" from app.shifts where id = ${id} for update`);
-  return shift;
+/** What a change of a shift is compared with. */
+export type LockedShift = Pick<ShiftDetailDto, 'version' | 'signupCount'> & { limits: SignupWindow };
+
+/** Locks a shift until this transaction ends. The times of its limits are instants of JSON. */
+export async function lockShift(tx: Transaction, id: string): Promise<LockedShift | undefined> {
+  const [shift] = await tx.json<LockedShift>(sql`
+    with locked as (select * from app.shifts where id = ${id} for update)
+    ${asJson(sql`
+      select
+        version, signup_count as "signupCount",
+        json_build_object('signupOpensAt', signup_opens_at, 'signupClosesAt', signup_closes_at, 'cancelUntil', cancel_until)
+          as limits
+      from locked`)}`);
+  return shift?.parse();
 }
 
 /** Deletes a shift and its signups. */

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
-import { invalidCursor } from '../errors/request.js';
+import { invalidCursor, validationFailed } from '../errors/request.js';
 import { etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
@@ -29,6 +29,7 @@ import {
   ShiftSignupDto,
   UpdateShiftRequest,
 } from './schemas.js';
+import { type SignupWindow, signupWindow } from './times.js';
 
 const versionErrors = { notFound: errors.shiftNotFound, conflict: errors.shiftVersionConflict };
 
@@ -115,7 +116,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'replaceShift',
         summary: 'Replace a shift',
-        description: 'The body is the complete shift: an optional field that is absent becomes null.',
+        description:
+          'The body is the complete shift: an optional field that is absent becomes null. Only `signupOpensAt`, `signupClosesAt` ' +
+          'and `cancelUntil` then keep their values: `null` removes one.',
         params: ShiftParams,
         querystring: NoQuery,
         body: Named(UpdateShiftRequest),
@@ -134,10 +137,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       const { params, body } = request;
       const shift = await request.transaction(async (tx) => {
         const locked = requireCurrent(await lockShift(tx, params.id), request, versionErrors);
+        const changed = withLimits(body, locked.limits);
         if (body.capacity < locked.signupCount) {
           throw new Problem(errors.capacityBelowSignups, { signupCount: locked.signupCount });
         }
-        return updateShift(tx, params.id, body);
+        return updateShift(tx, params.id, changed);
       });
       return sendVersion(reply, shift);
     },
@@ -169,6 +173,37 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 
   await app.register(batches);
 };
+
+/**
+ * A shift with the limits of signing up and cancelling that the request gives, and otherwise those that are stored.
+ *
+ * @throws Problem `validation_failed` if a stored limit is not in order with the values of the request
+ */
+function withLimits<Shift extends Partial<SignupWindow>>(
+  shift: Shift,
+  stored: SignupWindow,
+): Shift & SignupWindow {
+  const changed = { ...stored, ...shift };
+  const errors = signupWindow
+    .filter((rule) => !rule.holds(changed))
+    .map(({ pointer, detail }) => ({
+      pointer,
+      code: 'invalid_value',
+      detail: `${detail} ${keptBy(shift, stored)}`,
+    }));
+  if (errors.length > 0) {
+    throw new Problem(validationFailed, { errors });
+  }
+  return changed;
+}
+
+/** Says which limits a request keeps. */
+function keptBy(shift: Partial<SignupWindow>, stored: SignupWindow): string {
+  const kept = Object.entries(stored)
+    .filter(([name, time]) => time !== null && !Object.hasOwn(shift, name))
+    .map(([name, time]) => `\`${name}\` ${time?.replace('+00:00', 'Z')}`);
+  return `The request does not give, and so keeps: ${kept.join(', ')}. Send it too, or null.`;
+}
 
 /** The resource shifts. */
 export const shifts: Resource = {

@@ -16,7 +16,7 @@ import {
   VersionInput,
 } from '../validation/schemas.js';
 import { window } from '../validation/window.js';
-import { period } from './times.js';
+import { period, signupWindow } from './times.js';
 
 const listed = {
   id: Id(),
@@ -28,6 +28,15 @@ const listed = {
   signupCount: Type.Integer({ minimum: 0 }),
   freeSlots: Type.Integer({ minimum: 0 }),
   isSignedUp: Type.Boolean({ description: 'Whether the caller is signed up.' }),
+  signupOpensAt: Nullable({ ...Timestamp(), description: 'From when members sign up; null: at once.' }),
+  signupClosesAt: Nullable({
+    ...Timestamp(),
+    description: 'Until when members sign up; null: until the start.',
+  }),
+  cancelUntil: Nullable({
+    ...Timestamp(),
+    description: 'Until when members cancel their signup; null: until the start.',
+  }),
   batchId: Nullable({ ...Id(), description: 'The same for shifts that were created together.' }),
   version: Type.Integer({ minimum: 1 }),
 };
@@ -42,6 +51,9 @@ const exampleRow = {
   signupCount: 2,
   freeSlots: 6,
   isSignedUp: true,
+  signupOpensAt: '2026-04-02T16:00:00Z',
+  signupClosesAt: '2031-05-01T12:00:00Z',
+  cancelUntil: '2031-04-30T16:00:00Z',
   batchId: null,
   version: 1,
 };
@@ -60,6 +72,9 @@ export const ShiftListDto = Type.Object(listed, {
       signupCount: 1,
       freeSlots: 0,
       isSignedUp: true,
+      signupOpensAt: null,
+      signupClosesAt: null,
+      cancelUntil: null,
       batchId: null,
       version: 2,
     },
@@ -154,6 +169,35 @@ export type ShiftDetailDto = Static<typeof ShiftDetailDto>;
 
 export const ShiftParams = IdParams('shift', exampleRow.id);
 
+/** The limits of signing up and cancelling. They bind members, not the roster. */
+const limits = {
+  signupOpensAt: Type.Optional(
+    Nullable(
+      TimestampInput({
+        description: 'From when members sign up: before `startsAt`. Null: at once.',
+        examples: ['2026-04-02T18:00:00+02:00'],
+      }),
+    ),
+  ),
+  signupClosesAt: Type.Optional(
+    Nullable(
+      TimestampInput({
+        description:
+          'Until when members sign up: after `signupOpensAt`, and not after `startsAt`. Null: until the start.',
+        examples: ['2031-05-01T14:00:00+02:00'],
+      }),
+    ),
+  ),
+  cancelUntil: Type.Optional(
+    Nullable(
+      TimestampInput({
+        description: 'Until when members cancel their signup: not after `startsAt`. Null: until the start.',
+        examples: ['2031-04-30T18:00:00+02:00'],
+      }),
+    ),
+  ),
+};
+
 const written = {
   title: TextInput('line', { minLength: 1, maxLength: 200 }),
   startsAt: TimestampInput(),
@@ -164,6 +208,7 @@ const written = {
   capacity: Type.Integer({ minimum: 1, maximum: 10_000 }),
   location: Type.Optional(Nullable(TextInput('line', { maxLength: 200 }))),
   description: Type.Optional(Nullable(TextInput('block', { maxLength: 10_000 }))),
+  ...limits,
 };
 
 const exampleRequest = {
@@ -173,19 +218,24 @@ const exampleRequest = {
   capacity: exampleRow.capacity,
   location: exampleRow.location,
   description: exampleDetail.description,
+  signupOpensAt: '2026-04-02T18:00:00+02:00',
+  signupClosesAt: '2031-05-01T14:00:00+02:00',
+  cancelUntil: '2031-04-30T18:00:00+02:00',
 };
+
+const rules = [period, ...signupWindow];
 
 export const CreateShiftRequest = Strict(written, {
   $id: 'CreateShiftRequest',
-  'x-rule': period,
+  'x-rule': rules,
   examples: [exampleRequest],
 });
 export type CreateShiftRequest = Static<typeof CreateShiftRequest>;
 
-/** PUT replaces the shift: an optional field that is absent becomes null. */
+/** PUT replaces the shift: an optional field that is absent becomes null, but a limit of signing up or cancelling keeps its value. */
 export const UpdateShiftRequest = Strict(
   { ...written, version: Type.Optional(VersionInput()) },
-  { $id: 'UpdateShiftRequest', 'x-rule': period, examples: [{ ...exampleRequest, version: 1 }] },
+  { $id: 'UpdateShiftRequest', 'x-rule': rules, examples: [{ ...exampleRequest, version: 1 }] },
 );
 export type UpdateShiftRequest = Static<typeof UpdateShiftRequest>;
 
@@ -229,6 +279,12 @@ export const ShiftListQuery = ListQuery(
       MemberFilter('Shifts that this member is signed up for: the id of a member, or `me`.'),
     ),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
+    signupOpen: Type.Optional(
+      OneOf(['true'], {
+        description:
+          'Shifts that have not started and for which members can sign up now, if a place is free.',
+      }),
+    ),
     batchId: Type.Optional(batchFilter),
     q: Type.Optional(SearchText('the title', 'clean')),
   },

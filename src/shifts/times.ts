@@ -13,6 +13,40 @@ export const period: Rule = {
   detail: 'This must be after `startsAt`, by 31 days at most.',
 };
 
+/** The limits of signing up and of cancelling, by their fields. Null: there is no such limit. */
+export type SignupWindow = Record<'signupOpensAt' | 'signupClosesAt' | 'cancelUntil', string | null>;
+
+/** The rules of these limits, each with the field of its pointer. */
+export const signupWindow: Rule[] = [
+  {
+    holds: ({ signupOpensAt, startsAt }) => isInOrder(signupOpensAt, startsAt, { isEqualAllowed: false }),
+    pointer: '/signupOpensAt',
+    detail: 'This must be before `startsAt`.',
+  },
+  {
+    holds: ({ signupOpensAt, signupClosesAt, startsAt }) =>
+      isInOrder(signupOpensAt, signupClosesAt, { isEqualAllowed: false }) &&
+      isInOrder(signupClosesAt, startsAt, { isEqualAllowed: true }),
+    pointer: '/signupClosesAt',
+    detail: 'This must be after `signupOpensAt`, and not after `startsAt`.',
+  },
+  {
+    holds: ({ cancelUntil, startsAt }) => isInOrder(cancelUntil, startsAt, { isEqualAllowed: true }),
+    pointer: '/cancelUntil',
+    detail: 'This must not be after `startsAt`.',
+  },
+];
+
+/** Whether two times are in this order; also true when one is absent or invalid. */
+function isInOrder(
+  first: unknown,
+  second: unknown,
+  { isEqualAllowed }: { isEqualAllowed: boolean },
+): boolean {
+  const [before, after] = [instantOf(first), instantOf(second)];
+  return before === null || after === null || before < after || (isEqualAllowed && before === after);
+}
+
 /** Compares to the microsecond: the last digits decide when the milliseconds equal the maximum. */
 function isWithinMaximum(start: string, end: string): boolean {
   const excessMs = Date.parse(end) - Date.parse(start) - MAX_PERIOD_MS;

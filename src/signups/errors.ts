@@ -1,7 +1,9 @@
 import { defineError } from '../errors/problem.js';
-import { SHIFT_ID } from '../examples.js';
+import { SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
+import { Timestamp } from '../validation/schemas.js';
 
 const SIGN_UP = `POST /api/shifts/${SHIFT_ID}/signup`;
+const CANCEL = `DELETE /api/shifts/${SIGNED_UP_SHIFT_ID}/signup`;
 
 export const signupNotFound = defineError({
   code: 'signup_not_found',
@@ -13,7 +15,7 @@ export const signupNotFound = defineError({
     'To cancel, you need not do anything. `GET /api/shifts?signedUp=me` lists the shifts that you are signed up for, and ' +
     '`GET /api/signups` who is signed up for which.',
   sqlState: 'SH005',
-  example: { request: `DELETE /api/shifts/${SHIFT_ID}/signup` },
+  example: { request: CANCEL },
 });
 
 export const shiftFull = defineError({
@@ -54,4 +56,44 @@ export const shiftInPast = defineError({
     'If the start is wrong, a Manager can correct it.',
   sqlState: 'SH002',
   example: { request: SIGN_UP },
+});
+
+export const signupNotOpen = defineError({
+  code: 'signup_not_open',
+  status: 422,
+  title: 'Sign-up not open',
+  detail: ({ signupOpensAt }) =>
+    `Sign-up for this shift is not open yet. ${signupOpensAt === undefined ? 'Read the shift to see when it opens.' : `It opens at ${signupOpensAt}.`}`,
+  meaning: 'Members sign up from `signupOpensAt` of the shift on. The clock of the database decides.',
+  fix: 'Wait until `signupOpensAt`, or ask a Manager, who is not bound by it. `GET /api/shifts?signupOpen=true` lists the shifts that are open.',
+  members: { signupOpensAt: { ...Timestamp(), description: 'When sign-up opens.' } },
+  sqlState: 'SH007',
+  example: { request: SIGN_UP, members: { signupOpensAt: '2031-04-24T16:00:00Z' } },
+});
+
+export const signupClosed = defineError({
+  code: 'signup_closed',
+  status: 422,
+  title: 'Sign-up closed',
+  detail: ({ signupClosesAt }) =>
+    `Sign-up for this shift closed${signupClosesAt === undefined ? '' : ` at ${signupClosesAt}`}. Ask a Manager, who can still sign you up.`,
+  meaning: 'Members sign up before `signupClosesAt` of the shift. The clock of the database decides.',
+  fix: 'Ask a Manager, who is not bound by it. `GET /api/shifts?signupOpen=true` lists the shifts that are open.',
+  members: { signupClosesAt: { ...Timestamp(), description: 'When sign-up closed.' } },
+  sqlState: 'SH008',
+  example: { request: SIGN_UP, members: { signupClosesAt: '2031-05-01T12:00:00Z' } },
+});
+
+export const cancelTooLate = defineError({
+  code: 'cancel_too_late',
+  status: 422,
+  title: 'Too late to cancel',
+  detail: ({ cancelUntil }) =>
+    `Signups for this shift could be cancelled${cancelUntil === undefined ? ' only earlier' : ` until ${cancelUntil}`}. Ask a Manager, who can still cancel yours.`,
+  meaning:
+    'Members cancel their signups before `cancelUntil` of the shift. The clock of the database decides.',
+  fix: 'Ask a Manager, who is not bound by it.',
+  members: { cancelUntil: { ...Timestamp(), description: 'Until when signups could be cancelled.' } },
+  sqlState: 'SH009',
+  example: { request: CANCEL, members: { cancelUntil: '2031-05-07T06:00:00Z' } },
 });

@@ -37,10 +37,18 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'signUp',
         summary: 'Sign up for a shift',
         description:
-          'Takes a free place; possible until the shift starts. When several members want the last place, one of them gets it.',
+          'Takes a free place; possible until the shift starts, from `signupOpensAt` on and before `signupClosesAt` if it has them. ' +
+          'When several members want the last place, one of them gets it.',
         params: ShiftParams,
         querystring: NoQuery,
-        errors: [shiftNotFound, errors.shiftInPast, errors.alreadySignedUp, errors.shiftFull],
+        errors: [
+          shiftNotFound,
+          errors.shiftInPast,
+          errors.signupNotOpen,
+          errors.signupClosed,
+          errors.alreadySignedUp,
+          errors.shiftFull,
+        ],
         requestHeaders: ['Idempotency-Key'],
         responseHeaders: ['Location', 'Idempotent-Replayed'],
         response: { 201: Named(ShiftSignupDto) },
@@ -84,10 +92,11 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'cancelSignUp',
         summary: 'Cancel your signup',
-        description: 'Your place is free again at once. Possible until the shift starts.',
+        description:
+          'Your place is free again at once. Possible until the shift starts, and before `cancelUntil` if it has one.',
         params: SignedUpShiftParams,
         querystring: NoQuery,
-        errors: [shiftNotFound, errors.shiftInPast, errors.signupNotFound],
+        errors: [shiftNotFound, errors.shiftInPast, errors.cancelTooLate, errors.signupNotFound],
         response: { 204: Type.Null() },
       },
     },
@@ -105,7 +114,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'assignSignUp',
         summary: 'Sign a member up for a shift',
         description:
-          'For any member of the club. The signup that exists is returned with 200; otherwise the member takes a free place, as ' +
+          'For any member of the club, even if sign-up is not open. The signup that exists is returned with 200; otherwise the member takes a free place, as ' +
           'with a signup of their own.',
         params: RosterParams,
         querystring: NoQuery,
@@ -147,7 +156,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'removeSignUp',
         summary: 'Cancel the signup of a member',
-        description: 'The place is free again at once. Possible until the shift starts.',
+        description:
+          'The place is free again at once. Possible until the shift starts, even after `cancelUntil`.',
         params: RosterParams,
         querystring: NoQuery,
         errors: [shiftNotFound, errors.shiftInPast, errors.signupNotFound],

@@ -126,13 +126,16 @@ for (const [index, title] of titles.entries()) {
       await anna.patch(`/api/tasks/${body.id}`, { state: 'InProgress' });
     }
   }
-  for (const [startsAt, endsAt] of [
-    [ten, noon],
-    [noon, two],
-    [ten, two],
-  ]) {
-    const { body } = await anna.post('/api/shifts', { title, startsAt, endsAt, capacity: 2 });
-    for (const person of [anna, ben].slice(0, index % 3)) {
+  for (const [startsAt, endsAt, limits] of [
+    [ten, noon, { signupOpensAt: '2031-01-01T00:00:00Z' }],
+    [noon, two, { signupClosesAt: '2026-01-01T00:00:00Z' }],
+    [ten, two, { signupOpensAt: '2026-01-01T00:00:00Z', signupClosesAt: '2031-01-01T00:00:00Z' }],
+  ] as const) {
+    const people = [anna, ben].slice(0, index % 3);
+    // Of those for which nobody signs up.
+    const window = people.length === 0 ? limits : {};
+    const { body } = await anna.post('/api/shifts', { title, startsAt, endsAt, capacity: 2, ...window });
+    for (const person of people) {
       await person.post(`/api/shifts/${body.id}/signup`);
     }
   }
@@ -354,6 +357,14 @@ const bound = (sign: 1 | -1, field: string, time: string, written = time): Choic
   written,
   (row) => row[field] !== null && micros(row[field]).localeCompare(micros(time)) === sign,
 ];
+const isOpen = ({ startsAt, signupOpensAt, signupClosesAt }: Row) => {
+  const now = micros(new Date().toISOString());
+  return (
+    micros(startsAt) > now &&
+    (signupOpensAt === null || micros(signupOpensAt) < now) &&
+    (signupClosesAt === null || micros(signupClosesAt) > now)
+  );
+};
 const assigned = (value: string, id: string | null): Choice => [value, (row) => row.assigneeId === id];
 
 /** The filters of each list of the contract, as `ben` uses them. */
@@ -392,6 +403,7 @@ const filters: Record<string, Record<string, Choice[]>> = {
     ],
     batchId: [any, [batchId.toUpperCase(), (row) => row.batchId === batchId], [MISSING, () => false]],
     hasFreeSlots: [any, ['true', (row) => row.freeSlots > 0]],
+    signupOpen: [any, ['true', isOpen]],
     q: containing('title', 'bAr', '50%', '0_o', 'äP'),
   },
   '/api/members': {

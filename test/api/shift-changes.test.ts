@@ -56,6 +56,9 @@ t.test('a change of any field, even to null, makes a new version', async (t) => 
     { capacity: 5 },
     { location: null },
     { description: null },
+    { signupOpensAt: '2031-05-01T18:00:00Z' },
+    { signupClosesAt: '2031-06-01T18:00:00.123456Z' },
+    { cancelUntil: '2031-05-01T18:00:00Z' },
   ]) {
     await manager.put(path, full);
     version = (await manager.get(path)).body.version;

@@ -246,6 +246,7 @@ t.test('a list of shifts shares a connection only if an index bounds the rows th
     to: [undefined, hoursFromNow(168)],
     signedUp: [undefined, true],
     hasFreeSlots: [undefined, true],
+    signupOpen: [undefined, true],
     q: [undefined, 'no such title'],
   })) {
     for (const [name, order] of Object.entries(shiftOrders)) {

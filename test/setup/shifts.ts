@@ -10,6 +10,9 @@ export interface ShiftRequest {
   capacity: number;
   location?: string | null;
   description?: string | null;
+  signupOpensAt?: string | null;
+  signupClosesAt?: string | null;
+  cancelUntil?: string | null;
 }
 
 /** A time this many hours from now; in the past when negative. */

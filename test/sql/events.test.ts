@@ -434,7 +434,7 @@ t.test('the fields have the same names in a database of any locale', async (t) =
   t.same(Object.keys(event?.changes ?? {}).sort(), ['assigneeId', 'state']);
 });
 
-t.test('a recorded column is a time exactly if its name ends with _at', async (t) => {
+t.test('a recorded column is a time exactly if its name ends with _at or _until', async (t) => {
   const columns = await db.queryAsAdmin<{ name: string; is_time: boolean }>(
     `select attname as name, atttypid = 'timestamptz'::regtype as is_time
      from pg_trigger join pg_attribute on attrelid = tgrelid
@@ -443,7 +443,7 @@ t.test('a recorded column is a time exactly if its name ends with _at', async (t
   );
   t.ok(columns.length >= 5);
   t.same(
-    columns.filter(({ name, is_time }) => name.endsWith('_at') !== is_time),
+    columns.filter(({ name, is_time }) => /_(at|until)$/.test(name) !== is_time),
     [],
   );
 });

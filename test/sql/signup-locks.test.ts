@@ -121,6 +121,24 @@ t.test('a caller who waited for the lock until the shift had started is refused'
   t.same(await countsOf(db, id), [1, 1]);
 });
 
+t.test('a member who waited for the lock until sign-up had closed, or cancelling, is refused', async (t) => {
+  for (const [limit, ways, code, roster] of [
+    ['signup_closes_at', [(id: string) => signUp(second, id)], 'SH008', (id: string) => assign(fourth, id)],
+    ['cancel_until', [(id: string) => cancel(first, id)], 'SH009', (id: string) => remove(first, id)],
+  ] as const) {
+    const id = await makeShift(5);
+    await signUp(first, id);
+    const outcomes = await whileHeld(id, [...ways], {
+      meanwhile: `update app.shifts set ${limit} = clock_timestamp() where id = $1`,
+    });
+    t.same(
+      outcomes.map((outcome) => outcome.code),
+      [code],
+    );
+    t.match(await roster(id), { code: 'ok' }, 'the roster is not bound by it');
+  }
+});
+
 t.test(
   'a caller who waited for the lock sees the changed shift: a lower capacity, or a free place',
   async (t) => {

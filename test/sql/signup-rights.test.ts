@@ -63,13 +63,17 @@ t.test(
       `select proname::text as function, (
        select array_agg(grantee::regrole::text order by grantee::regrole::text) from aclexplode(proacl) where grantee <> proowner
      ) as callers
-     from pg_proc where pronamespace = 'app'::regnamespace and proname in ('lock_shift', 'take_place', 'free_place') order by 1`,
+     from pg_proc where pronamespace = 'app'::regnamespace and proname = any ($1) order by 1`,
+      [['free_place', 'lock_shift', 'require_not_started', 'require_open', 'take_place']],
     );
     const callers = ['club_roster', 'club_signup'];
-    t.same(
-      shared,
-      ['free_place', 'lock_shift', 'take_place'].map((name) => ({ function: name, callers })),
-    );
+    t.same(shared, [
+      { function: 'free_place', callers },
+      { function: 'lock_shift', callers },
+      { function: 'require_not_started', callers },
+      { function: 'require_open', callers: ['club_signup'] },
+      { function: 'take_place', callers },
+    ]);
   },
 );
 

@@ -185,6 +185,21 @@ export interface components {
             /** @description Whether the caller is signed up. */
             isSignedUp: boolean;
             /**
+             * Format: date-time
+             * @description From when members sign up; null: at once.
+             */
+            signupOpensAt: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members sign up; null: until the start.
+             */
+            signupClosesAt: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members cancel their signup; null: until the start.
+             */
+            cancelUntil: string | null;
+            /**
              * Format: uuid
              * @description The same for shifts that were created together.
              */
@@ -205,6 +220,21 @@ export interface components {
             freeSlots: number;
             /** @description Whether the caller is signed up. */
             isSignedUp: boolean;
+            /**
+             * Format: date-time
+             * @description From when members sign up; null: at once.
+             */
+            signupOpensAt: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members sign up; null: until the start.
+             */
+            signupClosesAt: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members cancel their signup; null: until the start.
+             */
+            cancelUntil: string | null;
             /**
              * Format: uuid
              * @description The same for shifts that were created together.
@@ -241,6 +271,21 @@ export interface components {
             location?: string | null;
             /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
             description?: string | null;
+            /**
+             * Format: date-time
+             * @description From when members sign up: before `startsAt`. Null: at once.
+             */
+            signupOpensAt?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members sign up: after `signupOpensAt`, and not after `startsAt`. Null: until the start.
+             */
+            signupClosesAt?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members cancel their signup: not after `startsAt`. Null: until the start.
+             */
+            cancelUntil?: string | null;
         };
         UpdateShiftRequest: {
             /** @description One line without control characters. Blanks around it are removed. */
@@ -260,6 +305,21 @@ export interface components {
             location?: string | null;
             /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
             description?: string | null;
+            /**
+             * Format: date-time
+             * @description From when members sign up: before `startsAt`. Null: at once.
+             */
+            signupOpensAt?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members sign up: after `signupOpensAt`, and not after `startsAt`. Null: until the start.
+             */
+            signupClosesAt?: string | null;
+            /**
+             * Format: date-time
+             * @description Until when members cancel their signup: not after `startsAt`. Null: until the start.
+             */
+            cancelUntil?: string | null;
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
         };
@@ -274,6 +334,12 @@ export interface components {
                 location?: string | null;
                 /** @description Text without control characters other than line feeds and tabs. Blanks around it are removed. An empty text is null. */
                 description?: string | null;
+                /** @description When sign-up opens. In minutes of real time before each start; null or absent: no such limit. */
+                signupOpensBefore?: number | null;
+                /** @description When sign-up closes. In minutes of real time before each start; null or absent: no such limit. */
+                signupClosesBefore?: number | null;
+                /** @description Until when members cancel their signup. In minutes of real time before each start; null or absent: no such limit. */
+                cancelUntilBefore?: number | null;
                 /**
                  * Format: date-time-local
                  * @description The first start, as the clocks of the club show it, without an offset.
@@ -425,7 +491,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -472,6 +538,21 @@ export interface components {
             signupCount?: number;
             /** @description The `sequence` of the oldest event of the club. Absent if there is none. */
             oldestSequence?: number;
+            /**
+             * Format: date-time
+             * @description Until when signups could be cancelled.
+             */
+            cancelUntil?: string;
+            /**
+             * Format: date-time
+             * @description When sign-up closed.
+             */
+            signupClosesAt?: string;
+            /**
+             * Format: date-time
+             * @description When sign-up opens.
+             */
+            signupOpensAt?: string;
         };
     };
     responses: never;
@@ -1030,6 +1111,8 @@ export interface operations {
                 signedUp?: string;
                 /** @description Shifts with a free place. */
                 hasFreeSlots?: "true";
+                /** @description Shifts that have not started and for which members can sign up now, if a place is free. */
+                signupOpen?: "true";
                 /** @description Shifts that were created together. */
                 batchId?: string;
                 /** @description Part of the title, in any letter case. */

@@ -85,7 +85,7 @@ export const drift: Mutants = {
     'grant select (secret_hash) on app.calendar_links to club_api',
     `do $$ begin execute replace(pg_get_functiondef('app.read_calendar(uuid,bytea)'::regprocedure), 'l.expires_at > now()', 'true'); end $$`,
     'grant select on app.tasks to club_signup with grant option; set local role club_signup; grant select on app.tasks to club_directory; reset role; grant select on app.tasks to club_directory',
-    `do $$ begin execute replace(pg_get_functiondef('app.take_place(app.shifts,uuid)'::regprocedure), 'signup_count >=', 'signup_count >'); end $$`,
+    `do $$ begin execute replace(pg_get_functiondef('app.take_place(app.shifts,uuid,timestamptz)'::regprocedure), 'signup_count >=', 'signup_count >'); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.lock_shift(uuid)'::regprocedure), 'for no key update', ''); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.guard_task()'::regprocedure), $q$app.role() < 'Manager'$q$, 'false'); end $$`,
     `do $$ begin execute replace(pg_get_functiondef('app.enter'::regproc), 'if not club_exists', 'if false'); end $$`,
