@@ -79,7 +79,9 @@ select foreign_key, definition
 from audit.foreign_keys
 where (definition !~ ' ON DELETE RESTRICT\M' or definition ~ ' ON UPDATE (?!RESTRICT)') and (foreign_key, definition !~ ' ON DELETE CASCADE\M') not in (
   -- The signups of a deleted shift are deleted with it.
-  ('app.shift_signups.shift_signups_shift_fkey', false)
+  ('app.shift_signups.shift_signups_shift_fkey', false),
+  -- And its waits.
+  ('app.shift_waits.shift_waits_shift_fkey', false)
 );
 
 -- foreign_key_without_index: Each deletion of a referenced row would read the whole table, the rows of every club.

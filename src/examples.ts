@@ -14,6 +14,9 @@ export const EVENT_ID = '019d5497-8c28-7c5e-8f43-1d6a52b09e71';
 /** A shift that the caller is signed up for, unlike the first one: so the examples of signup and cancellation both succeed. */
 export const SIGNED_UP_SHIFT_ID = '019d48f3-55c0-72e7-83d8-8f3c56968d21';
 
+/** A full shift that is still to come, for whose places the people of the examples wait. */
+export const FULL_SHIFT_ID = '019d48f7-0a60-7c93-a5de-4b6c2f9e1d37';
+
 /** A shift in the past, of which attendance is recorded. */
 export const STARTED_SHIFT_ID = '019c9f2e-6d40-7b36-9c1f-2e5a84d07b63';
 

@@ -9,3 +9,4 @@ export { members } from './members/routes.js';
 export { shifts } from './shifts/routes.js';
 export { signups } from './signups/routes.js';
 export { tasks } from './tasks/routes.js';
+export { waits } from './waits/routes.js';

@@ -10,6 +10,7 @@ import {
   BEN,
   CALENDAR_SECRET,
   CLUB_ID,
+  FULL_SHIFT_ID,
   SHIFT_ID,
   SIGNED_UP_SHIFT_ID,
   STARTED_SHIFT_ID,
@@ -35,6 +36,7 @@ const DAY_MS = 24 * HOUR_MS;
 const demoShifts = {
   'Boathouse cleaning': { inDays: 5, capacity: 8 },
   'Regatta catering': { inDays: 14, capacity: 2 },
+  'Safety boat': { inDays: 14, capacity: 1 },
   'Jetty repair': { inDays: -7, capacity: 4 },
 };
 type DemoShift = keyof typeof demoShifts;
@@ -108,6 +110,7 @@ async function giveExampleIds(client: Client): Promise<void> {
   await replaceId(client, 'tasks', 'title', 'Order new oars', TASK_ID);
   await replaceId(client, 'shifts', 'title', 'Boathouse cleaning', SHIFT_ID);
   await replaceId(client, 'shifts', 'title', 'Regatta catering', SIGNED_UP_SHIFT_ID);
+  await replaceId(client, 'shifts', 'title', 'Safety boat', FULL_SHIFT_ID);
   await replaceId(client, 'shifts', 'title', 'Jetty repair', STARTED_SHIFT_ID);
   await replaceId(client, 'members', 'external_user_id', 'anna', ANNA.id);
   await replaceId(client, 'members', 'external_user_id', 'ben', BEN.id);
@@ -220,6 +223,7 @@ async function makeShifts(as: As): Promise<void> {
   }
   for (const [title, subjects] of [
     ['Regatta catering', ['dora', 'cleo']],
+    ['Safety boat', ['dora']],
     ['Jetty repair', ['ben', 'cleo']],
   ] as const) {
     for (const subject of subjects) {

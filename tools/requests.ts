@@ -1,4 +1,4 @@
-import { STARTED_SHIFT_ID } from '../src/examples.js';
+import { FULL_SHIFT_ID, STARTED_SHIFT_ID } from '../src/examples.js';
 import {
   type Document,
   exampleOfBody,
@@ -78,9 +78,9 @@ function fill(
   return path.replaceAll(/\{(\w+)\}/g, (_, parameter) => {
     const id = String(parameters.find(({ name }) => name === parameter)?.example);
     const list = lists.get(id) ?? (parameter === 'id' ? path : undefined);
-    // Attendance is of a shift that has started, signups are of one that has not.
-    const name =
-      id === STARTED_SHIFT_ID ? 'startedShiftId' : list === undefined ? parameter : variableOf(list);
+    // Attendance is of a shift that has started, waits are of a full one, signups of one with a free place.
+    const special = { [STARTED_SHIFT_ID]: 'startedShiftId', [FULL_SHIFT_ID]: 'fullShiftId' }[id];
+    const name = special ?? (list === undefined ? parameter : variableOf(list));
     // One variable for all requests with this id.
     variables.set(name, variables.get(name) ?? id);
     return `{{${name}}}`;

@@ -40,6 +40,8 @@ export const shiftList = {
     signupCount: integer,
     freeSlots: integer,
     isSignedUp: { type: 'boolean' },
+    waitCount: integer,
+    isWaiting: { type: 'boolean' },
     signupOpensAt: orNull,
     signupClosesAt: orNull,
     cancelUntil: orNull,
@@ -55,4 +57,5 @@ export const signup = object({
   memberName: text,
   createdById: orNull,
   createdAt: text,
+  promotedAt: orNull,
 });

@@ -107,7 +107,10 @@ export function shiftsWindow({ from, to, limit, after }: Window): Statement {
         shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
         (
           select true from app.shift_signups as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
-        ) is true as "isSignedUp", shift.signup_opens_at as "signupOpensAt", shift.signup_closes_at as "signupClosesAt",
+        ) is true as "isSignedUp", shift.wait_count as "waitCount",
+        shift.wait_count > 0 and (
+          select true from app.shift_waits as own where own.shift_id = shift.id and own.member_id = (select app.member_id())
+        ) is true as "isWaiting", shift.signup_opens_at as "signupOpensAt", shift.signup_closes_at as "signupClosesAt",
         shift.cancel_until as "cancelUntil", shift.batch_id as "batchId", shift.version
       from app.shifts as shift
       where shift.ends_at > $1 and shift.starts_at > $1::timestamptz - interval '31 days' and shift.starts_at < $2
@@ -122,7 +125,7 @@ export function signUp(shiftId: string): Statement {
   return {
     name: 'sign-up',
     text: `select signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
-        signup.created_by_id as "createdById", signup.created_at as "createdAt"
+        signup.created_by_id as "createdById", signup.created_at as "createdAt", signup.promoted_at as "promotedAt"
       from app.sign_up($1) as signup join app.members as member on member.id = signup.member_id`,
     values: [shiftId],
   };

@@ -11,6 +11,7 @@ export type ShiftListDto = Schemas['ShiftListDto'];
 export type ShiftDetailDto = Schemas['ShiftDetailDto'];
 export type ShiftSignupDto = Schemas['ShiftSignupDto'];
 export type SignupListDto = Schemas['SignupListDto'];
+export type WaitDto = Schemas['WaitDto'];
 export type AttendanceDto = Schemas['AttendanceDto'];
 export type ShiftAttendanceDto = Schemas['ShiftAttendanceDto'];
 export type RecordAttendanceRequest = Schemas['RecordAttendanceRequest'];

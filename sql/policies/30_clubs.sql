@@ -208,10 +208,10 @@ begin
   -- As in app.erase_member. Those who record wait afterwards.
   perform pg_advisory_xact_lock(uuid_hash_extended(forget_club.id, 0));
   perform set_config('app.closed_club_id', id::text, true);
-  -- The trigger that counts signups runs as club_signup, whose policies need a role in the context.
-  perform set_config('app.role', 'Admin', true);
   -- Events have no foreign key, whose check would take a tenth of a write.
   delete from app.events;
+  -- Before the signups, whose places would be given to those who wait.
+  delete from app.shift_waits;
   -- Every table with a foreign key to app.clubs, direct or through others, the farthest first. The policies select the
   -- rows to delete.
   for relation in

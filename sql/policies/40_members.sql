@@ -82,6 +82,8 @@ as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
+  -- First, because whoever changes waits locks the shift before all else.
+  perform app.withdraw_waits(member_id);
   -- A key for a response and a calendar link hold FOR KEY SHARE on this row, and app.record_event shares the lock: this waits for the
   -- transactions that have written them, then blocks others until the end. A title or a response may contain the member.
   perform from app.clubs as club where club.id = club_id for update;
@@ -98,6 +100,9 @@ begin
   if not found then
     raise exception using errcode = 'ME001', message = format('club %s has no member %s', club_id, member_id);
   end if;
+  if exists (select from app.shift_waits as wait where wait.member_id = erase_member.member_id) then
+    raise exception using errcode = '40001', message = 'the member began to wait meanwhile', hint = 'Call it again.';
+  end if;
   delete from app.idempotency_keys;
   update app.events as event
   set subject_title = null
@@ -106,7 +111,7 @@ begin
 end
 $$;
 comment on function app.erase_member(uuid, uuid) is
-  'Removes the personal data from a member''s row, the subject of their token included: if they log in again, they are a new member. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40P01: a request is in the way, call it again.';
+  'Removes the personal data from a member''s row, the subject of their token included: if they log in again, they are a new member. Their tasks, shifts, signups and what they attended stay, with a former member; other records of attendance are deleted, their waits, and the link to their calendar. Clears the titles of tasks and shifts that they deleted or that were about them. Deletes the stored responses of the whole club, because any may contain the member: a request that is sent again with its key after this runs again. Waits for transactions that have written rows of the club. Writes overtake it until it has its lock, and wait afterwards. For operators. CL002: no such club; ME001: no such member; 40001 and 40P01: a request is in the way, call it again.';
 grant execute on function app.erase_member(uuid, uuid) to club_owner;
 
 set local role club_owner;

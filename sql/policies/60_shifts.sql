@@ -1,9 +1,9 @@
 -- Shifts of a club. Those that a Manager created together can be taken back together.
 --
--- app.delete_batch belongs to club_roster, whose policies let a Manager delete shifts. The signups' chapter has its other rights.
+-- app.delete_batch belongs to club_roster, whose policies let a Manager delete shifts. The chapters of signups and waits have its other rights.
 
 comment on table app.shifts is 'Shifts of a club, each with a capacity.';
-comment on column app.shifts.signup_count is 'The number of signups. Maintained by the trigger on app.shift_signups; no caller writes it.';
+comment on column app.shifts.signup_count is 'The number of signups. Maintained by triggers of club_places; no caller writes it.';
 comment on column app.shifts.created_by_id is 'Who created the shift. Stays when the member is erased: the club keeps its shifts.';
 comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
 comment on column app.shifts.signup_opens_at is 'From when members sign up; null: at once. The roster is not bound by it.';
@@ -51,7 +51,7 @@ comment on policy shifts_roster_delete on app.shifts is 'An Admin deletes the sh
 
 create policy shifts_roster_take_back on app.shifts for delete to club_roster
   using ((select app.role()) >= 'Manager' and created_by_id = (select app.member_id()));
-comment on policy shifts_roster_take_back on app.shifts is 'A Manager deletes shifts that they created. app.delete_batch looks whether somebody is signed up.';
+comment on policy shifts_roster_take_back on app.shifts is 'A Manager deletes shifts that they created. app.delete_batch looks whether somebody is signed up or waits.';
 
 create policy shifts_forget on app.shifts for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
@@ -99,14 +99,14 @@ declare
 begin
   -- Locked in one order, so that two deletions cannot deadlock. The counters are those after the lock.
   with locked as (
-    select s.id, s.created_by_id, s.signup_count from app.shifts as s
+    select s.id, s.created_by_id, s.signup_count, s.wait_count from app.shifts as s
     where s.batch_id = delete_batch.batch_id and s.starts_at >= coalesce(delete_batch.starts_from, '-infinity')
     order by s.id
     for update
   )
-  select array_agg(id), bool_and(created_by_id is not distinct from caller_id and signup_count = 0) into ids, are_own from locked;
+  select array_agg(id), bool_and(created_by_id is not distinct from caller_id and signup_count = 0 and wait_count = 0) into ids, are_own from locked;
   if caller_role < 'Admin' and not are_own then
-    raise exception using errcode = 'RO001', message = 'only an Admin deletes shifts of others, or with signups',
+    raise exception using errcode = 'RO001', message = 'only an Admin deletes shifts of others, or with signups or waits',
       detail = jsonb_build_object('memberId', caller_id, 'requiredRole', 'Admin', 'yourRole', caller_role);
   end if;
   delete from app.shifts as s where s.id = any (ids);
@@ -114,7 +114,7 @@ begin
 end
 $$;
 comment on function app.delete_batch(uuid, timestamptz) is
-  'Deletes the shifts of a batch, or those that start at a time or later, with their signups, and returns their number. RO001: the caller is a Manager who did not create all of them, or somebody is signed up.';
+  'Deletes the shifts of a batch, or those that start at a time or later, with their signups, and returns their number. RO001: the caller is a Manager who did not create all of them, or somebody is signed up or waits.';
 grant execute on function app.delete_batch(uuid, timestamptz) to club_api;
 
 set local role club_owner;

@@ -14,8 +14,8 @@
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.
 --
--- A trigger maintains shifts.signup_count, and check (signup_count <= capacity) prevents an overbooked shift for
--- every statement.
+-- Triggers of the next chapter but one, 63_waits.sql, maintain shifts.signup_count, and check (signup_count <= capacity) prevents an
+-- overbooked shift for every statement.
 
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
 comment on column app.shift_signups.member_id is 'Who signed up. Stays when the member is erased: the place stays taken.';
@@ -29,6 +29,7 @@ grant select on app.shift_signups to club_api;
 grant delete on app.shift_signups to club_operator;
 
 grant select on app.shifts to club_signup;
+-- A lock of a row needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_signup;
 grant select, delete on app.shift_signups to club_signup;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
@@ -43,9 +44,9 @@ grant insert (shift_id, member_id, created_at) on app.shift_signups to club_rost
 
 alter table app.shift_signups enable row level security, force row level security;
 
-create policy shifts_count on app.shifts for update to club_signup
-  using ((select app.role()) >= 'Member') with check ((select app.role()) >= 'Member');
-comment on policy shifts_count on app.shifts is 'A signup locks the shift and changes its counter; the grants of club_signup allow it to write only signup_count.';
+create policy shifts_signup_lock on app.shifts for update to club_signup
+  using ((select app.role()) >= 'Member') with check (false);
+comment on policy shifts_signup_lock on app.shifts is 'Members lock the shift for which they sign up or wait; a trigger counts.';
 
 create policy shift_signups_floor on app.shift_signups as restrictive for all to public
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
@@ -73,7 +74,7 @@ comment on policy shifts_roster_read on app.shifts is 'Managers and higher roles
 
 create policy shifts_roster_lock on app.shifts for update to club_roster
   using ((select app.role()) >= 'Manager') with check (false);
-comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles lock the shift of a roster; the trigger on app.shift_signups counts.';
+comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles lock the shift of a roster; a trigger counts.';
 
 create policy members_roster_read on app.members for select to club_roster
   using ((select app.role()) >= 'Manager');
@@ -149,7 +150,8 @@ begin
     raise exception using errcode = 'SH003', message = 'the member signed up already', detail = caller;
   end if;
   if shift.signup_count >= shift.capacity then
-    raise exception using errcode = 'SH004', message = 'every place of the shift is taken', detail = caller;
+    raise exception using errcode = 'SH004', message = 'every place of the shift is taken',
+      detail = caller || jsonb_build_object('waitCount', shift.wait_count);
   end if;
   insert into app.shift_signups (shift_id, member_id, created_at)
   values (shift.id, take_place.member_id, at)
@@ -174,6 +176,22 @@ $$;
 comment on function app.free_place(app.shifts, uuid) is
   'Cancels the signup of a member for a shift that app.lock_shift has returned. SH005: not signed up.';
 grant execute on function app.free_place(app.shifts, uuid) to club_signup, club_roster;
+
+create or replace function app.require_member(member_id uuid) returns text
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  name text;
+begin
+  select m.display_name into name from app.members as m where m.id = require_member.member_id and m.erased_at is null;
+  if not found then
+    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = jsonb_build_object('memberId', app.member_id());
+  end if;
+  return name;
+end
+$$;
+comment on function app.require_member(uuid) is 'The name of a member. ME001: no such member, or an erased one.';
+grant execute on function app.require_member(uuid) to club_roster;
 
 set local role club_signup;
 
@@ -211,26 +229,6 @@ comment on function app.cancel_sign_up(uuid) is
   'Cancels the caller''s signup. Raises the first that applies: SH001 no such shift, SH002 it has started, SH009 it is too late to cancel, SH005 not signed up.';
 grant execute on function app.cancel_sign_up(uuid) to club_api;
 
-create or replace function app.count_signups() returns trigger
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if tg_op <> 'INSERT' then
-    -- When the shift itself is deleted, this updates no row.
-    update app.shifts as s set signup_count = s.signup_count - 1 where s.id = old.shift_id;
-  end if;
-  if tg_op <> 'DELETE' then
-    update app.shifts as s set signup_count = s.signup_count + 1 where s.id = new.shift_id;
-    if not found then
-      raise exception using errcode = 'SH001', message = 'no such shift in this club';
-    end if;
-  end if;
-  return null;
-end
-$$;
-comment on function app.count_signups() is 'Maintains shifts.signup_count, even if signups are deleted with their shift. SH001: no such shift.';
-grant execute on function app.count_signups() to club_owner;
-
 set local role club_roster;
 
 create or replace function app.assign_sign_up(
@@ -241,10 +239,7 @@ declare
   shift constant app.shifts := app.lock_shift(assign_sign_up.shift_id);
   at constant timestamptz := clock_timestamp();
 begin
-  select m.display_name into member_name from app.members as m where m.id = assign_sign_up.member_id and m.erased_at is null;
-  if not found then
-    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = jsonb_build_object('memberId', app.member_id());
-  end if;
+  member_name := app.require_member(assign_sign_up.member_id);
   select * into signup from app.shift_signups as s where s.shift_id = shift.id and s.member_id = assign_sign_up.member_id;
   is_new := not found;
   if is_new then
@@ -273,10 +268,11 @@ grant execute on function app.remove_sign_up(uuid, uuid) to club_api;
 
 set local role club_owner;
 
-create trigger shift_signups_count after insert or delete or update of tenant_id, shift_id on app.shift_signups
-  for each row execute function app.count_signups();
-comment on trigger shift_signups_count on app.shift_signups is 'Maintains the counter for every statement of every role.';
+-- A promotion shows when it was made; nothing else of a signup is shown.
+create trigger shift_signups_record after insert on app.shift_signups
+  for each row execute function app.record_event('signup', 'promoted_at', '', 'member_id', 'shift_id');
+comment on trigger shift_signups_record on app.shift_signups is 'Records signup.created.';
 
-create trigger shift_signups_record after insert or update or delete on app.shift_signups
+create trigger shift_signups_record_end after update or delete on app.shift_signups
   for each row execute function app.record_event('signup', '', '', 'member_id', 'shift_id');
-comment on trigger shift_signups_record on app.shift_signups is 'Records signup.created and signup.deleted.';
+comment on trigger shift_signups_record_end on app.shift_signups is 'Records signup.deleted, and both if a signup becomes that of another member or shift.';

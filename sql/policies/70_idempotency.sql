@@ -132,7 +132,8 @@ begin
   from (
     select
       signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
-      signup.created_by_id as "createdById", replace(to_json(signup.created_at) #>> '{}', '+00:00', 'Z') as "createdAt"
+      signup.created_by_id as "createdById", replace(to_json(signup.created_at) #>> '{}', '+00:00', 'Z') as "createdAt",
+      signup.promoted_at as "promotedAt"
     from app.sign_up(shift_id) as signup
     join app.members as member on member.id = signup.member_id
   ) as result;

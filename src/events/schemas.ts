@@ -49,7 +49,7 @@ export const EventDto = (types: readonly string[]) =>
       },
       subjectId: {
         ...Id(),
-        description: 'The task, shift, member or club; of a signup and of attendance the shift.',
+        description: 'The task, shift, member or club; of a signup, a wait and of attendance the shift.',
       },
       subjectTitle: Nullable(
         Type.String({

@@ -61,7 +61,7 @@ export const batches: FastifyPluginAsyncTypebox = async (app) => {
         summary: 'Delete the shifts of a batch and their signups',
         description:
           'This cannot be undone. With `from`, only the rest of a season. An Admin can delete any, a Manager only shifts of their ' +
-          'own that have no signups. A season with thousands of signups can take longer than a request may: after a 503 ' +
+          'own that have no signups and no waits. A season with thousands of signups can take longer than a request may: after a 503 ' +
           'delete it in pieces, from the end, by `from`.',
         querystring: DeleteShiftsQuery,
         errors: [shiftNotFound],

@@ -184,6 +184,8 @@ const exampleShift = {
   signupCount: 0,
   freeSlots: 12,
   isSignedUp: false,
+  waitCount: 0,
+  isWaiting: false,
   signupOpensAt: '2031-04-22T17:00:00Z',
   signupClosesAt: '2031-05-06T16:00:00Z',
   cancelUntil: '2031-05-05T17:00:00Z',

@@ -15,7 +15,7 @@ import type { SignupWindow } from './times.js';
 /** The columns of a signup and its member. */
 export const signupColumns: Statement = sql`
   signup.id, signup.shift_id as "shiftId", signup.member_id as "memberId", member.display_name as "memberName",
-  signup.created_by_id as "createdById", signup.created_at as "createdAt"`;
+  signup.created_by_id as "createdById", signup.created_at as "createdAt", signup.promoted_at as "promotedAt"`;
 
 const signupOf = (member: Statement): Statement => sql`
     from app.shift_signups as own
@@ -24,11 +24,16 @@ const signupOf = (member: Statement): Statement => sql`
 /** Not EXISTS, for which PostgreSQL may read all signups of the caller to look up a page of shifts. */
 const isSignedUp: Statement = sql`(select true ${signupOf(memberOf('me'))}) is true`;
 
-/** The columns of shifts in lists, from rows named shift. */
+const waitOf = (member: Statement): Statement => sql`
+    from app.shift_waits as own
+    where own.shift_id = shift.id and own.member_id = ${member}`;
+
+/** The columns of shifts in lists, from rows named shift. Of most shifts nobody waits, so their waits are not read. */
 export const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
   shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
-  ${isSignedUp} as "isSignedUp",
+  ${isSignedUp} as "isSignedUp", shift.wait_count as "waitCount",
+  shift.wait_count > 0 and (select true ${waitOf(memberOf('me'))}) is true as "isWaiting",
   shift.signup_opens_at as "signupOpensAt", shift.signup_closes_at as "signupClosesAt", shift.cancel_until as "cancelUntil",
   shift.batch_id as "batchId", shift.version`;
 
@@ -69,6 +74,7 @@ function isIndexed({
   to,
   startsFrom,
   signedUp,
+  waiting,
   hasFreeSlots,
   signupOpen,
   batchId,
@@ -77,7 +83,7 @@ function isIndexed({
 }: ShiftListQuery): boolean {
   const isDefaultOrder = sort === undefined || sort === 'startsAt' || sort === '-startsAt';
   return (
-    [signedUp, hasFreeSlots, signupOpen, q].every(isUndefined) &&
+    [signedUp, waiting, hasFreeSlots, signupOpen, q].every(isUndefined) &&
     (isDefaultOrder || [from, to, startsFrom, batchId].every(isUndefined))
   );
 }
@@ -99,13 +105,16 @@ export function overlap({ from, to }: { from?: string | undefined; to?: string |
 }
 
 function conditions(query: ShiftListQuery): Statement[] {
-  const { startsFrom, signedUp, hasFreeSlots, signupOpen, batchId, q } = query;
+  const { startsFrom, signedUp, waiting, hasFreeSlots, signupOpen, batchId, q } = query;
   const all = overlap(query);
   if (startsFrom !== undefined) {
     all.push(sql`shift.starts_at >= ${startsFrom}`);
   }
   if (signedUp !== undefined) {
     all.push(sql`exists (select ${signupOf(memberOf(signedUp))})`);
+  }
+  if (waiting !== undefined) {
+    all.push(sql`exists (select ${waitOf(memberOf(waiting))})`);
   }
   if (hasFreeSlots !== undefined) {
     all.push(sql`shift.signup_count < shift.capacity`);
@@ -147,7 +156,10 @@ export async function insertShift(tx: Transaction, shift: CreateShiftRequest): P
   return created as Json<ShiftDetailDto>;
 }
 
-/** Updates the shift; a trigger increments its version if a column changes. */
+/**
+ * Updates the shift; a trigger increments its version if a column changes. Returns it as it is afterwards: those who wait may have got
+ * places.
+ */
 export async function updateShift(
   tx: Transaction,
   id: string,
@@ -155,15 +167,13 @@ export async function updateShift(
 ): Promise<Json<ShiftDetailDto>> {
   const { title, startsAt, endsAt, capacity, location = null, description = null } = shift;
   const { signupOpensAt, signupClosesAt, cancelUntil } = shift;
-  const [updated] = await tx.json<ShiftDetailDto>(sql`
-    with updated as (
-      update app.shifts
-      set title = ${title}, location = ${location}, description = ${description},
-          starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity},
-          signup_opens_at = ${signupOpensAt}, signup_closes_at = ${signupClosesAt}, cancel_until = ${cancelUntil}
-      where id = ${id}
-      returning *
-    ) ${asJson(detailed(sql`updated`))}`);
+  await tx.query(sql`
+    update app.shifts
+    set title = ${title}, location = ${location}, description = ${description},
+        starts_at = ${startsAt}, ends_at = ${endsAt}, capacity = ${capacity},
+        signup_opens_at = ${signupOpensAt}, signup_closes_at = ${signupClosesAt}, cancel_until = ${cancelUntil}
+    where id = ${id}`);
+  const [updated] = await tx.json<ShiftDetailDto>(asJson(findShift(id)));
   return updated as Json<ShiftDetailDto>;
 }
 

@@ -28,6 +28,8 @@ const listed = {
   signupCount: Type.Integer({ minimum: 0 }),
   freeSlots: Type.Integer({ minimum: 0 }),
   isSignedUp: Type.Boolean({ description: 'Whether the caller is signed up.' }),
+  waitCount: Type.Integer({ minimum: 0, description: 'How many members wait for a place.' }),
+  isWaiting: Type.Boolean({ description: 'Whether the caller waits.' }),
   signupOpensAt: Nullable({ ...Timestamp(), description: 'From when members sign up; null: at once.' }),
   signupClosesAt: Nullable({
     ...Timestamp(),
@@ -51,6 +53,8 @@ const exampleRow = {
   signupCount: 2,
   freeSlots: 6,
   isSignedUp: true,
+  waitCount: 0,
+  isWaiting: false,
   signupOpensAt: '2026-04-02T16:00:00Z',
   signupClosesAt: '2031-05-01T12:00:00Z',
   cancelUntil: '2031-04-30T16:00:00Z',
@@ -72,6 +76,8 @@ export const ShiftListDto = Type.Object(listed, {
       signupCount: 1,
       freeSlots: 0,
       isSignedUp: true,
+      waitCount: 1,
+      isWaiting: false,
       signupOpensAt: null,
       signupClosesAt: null,
       cancelUntil: null,
@@ -81,6 +87,12 @@ export const ShiftListDto = Type.Object(listed, {
   ],
 });
 export type ShiftListDto = Static<typeof ShiftListDto>;
+
+/** When a member who waited got the place. */
+export const promotion = Nullable({
+  ...Timestamp(),
+  description: 'When the member, who waited, got the place. Null: the member did not wait.',
+});
 
 /** Who created a signup. */
 export const signupCreator = Nullable({
@@ -95,6 +107,7 @@ const exampleSignup = {
   memberName: ANNA.name,
   createdById: ANNA.id,
   createdAt: '2026-04-03T06:20:00Z',
+  promotedAt: null,
 };
 
 /** The signup of a member whom a Manager signed up. */
@@ -114,6 +127,7 @@ export const ShiftSignupDto = Type.Object(
     memberName: Type.String(),
     createdById: signupCreator,
     createdAt: Timestamp(),
+    promotedAt: promotion,
   },
   {
     $id: 'ShiftSignupDto',
@@ -278,6 +292,7 @@ export const ShiftListQuery = ListQuery(
     signedUp: Type.Optional(
       MemberFilter('Shifts that this member is signed up for: the id of a member, or `me`.'),
     ),
+    waiting: Type.Optional(OneOf(['me'], { description: 'Shifts in which the caller waits for a place.' })),
     hasFreeSlots: Type.Optional(OneOf(['true'], { description: 'Shifts with a free place.' })),
     signupOpen: Type.Optional(
       OneOf(['true'], {

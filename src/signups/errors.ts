@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { defineError } from '../errors/problem.js';
 import { SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { Timestamp } from '../validation/schemas.js';
@@ -22,13 +23,16 @@ export const shiftFull = defineError({
   code: 'shift_full',
   status: 409,
   title: 'Shift full',
-  detail: 'Every place of this shift is taken. Choose another shift, or try again after somebody cancels.',
-  meaning: 'The shift has as many signups as places. Places are given in the order of signing up.',
+  detail: ({ waitCount = 0 }) =>
+    `Every place of this shift is taken${waitCount === 0 ? '' : `, and ${waitCount} wait for one`}. Choose another shift, or wait for a place.`,
+  meaning:
+    'The shift has as many signups as places. A place that becomes free goes to whoever is next of those who wait.',
   fix:
-    'Choose another shift: `GET /api/shifts?hasFreeSlots=true`, with the present time as `from`, lists those with a free ' +
-    'place that have not ended. A Manager can raise the capacity.',
+    'Choose another shift: `GET /api/shifts?hasFreeSlots=true&signupOpen=true` lists those with a free place. Or wait: ' +
+    '`POST /api/shifts/{id}/wait` signs you up when it is your turn. A Manager can raise the capacity.',
   sqlState: 'SH004',
-  example: { request: SIGN_UP },
+  members: { waitCount: Type.Integer({ description: 'How many members wait for a place.' }) },
+  example: { request: SIGN_UP, members: { waitCount: 0 } },
 });
 
 export const alreadySignedUp = defineError({

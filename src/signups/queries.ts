@@ -77,7 +77,7 @@ export function listSignups(query: SignupListQuery, page: Page): Query<Listed<Si
     select
       signup.id, shift.id as "shiftId", shift.title as "shiftTitle", shift.location, shift.starts_at as "startsAt",
       shift.ends_at as "endsAt", signup.member_id as "memberId", member.display_name as "memberName",
-      signup.created_by_id as "createdById", signup.created_at as "createdAt"
+      signup.created_by_id as "createdById", signup.created_at as "createdAt", signup.promoted_at as "promotedAt"
     from app.shifts as shift
     join app.shift_signups as signup on signup.shift_id = shift.id
     join app.members as member on member.id = signup.member_id

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ANNA, BEN, SHIFT_ID, SIGNED_UP_SHIFT_ID } from '../examples.js';
 import { ListQuery } from '../resource/pagination.js';
-import { batchFilter, ShiftParams, signupCreator, windowFilter } from '../shifts/schemas.js';
+import { batchFilter, promotion, ShiftParams, signupCreator, windowFilter } from '../shifts/schemas.js';
 import { Id, IdParams, MemberFilter, Nullable, Strict, Timestamp } from '../validation/schemas.js';
 import { window } from '../validation/window.js';
 
@@ -23,6 +23,7 @@ const exampleRow = {
   memberName: BEN.name,
   createdById: ANNA.id,
   createdAt: '2026-04-03T18:45:00Z',
+  promotedAt: null,
 };
 
 export const SignupListDto = Type.Object(
@@ -37,6 +38,7 @@ export const SignupListDto = Type.Object(
     memberName: Type.String(),
     createdById: signupCreator,
     createdAt: Timestamp(),
+    promotedAt: promotion,
   },
   {
     $id: 'SignupListDto',

@@ -114,7 +114,8 @@ async function makeRow({ path, text }: List, clubId: string, value: string): Pro
 const anna = service.as('anna', 'Admin', north, { name: 'Anna 50% O' });
 const ben = service.as('ben', 'Member', north, { name: 'ben 50_o', email: 'anna@example.org' });
 const [annaId, benId] = [await anna.memberId(), await ben.memberId()];
-await service.as('fay', 'Manager', north, { name: 'Ämilie' }).memberId();
+const fay = service.as('fay', 'Manager', north, { name: 'Ämilie' });
+await fay.memberId();
 await service.as('dora-anna', 'Viewer', north, { name: 'Ämilie' }).memberId();
 const titles = ['Mow me', 'mow 50% of', 'MOW 50_OF', 'Bar', 'Bar', 'Same Äpfel', 'äpfel'];
 const due = ['2031-01-01T00:00:00Z', '2031-01-01T00:00:00.000001Z', '2031-01-02T00:00:00Z', null];
@@ -143,6 +144,10 @@ for (const [index, title] of titles.entries()) {
     await makeRow(list, north, title);
   }
 }
+// A full one, for which Ben waits.
+const { body: full } = await anna.post('/api/shifts', { ...SHIFT, capacity: 1 });
+await fay.post(`/api/shifts/${full.id}/signup`);
+await ben.post(`/api/shifts/${full.id}/wait`);
 const { body: batch } = await anna.post('/api/shifts/batch', {
   shifts: titles.map((title) => ({ title, startsAt: noon, endsAt: two, capacity: 2 })),
 });
@@ -401,6 +406,7 @@ const filters: Record<string, Record<string, Choice[]>> = {
       [annaId.toUpperCase(), (row) => row.capacity === 2 && row.signupCount > 0],
       [MISSING, () => false],
     ],
+    waiting: [any, ['me', (row) => row.isWaiting]],
     batchId: [any, [batchId.toUpperCase(), (row) => row.batchId === batchId], [MISSING, () => false]],
     hasFreeSlots: [any, ['true', (row) => row.freeSlots > 0]],
     signupOpen: [any, ['true', isOpen]],

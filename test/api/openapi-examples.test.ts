@@ -254,7 +254,9 @@ t.test('every parameter has an example that the service accepts', async (t) => {
         `${at}: ${value}`,
       );
       if (place === 'path' && schema.format === 'uuid') {
-        const isShift = exampleOf('listAttendance').some(({ shiftId }: Part) => shiftId === value);
+        const isShift = ['listAttendance', 'listWaits']
+          .flatMap(exampleOf)
+          .some(({ shiftId }: Part) => shiftId === value);
         t.ok(isShift || listsOfIds(document).has(value), `${at} is an id of the example of a list`);
       } else if (place === 'query' && !['cursor', 'after'].includes(name)) {
         query.set(name, String(value));

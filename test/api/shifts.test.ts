@@ -12,7 +12,7 @@ const bert = service.as('bert', 'Member', north);
 const viewer = service.as('vera', 'Viewer', north);
 
 const listKeys =
-  'batchId cancelUntil capacity endsAt freeSlots id isSignedUp location signupClosesAt signupCount signupOpensAt startsAt title version';
+  'batchId cancelUntil capacity endsAt freeSlots id isSignedUp isWaiting location signupClosesAt signupCount signupOpensAt startsAt title version waitCount';
 const detailKeys = `${listKeys} clubId createdAt createdById description signups updatedAt`;
 const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 
@@ -45,6 +45,8 @@ t.test('a Manager creates a shift and gets it back complete', async (t) => {
     signupCount: 0,
     freeSlots: 3,
     isSignedUp: false,
+    waitCount: 0,
+    isWaiting: false,
     signupOpensAt: null,
     signupClosesAt: null,
     cancelUntil: null,

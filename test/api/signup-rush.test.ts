@@ -1,6 +1,7 @@
 import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import type { Role } from '../../src/roles.js';
+import { walk } from '../setup/paging.js';
 import { sendUnderLoad } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { countsOf, shiftRequest, tally } from '../setup/shifts.js';
@@ -133,3 +134,136 @@ t.test('a read is one snapshot: the count and the list of signups agree while ot
   over = true;
   t.same(await Promise.all(reads), [0, 0], 'answers whose count and list disagree');
 });
+
+/** What a client sees of an event of a shift. */
+interface ShiftEvent {
+  type: string;
+  memberId: string;
+  changes: Record<string, unknown>;
+}
+
+/**
+ * Follows the events of a shift: who is signed up and who waits, in order.
+ *
+ * @returns what is wrong: nobody may be signed up twice, or wait and be signed up, or be promoted before whoever is next
+ */
+function follow(events: ShiftEvent[]): {
+  signedUp: string[];
+  queue: string[];
+  promoted: number;
+  wrong: string[];
+} {
+  const signedUp = new Set<string>();
+  const queue: string[] = [];
+  const wrong: string[] = [];
+  let promoted = 0;
+  for (const [index, { type, memberId, changes }] of events.entries()) {
+    if (type === 'wait.created') {
+      wrong.push(...(queue.includes(memberId) || signedUp.has(memberId) ? [`${index} waits again`] : []));
+      queue.push(memberId);
+    } else if (type === 'wait.deleted') {
+      const position = queue.indexOf(memberId);
+      const next = events[index + 1];
+      const isPromoted = next?.type === 'signup.created' && next.memberId === memberId;
+      promoted += isPromoted ? 1 : 0;
+      wrong.push(...(position === -1 ? [`${index} did not wait`] : []));
+      wrong.push(...(isPromoted && position !== 0 ? [`${index} overtakes ${position}`] : []));
+      wrong.push(
+        ...(isPromoted === 'promotedAt' in (next?.changes ?? {}) ? [] : [`${index} has no promotedAt`]),
+      );
+      queue.splice(position, 1);
+    } else if (type === 'signup.created') {
+      const isPromotion = 'promotedAt' in changes;
+      const isNext = events[index - 1]?.type === 'wait.deleted' && events[index - 1]?.memberId === memberId;
+      wrong.push(...(isPromotion && !isNext ? [`${index} is promoted without a wait`] : []));
+      wrong.push(...(!isPromotion && queue.length > 0 ? [`${index} passes the queue`] : []));
+      wrong.push(
+        ...(signedUp.has(memberId) || queue.includes(memberId) ? [`${index} is signed up twice`] : []),
+      );
+      signedUp.add(memberId);
+    } else if (type === 'signup.deleted') {
+      wrong.push(...(signedUp.delete(memberId) ? [] : [`${index} was not signed up`]));
+    }
+  }
+  return { signedUp: [...signedUp], queue, promoted, wrong };
+}
+
+t.test(
+  'people who sign up, wait, cancel and are removed at once get places in the order of the queue',
+  async (t) => {
+    const { id, path } = await makeShift(5);
+    const people = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        const sub = `waiter-${index}`;
+        return {
+          caller: connect(sub, 'Member'),
+          memberId: await service.as(sub, 'Member', north).memberId(),
+        };
+      }),
+    );
+    const boss = connect('mara', 'Manager');
+    let isOver = false;
+    const torn = (async () => {
+      let found = 0;
+      while (!isOver) {
+        found += (
+          await service.db.queryAsAdmin(
+            `select from app.shifts as shift
+           where wait_count > 0 and signup_count < capacity
+             or exists (select from app.shift_waits as wait join app.shift_signups as signup using (tenant_id, shift_id, member_id)
+                        where wait.shift_id = shift.id)`,
+          )
+        ).length;
+      }
+      return found;
+    })();
+    const allowed =
+      /^(20[014]|4(04|09|22) (shift_full|shift_not_full|already_\w+|signup_not_found|wait_not_found|capacity_below_signups))$/;
+    const unexpected = new Set<string>();
+    const note = ({ status, body }: { status: number; body: { code?: string } | undefined }) => {
+      const answer = status < 400 ? String(status) : `${status} ${body?.code}`;
+      if (!allowed.test(answer)) {
+        unexpected.add(answer);
+      }
+      return status;
+    };
+    const act = async ({ caller, memberId }: (typeof people)[number], index: number) => {
+      for (let round = 0; round < 6; round += 1) {
+        if (note(await caller.post(`${path}/signup`)) !== 201) {
+          note(await caller.post(`${path}/wait`));
+        }
+        const way = (index + round) % 4;
+        note(
+          (await [
+            () => caller.delete(`${path}/signup`),
+            () => boss.delete(`${path}/signups/${memberId}`),
+            () => caller.delete(`${path}/wait`),
+            () => boss.put(`${path}/waits/${memberId}`),
+          ][way]?.()) as never,
+        );
+      }
+    };
+    const changeCapacity = async () => {
+      for (const capacity of [9, 6, 20, 7, 12, 5, 8, 30, 10]) {
+        note(await sendUnderLoad(() => manager.put(path, shiftRequest({ capacity }))));
+      }
+    };
+    await Promise.all([changeCapacity(), ...people.map(act)]);
+    isOver = true;
+    t.equal(await torn, 0, 'no commit has a wait beside a free place, or of somebody signed up');
+    t.same([...unexpected], []);
+
+    const events = await walk(manager, `/api/events?subjectId=${id}&limit=500`);
+    const { signedUp, queue, promoted, wrong } = follow(events as unknown as ShiftEvent[]);
+    t.same(wrong, []);
+    t.ok(promoted > 20, `${promoted} were promoted`);
+    const shift = (await manager.get(path)).body;
+    t.same(shift.signups.map(({ memberId }: { memberId: string }) => memberId).sort(), signedUp.sort());
+    t.same(
+      (await manager.get(`${path}/waits`)).body.map(({ memberId }: { memberId: string }) => memberId),
+      queue,
+    );
+    t.same([shift.signupCount, shift.waitCount], [signedUp.length, queue.length]);
+    t.same(await allCountsOf(id), Array(4).fill(signedUp.length));
+  },
+);

@@ -65,6 +65,7 @@ t.test('signing up returns the signup and its Location', async (t) => {
     'id',
     'memberId',
     'memberName',
+    'promotedAt',
     'shiftId',
   ]);
   t.match(response.body, { shiftId: id, memberId: await anna.memberId(), memberName: 'anna' });

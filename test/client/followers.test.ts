@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, symlink } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -21,24 +21,21 @@ const { db, token } = service;
 const clients = await openClients(service);
 const project = await projectWithClient(t);
 await symlink(join(root, 'node_modules/standardwebhooks'), join(project, 'node_modules/standardwebhooks'));
-const pages = ['docs/guides/keep-a-copy.md', 'docs/guides/webhooks.md'];
+const pages = ['docs/guides/keep-a-copy.md', 'docs/guides/webhooks.md', 'docs/guides/you-got-a-place.md'];
 const code = (await Promise.all(pages.map((page) => codeBlocks(page, 'ts')))).flat();
 // With short pages a copy is killed between two of them.
 const withShortPages = String(code[0]).replace(
   'after: copy.position, limit: 500',
   'after: copy.position, limit: 5',
 );
-const [copyModule = '', relayModule = '', receiverModule = '', shortPagesModule = ''] = await compile(
-  project,
-  [...code, withShortPages],
-  {
+const [copyModule = '', relayModule = '', receiverModule = '', promotedModule = '', shortPagesModule = ''] =
+  await compile(project, [...code, withShortPages], {
     ...forNode,
     noEmit: false,
     // What Node.js runs without a compiler.
     erasableSyntaxOnly: true,
     verbatimModuleSyntax: true,
-  },
-);
+  });
 
 /** A new club with an Admin, and what a Manager's program needs to reach it. */
 async function makeClub() {
@@ -254,6 +251,67 @@ t.test('a relay delivers each event at least once and in order, and skips none',
   t.match(await stopped.closed, [1]);
   t.match(stopped.printed.errors, 'EventsForgottenError');
   t.equal(second.printed.output, output);
+});
+
+t.test('people who waited and got a place are told so, once each, over a restart', async (t) => {
+  const { ada, environment } = await makeClub();
+  const sendmail = join(project, 'sendmail');
+  const mails = join(project, 'mails');
+  await writeFile(sendmail, `#!/bin/sh\ncat >> ${mails}\n`, { mode: 0o755 });
+  const told = async () =>
+    [
+      ...(await readFile(mails, 'utf8').catch(() => '')).matchAll(
+        /^To: (.*)@example\.org\n.*\n.*\n.*\n\n.*: (.*?),/gm,
+      ),
+    ].map(([, name, title]) => `${name}: ${title}`);
+  const [bert, cleo, dora] = await Promise.all(
+    ['bert', 'cleo', 'dora'].map((name) =>
+      clients.as(name, 'Member', environment.CLUB_ID, {
+        token: token({
+          sub: name,
+          name,
+          email: `${name}@example.org`,
+          clubs: { [environment.CLUB_ID]: 'Member' },
+        }),
+      }),
+    ),
+  );
+  const startScript = () =>
+    start(t, promotedModule, { ...environment, SENDMAIL: sendmail, PATH: process.env.PATH ?? '' });
+  const makeQueue = async (title: string) => {
+    const shift = await ada.shifts.create(shiftRequest({ title, capacity: 1 }));
+    await ada.shifts.signUp(shift.id);
+    for (const member of [bert, cleo, dora]) {
+      await member?.waits.start(shift.id);
+    }
+    return shift;
+  };
+  const position = () => readFile(join(project, 'told'), 'utf8').catch(() => '');
+  const handled = async () => {
+    const { items } = await ada.events.list({ sort: '-sequence', limit: 1 }).page();
+    await until(position, (id) => id === items[0]?.id);
+  };
+
+  const early = await makeQueue('Early');
+  await ada.shifts.cancelSignUp(early.id);
+  const first = startScript();
+  await until(position, (id) => id !== '');
+  const bar = await makeQueue('Bar');
+  await ada.shifts.update(bar, { capacity: 2 });
+  await handled();
+  t.same(await told(), ['bert: Bar'], 'not who got a place before the script was started for the first time');
+  await first.kill();
+
+  // While it does not run: one gets a place and keeps it, another one cancels.
+  await bert?.shifts.cancelSignUp(bar.id);
+  await ada.shifts.cancelSignUp(bar.id);
+  await cleo?.shifts.cancelSignUp(bar.id);
+  const again = startScript();
+  await handled();
+  t.same(await told(), ['bert: Bar', 'dora: Bar']);
+  await again.kill();
+  t.same([first, again].map(({ printed }) => printed.errors).join(''), '');
+  t.match(await readFile(mails, 'utf8'), /^Subject: You got a place\nMessage-ID: <[\w-]+@127\.0\.0\.1>\n/m);
 });
 
 /** The headers of a webhook. */

@@ -245,6 +245,7 @@ t.test('a list of shifts shares a connection only if an index bounds the rows th
     from: [undefined, hoursFromNow(0)],
     to: [undefined, hoursFromNow(168)],
     signedUp: [undefined, true],
+    waiting: [undefined, 'me'],
     hasFreeSlots: [undefined, true],
     signupOpen: [undefined, true],
     q: [undefined, 'no such title'],

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
-import { STARTED_SHIFT_ID } from '../../src/examples.js';
+import { FULL_SHIFT_ID, STARTED_SHIFT_ID } from '../../src/examples.js';
 import type { Role } from '../../src/roles.js';
 import {
   exampleOfBody,
@@ -57,6 +57,13 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'POST', path: '/api/shifts/batch', role: 'Manager' },
   { method: 'DELETE', path: '/api/shifts', role: 'Manager' },
   { method: 'GET', path: '/api/signups', role: 'Viewer' },
+  { method: 'POST', path: '/api/shifts/:id/wait', role: 'Member' },
+  { method: 'GET', path: '/api/shifts/:id/wait', role: 'Member' },
+  { method: 'DELETE', path: '/api/shifts/:id/wait', role: 'Member' },
+  { method: 'GET', path: '/api/shifts/:id/waits', role: 'Manager' },
+  { method: 'PUT', path: '/api/shifts/:id/waits/:memberId', role: 'Manager' },
+  { method: 'GET', path: '/api/shifts/:id/waits/:memberId', role: 'Manager' },
+  { method: 'DELETE', path: '/api/shifts/:id/waits/:memberId', role: 'Manager' },
   { method: 'GET', path: '/api/shifts/:id/attendance', role: 'Manager' },
   { method: 'GET', path: '/api/shifts/:id/attendance/:memberId', role: 'Member' },
   { method: 'PUT', path: '/api/shifts/:id/attendance/:memberId', role: 'Manager' },
@@ -219,7 +226,9 @@ export async function makeRows(
     const { location } = (await createExample(service, clubId, maker, ids)).headers;
     Object.assign(ids, Object.fromEntries(new URL(String(location), 'http://service').searchParams));
   }
-  ids[STARTED_SHIFT_ID] = await makeStartedShift(service.as('maker of a shift', 'Admin', clubId));
+  const admin = service.as('maker of a shift', 'Admin', clubId);
+  ids[STARTED_SHIFT_ID] = await makeStartedShift(admin);
+  ids[FULL_SHIFT_ID] = await makeFullShift(admin);
   return ids;
 }
 
@@ -245,6 +254,13 @@ async function createExample(
 export async function makeStartedShift(admin: Person): Promise<string> {
   const past = { startsAt: '2020-01-01T10:00:00Z', endsAt: '2020-01-01T12:00:00Z' };
   return (await sendUnderLoad(() => admin.post('/api/shifts', { ...SHIFT, ...past }))).body.id;
+}
+
+/** Creates a shift that is still to come and whose one place its creator has. @returns its id */
+export async function makeFullShift(admin: Person): Promise<string> {
+  const { body } = await sendUnderLoad(() => admin.post('/api/shifts', SHIFT));
+  await sendUnderLoad(() => admin.post(`/api/shifts/${body.id}/signup`));
+  return body.id;
 }
 
 /** The endpoints with bodies that are valid in a club with these rows. */

@@ -46,7 +46,7 @@ t.test('this test finds the source', async (t) => {
 });
 
 /** A resource of this list may import those before it; the others import none. */
-const ORDER = ['members', 'shifts', 'signups', 'attendance', 'calendar'];
+const ORDER = ['members', 'shifts', 'signups', 'waits', 'attendance', 'calendar'];
 
 t.test('resources import downwards, in one order', async (t) => {
   t.same(

@@ -56,7 +56,7 @@ t.test('a fresh deploy has no findings, even on a standby as club_auditor', asyn
   t.match(primary.out, /deployed\s+\S+Z; that of this checkout$/m);
   t.match(primary.out, /fingerprint +[0-9a-f]{64}, the SHA-256 of\s+sql\/snapshot\.txt of this checkout$/m);
   t.match(primary.out, /club_migrator -> club_owner\n +may become it, has its rights$/m);
-  t.match(primary.out, /update club_signup +signup_count\n +shifts_count, shifts_floor$/m);
+  t.match(primary.out, /update club_places +signup_count, wait_count\n +shifts_count, shifts_floor$/m);
   t.same(
     primary.out.split('\n').filter((line) => line.length > 100),
     [],

@@ -2,6 +2,7 @@ import pg from 'pg';
 import t from 'tap';
 import { relationsOf } from '../setup/catalog.js';
 import { fillEmptyTables } from '../setup/catalog-rows.js';
+import { SHIFT } from '../setup/endpoints.js';
 import { connectAsRuntime } from '../setup/runtime.js';
 import { startService } from '../setup/service.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
@@ -117,6 +118,12 @@ t.test(
     await eva.post('/api/tasks', { title: 'Row', assigneeId: id }, { 'idempotency-key': 'kept' });
     const { body: task } = await eva.post('/api/tasks', { title: 'Thank Eva Example' });
     await eva.delete(`/api/tasks/${task.id}`);
+    const [free, full] = await Promise.all(
+      [1, 2].map(async () => (await eva.post('/api/shifts', SHIFT)).body.id),
+    );
+    await eva.post(`/api/shifts/${free}/signup`);
+    await service.as('ida', 'Admin', club).post(`/api/shifts/${full}/signup`);
+    await eva.post(`/api/shifts/${full}/wait`);
     await fillEmptyTables(service.db, club);
     const tables = (await relationsOf(service.db)).filter(({ kind }) => kind === 'table');
     /** The columns with one of these texts in a row of the club. */

@@ -74,6 +74,7 @@ const inviolable: Record<string, string> = {
   events_by_sequence: 'app.number_events locks the numbers of the club.',
   members_external_user_key: 'app.sync_member changes the member who exists (on conflict do update).',
   shift_signups_once: 'The functions lock the shift, and look for the signup first.',
+  shift_waits_once: 'The functions lock the shift, and look for the wait first.',
   task_states_position_key: 'Only migrations write the table.',
 };
 

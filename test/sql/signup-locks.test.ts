@@ -37,6 +37,15 @@ const assign = ({ session, memberId }: Someone, id: string) =>
 const remove = ({ session, memberId }: Someone, id: string) =>
   session.run(manager, 'select app.remove_sign_up($1, $2)', [id, memberId]);
 
+const wait = ({ caller, session }: Someone, id: string) =>
+  session.run(caller, 'select app.wait_for_place($1)', [id]);
+const stop = ({ caller, session }: Someone, id: string) =>
+  session.run(caller, 'select app.stop_waiting($1)', [id]);
+const assignWait = ({ session, memberId }: Someone, id: string) =>
+  session.run(manager, 'select * from app.assign_wait($1, $2)', [id, memberId]);
+const removeWait = ({ session, memberId }: Someone, id: string) =>
+  session.run(manager, 'select app.remove_wait($1, $2)', [id, memberId]);
+
 /** Each way out of a shift for the first, and each way into it for others, in sessions of their own. */
 const everyWay = [
   (id: string) => cancel(first, id),
@@ -177,9 +186,9 @@ t.test('deleting a shift for which callers wait causes no deadlock', async (t) =
 t.test('every way into and out of a shift, in many concurrent sessions, causes no deadlock', async (t) => {
   const shifts = [await makeShift(1), await makeShift(2)] as [string, string];
   const rounds = Array.from({ length: 40 }, (_, round) => round);
-  const ways = [cancel, signUp, signUp, remove, assign] as const;
+  const ways = [cancel, signUp, wait, signUp, remove, assignWait, assign, stop, removeWait] as const;
   const run = async ({ session }: Someone, index: number) => {
-    const someone = index % 2 === 0 ? first : second;
+    const someone = [first, second, third][index % 3] as Someone;
     const codes = new Set<string>();
     for (const round of rounds) {
       const act = ways[(index + round) % ways.length] as typeof cancel;
@@ -195,7 +204,7 @@ t.test('every way into and out of a shift, in many concurrent sessions, causes n
     }
   };
   const [, ...codes] = await Promise.all([change(), ...crowd.slice(0, 8).map(run)]);
-  const expected = ['SH003', 'SH004', 'SH005', 'ok'];
+  const expected = ['SH003', 'SH004', 'SH005', 'WA001', 'WA002', 'WA004', 'ok'];
   const others = codes.flatMap((own) => [...own]).filter((code) => !expected.includes(code));
   t.same(others, []);
   for (const id of shifts) {

@@ -64,12 +64,26 @@ t.test(
        select array_agg(grantee::regrole::text order by grantee::regrole::text) from aclexplode(proacl) where grantee <> proowner
      ) as callers
      from pg_proc where pronamespace = 'app'::regnamespace and proname = any ($1) order by 1`,
-      [['free_place', 'lock_shift', 'require_not_started', 'require_open', 'take_place']],
+      [
+        [
+          'free_place',
+          'join_queue',
+          'leave_queue',
+          'lock_shift',
+          'require_member',
+          'require_not_started',
+          'require_open',
+          'take_place',
+        ],
+      ],
     );
     const callers = ['club_roster', 'club_signup'];
     t.same(shared, [
       { function: 'free_place', callers },
+      { function: 'join_queue', callers },
+      { function: 'leave_queue', callers },
       { function: 'lock_shift', callers },
+      { function: 'require_member', callers: ['club_roster'] },
       { function: 'require_not_started', callers },
       { function: 'require_open', callers: ['club_signup'] },
       { function: 'take_place', callers },
@@ -122,7 +136,7 @@ t.test('even an administrator, who bypasses every policy, cannot overbook a shif
   }
 });
 
-t.test('club_signup can write only the caller’s own signup and the counter', async (t) => {
+t.test('club_signup can write only the caller’s own signup and wait, and lock the shift', async (t) => {
   const id = await makeShift(5);
   await signUp(anna, id);
   const foreign = await makeShift(5, stranger);
@@ -134,8 +148,12 @@ t.test('club_signup can write only the caller’s own signup and the counter', a
     id,
     'anna',
   ] as const;
-  const count = (shift: string) =>
-    ['update app.shifts set signup_count = signup_count where id = $1', shift] as const;
+  const wait = (member: Caller) =>
+    ['insert into app.shift_waits (shift_id, member_id) values ($1, $2)', full, member.subject] as const;
+  const lock = (shift: string) => ['select from app.shifts where id = $1 for no key update', shift] as const;
+  const full = await makeShift(1);
+  await signUp(admin, full);
+  await session.run(anna, 'select app.wait_for_place($1)', [full]);
   for (const [caller, [sql, shift, subject], outcome] of [
     [bert, insert(bert), '1 rows'],
     [bert, insert(viewer), '42501'],
@@ -145,9 +163,23 @@ t.test('club_signup can write only the caller’s own signup and the counter', a
     [anna, remove, '1 rows'],
     [admin, remove, '0 rows'],
     [annaAsViewer, remove, '0 rows'],
-    [anna, count(id), '1 rows'],
-    [viewer, count(id), '0 rows'],
-    [anna, count(foreign), '0 rows'],
+    [anna, lock(id), '1 rows'],
+    [viewer, lock(id), '0 rows'],
+    [anna, lock(foreign), '0 rows'],
+    [admin, ['update app.shifts set signup_count = 0 where id = $1', id], '42501'],
+    [admin, ['update app.shifts set wait_count = 0 where id = $1', id], '42501'],
+    [bert, wait(bert), '1 rows'],
+    [bert, wait(viewer), '42501'],
+    [viewer, wait(viewer), '42501'],
+    [manager, wait(bert), '42501'],
+    [anna, ['delete from app.shift_waits where shift_id = $1 and member_id = $2', full, 'anna'], '1 rows'],
+    [admin, ['delete from app.shift_waits where shift_id = $1 and member_id = $2', full, 'anna'], '0 rows'],
+    [
+      annaAsViewer,
+      ['delete from app.shift_waits where shift_id = $1 and member_id = $2', full, 'anna'],
+      '0 rows',
+    ],
+    [admin, ['update app.shift_waits set created_at = now() where shift_id = $1', full], '42501'],
     [anna, ['select from app.shifts where id = $1', foreign], '0 rows'],
     [admin, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
     [admin, ['update app.shift_signups set created_at = now() where shift_id = $1', id], '42501'],
@@ -158,6 +190,73 @@ t.test('club_signup can write only the caller’s own signup and the counter', a
     const values = subject === undefined ? [shift] : [shift, idOf.get(subject)];
     const title = `${caller.subject} as ${caller.role}: ${sql}`;
     t.equal(await attempt(db.migrationUrl, 'club_signup', caller, sql, values), outcome, title);
+  }
+});
+
+t.test('club_places counts and gives places in the club of the context, and nothing else', async (t) => {
+  const [id, full, foreign] = [await makeShift(5), await makeShift(1), await makeShift(1, stranger)];
+  await signUp(anna, id);
+  await signUp(admin, full);
+  await session.run(anna, 'select app.wait_for_place($1)', [full]);
+  const promote = (shift: string) =>
+    [
+      'insert into app.shift_signups (shift_id, member_id, created_at, promoted_at) values ($1, $2, now(), now())',
+      shift,
+      'bert',
+    ] as const;
+  for (const [caller, [sql, shift, subject], outcome] of [
+    [
+      viewer,
+      ['update app.shifts set signup_count = signup_count, wait_count = wait_count where id = $1', id],
+      '1 rows',
+    ],
+    [viewer, ['update app.shifts set signup_count = 0 where id = $1', foreign], '0 rows'],
+    [viewer, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
+    [viewer, promote(id), '1 rows'],
+    [viewer, promote(foreign), '23503'],
+    [viewer, ['delete from app.shift_waits where shift_id = $1', full], '1 rows'],
+    [stranger, ['delete from app.shift_waits where shift_id = $1', full], '0 rows'],
+    [admin, ['delete from app.shift_signups where shift_id = $1', id], '42501'],
+    [admin, ['insert into app.shift_waits (shift_id, member_id) values ($1, $2)', full, 'bert'], '42501'],
+    [admin, ['delete from app.shifts where id = $1', id], '42501'],
+    [admin, ['select from app.members where id = $1', id], '42501'],
+    [null, ['select from app.shift_waits where shift_id = $1', full], 'TN001'],
+  ] as [Caller | null, [string, string, string?], string][]) {
+    const values = subject === undefined ? [shift] : [shift, idOf.get(subject)];
+    const title = `${caller?.subject} as ${caller?.role}: ${sql}`;
+    t.equal(await attempt(db.migrationUrl, 'club_places', caller, sql, values), outcome, title);
+  }
+});
+
+t.test('a Member reads their own waits, a Manager all, and nobody writes them by hand', async (t) => {
+  const full = await makeShift(1);
+  await signUp(admin, full);
+  await session.run(anna, 'select app.wait_for_place($1)', [full]);
+  await session.run(bert, 'select app.wait_for_place($1)', [full]);
+  for (const [caller, count] of [
+    [anna, 1],
+    [bert, 1],
+    [viewer, 0],
+    [manager, 2],
+    [stranger, 0],
+  ] as const) {
+    const { rowCount } = await session.run(caller, 'select from app.shift_waits where shift_id = $1', [full]);
+    t.equal(rowCount, count, caller.subject);
+  }
+  const { rows } = await session.run(
+    bert,
+    'select app.wait_position(w) as position from app.shift_waits as w where shift_id = $1',
+    [full],
+  );
+  t.same(rows, [{ position: 2 }], 'counts those whom the caller does not see');
+  for (const statement of [
+    'insert into app.shift_waits (shift_id, member_id) values ($1, app.member_id())',
+    'delete from app.shift_waits where shift_id = $1',
+    'update app.shift_waits set created_at = now() where shift_id = $1',
+    'update app.shifts set wait_count = 0 where id = $1',
+    `select app.withdraw_waits(app.member_id()) where $1::uuid is not null`,
+  ]) {
+    t.equal((await session.run(admin, statement, [full])).code, '42501', statement);
   }
 });
 

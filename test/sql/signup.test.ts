@@ -31,7 +31,7 @@ const remove = (caller: Caller, id: string) =>
 
 const makeShift = (capacity: number, creator = manager) => insertShift(session, creator, capacity);
 
-t.test('the functions run with the rights of two roles and still see one club only', async (t) => {
+t.test('the functions run with the rights of three roles and still see one club only', async (t) => {
   const id = await makeShift(2);
   await signUp(anna, id);
   // Anna's user, as an Admin of another club.
@@ -46,6 +46,7 @@ t.test('the functions run with the rights of two roles and still see one club on
        where pronamespace = 'app'::regnamespace and prosecdef and proname ~ 'sign' order by rolname`,
     ),
     [
+      { rolname: 'club_places', mighty: false },
       { rolname: 'club_roster', mighty: false },
       { rolname: 'club_signup', mighty: false },
     ],

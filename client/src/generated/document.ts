@@ -94,7 +94,7 @@ export interface components {
              * @description Skip types that you do not know: more may be added.
              * @enum {string}
              */
-            type: "attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted";
+            type: "attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted" | "wait.created" | "wait.deleted";
             /**
              * Format: date-time
              * @description When the change was made. It may run backwards from one event to the next.
@@ -102,7 +102,7 @@ export interface components {
             at: string;
             /**
              * Format: uuid
-             * @description The task, shift, member or club; of a signup and of attendance the shift.
+             * @description The task, shift, member or club; of a signup, a wait and of attendance the shift.
              */
             subjectId: string;
             /** @description Of what was deleted, such as a task or a shift. Null if it has none, and once a member was erased who deleted it or whom it was about. */
@@ -169,6 +169,11 @@ export interface components {
             createdById: string | null;
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the member, who waited, got the place. Null: the member did not wait.
+             */
+            promotedAt: string | null;
         };
         ShiftListDto: {
             /** Format: uuid */
@@ -184,6 +189,10 @@ export interface components {
             freeSlots: number;
             /** @description Whether the caller is signed up. */
             isSignedUp: boolean;
+            /** @description How many members wait for a place. */
+            waitCount: number;
+            /** @description Whether the caller waits. */
+            isWaiting: boolean;
             /**
              * Format: date-time
              * @description From when members sign up; null: at once.
@@ -220,6 +229,10 @@ export interface components {
             freeSlots: number;
             /** @description Whether the caller is signed up. */
             isSignedUp: boolean;
+            /** @description How many members wait for a place. */
+            waitCount: number;
+            /** @description Whether the caller waits. */
+            isWaiting: boolean;
             /**
              * Format: date-time
              * @description From when members sign up; null: at once.
@@ -386,6 +399,11 @@ export interface components {
             createdById: string | null;
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the member, who waited, got the place. Null: the member did not wait.
+             */
+            promotedAt: string | null;
         };
         TaskListDto: {
             /** Format: uuid */
@@ -469,6 +487,24 @@ export interface components {
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
         };
+        WaitDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            shiftId: string;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /** @description The place in the queue of the shift: 1 is next. It falls as others get places or stop waiting. */
+            position: number;
+            /**
+             * Format: uuid
+             * @description The member who created the wait. Null: an operator did.
+             */
+            createdById: string | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
         /** @description An error (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
         Problem: {
             /**
@@ -491,7 +527,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -536,6 +572,8 @@ export interface components {
             currentVersion?: number;
             /** @description How many members are signed up. */
             signupCount?: number;
+            /** @description How many members wait for a place. */
+            waitCount?: number;
             /** @description The `sequence` of the oldest event of the club. Absent if there is none. */
             oldestSequence?: number;
             /**
@@ -960,7 +998,7 @@ export interface operations {
                 /** @description The id of an event: only those that follow it. Beside a cursor it is not read. */
                 after?: string;
                 /** @description Events of one of these types. */
-                type?: ("attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted")[];
+                type?: ("attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted" | "wait.created" | "wait.deleted")[];
                 /** @description Events of this task, shift, member or club. */
                 subjectId?: string;
                 /** @description The id of a member for events about them, `me` for those about you. */
@@ -1109,6 +1147,8 @@ export interface operations {
                 startsFrom?: string;
                 /** @description Shifts that this member is signed up for: the id of a member, or `me`. */
                 signedUp?: string;
+                /** @description Shifts in which the caller waits for a place. */
+                waiting?: "me";
                 /** @description Shifts with a free place. */
                 hasFreeSlots?: "true";
                 /** @description Shifts that have not started and for which members can sign up now, if a place is free. */
@@ -1614,6 +1654,195 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TaskDetailDto"];
                 };
+            };
+        };
+    };
+    getMyWait: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitDto"];
+                };
+            };
+        };
+    };
+    waitForPlace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty object, or nothing. */
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitDto"];
+                };
+            };
+        };
+    };
+    stopWaiting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listWaits: {
+        parameters: {
+            query?: {
+                /** @description The sort order; a leading hyphen means descending. */
+                sort?: "position" | "-position";
+                /** @description The maximum number of rows of a page. */
+                limit?: number;
+                /** @description The start of the page, from the Link header of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitDto"][];
+                };
+            };
+        };
+    };
+    getWait: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitDto"];
+                };
+            };
+        };
+    };
+    assignWait: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        /** @description An empty object, or nothing. */
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description There was one already; the body is the current state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitDto"];
+                };
+            };
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitDto"];
+                };
+            };
+        };
+    };
+    removeWait: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the shift. */
+                id: string;
+                /** @description The id of the member. */
+                memberId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -40,4 +40,11 @@ export const routes = {
   getTask: { method: 'GET', path: '/api/tasks/{id}', needsToken: true, needsClub: true, takesKey: false },
   updateTask: { method: 'PATCH', path: '/api/tasks/{id}', needsToken: true, needsClub: true, takesKey: false },
   deleteTask: { method: 'DELETE', path: '/api/tasks/{id}', needsToken: true, needsClub: true, takesKey: false },
+  waitForPlace: { method: 'POST', path: '/api/shifts/{id}/wait', needsToken: true, needsClub: true, takesKey: true },
+  getMyWait: { method: 'GET', path: '/api/shifts/{id}/wait', needsToken: true, needsClub: true, takesKey: false },
+  stopWaiting: { method: 'DELETE', path: '/api/shifts/{id}/wait', needsToken: true, needsClub: true, takesKey: false },
+  listWaits: { method: 'GET', path: '/api/shifts/{id}/waits', needsToken: true, needsClub: true, takesKey: false },
+  assignWait: { method: 'PUT', path: '/api/shifts/{id}/waits/{memberId}', needsToken: true, needsClub: true, takesKey: false },
+  getWait: { method: 'GET', path: '/api/shifts/{id}/waits/{memberId}', needsToken: true, needsClub: true, takesKey: false },
+  removeWait: { method: 'DELETE', path: '/api/shifts/{id}/waits/{memberId}', needsToken: true, needsClub: true, takesKey: false },
 } as const;

@@ -9,3 +9,4 @@ export { type Clubs, clubsOf as clubs } from '../clubs.js';
 export { type Events, eventsOf as events } from '../events.js';
 export { type Hours, hoursOf as hours } from '../hours.js';
 export { type Members, membersOf as members } from '../members.js';
+export { type Waits, waitsOf as waits } from '../waits.js';

@@ -24,7 +24,7 @@ export const functions: Mutants = {
     'alter function audit.assert_clean() security definer',
     'alter function app.sign_up(uuid) owner to postgres',
     'alter function app.my_clubs() owner to club_signup',
-    'alter function app.count_signups() owner to club_operator',
+    'alter function app.count_signup() owner to club_operator',
     'alter function app.read_calendar(uuid, bytea) owner to club_operator',
   ],
   definer_elsewhere: [
@@ -116,7 +116,7 @@ export const functions: Mutants = {
     'alter function app.enter set search_path = public',
     `alter function app.my_clubs() set search_path = public, app`,
     `alter function app.erase_member(uuid, uuid) set search_path = "$user", public`,
-    'alter function app.count_signups() reset all',
+    'alter function app.count_signup() reset all',
     `alter function app.record_event() set search_path = ''`,
     'alter function app.sign_up(uuid) set row_security = off',
     `alter function app.my_clubs() set app.tenant_id = 'x'`,
