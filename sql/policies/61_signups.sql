@@ -29,15 +29,15 @@ grant select on app.shift_signups to club_api;
 grant delete on app.shift_signups to club_operator;
 
 grant select on app.shifts to club_signup;
--- A lock of a row needs this privilege. The policy allows no change.
+-- Locks of rows need these privileges. The policies allow no change.
 grant update (signup_count) on app.shifts to club_signup;
 grant select, delete on app.shift_signups to club_signup;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
 
 grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id(), app.new_id() to club_roster;
 grant select (tenant_id, id, display_name, erased_at) on app.members to club_roster;
+grant update (display_name) on app.members to club_roster;
 grant select on app.shifts to club_roster;
--- A lock of a row needs this privilege. The policy allows no change.
 grant update (signup_count) on app.shifts to club_roster;
 grant select, delete on app.shift_signups to club_roster;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_roster;
@@ -79,6 +79,10 @@ comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles
 create policy members_roster_read on app.members for select to club_roster
   using ((select app.role()) >= 'Manager');
 comment on policy members_roster_read on app.members is 'Managers and higher roles find the member whom they sign up.';
+
+create policy members_roster_lock on app.members for update to club_roster
+  using ((select app.role()) >= 'Manager') with check (false);
+comment on policy members_roster_lock on app.members is 'Managers and higher roles lock the member whom they sign up, so that an erasure waits.';
 
 create policy shift_signups_roster_read on app.shift_signups for select to club_roster
   using ((select app.role()) >= 'Manager');
@@ -183,14 +187,15 @@ as $$
 declare
   name text;
 begin
-  select m.display_name into name from app.members as m where m.id = require_member.member_id and m.erased_at is null;
+  -- Waits for an erasure under way, which the foreign key would let pass.
+  select m.display_name into name from app.members as m where m.id = require_member.member_id and m.erased_at is null for key share;
   if not found then
     raise exception using errcode = 'ME001', message = 'no such member in this club', detail = jsonb_build_object('memberId', app.member_id());
   end if;
   return name;
 end
 $$;
-comment on function app.require_member(uuid) is 'The name of a member. ME001: no such member, or an erased one.';
+comment on function app.require_member(uuid) is 'Locks a member against erasure until the transaction ends, and returns the name. ME001: no such member, or an erased one.';
 grant execute on function app.require_member(uuid) to club_roster;
 
 set local role club_signup;

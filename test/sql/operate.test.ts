@@ -88,6 +88,15 @@ t.test(
     t.same(statuses, [200, 404], 'their calendar link has ended, those of others have not');
     const { body: read } = await anna.get(`/api/tasks/${task.id}`);
     t.match(read, { assigneeId: before, assigneeName: 'Former member' });
+    const refused = { status: 422, body: { code: 'assignee_not_member' } };
+    const open = await anna.post('/api/tasks', { title: 'Open' });
+    t.match(await anna.post('/api/tasks', { title: 'For Ben', assigneeId: before }), refused);
+    t.match(await anna.patch(`/api/tasks/${open.body.id}`, { assigneeId: before }), refused);
+    t.match(
+      await anna.patch(`/api/tasks/${task.id}`, { assigneeId: before, title: 'Left by Ben' }),
+      { status: 200, body: { assigneeId: before, title: 'Left by Ben' } },
+      'who holds it already is no new assignee',
+    );
     t.match((await service.as('dora', 'Admin', north).get(`/api/members/${before}`)).body, {
       displayName: 'Former member',
       email: null,
@@ -287,6 +296,29 @@ t.test('a calendar link that is created during the erasure of its member is not 
   );
   t.equal((await gerd.put(LINK)).status, 201, 'the same user returns as a new member');
 });
+
+t.test(
+  'a Manager who signs up a member, or lets them wait, during their erasure is refused after it',
+  async (t) => {
+    const club = await service.db.makeClub('racing');
+    const mara = service.as('mara', 'Manager', club);
+    const memberId = await service.as('erased meanwhile', 'Member', club).memberId();
+    const { body: free } = await mara.post('/api/shifts', SHIFT);
+    const { body: full } = await mara.post('/api/shifts', SHIFT);
+    await mara.post(`/api/shifts/${full.id}/signup`);
+    await operator.query('begin');
+    await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+    const requests = [
+      mara.put(`/api/shifts/${free.id}/signups/${memberId}`),
+      mara.put(`/api/shifts/${full.id}/waits/${memberId}`),
+    ];
+    t.equal(await untilWaitingForLocks(service.db, 2, ...requests), 2);
+    await operator.query('commit');
+    for (const response of await Promise.all(requests)) {
+      t.match(response, { status: 404, body: { code: 'member_not_found' } });
+    }
+  },
+);
 
 t.test('closing, reopening and renaming a club wait for no write; removal and erasure do', async (t) => {
   const club = await service.db.makeClub('busy');

@@ -304,6 +304,7 @@ t.test('club_roster can write any signup of the club, for a Manager only, and no
     [admin, ['delete from app.shifts where id = $1', id], '1 rows'],
     [admin, ['delete from app.shifts where id = $1', foreign], '0 rows'],
     [admin, ['select external_user_id from app.members where id = $1', id], '42501'],
+    [admin, ['update app.members set display_name = display_name where tenant_id = $1', north], '42501'],
     [admin, read('tasks'), '42501'],
   ] as [Caller, [string, string?, string?], string][]) {
     const values = [value, idOf.get(subject ?? '')].filter((one) => one !== undefined);
