@@ -32,22 +32,32 @@ export async function readFinalState(target: Target): Promise<FinalState> {
       foreign: foreignIn(text, target, row.club),
     }));
   const others: string[] = [];
-  for (const table of ['members', 'shift_signups', 'attendance', 'idempotency_keys', 'events']) {
+  for (const table of [
+    'members',
+    'shift_signups',
+    'shift_waits',
+    'attendance',
+    'idempotency_keys',
+    'events',
+  ]) {
     for (const { club, text } of await rowsOf(table, 'row.tenant_id')) {
       others.push(
         ...foreignIn(text, target, club).map((other) => `a row of ${table} of ${club} holds ${other}`),
       );
     }
   }
+  const placesOf = async (table: string, order: string) =>
+    (await queryAsAdmin(
+      `select shift_id as shift, member_id as member, created_by_id as creator from app.${table} order by ${order}`,
+    )) as FinalState['signups'];
   return {
     tasks: await finalRows('tasks', `title || '|' || state as content`),
     shifts: await finalRows(
       'shifts',
-      `title || '|' || capacity as content, capacity, signup_count as "signupCount"`,
+      `title || '|' || capacity as content, capacity, signup_count as "signupCount", wait_count as "waitCount"`,
     ),
-    signups: (await queryAsAdmin(
-      'select shift_id as shift, member_id as member, created_by_id as creator from app.shift_signups',
-    )) as FinalState['signups'],
+    signups: await placesOf('shift_signups', 'shift_id'),
+    waits: await placesOf('shift_waits', 'created_at, id'),
     attendance: (await queryAsAdmin(
       `select club.slug as club, shift_id as shift, member_id as member, version,
          concat_ws('|', version, concat_ws(' ', status, minutes), recorded_by_id) as record

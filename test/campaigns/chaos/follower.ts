@@ -44,8 +44,13 @@ export async function follow(
       feed.refused.push(response.text);
     } else {
       feed.foreign.push(...foreignIn(response.text, target, club.canary));
-      for (const { id, sequence, type, subjectId, actorId, memberId } of response.body) {
-        feed.events.push({ id, sequence, type, subjectId, actorId, memberId });
+      for (const { id, sequence, type, subjectId, actorId, memberId, changes } of response.body) {
+        const { capacity, promotedAt } = changes;
+        feed.events.push({
+          ...{ id, sequence, type, subjectId, actorId, memberId },
+          ...(typeof capacity?.to === 'number' && { capacity: capacity.to }),
+          ...(promotedAt !== undefined && { isPromotion: true }),
+        });
       }
       if (response.body.length === 0 && isLast) {
         break;

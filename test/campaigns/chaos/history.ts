@@ -22,6 +22,12 @@ export type Kind =
   | 'read signup'
   | 'assign'
   | 'unassign'
+  | 'wait'
+  | 'stop waiting'
+  | 'read wait'
+  | 'assign wait'
+  | 'remove wait'
+  | 'read waits'
   | 'list members'
   | 'record'
   | 'remove record'
@@ -37,6 +43,10 @@ export interface Row {
   content: string;
   capacity?: number;
   signupCount?: number;
+  waitCount?: number;
+  /** Whether the caller is signed up, and whether they wait; undefined in the final database. */
+  isSignedUp?: boolean;
+  isWaiting?: boolean;
   /** The signed-up members by Member.Id; undefined when the response does not have them. */
   members?: string[];
 }
@@ -51,7 +61,7 @@ export interface Operation {
   entrance?: string;
   /** The task or shift of the request. */
   target?: string;
-  /** The Member.Id whose signup or attendance it is about, if not the caller's own. */
+  /** The Member.Id whose signup, wait or attendance it is about, if not the caller's own. */
   holder?: string;
   key?: string;
   /** A unique text of this creation, which the row keeps. */
@@ -69,8 +79,10 @@ export interface Operation {
   failure?: 'broken' | 'patience ran out';
   code?: string;
   retryAfter?: boolean;
-  /** Who entered the signup of the response. */
+  /** Who entered the signup or wait of the response. */
   creator?: string;
+  /** Who waits by Member.Id, in the order of the response to `read waits`. */
+  queue?: string[];
   /** The record of attendance of the response. */
   record?: string;
   /** The version in the refusal of a writer who had read another one; null when there is no record. */
@@ -109,6 +121,8 @@ export interface FinalState {
   tasks: FinalRow[];
   shifts: FinalRow[];
   signups: { shift: string; member: string; creator: string | null }[];
+  /** Those of each shift in the order of its queue. */
+  waits: { shift: string; member: string; creator: string | null }[];
   attendance: FinalRecord[];
   /** Other rows with another club's data, in words. */
   foreign: string[];
@@ -122,6 +136,10 @@ export interface FeedEvent {
   subjectId: string;
   actorId: string | null;
   memberId: string | null;
+  /** The new capacity of a shift. */
+  capacity?: number;
+  /** Whether a signup was given to who waited. */
+  isPromotion?: boolean;
 }
 
 /** The events of a club as one follower read them, from the first to the last. */
@@ -184,7 +202,7 @@ export function recordText(version: number, content: string, recordedById: strin
   return `${version}|${content}|${recordedById}`;
 }
 
-/** Whose signup or attendance the request is about. */
+/** Whose signup, wait or attendance the request is about. */
 export function holderOf({ holder, member }: Operation): string {
   return holder ?? member;
 }

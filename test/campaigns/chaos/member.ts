@@ -82,6 +82,8 @@ export async function join(
               ...(response.body?.code !== undefined && { code: response.body.code }),
               retryAfter: response.headers['retry-after'] !== undefined,
               ...ofMember(response.body),
+              ...(about.kind === 'read waits' &&
+                response.status === 200 && { queue: queueOf(response.body) }),
               rows: response.status < 300 ? rowsOf(response.body) : [],
               foreign: foreignIn(response.text, target, club.canary),
             }),
@@ -109,7 +111,7 @@ async function ownId(send: Send, headers: Record<string, string>): Promise<strin
   }
 }
 
-/** What a response says of a signup or a record of attendance. */
+/** What a response says of a signup, a wait or a record of attendance. */
 // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
 function ofMember(body: any): Partial<Operation> {
   if (body?.code === 'attendance_version_conflict') {
@@ -122,19 +124,28 @@ function ofMember(body: any): Partial<Operation> {
   return body?.shiftId === undefined ? {} : { creator: body.createdById };
 }
 
-/** The tasks and shifts of a response; members and signups have no version, records no id. */
+function queueOf(waits: { memberId: string }[]): string[] {
+  return waits.map(({ memberId }) => memberId);
+}
+
+/** The tasks and shifts of a response; members, signups and waits have no version, records no id. */
 // biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
 function rowsOf(body: any): Row[] {
   const rows = Array.isArray(body) ? body : body === undefined ? [] : [body];
   return rows
     .filter(({ id, version }) => id !== undefined && version !== undefined)
-    .map(({ id, version, title, state, capacity, signupCount, signups }) => ({
+    .map(({ id, version, title, state, capacity, signups, ...more }) => ({
       id,
       version,
       content: `${title}|${state ?? capacity}`,
-      ...(capacity !== undefined && { capacity, signupCount }),
+      ...(capacity !== undefined && { capacity, ...placesOf(more) }),
       ...(signups !== undefined && {
         members: signups.map(({ memberId }: { memberId: string }) => memberId),
       }),
     }));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: clients look into bodies of every shape
+function placesOf({ signupCount, waitCount, isSignedUp, isWaiting }: any): Partial<Row> {
+  return { signupCount, waitCount, isSignedUp, isWaiting };
 }

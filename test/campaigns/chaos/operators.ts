@@ -90,11 +90,13 @@ export const OPERATORS: Record<string, Injection> = {
     await queryAsAdmin(
       `create function public.full_disk() returns trigger language plpgsql as $$ begin raise exception using errcode = '53100'; end $$;
        create trigger full_disk before insert or update on app.tasks for each row execute function public.full_disk();
-       create trigger full_disk before insert on app.shift_signups for each row execute function public.full_disk()`,
+       create trigger full_disk before insert on app.shift_signups for each row execute function public.full_disk();
+       create trigger full_disk before insert on app.shift_waits for each row execute function public.full_disk()`,
     );
     await sleep(random() * 800);
     await queryAsAdmin(
-      'drop trigger full_disk on app.tasks; drop trigger full_disk on app.shift_signups; drop function public.full_disk',
+      `drop trigger full_disk on app.tasks; drop trigger full_disk on app.shift_signups;
+       drop trigger full_disk on app.shift_waits; drop function public.full_disk`,
     );
   },
   'tasks locked': locking('app.tasks'),
@@ -102,6 +104,7 @@ export const OPERATORS: Record<string, Injection> = {
   'tables rewritten': async ({ queryAsAdmin }) => {
     await queryAsAdmin('vacuum full app.tasks');
     await queryAsAdmin('vacuum full app.shift_signups');
+    await queryAsAdmin('vacuum full app.shift_waits');
   },
   'a column added and dropped': async ({ queryAsAdmin }) => {
     await queryAsAdmin('alter table app.tasks add column colour text');

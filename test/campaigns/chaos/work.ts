@@ -41,7 +41,7 @@ export async function work(member: Member, shared: SharedRows, kind: Kind): Prom
   const isManager = member.role === 'Manager' || member.role === 'Admin';
   const isAllowed = /^delete/.test(kind)
     ? member.role === 'Admin'
-    : isManager || !/^(create|put|assign|unassign|record|remove)/.test(kind);
+    : isManager || !/^(create|put|assign|unassign|record|remove|read waits)/.test(kind);
   if (!isAllowed) {
     return false;
   }
@@ -127,11 +127,11 @@ async function workOnShift(member: Member, shared: SharedRows, kind: Kind): Prom
   const path = `/api/shifts/${id}`;
   const about = { kind, target: id };
   let recorded: Recorded;
-  if (kind === 'sign up') {
+  if (kind === 'sign up' || kind === 'wait') {
     recorded = await sendUntilKnown(member, shared, {
       ...about,
       method: 'POST',
-      path: `${path}/signup`,
+      path: `${path}/${kind === 'wait' ? 'wait' : 'signup'}`,
       ...(member.random() < 0.3 && { key: keyOf(member, shared) }),
     });
   } else if (kind === 'cancel' || (kind === 'read signup' && member.random() < 0.5)) {
@@ -148,6 +148,22 @@ async function workOnShift(member: Member, shared: SharedRows, kind: Kind): Prom
       method: { assign: 'PUT', unassign: 'DELETE', 'read signup': 'GET' }[kind],
       path: `${path}/signups/${holder}`,
     });
+  } else if (kind === 'stop waiting' || (kind === 'read wait' && isOfOneself(member))) {
+    recorded = await member.act({
+      ...about,
+      method: kind === 'stop waiting' ? 'DELETE' : 'GET',
+      path: `${path}/wait`,
+    });
+  } else if (kind === 'assign wait' || kind === 'remove wait' || kind === 'read wait') {
+    const holder = pick(member, member.club.memberIds) ?? member.id;
+    recorded = await member.act({
+      ...about,
+      holder,
+      method: { 'assign wait': 'PUT', 'remove wait': 'DELETE', 'read wait': 'GET' }[kind],
+      path: `${path}/waits/${holder}`,
+    });
+  } else if (kind === 'read waits') {
+    recorded = await member.act({ ...about, method: 'GET', path: `${path}/waits` });
   } else if (kind === 'put shift') {
     const capacity = 1 + Math.floor(member.random() * 4);
     const title = `${member.club.canary} ${nextOf(shared)}`;
@@ -211,6 +227,11 @@ async function workOnAttendance(member: Member, shared: SharedRows, kind: Kind):
     shift.versions.set(holder, operation.currentVersion);
   }
   return true;
+}
+
+/** Whether a read is about the caller: Members read only their own waits. */
+function isOfOneself({ role, random }: Member): boolean {
+  return role === 'Member' || random() < 0.5;
 }
 
 async function createTask(member: Member, shared: SharedRows): Promise<void> {

@@ -9,7 +9,7 @@ import {
   type Operation,
   recordText,
 } from '../history.js';
-import { followStates, type Meaning, type State } from './states.js';
+import { followStates, type Meaning, type Model, type State } from './states.js';
 import { describe, type Report } from './verdict.js';
 
 const OF_ATTENDANCE: Kind[] = ['record', 'remove record', 'read record'];
@@ -29,7 +29,7 @@ export function checkAttendance({ operations, finalState }: History, report: Rep
 }
 
 function checkRecord(name: string, requests: Operation[], stored: FinalRecord[], report: Report): void {
-  const { contradiction, mayEnd } = followStates(requests, meaningOf);
+  const { contradiction, mayEnd } = followStates(requests, ATTENDANCE);
   const [first] = stored;
   if (stored.length > 1) {
     report('doubled', `${name} is stored ${stored.length} times`);
@@ -40,6 +40,8 @@ function checkRecord(name: string, requests: Operation[], stored: FinalRecord[],
     report('lost', `${name} is ${first?.record ?? 'missing'}, contrary to an acknowledged answer`);
   }
 }
+
+const ATTENDANCE: Model = { meaningOf, unasked: () => [], isIn: (state) => state !== undefined };
 
 /** What a request does to a record. Its state is the text of the record. */
 function meaningOf(operation: Operation): Meaning | undefined {

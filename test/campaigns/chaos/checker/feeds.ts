@@ -9,6 +9,7 @@ import {
   type Kind,
   type Operation,
 } from '../history.js';
+import { promotionsIn } from './queues.js';
 import type { Report } from './verdict.js';
 
 /** The event of each kind of write. A record is created, changed, or what it was. */
@@ -23,6 +24,10 @@ const TYPES: Partial<Record<Kind, string[]>> = {
   cancel: ['signup.deleted'],
   assign: ['signup.created'],
   unassign: ['signup.deleted'],
+  wait: ['wait.created'],
+  'stop waiting': ['wait.deleted'],
+  'assign wait': ['wait.created'],
+  'remove wait': ['wait.deleted'],
   record: ['attendance.created', 'attendance.changed'],
   'remove record': ['attendance.deleted'],
 };
@@ -71,7 +76,7 @@ function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
   const rows = new Map<string, number>();
   for (const { type, subjectId, memberId, sequence } of events) {
     const [noun, verb] = type.split('.');
-    if (noun !== undefined && ['task', 'shift', 'signup', 'attendance'].includes(noun)) {
+    if (noun !== undefined && ['task', 'shift', 'signup', 'wait', 'attendance'].includes(noun)) {
       const row = isOfMember(type) ? ofMember(noun, subjectId, memberId) : `${noun} ${subjectId}`;
       const changes = rows.get(row) ?? 0;
       if ((verb === 'created') !== (changes === 0)) {
@@ -87,7 +92,10 @@ function rowsRead({ club, events }: Feed, report: Report): Map<string, number> {
   return rows;
 }
 
-function rowsStored({ tasks, shifts, signups, attendance }: FinalState, club: string): Map<string, number> {
+function rowsStored(
+  { tasks, shifts, signups, waits, attendance }: FinalState,
+  club: string,
+): Map<string, number> {
   const own = new Map(shifts.filter((row) => row.club === club).map(({ id, version }) => [id, version]));
   return new Map([
     ...tasks.filter((row) => row.club === club).map(({ id, version }) => [`task ${id}`, version] as const),
@@ -95,6 +103,9 @@ function rowsStored({ tasks, shifts, signups, attendance }: FinalState, club: st
     ...signups
       .filter(({ shift }) => own.has(shift))
       .map(({ shift, member }) => [ofMember('signup', shift, member), 1] as const),
+    ...waits
+      .filter(({ shift }) => own.has(shift))
+      .map(({ shift, member }) => [ofMember('wait', shift, member), 1] as const),
     ...attendance
       .filter((record) => record.club === club)
       .map(({ shift, member, version }) => [ofMember('attendance', shift, member), version] as const),
@@ -103,16 +114,16 @@ function rowsStored({ tasks, shifts, signups, attendance }: FinalState, club: st
 
 const ofMember = (noun: string, shift: string, member: string | null) =>
   `the ${noun} of ${member} for ${shift}`;
-const isOfMember = (type: string) => /^(signup|attendance)\./.test(type);
+const isOfMember = (type: string) => /^(signup|wait|attendance)\./.test(type);
 
 /**
  * Checks that each acknowledged write is one event of its caller, and that there are no more events than writes. Which writes with
  * an unknown outcome have one is left to the final state.
  */
 function checkWrites({ club, events }: Feed, operations: Operation[], report: Report): void {
-  // Entering a member who is signed up changes nothing.
+  // Entering a member who is signed up, or waits, changes nothing.
   const writes = operations.filter(
-    ({ kind, status }) => TYPES[kind] !== undefined && !(kind === 'assign' && status === 200),
+    ({ kind, status }) => TYPES[kind] !== undefined && !(/^assign/.test(kind) && status === 200),
   );
   // Attempts with one key are one write. The requests of a member are sequential.
   const attempts = groupBy(writes, ({ key, member, called }) => key ?? `${member} ${called}`);
@@ -121,12 +132,15 @@ function checkWrites({ club, events }: Feed, operations: Operation[], report: Re
   const possible = groupBy(happened.flatMap(possibleEvents), kindOf);
   const isWrite = (type: string) => Object.values(TYPES).flat().includes(type);
   const shiftsGone = new Set<string>();
-  const requested = events.filter(({ type, subjectId }) => {
+  const promotions = promotionsIn(events);
+  const requested = events.filter((event) => {
+    const { type, subjectId } = event;
     if (type === 'shift.deleted') {
       shiftsGone.add(subjectId);
     }
-    // Signups are deleted with their shift.
-    return isWrite(type) && !(type === 'signup.deleted' && shiftsGone.has(subjectId));
+    // Signups and waits are deleted with their shift.
+    const isWithShift = /^(signup|wait)\.deleted$/.test(type) && shiftsGone.has(subjectId);
+    return isWrite(type) && !isWithShift && !promotions.has(event);
   });
 
   const byRow = groupBy(requested, nameOf);
@@ -149,7 +163,7 @@ interface EventKey {
   type: string;
   subjectId: string | undefined;
   actorId: string | null;
-  /** Whose signup or attendance it is; other writes do not decide whom their event is about. */
+  /** Whose signup, wait or attendance it is; other writes do not decide whom their event is about. */
   memberId: string | null;
 }
 

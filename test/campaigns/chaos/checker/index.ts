@@ -3,6 +3,7 @@ import { checkAnswers, checkTenants } from './answers.js';
 import { checkAttendance } from './attendance.js';
 import { checkFeeds } from './feeds.js';
 import { checkLists } from './lists.js';
+import { checkQueues } from './queues.js';
 import { checkRows } from './rows.js';
 import { checkSignups } from './signups.js';
 import { type Verdict, VIOLATIONS, type Violation } from './verdict.js';
@@ -20,5 +21,6 @@ export function check(history: History): Verdict {
   checkSignups(history, report);
   checkAttendance(history, report);
   checkFeeds(history, report);
+  checkQueues(history, report);
   return verdict;
 }

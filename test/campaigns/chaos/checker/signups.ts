@@ -1,17 +1,17 @@
 import {
   type FinalRow,
+  type FinalState,
   groupBy,
   type History,
   holderOf,
   isDone,
   isUnknown,
-  type Kind,
   type Operation,
+  type Row,
 } from '../history.js';
-import { followStates, type Knowledge, type Meaning, type Span, type State } from './states.js';
+import { isWaiting, OF_PLACES, PLACES, waitBy } from './places.js';
+import { followStates, type Knowledge, type Span, type State } from './states.js';
 import { describe, type Report } from './verdict.js';
-
-const OF_SIGNUPS: Kind[] = ['sign up', 'cancel', 'read signup', 'assign', 'unassign'];
 
 /** One shift: its operations, and its members. */
 interface Shift {
@@ -20,45 +20,66 @@ interface Shift {
   puts: Operation[];
   requests: Operation[];
   reads: Operation[];
+  /** The reads of who waits. */
+  lists: Operation[];
   /** The time from which it may be deleted. */
   end: number;
   members: Map<string, Knowledge>;
 }
 
-/** Checks that no shift is overfull or has a member twice, and that only a shift that can be full is called full. */
+/**
+ * Checks that no shift is overfull or has a member twice, that nobody waits beside a free place, and that only a shift that can be
+ * full is called full, and no other one not full.
+ */
 export function checkSignups({ operations, finalState }: History, report: Report): void {
   const taken = groupBy(finalState.signups, ({ shift }) => shift);
-  const placesOf = (id: string) => taken.get(id) ?? [];
+  const waiting = groupBy(finalState.waits, ({ shift }) => shift);
   for (const operation of operations) {
     for (const row of operation.rows) {
       checkPlaces(row, row.members, `${describe(operation)} shows ${row.id}`, report);
     }
   }
   const left = new Map(finalState.shifts.map((finalRow) => [finalRow.id, finalRow]));
+  const membersOf = (rows: FinalState['signups'] = []) => rows.map(({ member }) => member);
   for (const finalRow of left.values()) {
-    const members = placesOf(finalRow.id).map(({ member }) => member);
-    checkPlaces(finalRow, members, `the shift ${finalRow.id}`, report);
+    const members = membersOf(taken.get(finalRow.id));
+    const where = `the shift ${finalRow.id}`;
+    checkPlaces(finalRow, members, where, report);
+    checkWaits(finalRow, members, membersOf(waiting.get(finalRow.id)), where, report);
   }
   for (const shift of shiftsOf(operations)) {
-    const creators = new Map(
-      placesOf(shift.id).map(({ member, creator }) => [member, creator ?? 'no creator']),
-    );
-    checkMembers(shift, left.get(shift.id), creators, report);
+    const states = new Map<string, State>([
+      ...(waiting.get(shift.id) ?? []).map(
+        ({ member, creator }) => [member, waitBy(creator ?? 'no creator')] as const,
+      ),
+      ...(taken.get(shift.id) ?? []).map(({ member, creator }) => [member, creator ?? 'no creator'] as const),
+    ]);
+    checkMembers(shift, left.get(shift.id), states, report);
     checkCapacity(shift, report);
     checkFull(shift, report);
+    checkNotFull(shift, report);
     checkReads(shift, report);
   }
 }
 
-/** Checks that there are no more signups than places, one for each member, and that `signupCount` is their number. */
+/**
+ * Checks that there are no more signups than places, one for each member, that `signupCount` is their number, and that nobody waits
+ * beside a free place.
+ */
 function checkPlaces(
-  { capacity, signupCount }: { capacity?: number; signupCount?: number },
+  { capacity, signupCount, waitCount = 0, ...caller }: Partial<Row>,
   members: string[] | undefined,
   where: string,
   report: Report,
 ): void {
   if (capacity === undefined || signupCount === undefined) {
     return;
+  }
+  if (waitCount > 0 && signupCount < capacity) {
+    report('anomalies', `${where}: ${waitCount} wait, and ${signupCount} of ${capacity} places are taken`);
+  }
+  if (caller.isSignedUp && caller.isWaiting) {
+    report('doubled', `${where}: the caller is signed up and waits`);
   }
   const taken = Math.max(signupCount, members?.length ?? 0);
   if (taken > capacity) {
@@ -69,6 +90,22 @@ function checkPlaces(
   }
   if (members !== undefined && members.length !== signupCount) {
     report('anomalies', `${where}: ${members.length} signups, counted as ${signupCount}`);
+  }
+}
+
+/** Checks that whoever waits at the end is not signed up, and that `waitCount` is their number. */
+function checkWaits(
+  { waitCount = 0 }: FinalRow,
+  members: string[],
+  queue: string[],
+  where: string,
+  report: Report,
+): void {
+  for (const member of queue.filter((other) => members.includes(other))) {
+    report('doubled', `${where}: ${member} is signed up and waits`);
+  }
+  if (queue.length !== waitCount) {
+    report('anomalies', `${where}: ${queue.length} waits, counted as ${waitCount}`);
   }
 }
 
@@ -83,6 +120,7 @@ function shiftsOf(operations: Operation[]): Shift[] {
         puts: [],
         requests: [],
         reads: [],
+        lists: [],
         end: Number.POSITIVE_INFINITY,
         members: new Map(),
       });
@@ -99,65 +137,45 @@ function shiftsOf(operations: Operation[]): Shift[] {
       shift.end = Math.min(shift.end, operation.called);
     } else if (operation.kind === 'read shift' && isDone(operation)) {
       shift.reads.push(operation);
-    } else if (OF_SIGNUPS.includes(operation.kind)) {
+    } else if (operation.kind === 'read waits' && isDone(operation)) {
+      shift.lists.push(operation);
+    } else if (OF_PLACES.includes(operation.kind)) {
       shift.requests.push(operation);
     }
   }
   for (const shift of shifts.values()) {
-    for (const [member, requests] of groupBy(shift.requests, holderOf)) {
-      shift.members.set(member, followStates(requests, meaningOf));
+    const holders = new Set([
+      ...shift.requests.map(holderOf),
+      ...shift.lists.flatMap(({ queue = [] }) => queue),
+    ]);
+    // A list says of each member whether they wait.
+    const reads = shift.lists.flatMap((list) => [...holders].map((holder) => ({ ...list, holder })));
+    for (const [member, requests] of groupBy([...shift.requests, ...reads], holderOf)) {
+      shift.members.set(member, followStates(requests, PLACES));
     }
   }
   return [...shifts.values()];
 }
 
-/** What a request does to a signup. Its state is who entered it. */
-function meaningOf(operation: Operation): Meaning | undefined {
-  const { kind, status, code, member, creator } = operation;
-  const isIn = (state: State) => state !== undefined;
-  const enters = (state: State) => (isIn(state) ? [] : [member]);
-  const leaves = (state: State) => (isIn(state) ? [undefined] : []);
-  const isEntering = kind === 'sign up' || kind === 'assign';
-  if (isUnknown(operation)) {
-    return isEntering ? enters : kind === 'read signup' ? undefined : leaves;
-  }
-  if (status === 201) {
-    return enters;
-  }
-  if (status === 204) {
-    return leaves;
-  }
-  if (status === 200) {
-    return (state) => (isIn(state) && state === (creator ?? state) ? [state] : []);
-  }
-  if (code === 'already_signed_up') {
-    return (state) => (isIn(state) ? [state] : []);
-  }
-  if (code === 'shift_full' || code === 'signup_not_found') {
-    return (state) => (isIn(state) ? [] : [state]);
-  }
-  return undefined;
-}
-
 function checkMembers(
   { id, members }: Shift,
   left: FinalRow | undefined,
-  creators: Map<string, State>,
+  states: Map<string, State>,
   report: Report,
 ): void {
   for (const [member, { contradiction, mayEnd }] of members) {
-    const creator = creators.get(member);
+    const state = states.get(member);
     if (contradiction !== undefined) {
       const isSecond = contradiction.status === 201;
       report(isSecond ? 'doubled' : 'lost', `nothing explains ${describe(contradiction)} about ${member}`);
-    } else if (left !== undefined && !mayEnd(creator)) {
-      const state = creator === undefined ? 'out of' : `in by ${creator}, of`;
-      report('lost', `${member} is ${state} ${id}, contrary to an acknowledged answer`);
+    } else if (left !== undefined && !mayEnd(state)) {
+      const where = isWaiting(state) ? `in the queue, ${state},` : state ? `in by ${state},` : 'out';
+      report('lost', `${member} is ${where} of ${id}, contrary to an acknowledged answer`);
     }
   }
-  for (const member of creators.keys()) {
+  for (const member of states.keys()) {
     if (!members.has(member)) {
-      report('anomalies', `${member} is signed up for ${id} and never asked`);
+      report('anomalies', `${member} is signed up for ${id} or waits, and never asked`);
     }
   }
 }
@@ -186,15 +204,34 @@ function checkCapacity(shift: Shift, report: Report): void {
   }
 }
 
+/** Checks that the shift can have been full for others when a member was refused, or began to wait. */
 function checkFull(shift: Shift, report: Report): void {
-  for (const request of shift.requests.filter(({ code }) => code === 'shift_full')) {
+  // A response with a key may be that of an earlier request.
+  const isBegin = ({ kind, status, key }: Operation) =>
+    (kind === 'wait' || kind === 'assign wait') && status === 201 && key === undefined;
+  for (const request of shift.requests.filter((one) => one.code === 'shift_full' || isBegin(one))) {
     const { called, returned } = request;
     const holder = holderOf(request);
     const others = [...shift.members].flatMap(([other, { spans }]) => (other === holder ? [] : spans));
     const possible = others.filter((span) => span.isPossible && span.from <= returned && called <= span.to);
     const least = Math.min(...capacitiesIn(shift, called, returned));
     if (most(possible, called) < least) {
-      report('anomalies', `${describe(request)}, and it was not`);
+      report('anomalies', `${describe(request)}, and it was not full`);
+    }
+  }
+}
+
+/** Checks that the shift can have had a free place when somebody was not let wait for one. */
+function checkNotFull(shift: Shift, report: Report): void {
+  const certain = [...shift.members.values()].flatMap(({ spans }) => spans.filter((span) => span.isCertain));
+  for (const request of shift.requests.filter(({ code }) => code === 'shift_not_full')) {
+    const { called, returned } = request;
+    const ends = certain.map(({ to }) => to).filter((to) => called < to && to < returned);
+    const taken = [called, ...ends].map(
+      (time) => certain.filter(({ from, to }) => from < time && time < to).length,
+    );
+    if (Math.min(...taken) >= Math.max(...capacitiesIn(shift, called, returned))) {
+      report('anomalies', `${describe(request)}, and it was full`);
     }
   }
 }

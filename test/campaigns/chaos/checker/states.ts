@@ -3,7 +3,7 @@ import { groupBy, isDone, isUnknown, type Operation } from '../history.js';
 /** What is stored about a member and a shift, as a text; undefined when nothing is. */
 export type State = string | undefined;
 
-/** A time span, and whether something was possibly or certainly stored during it. */
+/** A time span, and whether a state was possible or certain during it. */
 export interface Span {
   from: number;
   to: number;
@@ -13,6 +13,16 @@ export interface Span {
 
 /** The states after a response, by the state before it; none when it is impossible in this state. */
 export type Meaning = (before: State) => State[];
+
+/** What may happen to a state. */
+export interface Model {
+  /** What a request does, undefined when it says and does nothing. */
+  meaningOf(operation: Operation): Meaning | undefined;
+  /** The states that may follow at any time, without a request about this member. */
+  unasked(before: State): State[];
+  /** Whether this is the state that the spans are about. */
+  isIn(state: State): boolean;
+}
 
 /** The knowledge about one member and one shift, from the requests of the member and of Managers. */
 export interface Knowledge {
@@ -40,21 +50,14 @@ interface Possibility {
   open: Effect[];
 }
 
-/**
- * Follows all states that are possible in any order of concurrent requests.
- *
- * @param meaningOf what a request does, undefined when it says and does nothing
- */
-export function followStates(
-  operations: Operation[],
-  meaningOf: (operation: Operation) => Meaning | undefined,
-): Knowledge {
+/** Follows all states that are possible in any order of concurrent requests. */
+export function followStates(operations: Operation[], model: Model): Knowledge {
   let possibilities: Possibility[] = [{ state: undefined, open: [] }];
   let contradiction: Operation | undefined;
   const spans: Span[] = [];
   let from = Number.NEGATIVE_INFINITY;
   const endSpan = (to: number) => {
-    const isIn = possibilities.map(({ state }) => state !== undefined);
+    const isIn = possibilities.map(({ state }) => model.isIn(state));
     const [isPossible, isCertain] = [isIn.includes(true), !isIn.includes(false)];
     const last = spans.at(-1);
     if (last?.isPossible === isPossible && last.isCertain === isCertain) {
@@ -64,10 +67,13 @@ export function followStates(
     }
     from = to;
   };
-  for (const { time, effect, isReturn } of momentsOf(operations, meaningOf)) {
+  for (const { time, effect, isReturn } of momentsOf(operations, model)) {
     endSpan(time);
     if (!isReturn) {
-      possibilities = unfold(possibilities.map(({ state, open }) => ({ state, open: [...open, effect] })));
+      possibilities = unfold(
+        possibilities.map(({ state, open }) => ({ state, open: [...open, effect] })),
+        model,
+      );
       continue;
     }
     const fitting = possibilities.filter(({ open }) => !open.includes(effect));
@@ -93,9 +99,9 @@ export function followStates(
 /** The calls and responses of the effects, by time. */
 function momentsOf(
   operations: Operation[],
-  meaningOf: (operation: Operation) => Meaning | undefined,
+  model: Model,
 ): { time: number; effect: Effect; isReturn: boolean }[] {
-  return effectsOf(operations, meaningOf)
+  return effectsOf(operations, model)
     .flatMap((effect) => [
       { time: effect.called, effect, isReturn: false },
       { time: effect.returned, effect, isReturn: true },
@@ -105,10 +111,7 @@ function momentsOf(
 }
 
 /** The effects of requests. Attempts with one key have at most one: a success may be that of an earlier attempt. */
-function effectsOf(
-  operations: Operation[],
-  meaningOf: (operation: Operation) => Meaning | undefined,
-): Effect[] {
+function effectsOf(operations: Operation[], { meaningOf }: Model): Effect[] {
   const effectOf = (by: Operation) => toEffect(by, meaningOf(by));
   const attempts = groupBy(operations, ({ key, member, called }) => key ?? `${member} ${called}`);
   return [...attempts.values()].flatMap((all) => {
@@ -131,24 +134,39 @@ function toEffect(by: Operation, after: Meaning | undefined): Effect[] {
     : [{ name: `${name} at ${called}`, called, returned, by, after }];
 }
 
-/** These possibilities, and all that follow when open effects come. */
-function unfold(possibilities: Possibility[]): Possibility[] {
-  const all = new Map<string, Possibility>();
-  const visit = (possibility: Possibility): void => {
+/**
+ * These possibilities, and all that follow when open effects come, or unasked. One whose open effects are a part of those of another
+ * one with the same state is left out: effects with an unknown outcome need not come, so nothing follows from it alone.
+ */
+function unfold(possibilities: Possibility[], { unasked }: Model): Possibility[] {
+  const all = new Map<string, Possibility[]>();
+  const next = [...possibilities];
+  for (const possibility of next) {
     const { state, open } = possibility;
-    const name = [state ?? '', ...open.map((effect) => effect.name).sort()].join('|');
-    if (all.has(name)) {
-      return;
+    const answered = open.filter(({ returned }) => returned !== Number.POSITIVE_INFINITY);
+    const name = [state ?? '', ...namesOf(answered)].join('|');
+    const alike = all.get(name) ?? [];
+    if (alike.some((other) => hasAll(other.open, open))) {
+      continue;
     }
-    all.set(name, possibility);
+    all.set(name, [...alike.filter((other) => !hasAll(open, other.open)), possibility]);
+    next.push(...unasked(state).map((after) => ({ state: after, open })));
     for (const effect of open) {
-      for (const next of effect.after(state)) {
-        visit({ state: next, open: open.filter((other) => other !== effect) });
-      }
+      const rest = open.filter((other) => other !== effect);
+      next.push(...effect.after(state).map((after) => ({ state: after, open: rest })));
     }
-  };
-  for (const possibility of possibilities) {
-    visit(possibility);
   }
-  return [...all.values()];
+  return [...all.values()].flat();
+}
+
+const namesOf = (effects: Effect[]) => effects.map(({ name }) => name).sort();
+
+/** Whether there is an equal effect for each of the others. */
+function hasAll(effects: Effect[], others: Effect[]): boolean {
+  const names = namesOf(effects);
+  return namesOf(others).every((name) => {
+    const place = names.indexOf(name);
+    names.splice(place, place === -1 ? 0 : 1);
+    return place !== -1;
+  });
 }
