@@ -90,8 +90,8 @@ async function startReaders(t: Test, send: typeof sendUnderLoad = sendUnderLoad)
     const anna = service.as('anna', 'Manager', club);
     const titles = [`First of ${slug}`, `Second of ${slug}`];
     for (const title of titles) {
-      await anna.post('/api/tasks', { title });
-      await anna.post('/api/shifts', { title, ...nextWeek, capacity: 3 });
+      await sendUnderLoad(() => anna.post('/api/tasks', { title }));
+      await sendUnderLoad(() => anna.post('/api/shifts', { title, ...nextWeek, capacity: 3 }));
     }
     for (const path of ['/api/tasks', '/api/shifts']) {
       readers.push(async () => {
