@@ -189,7 +189,7 @@ function withLimits<Shift extends Partial<SignupWindow>>(
     .map(({ pointer, detail }) => ({
       pointer,
       code: 'invalid_value',
-      detail: `${detail} ${keptBy(shift, stored)}`,
+      detail: `${detail} ${keptBy(shift, stored, `${pointer} ${detail}`)}`,
     }));
   if (errors.length > 0) {
     throw new Problem(validationFailed, { errors });
@@ -197,12 +197,12 @@ function withLimits<Shift extends Partial<SignupWindow>>(
   return changed;
 }
 
-/** Says which limits a request keeps. */
-function keptBy(shift: Partial<SignupWindow>, stored: SignupWindow): string {
+/** Says which limits a request keeps, of those that the text of a rule names. */
+function keptBy(shift: Partial<SignupWindow>, stored: SignupWindow, rule: string): string {
   const kept = Object.entries(stored)
-    .filter(([name, time]) => time !== null && !Object.hasOwn(shift, name))
+    .filter(([name, time]) => time !== null && !Object.hasOwn(shift, name) && rule.includes(name))
     .map(([name, time]) => `\`${name}\` ${time?.replace('+00:00', 'Z')}`);
-  return `The request does not give, and so keeps: ${kept.join(', ')}. Send it too, or null.`;
+  return `The shift keeps what the request leaves out: ${kept.join(', ')}. Send another value, or null.`;
 }
 
 /** The resource shifts. */
