@@ -35,7 +35,8 @@ export const validationFailed = defineError({
   title: 'Validation failed',
   detail: detailOf('The body does not have the expected form. `errors` lists each invalid field.'),
   meaning:
-    'The body is valid JSON, but does not fit the schema of this operation. `errors` lists every field that does not.',
+    'The body is valid JSON, but does not fit the schema of this operation, or the values that the row keeps. `errors` lists every field ' +
+    'that does not.',
   fix:
     'Correct each item of `errors`: `pointer` is a JSON Pointer (RFC 6901) to the place, `code` is the kind of the error, ' +
     'and `detail` says what is expected there. For a missing or unknown field, `pointer` is the path of that field. ' +

@@ -26,7 +26,7 @@ export const shiftFull = defineError({
   detail: ({ waitCount = 0 }) =>
     `Every place of this shift is taken${waitCount === 0 ? '' : `, and ${waitCount} wait for one`}. Choose another shift, or wait for a place.`,
   meaning:
-    'The shift has as many signups as places. A place that becomes free goes to whoever is next of those who wait.',
+    'The shift has as many signups as places. A place that becomes free goes to the first of those who wait.',
   fix:
     'Choose another shift: `GET /api/shifts?hasFreeSlots=true&signupOpen=true` lists those with a free place. Or wait: ' +
     '`POST /api/shifts/{id}/wait` signs you up when it is your turn. A Manager can raise the capacity.',
@@ -39,8 +39,8 @@ export const alreadySignedUp = defineError({
   code: 'already_signed_up',
   status: 409,
   title: 'Already signed up',
-  detail: 'You are signed up for this shift already. You need not do anything.',
-  meaning: 'You have a place in this shift already, and a member can have only one.',
+  detail: 'The member is signed up for this shift already. You need not do anything.',
+  meaning: 'The member has a place in this shift already, and can have only one.',
   fix:
     'Treat it as a success. To retry a signup whose response was lost, send an `Idempotency-Key`: the same request then ' +
     'gets the first response.',
@@ -52,11 +52,12 @@ export const shiftInPast = defineError({
   code: 'shift_in_past',
   status: 422,
   title: 'Shift in the past',
-  detail: 'The shift has started, so its signups are closed.',
+  detail: 'The shift has started, so its signups and waits are closed.',
   meaning:
-    'From `startsAt` on, members can neither sign up for a shift nor cancel a signup. The clock of the database decides.',
+    'From `startsAt` on, nobody signs up for a shift, cancels a signup, begins to wait or stops waiting, and no Manager does it for them. The ' +
+    'clock of the database decides.',
   fix:
-    'Choose a shift whose `startsAt` is still to come: `GET /api/shifts?from=<now>` lists the shifts that have not ended. ' +
+    'Choose a shift that has not started: `GET /api/shifts?signupOpen=true` lists those that are open. ' +
     'If the start is wrong, a Manager can correct it.',
   sqlState: 'SH002',
   example: { request: SIGN_UP },
