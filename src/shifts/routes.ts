@@ -154,7 +154,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'deleteShift',
         summary: 'Delete a shift and its signups',
-        description: 'This cannot be undone. With If-Match, only if its version is unchanged.',
+        description:
+          'Its waits are deleted too. This cannot be undone. With If-Match, only if its version is unchanged.',
         params: ShiftParams,
         querystring: NoQuery,
         errors: [errors.shiftNotFound, preconditionFailed],

@@ -93,7 +93,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'cancelSignUp',
         summary: 'Cancel your signup',
         description:
-          'Your place is free again at once. Possible until the shift starts, and before `cancelUntil` if it has one.',
+          'Your place is free at once, and the first of those who wait gets it. Possible until the shift starts, and before `cancelUntil` ' +
+          'if it has one.',
         params: SignedUpShiftParams,
         querystring: NoQuery,
         errors: [shiftNotFound, errors.shiftInPast, errors.cancelTooLate, errors.signupNotFound],
@@ -157,7 +158,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'removeSignUp',
         summary: 'Cancel the signup of a member',
         description:
-          'The place is free again at once. Possible until the shift starts, even after `cancelUntil`.',
+          'The place is free at once; before `cancelUntil` the first of those who wait gets it. Possible until the shift starts, even after ' +
+          '`cancelUntil`.',
         params: RosterParams,
         querystring: NoQuery,
         errors: [shiftNotFound, errors.shiftInPast, errors.signupNotFound],
