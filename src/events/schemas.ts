@@ -17,7 +17,8 @@ const Changes = () =>
       properties: { from: value, to: value },
     },
     description:
-      'The changed fields and their values. Of what was created `from` is null, of what was deleted `to`.',
+      'The changed fields and their values. Of what was created `from` is null, of what was deleted `to`. Of a signup only `promotedAt`, ' +
+      'if the member waited and got the place.',
   });
 
 const exampleRow = {

@@ -117,7 +117,7 @@ export interface components {
              * @description The member whom it is about: of a task its assignee, or if it has none the one before.
              */
             memberId: string | null;
-            /** @description The changed fields and their values. Of what was created `from` is null, of what was deleted `to`. */
+            /** @description The changed fields and their values. Of what was created `from` is null, of what was deleted `to`. Of a signup only `promotedAt`, if the member waited and got the place. */
             changes: {
                 [key: string]: {
                     from: string | number | boolean | null;
