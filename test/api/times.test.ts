@@ -68,22 +68,41 @@ t.test(
   async (t) => {
     t.ok(writesOfTimes.length >= 4);
     for (const write of writesOfTimes) {
-      const [first = '', ...others] = timesIn(write);
-      for (const [time, utc] of Object.entries(valid)) {
+      const times = timesIn(write);
+      const [needed, optional] = [true, false].map((isNeeded) =>
+        times.filter((name) => write.required.includes(name) === isNeeded),
+      ) as [string[], string[]];
+      const none = Object.fromEntries(optional.map((name) => [name, null]));
+      const check = async (fields: object, expected: Record<string, string>, title: string) => {
+        const written = await write.sendWith({ ...none, ...fields });
+        t.same(fieldErrors(written), [write.method === 'POST' ? '201' : '200'], `${write.name}: ${title}`);
+        for (const { body } of [written, await write.read(written.body)]) {
+          for (const [name, time] of Object.entries(expected)) {
+            t.equal(withMicroseconds(body[name]), withMicroseconds(time), `${write.name} ${name}: ${title}`);
+          }
+        }
+      };
+      const [first, ...others] = needed;
+      for (const [time, utc] of first === undefined ? [] : Object.entries(valid)) {
         // A later field is a moment later, because a period does not end at its begin.
         const later = `${utc.slice(0, 19)}.9999999Z`;
-        const fields = { [first]: time, ...Object.fromEntries(others.map((name) => [name, later])) };
-        const written = await write.sendWith(fields);
-        t.same(fieldErrors(written), [write.method === 'POST' ? '201' : '200'], `${write.name}: ${time}`);
-        for (const { body } of [written, await write.read(written.body)]) {
-          t.equal(withMicroseconds(body[first]), withMicroseconds(utc), `${write.name} ${first}: ${time}`);
-          for (const name of others) {
-            t.equal(body[name], later.replace('9Z', 'Z'), `${write.name} ${name}`);
+        const rest = Object.fromEntries(others.map((name) => [name, later]));
+        const cut = Object.fromEntries(others.map((name) => [name, later.replace('9Z', 'Z')]));
+        await check({ [first as string]: time, ...rest }, { [first as string]: utc, ...cut }, time);
+      }
+      // The others alone, before the last moments: a limit is before the start.
+      const last = Object.fromEntries(
+        needed.map((name, index) => [name, `2199-12-31T23:59:59.${999_999 - needed.length + 1 + index}Z`]),
+      );
+      for (const name of optional) {
+        for (const [time, utc] of Object.entries(valid)) {
+          if (!Object.values(last).includes(utc)) {
+            await check({ ...last, [name]: time }, { [name]: utc }, time);
           }
         }
       }
       for (const time of invalid) {
-        for (const name of [first, ...others]) {
+        for (const name of times) {
           t.same(
             fieldErrors(await write.sendWith({ [name]: time })),
             [`/${name}`],

@@ -239,7 +239,8 @@ t.test('the season scripts create a season once or not at all, move it, and reco
   }
   const begun = whoCame.replaceAll('2099-', '2020-');
   t.same(await run(begun), [''], 'a shift that is not over has no record');
-  const times = { startsAt: '2020-04-07T17:00:00Z', endsAt: '2020-04-07T20:30:00Z' };
+  const limits = { signupOpensAt: null, cancelUntil: null };
+  const times = { startsAt: '2020-04-07T17:00:00Z', endsAt: '2020-04-07T20:30:00Z', ...limits };
   await mara.shifts.update(await mara.shifts.get(first), times);
   const absent = await mara.attendance.record(first, String(ids[1]), { status: 'NoShow' });
   for (let time = 1; time <= 2; time += 1) {
