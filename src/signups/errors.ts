@@ -81,7 +81,7 @@ export const signupClosed = defineError({
   status: 422,
   title: 'Sign-up closed',
   detail: ({ signupClosesAt }) =>
-    `Sign-up for this shift closed${signupClosesAt === undefined ? '' : ` at ${signupClosesAt}`}. Ask a Manager, who can still sign you up.`,
+    `Sign-up for this shift closed${signupClosesAt === undefined ? '' : ` at ${signupClosesAt}`}. Ask a Manager, who is not bound by it.`,
   meaning: 'Members sign up before `signupClosesAt` of the shift. The clock of the database decides.',
   fix: 'Ask a Manager, who is not bound by it. `GET /api/shifts?signupOpen=true` lists the shifts that are open.',
   members: { signupClosesAt: { ...Timestamp(), description: 'When sign-up closed.' } },
