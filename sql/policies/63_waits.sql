@@ -243,7 +243,8 @@ begin
       raise exception using errcode = 'SH001', message = 'no such shift in this club';
     end if;
   else
-    select s.wait_count into waiting from app.shifts as s where s.id = new.shift_id;
+    -- Locked, so that the member cannot begin to wait meanwhile.
+    select s.wait_count into waiting from app.shifts as s where s.id = new.shift_id for no key update;
   end if;
   if waiting > 0 then
     delete from app.shift_waits as w where w.shift_id = new.shift_id and w.member_id = new.member_id;
@@ -280,13 +281,15 @@ begin
     update app.shifts as s set wait_count = s.wait_count - 1 where s.id = old.shift_id;
   end if;
   if tg_op <> 'DELETE' then
+    -- Locked before the signups are read, so that the member cannot sign up meanwhile.
+    perform from app.shifts as s where s.id = new.shift_id for no key update;
+    if not found then
+      raise exception using errcode = 'SH001', message = 'no such shift in this club';
+    end if;
     if exists (select from app.shift_signups as s where s.shift_id = new.shift_id and s.member_id = new.member_id) then
       raise exception using errcode = 'SH003', message = 'the member signed up already';
     end if;
     update app.shifts as s set wait_count = s.wait_count + 1 where s.id = new.shift_id;
-    if not found then
-      raise exception using errcode = 'SH001', message = 'no such shift in this club';
-    end if;
   end if;
   return null;
 end

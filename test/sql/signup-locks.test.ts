@@ -1,6 +1,7 @@
+import pg from 'pg';
 import t from 'tap';
 import { makeDatabase } from '../setup/database.js';
-import { type Caller, connectAsRuntime, type Outcome, type RuntimeSession } from '../setup/runtime.js';
+import { type Caller, connectAsRuntime, enter, type Outcome, type RuntimeSession } from '../setup/runtime.js';
 import { countsOf, insertShift } from '../setup/shifts.js';
 import { untilWaitingForLocks } from '../setup/wait.js';
 
@@ -181,6 +182,37 @@ t.test('deleting a shift for which callers wait causes no deadlock', async (t) =
     Array(4).fill('SH001'),
   );
   t.same(await db.queryAsAdmin('select from app.shift_signups where shift_id = $1', [id]), []);
+});
+
+t.test('SQL of an operator beside a request lets nobody wait who is signed up', async (t) => {
+  const operator = new pg.Client(db.adminUrl);
+  await operator.connect();
+  t.teardown(() => operator.end());
+  const id = await makeShift(2);
+  t.equal((await signUp(first, id)).code, 'ok');
+  t.equal((await signUp(second, id)).code, 'ok');
+
+  await operator.query('begin');
+  await operator.query(`select ${enter(manager)}`);
+  const change = 'update app.shift_signups set member_id = $3 where shift_id = $1 and member_id = $2';
+  await operator.query(change, [id, second.memberId, third.memberId]);
+  const waiting = wait(third, id);
+  await untilWaitingForLocks(db, 1, waiting);
+  await operator.query('commit');
+  t.equal((await waiting).code, 'SH003');
+
+  t.equal((await cancel(first, id)).code, 'ok');
+  await holder.begin(manager);
+  await holder.client.query('select * from app.assign_sign_up($1, $2)', [id, fourth.memberId]);
+  const insert = 'insert into app.shift_waits (tenant_id, shift_id, member_id) values ($1, $2, $3)';
+  await operator.query('begin');
+  await operator.query(`select ${enter(manager)}`);
+  const inserting = operator.query(insert, [clubId, id, fourth.memberId]);
+  await untilWaitingForLocks(db, 1, inserting);
+  await holder.client.query('commit');
+  await t.rejects(inserting, { code: 'SH003' });
+  await operator.query('rollback');
+  t.same(await countsOf(db, id), [2, 2]);
 });
 
 t.test('every way into and out of a shift, in many concurrent sessions, causes no deadlock', async (t) => {
