@@ -12,7 +12,8 @@
 -- names, and this order is that of the events: a wait ends before the signup that ends it (count, record), a place is given away after it
 -- was freed (record, release; on shifts: record, refill), and a wait begins before a free place ends it (record, total).
 --
--- What runs as club_places updates the counters itself, once for all places that it gives away, and so starts none of these triggers again.
+-- A trigger that runs as club_places updates the counters itself, once for all places that it gives away, and so starts none of these
+-- triggers again. A session that becomes club_places is counted as any other.
 
 comment on table app.shift_waits is 'Which member waits for a place in which shift, at most once each.';
 comment on column app.shift_waits.member_id is 'Who waits. Deleted when the member is erased.';
@@ -340,10 +341,7 @@ begin
   where s.id in (select w.shift_id from app.shift_waits as w where w.member_id = withdraw_waits.member_id)
   order by s.id
   for no key update;
-  with withdrawn as (
-    delete from app.shift_waits as w where w.member_id = withdraw_waits.member_id returning w.shift_id
-  )
-  update app.shifts as s set wait_count = s.wait_count - 1 from withdrawn where s.id = withdrawn.shift_id;
+  delete from app.shift_waits as w where w.member_id = withdraw_waits.member_id;
 end
 $$;
 comment on function app.withdraw_waits(uuid) is 'Ends all waits of a member, for the functions of operators. Locks the shifts first.';
@@ -352,7 +350,7 @@ grant execute on function app.withdraw_waits(uuid) to club_operator;
 set local role club_owner;
 
 create trigger shift_signups_count after insert or update of tenant_id, shift_id, member_id on app.shift_signups
-  for each row when (current_user <> 'club_places') execute function app.count_signup();
+  for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_signup();
 comment on trigger shift_signups_count on app.shift_signups is 'Counts a new signup, for every statement of every role.';
 
 create trigger shift_signups_release after delete or update of tenant_id, shift_id on app.shift_signups
@@ -364,7 +362,7 @@ create trigger shift_waits_record after insert or update or delete on app.shift_
 comment on trigger shift_waits_record on app.shift_waits is 'Records wait.created and wait.deleted.';
 
 create trigger shift_waits_total after insert or delete or update of tenant_id, shift_id, member_id on app.shift_waits
-  for each row when (current_user <> 'club_places') execute function app.count_waits();
+  for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_waits();
 comment on trigger shift_waits_total on app.shift_waits is 'Maintains the counter for every statement of every role.';
 
 create trigger shifts_refill after update on app.shifts

@@ -214,6 +214,7 @@ t.test('club_places counts and gives places in the club of the context, and noth
     [viewer, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
     [viewer, promote(id), '1 rows'],
     [viewer, promote(foreign), '23503'],
+    [viewer, promote(full), '23514'],
     [viewer, ['delete from app.shift_waits where shift_id = $1', full], '1 rows'],
     [stranger, ['delete from app.shift_waits where shift_id = $1', full], '0 rows'],
     [admin, ['delete from app.shift_signups where shift_id = $1', id], '42501'],
