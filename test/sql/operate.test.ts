@@ -297,6 +297,23 @@ t.test('a calendar link that is created during the erasure of its member is not 
   t.equal((await gerd.put(LINK)).status, 201, 'the same user returns as a new member');
 });
 
+t.test('a member who waits for a place during their erasure waits as a new member', async (t) => {
+  const club = await service.db.makeClub('sculling');
+  const mara = service.as('mara', 'Manager', club);
+  const hugo = service.as('hugo', 'Member', club);
+  const memberId = await hugo.memberId();
+  const { body: full } = await mara.post('/api/shifts', { ...SHIFT, capacity: 1 });
+  await mara.post(`/api/shifts/${full.id}/signup`);
+  await operator.query('begin');
+  await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+  const waiting = hugo.post(`/api/shifts/${full.id}/wait`);
+  t.equal(await untilWaitingForLocks(service.db, 1, waiting), 1);
+  await operator.query('commit');
+  t.equal((await waiting).status, 201);
+  t.not((await waiting).body.memberId, memberId);
+  t.match((await mara.get(`/api/shifts/${full.id}/waits`)).body, [{ memberId: await hugo.memberId() }]);
+});
+
 t.test(
   'a Manager who signs up a member, or lets them wait, during their erasure is refused after it',
   async (t) => {
