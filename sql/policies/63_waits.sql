@@ -324,7 +324,9 @@ begin
     return null;
   end if;
   for head in
-    select * from app.shift_waits as w where w.shift_id = shift.id order by w.created_at, w.id limit shift.capacity - shift.signup_count
+    -- Not more than are counted: a statement that inserts several counts one after another.
+    select * from app.shift_waits as w where w.shift_id = shift.id
+    order by w.created_at, w.id limit least(shift.capacity - shift.signup_count, shift.wait_count)
   loop
     delete from app.shift_waits as w where w.id = head.id;
     -- Each later than the one before, so that signups are in the order of the queue.

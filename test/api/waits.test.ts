@@ -343,6 +343,13 @@ t.test('a wait in SQL beside a free place gets it, and one of somebody signed up
     (await eventsOf(free, 1)).map(([type]: string[]) => type),
     ['wait.created', 'wait.deleted', 'signup.created'],
   );
+  const two = await makeShift({ capacity: 2 });
+  await repair(
+    `insert into app.shift_waits (tenant_id, shift_id, member_id, created_by_id)
+     select '${north}', $1, id, null from unnest($2::uuid[]) as id`,
+    [two.id, [idOf(bert), idOf(cleo), idOf(anna)]],
+  );
+  t.same(await two.people(), [['bert', 'cleo'], ['anna']]);
   await t.rejects(repair(insert, [free.id, idOf(bert)]), { code: 'SH003' });
   await t.rejects(repair(insert, [MISSING, idOf(bert)]), { code: '23503' });
   t.same(await free.people(), [['bert'], []]);
