@@ -29,14 +29,14 @@ begin
       ('club_owner', 'nologin', 'owner', 'Owns every object of the service. No policy names it, so under FORCE ROW LEVEL SECURITY it sees no row.'),
       ('club_api', 'login', 'runtime', 'The login of the running service. Owns nothing, is a member of no role, and has the privileges that requests need, column by column.'),
       ('club_auditor', 'login', 'auditor', 'Reads the schema audit and no row of a club. For DBAs and for make audit.'),
-      ('club_signup', 'nologin', 'capability', 'Owns the functions that create and cancel signups, and the counter: a row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
+      ('club_signup', 'nologin', 'capability', 'Owns the functions by which members sign up, cancel, wait and stop waiting: a row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
       ('club_idempotency', 'nologin', 'capability', 'Owns the functions that store responses for idempotency keys: club_api has no privilege on that table.'),
       ('club_expiry', 'nologin', 'capability', 'Owns app.delete_expired_answers. Its floor compares only the age of a stored response: it sees those of all clubs that are older than 24 hours.'),
       ('club_directory', 'nologin', 'capability', 'Owns app.my_clubs: a caller lists the clubs of the token before choosing one. Sees these clubs and nothing else.'),
       ('club_registry', 'nologin', 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
       ('club_recorder', 'nologin', 'capability', 'Owns the functions that record and number events: no other role inserts an event. Sees the events of the club in which it records.'),
-      ('club_roster', 'nologin', 'capability', 'Owns the functions by which Managers sign members up and off: club_signup writes the caller''s own signup only.'),
-      ('club_places', 'nologin', 'capability', 'Owns the triggers that count the signups and waits of a shift and give a free place to whoever is next. No request calls a function of it.'),
+      ('club_roster', 'nologin', 'capability', 'Owns the functions by which Managers sign members up and off, let them wait, and delete batches: club_signup writes the caller''s own signup only.'),
+      ('club_places', 'nologin', 'capability', 'Owns the trigger functions that count signups and waits and give a free place to whoever is next. Its policies ask for no role in the club, because any caller may free a place. app.erase_member calls app.withdraw_waits.'),
       ('club_calendar', 'nologin', 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read. Sees one link, the signups of its member and their shifts.'),
       ('club_operator', 'nologin', 'capability', 'Owns the functions for operators, such as app.provision_club.')
     ) as role (name, login, purpose, why)

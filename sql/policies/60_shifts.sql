@@ -5,7 +5,7 @@
 comment on table app.shifts is 'Shifts of a club, each with a capacity.';
 comment on column app.shifts.signup_count is 'The number of signups. Maintained by triggers of club_places; no caller writes it.';
 comment on column app.shifts.created_by_id is 'Who created the shift. Stays when the member is erased: the club keeps its shifts.';
-comment on column app.shifts.version is 'Increases by one with each change by PUT. A signup is not such a change.';
+comment on column app.shifts.version is 'Increases by one with each change of its fields, by PUT or SQL. Counters do not change it.';
 comment on column app.shifts.signup_opens_at is 'From when members sign up; null: at once. The roster is not bound by it.';
 comment on column app.shifts.signup_closes_at is 'Until when members sign up; null: until the start. The roster is not bound by it.';
 comment on column app.shifts.cancel_until is 'Until when members cancel their signup; null: until the start. The roster is not bound by it.';

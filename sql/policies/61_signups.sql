@@ -14,12 +14,12 @@
 --
 -- The detail of their errors is JSON with the caller's member id, for the log of the service.
 --
--- Triggers of the next chapter but one, 63_waits.sql, maintain shifts.signup_count, and check (signup_count <= capacity) prevents an
+-- Triggers of 63_waits.sql maintain shifts.signup_count, and check (signup_count <= capacity) prevents an
 -- overbooked shift for every statement.
 
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
 comment on column app.shift_signups.member_id is 'Who signed up. Stays when the member is erased: the place stays taken.';
-comment on column app.shift_signups.created_by_id is 'The member who created the signup. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup.';
+comment on column app.shift_signups.created_by_id is 'The member who created the signup, or of a promotion the wait. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup.';
 
 alter table app.shift_signups alter column tenant_id set default app.tenant_id();
 alter table app.shift_signups alter column id set default app.new_id();

@@ -5,8 +5,11 @@
 -- common. The order of a queue is that of created_at, then of the id.
 --
 -- A free place is given to whoever is next by a trigger on app.shifts, in the statement that frees it: every way out of a shift, a higher
--- capacity and a later limit change the row of the shift. So at every COMMIT no shift has both a wait and a free place, until members cannot
--- cancel any more: from then on nobody is signed up without having asked for it that moment, and waits stay.
+-- capacity and a later cancel_until or start change the row of the shift. So at every COMMIT no shift has both a wait and a free place, until
+-- members cannot cancel any more: from then on nobody is promoted, and waits stay.
+--
+-- A statement that adds before it frees, such as a swap of two signups or a MERGE, is refused where the shift is full: a trigger of one row
+-- does not know what the statement does to others. SQL in the context of another club, TRUNCATE, and SQL without triggers change no counter.
 --
 -- The triggers belong to club_places, the one role that writes the counters of a shift. Triggers of one row fire in the order of their
 -- names, and this order is that of the events: a wait ends before the signup that ends it (count, record), a place is given away after it
@@ -18,9 +21,9 @@
 comment on table app.shift_waits is 'Which member waits for a place in which shift, at most once each.';
 comment on column app.shift_waits.member_id is 'Who waits. Deleted when the member is erased.';
 comment on column app.shift_waits.created_by_id is 'The member who created the wait. Stays when that member is erased: the wait is that of another one.';
-comment on column app.shift_waits.created_at is 'Since when the member waits: later than every other wait of the shift before it.';
+comment on column app.shift_waits.created_at is 'Since when the member waits; the order of the queue. app.join_queue makes it later than that of every other wait of the shift.';
 comment on column app.shifts.wait_count is 'The number of waits. Maintained by triggers of club_places; no caller writes it.';
-comment on column app.shift_signups.promoted_at is 'When the member, who waited, got the place; equal to created_at. Null if the member did not wait.';
+comment on column app.shift_signups.promoted_at is 'When the place was given to the member, who waited; equal to created_at. Null if it was not given by promotion.';
 
 alter table app.shift_waits alter column tenant_id set default app.tenant_id();
 alter table app.shift_waits alter column id set default app.new_id();
@@ -364,7 +367,7 @@ set local role club_owner;
 
 create trigger shift_signups_count after insert or update of tenant_id, shift_id, member_id on app.shift_signups
   for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_signup();
-comment on trigger shift_signups_count on app.shift_signups is 'Counts a new signup, for every statement of every role.';
+comment on trigger shift_signups_count on app.shift_signups is 'Counts a new signup, for every statement of every role, except what a trigger of club_places writes and counts itself.';
 
 create trigger shift_signups_release after delete or update of tenant_id, shift_id on app.shift_signups
   for each row execute function app.release_place();
@@ -376,7 +379,7 @@ comment on trigger shift_waits_record on app.shift_waits is 'Records wait.create
 
 create trigger shift_waits_total after insert or delete or update of tenant_id, shift_id, member_id on app.shift_waits
   for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_waits();
-comment on trigger shift_waits_total on app.shift_waits is 'Maintains the counter for every statement of every role.';
+comment on trigger shift_waits_total on app.shift_waits is 'Maintains the counter for every statement of every role, except what a trigger of club_places writes and counts itself. Its name comes after record.';
 
 create trigger shifts_refill after update on app.shifts
   for each row when (new.wait_count > 0 and new.signup_count < new.capacity) execute function app.refill_shift();

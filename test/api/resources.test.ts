@@ -47,11 +47,11 @@ t.test(
           isId,
           `${name}.${key}: an Id() is id or ends with Id, and nothing else does`,
         );
-        const isTime = /^at$|At$/.test(key);
+        const isTime = /^at$|(At|Until)$/.test(key);
         t.equal(
           format === 'date-time',
           isTime,
-          `${name}.${key}: a Timestamp() ends with At, and nothing else does`,
+          `${name}.${key}: a Timestamp() ends with At or Until, and nothing else does`,
         );
       }
     }
