@@ -184,7 +184,9 @@ t.test('club_signup can write only the caller’s own signup and wait, and lock 
     [admin, ['update app.shifts set capacity = 9 where id = $1', id], '42501'],
     [admin, ['update app.shift_signups set created_at = now() where shift_id = $1', id], '42501'],
     [admin, ['delete from app.shifts where id = $1', id], '42501'],
-    [admin, ['select from app.members where id = $1', id], '42501'],
+    [admin, ['select from app.members where id = $1', idOf.get('ada') as string], '1 rows'],
+    [admin, ['select from app.members where id = $1', idOf.get('anna') as string], '0 rows'],
+    [admin, ['select display_name from app.members where id = $1', id], '42501'],
     [admin, ['select from app.tasks where id = $1', id], '42501'],
   ] as [Caller, [string, string, string?], string][]) {
     const values = subject === undefined ? [shift] : [shift, idOf.get(subject)];
