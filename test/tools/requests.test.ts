@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { readDocument } from '../../tools/document.js';
 import { variableOf } from '../../tools/requests.js';
-import { makeStartedShift } from '../setup/endpoints.js';
+import { makeFullShift, makeStartedShift } from '../setup/endpoints.js';
 import type { Method, Response } from '../setup/send.js';
 import { runAudit, startService } from '../setup/service.js';
 
@@ -51,6 +51,7 @@ t.test('every request of the file succeeds unchanged, twice, once its variables 
     ['clubId', club],
     ['token', service.token({ sub: 'anna', name: 'anna', clubs: { [club]: 'Admin' } })],
     ['memberId', await ben.memberId()],
+    ['fullShiftId', await makeFullShift(service.as('dora', 'Admin', club))],
     ['startedShiftId', await makeStartedShift(service.as('anna', 'Admin', club, { name: 'anna' }))],
   ]);
   const send = ({ method, url, headers, body }: ReturnType<typeof read>) =>
