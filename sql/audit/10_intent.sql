@@ -39,7 +39,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.count_signup()', 'club_places', 'Writes the counters, which no other role may write.'),
   ('app.release_place()', 'club_places', 'Writes the counters, which no other role may write.'),
   ('app.count_waits()', 'club_places', 'Writes the counters, which no other role may write.'),
-  ('app.refill_shift()', 'club_places', 'Signs up whoever is next, whoever frees the place.'),
+  ('app.refill_shift()', 'club_places', 'Signs up the first of the queue, for every caller who frees a place.'),
   ('app.withdraw_waits(uuid)', 'club_places', 'Ends the waits of a member who is erased.'),
   ('app.claim_key(text,bytea)', 'club_idempotency', 'Writes a key to the table of keys, on which club_api has no privilege.'),
   ('app.keep_answer(text,smallint,text,text,text)', 'club_idempotency', 'Stores the response for a repeated request.'),

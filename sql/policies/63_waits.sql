@@ -4,9 +4,9 @@
 -- app.assign_wait and end it with app.remove_wait, which belong to club_roster. app.join_queue and app.leave_queue have what both have in
 -- common. The order of a queue is that of created_at, then of the id.
 --
--- A free place is given to whoever is next by a trigger on app.shifts, in the statement that frees it: every way out of a shift, a higher
+-- A trigger on app.shifts gives a free place to the first of the queue, in the statement that frees it: every way out of a shift, a higher
 -- capacity and a later cancel_until or start change the row of the shift. So at every COMMIT no shift has both a wait and a free place, until
--- members cannot cancel any more: from then on nobody is promoted, and waits stay.
+-- members cannot cancel any more: from then on promotion ends, and waits stay.
 --
 -- A statement that adds before it frees, such as a swap of two signups or a MERGE, is refused where the shift is full: a trigger of one row
 -- does not know what the statement does to others. SQL in the context of another club, TRUNCATE, and SQL without triggers change no counter.
@@ -90,7 +90,7 @@ comment on policy shift_waits_next on app.shift_waits is 'Who is next is found f
 
 create policy shift_waits_end on app.shift_waits for delete to club_places
   using (tenant_id = (select app.tenant_id()));
-comment on policy shift_waits_end on app.shift_waits is 'A signup ends the wait of its member, whoever creates it.';
+comment on policy shift_waits_end on app.shift_waits is 'A signup ends the wait of its member, for every caller who creates it.';
 
 create policy shift_waits_find on app.shift_waits for select to club_operator
   using (tenant_id = (select app.tenant_id()));
@@ -102,11 +102,11 @@ comment on policy shift_waits_forget on app.shift_waits is 'An operator removes 
 
 create policy shift_signups_places_read on app.shift_signups for select to club_places
   using (tenant_id = (select app.tenant_id()));
-comment on policy shift_signups_places_read on app.shift_signups is 'Nobody waits who is signed up.';
+comment on policy shift_signups_places_read on app.shift_signups is 'A member who is signed up does not wait.';
 
 create policy shift_signups_promote on app.shift_signups for insert to club_places
   with check (tenant_id = (select app.tenant_id()));
-comment on policy shift_signups_promote on app.shift_signups is 'Whoever is next gets a free place, whoever frees it.';
+comment on policy shift_signups_promote on app.shift_signups is 'The first of the queue gets a free place, for every caller who frees it.';
 
 create policy shifts_places_read on app.shifts for select to club_places
   using (tenant_id = (select app.tenant_id()));
@@ -383,4 +383,4 @@ comment on trigger shift_waits_total on app.shift_waits is 'Maintains the counte
 
 create trigger shifts_refill after update on app.shifts
   for each row when (new.wait_count > 0 and new.signup_count < new.capacity) execute function app.refill_shift();
-comment on trigger shifts_refill on app.shifts is 'Gives a free place to whoever is next, in the statement that frees it.';
+comment on trigger shifts_refill on app.shifts is 'Gives a free place to the first of the queue, in the statement that frees it.';

@@ -28,7 +28,7 @@ const waitOf = (member: Statement): Statement => sql`
     from app.shift_waits as own
     where own.shift_id = shift.id and own.member_id = ${member}`;
 
-/** The columns of shifts in lists, from rows named shift. Of most shifts nobody waits, so their waits are not read. */
+/** The columns of shifts in lists, from rows named shift. Most shifts have no waits, so these are not read. */
 export const listed: Statement = sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
   shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",

@@ -54,7 +54,7 @@ export const shiftInPast = defineError({
   title: 'Shift in the past',
   detail: 'The shift has started, so its signups and waits are closed.',
   meaning:
-    'From `startsAt` on, nobody signs up for a shift, cancels a signup, begins to wait or stops waiting, and no Manager does it for them. The ' +
+    'From `startsAt` on, members cannot sign up, cancel, wait or stop waiting, and a Manager cannot do it for them. The ' +
     'clock of the database decides.',
   fix:
     'Choose a shift that has not started: `GET /api/shifts?signupOpen=true` lists those that are open. ' +

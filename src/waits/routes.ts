@@ -89,7 +89,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       schema: {
         operationId: 'stopWaiting',
         summary: 'Stop waiting',
-        description: 'Whoever waits again is the last. Possible until the shift starts.',
+        description: 'A member who waits again is the last. Possible until the shift starts.',
         params: FullShiftParams,
         querystring: NoQuery,
         errors: [shiftNotFound, shiftInPast, errors.waitNotFound],
