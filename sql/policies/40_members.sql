@@ -82,7 +82,7 @@ as $$
 declare
   context constant jsonb := app.enter_as_operator(club_id);
 begin
-  -- First, because whoever changes waits locks the shift before all else.
+  -- First, because a change of waits locks the shift before all else.
   perform app.withdraw_waits(member_id);
   -- A key for a response and a calendar link hold FOR KEY SHARE on this row, and app.record_event shares the lock: this waits for the
   -- transactions that have written them, then blocks others until the end. A title or a response may contain the member.
