@@ -187,10 +187,10 @@ function withLimits<Shift extends Partial<SignupWindow>>(
   const changed = { ...stored, ...shift };
   const errors = signupWindow
     .filter((rule) => !rule.holds(changed))
-    .map(({ pointer, detail }) => ({
+    .map(({ pointer, detail, limits }) => ({
       pointer,
       code: 'invalid_value',
-      detail: `${detail} ${keptBy(shift, stored, `${pointer} ${detail}`)}`,
+      detail: `${detail} ${keptOf(limits, shift, stored)}`,
     }));
   if (errors.length > 0) {
     throw new Problem(validationFailed, { errors });
@@ -198,11 +198,11 @@ function withLimits<Shift extends Partial<SignupWindow>>(
   return changed;
 }
 
-/** Says which limits a request keeps, of those that the text of a rule names. */
-function keptBy(shift: Partial<SignupWindow>, stored: SignupWindow, rule: string): string {
-  const kept = Object.entries(stored)
-    .filter(([name, time]) => time !== null && !Object.hasOwn(shift, name) && rule.includes(name))
-    .map(([name, time]) => `\`${name}\` ${time?.replace('+00:00', 'Z')}`);
+/** Says which of these limits the shift keeps. */
+function keptOf(limits: (keyof SignupWindow)[], shift: Partial<SignupWindow>, stored: SignupWindow): string {
+  const kept = limits
+    .filter((name) => stored[name] !== null && !Object.hasOwn(shift, name))
+    .map((name) => `\`${name}\` ${stored[name]?.replace('+00:00', 'Z')}`);
   return `The shift keeps what the request leaves out: ${kept.join(', ')}. Send another value, or null.`;
 }
 

@@ -88,10 +88,10 @@ export const ShiftListDto = Type.Object(listed, {
 });
 export type ShiftListDto = Static<typeof ShiftListDto>;
 
-/** When a member who waited got the place. */
+/** When a place was given by promotion. */
 export const promotion = Nullable({
   ...Timestamp(),
-  description: 'When the member, who waited, got the place. Null: the member did not wait.',
+  description: 'When the place was given to the member, who waited. Null: it was not given by promotion.',
 });
 
 /** Who created a signup. */

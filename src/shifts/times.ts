@@ -16,14 +16,21 @@ export const period: Rule = {
 /** The limits of signing up and of cancelling, by their fields. Null: there is no such limit. */
 export type SignupWindow = Record<'signupOpensAt' | 'signupClosesAt' | 'cancelUntil', string | null>;
 
-/** The rules of these limits, each with the field of its pointer. */
-export const signupWindow: Rule[] = [
+/** A rule of these limits, and those that it compares. */
+interface LimitRule extends Rule {
+  limits: (keyof SignupWindow)[];
+}
+
+/** The order of these limits and the start. */
+export const signupWindow: LimitRule[] = [
   {
+    limits: ['signupOpensAt'],
     holds: ({ signupOpensAt, startsAt }) => isInOrder(signupOpensAt, startsAt, { isEqualAllowed: false }),
     pointer: '/signupOpensAt',
     detail: 'This must be before `startsAt`.',
   },
   {
+    limits: ['signupOpensAt', 'signupClosesAt'],
     holds: ({ signupOpensAt, signupClosesAt, startsAt }) =>
       isInOrder(signupOpensAt, signupClosesAt, { isEqualAllowed: false }) &&
       isInOrder(signupClosesAt, startsAt, { isEqualAllowed: true }),
@@ -31,6 +38,7 @@ export const signupWindow: Rule[] = [
     detail: 'This must be after `signupOpensAt`, and not after `startsAt`.',
   },
   {
+    limits: ['cancelUntil'],
     holds: ({ cancelUntil, startsAt }) => isInOrder(cancelUntil, startsAt, { isEqualAllowed: true }),
     pointer: '/cancelUntil',
     detail: 'This must not be after `startsAt`.',

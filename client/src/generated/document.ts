@@ -171,7 +171,7 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When the member, who waited, got the place. Null: the member did not wait.
+             * @description When the place was given to the member, who waited. Null: it was not given by promotion.
              */
             promotedAt: string | null;
         };
@@ -401,7 +401,7 @@ export interface components {
             createdAt: string;
             /**
              * Format: date-time
-             * @description When the member, who waited, got the place. Null: the member did not wait.
+             * @description When the place was given to the member, who waited. Null: it was not given by promotion.
              */
             promotedAt: string | null;
         };
