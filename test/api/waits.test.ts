@@ -382,6 +382,7 @@ t.test('500 members can wait, and all get places at once', async (t) => {
   const [nextId, lastId] = rows.slice(-2).map(({ id }) => id);
   t.match(await boss.put(`${path}/waits/${nextId}`), { status: 201, body: { position: 500 } });
   t.match(await boss.put(`${path}/waits/${lastId}`), refused(409, 'wait_list_full'));
+  t.match(await service.as('late', 'Member', clubId).post(`${path}/wait`), refused(409, 'wait_list_full'));
   t.equal((await boss.get(`${path}/waits?limit=500`)).body.length, 500);
   const raised = await boss.put(path, shiftRequest({ capacity: 501 }));
   t.match(raised, { status: 200, body: { signupCount: 501, waitCount: 0 } });
