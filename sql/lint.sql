@@ -236,6 +236,8 @@ with written as (
     'app.claim_key(text,bytea)',
     -- Gives a number that another transaction has taken since the snapshot the SQLSTATE of a conflict.
     'app.number_events()',
+    -- Tells that a row names the member, in any table.
+    'app.delete_member(uuid)',
     -- Reports a chapter that raises an error as a finding, and still reads the others.
     'audit.collect_findings()'
   ]),

@@ -36,6 +36,7 @@ begin
       ('club_registry', 'nologin', 'capability', 'Owns app.list_clubs: an operator finds the id of a club. Its floor excludes no club, so it has four columns of one table, and only the owner calls its function.'),
       ('club_recorder', 'nologin', 'capability', 'Owns the functions that record and number events: no other role inserts an event. Sees the events of the club in which it records.'),
       ('club_roster', 'nologin', 'capability', 'Owns the functions by which Managers sign members up and off, let them wait, and delete batches: club_signup writes the caller''s own signup only.'),
+      ('club_secretary', 'nologin', 'capability', 'Owns the functions by which Managers and Admins change other members: club_api updates the caller''s own row only.'),
       ('club_places', 'nologin', 'capability', 'Owns the trigger functions that count signups and waits and give a free place to the first of the queue. Its policies ask for no role in the club, because any caller may free a place. app.erase_member calls app.withdraw_waits.'),
       ('club_calendar', 'nologin', 'capability', 'Owns app.read_calendar: a calendar link has no role in the club, so no policy of club_api lets it read. Sees one link, the signups of its member and their shifts.'),
       ('club_operator', 'nologin', 'capability', 'Owns the functions for operators, such as app.provision_club.')

@@ -7,6 +7,8 @@
 export const CLUB_ID = '11111111-1111-4111-8111-111111111111';
 export const ANNA = { id: '019557d1-7660-7749-8b0b-db8d39042ddd', name: 'Anna Albers' };
 export const BEN = { id: '01957a3d-69c0-7963-9a0e-391710bc2a24', name: 'Ben Brandt' };
+/** A member without a login, whom a Manager has entered. */
+export const IDA_ID = '01957f02-4f18-7d06-9b51-6d3fb2c48a77';
 export const TASK_ID = '019d4d0b-9d20-7082-8524-56680d21b90d';
 export const SHIFT_ID = '019d48ea-2e00-7f9f-9200-578b0737e037';
 export const BATCH_ID = '019d48e9-5b80-7d1c-a6e2-93c40f7a1b55';

@@ -11,11 +11,13 @@ import {
   CALENDAR_SECRET,
   CLUB_ID,
   FULL_SHIFT_ID,
+  IDA_ID,
   SHIFT_ID,
   SIGNED_UP_SHIFT_ID,
   STARTED_SHIFT_ID,
   TASK_ID,
 } from '../src/examples.js';
+import { insertMember } from '../src/members/queries.js';
 import type { Role } from '../src/roles.js';
 import { insertShift, listShifts, shiftOrders, updateShift } from '../src/shifts/queries.js';
 import type { CreateShiftRequest } from '../src/shifts/schemas.js';
@@ -114,6 +116,7 @@ async function giveExampleIds(client: Client): Promise<void> {
   await replaceId(client, 'shifts', 'title', 'Jetty repair', STARTED_SHIFT_ID);
   await replaceId(client, 'members', 'external_user_id', 'anna', ANNA.id);
   await replaceId(client, 'members', 'external_user_id', 'ben', BEN.id);
+  await replaceId(client, 'members', 'display_name', 'Ida Berg', IDA_ID);
   await makeExamples(client);
 }
 
@@ -204,13 +207,14 @@ function inSnakeCase(dto: object): Record<string, unknown> {
   );
 }
 
-/** Creates the members: the first transaction in a club creates the row. */
+/** Creates the members: the first transaction in a club creates the row. One has no login. */
 async function joinClubs(as: As): Promise<void> {
   for (const [subject, { roles }] of Object.entries(demoPeople)) {
     for (const club of Object.keys(roles) as DemoClub[]) {
       await as(subject, club, async () => {});
     }
   }
+  await as('anna', 'north', (tx) => insertMember(tx, { displayName: 'Ida Berg' }));
 }
 
 async function makeShifts(as: As): Promise<void> {

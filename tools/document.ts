@@ -55,7 +55,7 @@ export function linksOf(body: unknown, lists: Map<string, string>): string[] {
 
 /**
  * The paths of the lists to which a POST to the same path adds a row, each after the lists that its example refers to. Members come
- * first, because no POST creates them.
+ * first: a first request creates one too.
  *
  * @throws Error when an example refers to a row that no earlier POST creates
  */
@@ -63,7 +63,7 @@ export function listsInOrder(document: Document): string[] {
   const lists = listsOfIds(document);
   const order = ['/api/members'];
   let waiting = Object.entries(document.paths).flatMap(([path, { get, post }]) =>
-    get === undefined || post === undefined || path.includes('{')
+    get === undefined || post === undefined || path.includes('{') || order.includes(path)
       ? []
       : [{ path, example: exampleOfBody(post, document) }],
   );

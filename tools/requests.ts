@@ -1,4 +1,4 @@
-import { FULL_SHIFT_ID, STARTED_SHIFT_ID } from '../src/examples.js';
+import { FULL_SHIFT_ID, IDA_ID, STARTED_SHIFT_ID } from '../src/examples.js';
 import {
   type Document,
   exampleOfBody,
@@ -78,8 +78,13 @@ function fill(
   return path.replaceAll(/\{(\w+)\}/g, (_, parameter) => {
     const id = String(parameters.find(({ name }) => name === parameter)?.example);
     const list = lists.get(id) ?? (parameter === 'id' ? path : undefined);
-    // Attendance is of a shift that has started, waits are of a full one, signups of one with a free place.
-    const special = { [STARTED_SHIFT_ID]: 'startedShiftId', [FULL_SHIFT_ID]: 'fullShiftId' }[id];
+    // Attendance is of a shift that has started, waits are of a full one, signups of one with a free place. Only members without a login
+    // are changed.
+    const special = {
+      [STARTED_SHIFT_ID]: 'startedShiftId',
+      [FULL_SHIFT_ID]: 'fullShiftId',
+      [IDA_ID]: 'memberWithoutLoginId',
+    }[id];
     const name = special ?? (list === undefined ? parameter : variableOf(list));
     // One variable for all requests with this id.
     variables.set(name, variables.get(name) ?? id);

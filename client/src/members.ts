@@ -1,12 +1,28 @@
 import type { List } from './list.js';
 import type { Sender } from './send.js';
-import type { CallOptions, MemberDto, MemberFilter } from './types.js';
+import type {
+  CallOptions,
+  CreateMemberRequest,
+  CreateOptions,
+  ImportedMember,
+  MemberChanges,
+  MemberDto,
+  MemberFilter,
+} from './types.js';
 
 export interface Members {
   list(filter?: MemberFilter, options?: CallOptions): List<MemberDto>;
   get(id: string, options?: CallOptions): Promise<MemberDto>;
   /** Your own member in this club. Your first request makes you a member. */
   me(options?: CallOptions): Promise<MemberDto>;
+  /** Enters a member without a login. For Managers, as those below. */
+  create(member: CreateMemberRequest, options?: CreateOptions): Promise<MemberDto>;
+  /** Enters up to 200 members without a login, all or none. It returns a member whose `reference` exists unchanged, so it can be repeated. */
+  import(members: ImportedMember[], options?: CreateOptions): Promise<MemberDto[]>;
+  /** Changes the given fields; null clears one. The name and the e-mail address only of a member without a login. */
+  update(id: string, changes: MemberChanges, options?: CallOptions): Promise<MemberDto>;
+  /** Deletes a member without a login whom nothing names. For Admins. */
+  delete(id: string, options?: CallOptions): Promise<void>;
 }
 
 /** The methods for members. */
@@ -15,5 +31,9 @@ export function membersOf({ send, list }: Sender): Members {
     list: (filter = {}, options = {}) => list('listMembers', filter, options),
     get: (id, options) => send('getMember', { id, ...options }),
     me: (options) => send('getMyMembership', { ...options }),
+    create: (member, options) => send('createMember', { body: member, ...options }),
+    import: (members, options) => send('importMembers', { body: { members }, ...options }),
+    update: (id, changes, options) => send('updateMember', { id, body: changes, ...options }),
+    delete: (id, options) => send('deleteMember', { id, ...options }),
   };
 }

@@ -48,6 +48,12 @@ export type CreateShiftRequest = Body<Schemas['CreateShiftRequest'], ShiftTime>;
 /** The changes to a shift: an absent field keeps its value, null clears it. */
 export type ShiftChanges = Body<Partial<Schemas['CreateShiftRequest']>, ShiftTime>;
 
+export type CreateMemberRequest = Body<Schemas['CreateMemberRequest']>;
+/** A member of an import, who needs a reference. */
+export type ImportedMember = Body<Schemas['ImportMembersRequest']['members'][number]>;
+/** The changes to a member: an absent field keeps its value, null clears it. */
+export type MemberChanges = Body<Schemas['UpdateMemberRequest']>;
+
 /** The query string of a list. `cursor` is the `next` of a page with the same filters and order. */
 export type Query<Id extends keyof operations> = NonNullable<operations[Id]['parameters']['query']>;
 
@@ -55,7 +61,10 @@ export type Query<Id extends keyof operations> = NonNullable<operations[Id]['par
 export type ShiftRepeat = Timed<NonNullable<Schemas['CreateShiftBatchRequest']['repeat']>>;
 
 export type TaskFilter = Timed<Query<'listTasks'>, 'dueBefore' | 'dueAfter'>;
-export type MemberFilter = Timed<Query<'listMembers'>>;
+export type MemberFilter = Timed<Omit<Query<'listMembers'>, 'hasLogin'>> & {
+  /** Members who have used the service, or who have not. */
+  hasLogin?: boolean | undefined;
+};
 export type ShiftFilter = Timed<Omit<Query<'listShifts'>, 'hasFreeSlots' | 'signupOpen'>, 'from' | 'to'> & {
   /** Shifts with a free place. */
   hasFreeSlots?: true | undefined;

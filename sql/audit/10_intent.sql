@@ -28,6 +28,8 @@ comment on view audit.intended_accessors is 'The only functions that policies ca
 create view audit.intended_definers (function, owner, why) with (security_invoker) as values
   ('app.sign_up(uuid)', 'club_signup'::name, 'Locks the shift. A row lock applies the UPDATE policies, and shifts_edit lets only Managers pass.'),
   ('app.cancel_sign_up(uuid)', 'club_signup', 'Locks the shift, as app.sign_up does.'),
+  ('app.patch_member(uuid,jsonb)', 'club_secretary', 'Changes another member, which no policy of club_api allows.'),
+  ('app.delete_member(uuid)', 'club_secretary', 'Deletes a member, which no policy of club_api allows.'),
   ('app.assign_sign_up(uuid,uuid)', 'club_roster', 'Signs a member up, which no policy of club_api allows.'),
   ('app.delete_batch(uuid,timestamp with time zone)', 'club_roster', 'Deletes the shifts of a batch: a Manager those that they created, which no policy of club_api allows.'),
   ('app.remove_sign_up(uuid,uuid)', 'club_roster', 'Cancels the signup of a member, which no policy of club_api allows.'),

@@ -38,7 +38,7 @@ grant update (subject_title) on app.events to club_operator;
 
 alter table app.events enable row level security, force row level security;
 
-create policy events_floor on app.events as restrictive for all to club_api, club_operator
+create policy events_floor on app.events as restrictive for all to club_api, club_operator, club_secretary
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy events_floor on app.events is 'Only events of the club of this transaction are visible and writable.';
 
@@ -155,6 +155,12 @@ begin
       elsif changes = '{}' and fields = '{}' then
         return null;
       elsif tg_argv[0] = 'member' then
+        if changes ? 'leftAt' then
+          -- What the API shows of it.
+          changes := changes - 'leftAt' || jsonb_build_object('status', jsonb_build_object(
+            'from', case when before -> 'left_at' = 'null' then 'Active' else 'Left' end,
+            'to', case when after -> 'left_at' = 'null' then 'Active' else 'Left' end));
+        end if;
         -- Set by app.erase_member, once for each member.
         if before ->> 'erased_at' is null and after ->> 'erased_at' is not null then
           verb := 'erased';
@@ -190,7 +196,8 @@ begin
       coalesce(after ->> subject_column, before ->> subject_column)::uuid,
       case verb when 'deleted' then before ->> coalesce(tg_argv[5], 'title') end,
       case
-        when tg_argv[0] || '.' || verb = 'member.created' then (after ->> 'id')::uuid
+        -- Whose first request it was. A member without a login was entered by another one.
+        when tg_argv[0] || '.' || verb = 'member.created' and after ->> 'external_user_id' is not null then (after ->> 'id')::uuid
         -- The member of another club in the context is not shown to this one.
         when nullif(current_setting('app.tenant_id', true), '')::uuid = club_id and verb <> 'erased'
           then nullif(current_setting('app.member_id', true), '')::uuid

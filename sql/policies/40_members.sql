@@ -2,24 +2,34 @@
 --
 -- A user's first request in a club creates the member. Only that user creates or updates the row:
 -- app.sync_member writes the name, e-mail address and role from the token of this request.
+--
+-- Managers enter members without a login: rows without a subject, which no token can have. app.patch_member belongs to club_secretary. It
+-- changes the name and the e-mail address of members without a login, and the reference of any member.
+--
 -- Every role in the club reads names, because a Viewer sees who signed up for a shift; the service shows
 -- e-mail addresses and subjects only to the member and to higher roles.
 
-comment on table app.members is 'People in a club: one row per club and subject of the identity provider.';
-comment on column app.members.external_user_id is 'The token''s sub; null in an erased member. Never used to link rows; members.id is.';
+comment on table app.members is 'People in a club: one row per club and subject of the identity provider, and those without a login.';
+comment on column app.members.external_user_id is 'The token''s sub; null in a member without a login and in an erased one. Never used to link rows; members.id is.';
+comment on column app.members.reference is 'The club''s own name for the member, such as a membership number; unique in the club. An import finds members by it.';
+comment on column app.members.left_at is 'Since when the member has left the club; null in all others.';
 comment on column app.members.erased_at is 'When app.erase_member removed the personal data of the row; null in all others.';
-comment on column app.members.role is 'The role in the last token. For display only: a request uses the role in its token.';
+comment on column app.members.role is 'The role in the last token; Member without a login. For display only: a request uses the role in its token.';
 comment on column app.members.token_issued_at is 'The iat of the token that last changed this row; an older token changes nothing.';
 
 alter table app.members alter column tenant_id set default app.tenant_id();
 alter table app.members alter column id set default app.new_id();
 
 grant select on app.members to club_api;
-grant insert (external_user_id, display_name, email, role, token_issued_at) on app.members to club_api;
+grant insert (external_user_id, display_name, email, role, token_issued_at, reference) on app.members to club_api;
 grant update (display_name, email, role, token_issued_at, updated_at) on app.members to club_api;
 
 grant select (id, erased_at), delete on app.members to club_operator;
-grant update (external_user_id, display_name, email, token_issued_at, erased_at, updated_at) on app.members to club_operator;
+grant update (external_user_id, display_name, email, token_issued_at, reference, left_at, erased_at, updated_at) on app.members to club_operator;
+
+grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id() to club_secretary;
+grant select on app.members to club_secretary;
+grant update (display_name, email, reference, updated_at) on app.members to club_secretary;
 
 alter table app.members enable row level security, force row level security;
 
@@ -32,13 +42,26 @@ create policy members_read on app.members for select to club_api
 comment on policy members_read on app.members is 'Every role in the club reads its members: a Viewer reads the names of a shift''s signups.';
 
 create policy members_join on app.members for insert to club_api
-  with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
+  with check (external_user_id = (select app.user_id()) and role = (select app.role())::text and reference is null);
 comment on policy members_join on app.members is 'A caller creates their own member row, with the role of their token.';
+
+create policy members_enter on app.members for insert to club_api
+  with check (external_user_id is null and (select app.role()) >= 'Manager');
+comment on policy members_enter on app.members is 'Managers and higher roles enter members without a login.';
 
 create policy members_refresh on app.members for update to club_api
   using (external_user_id = (select app.user_id()))
   with check (external_user_id = (select app.user_id()) and role = (select app.role())::text);
 comment on policy members_refresh on app.members is 'A caller updates their own member row, with the role of their token.';
+
+create policy members_secretary_read on app.members for select to club_secretary
+  using ((select app.role()) >= 'Manager');
+comment on policy members_secretary_read on app.members is 'Managers and higher roles find the member whom they change.';
+
+create policy members_secretary_edit on app.members for update to club_secretary
+  using (erased_at is null and (select app.role()) >= 'Manager')
+  with check (erased_at is null and (select app.role()) >= 'Manager');
+comment on policy members_secretary_edit on app.members is 'Managers and higher roles change members by the functions of club_secretary, and no erased one.';
 
 create policy members_erase_find on app.members for select to club_operator
   using (id = (select app.member_id()));
@@ -52,9 +75,9 @@ create policy members_forget on app.members for delete to club_operator
   using (tenant_id = (select app.closed_club_id()));
 comment on policy members_forget on app.members is 'An operator removes the members of a closed club.';
 
-create trigger members_record after insert or update on app.members
-  for each row execute function app.record_event('member', 'role', 'display_name, email', 'id');
-comment on trigger members_record on app.members is 'Records member.created, member.changed and member.erased.';
+create trigger members_record after insert or update or delete on app.members
+  for each row execute function app.record_event('member', 'role, left_at', 'display_name, email, reference', 'id');
+comment on trigger members_record on app.members is 'Records member.created, member.changed, member.erased and member.deleted.';
 
 create or replace function app.sync_member(display_name text, email text, issued_at timestamptz) returns uuid
 language sql volatile set search_path = pg_catalog, pg_temp
@@ -73,6 +96,65 @@ $$;
 comment on function app.sync_member(text, text, timestamptz) is
   'Creates the caller''s own member row, or updates it unless the token is older than the one that last changed it. A claim that the token lacks (null) leaves the column as it is. A new member without a name gets the local part of the e-mail address, else Member.';
 grant execute on function app.sync_member(text, text, timestamptz) to club_api;
+
+create or replace function app.import_members(members jsonb) returns setof app.members
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+declare
+  returned bigint;
+begin
+  -- In one order, so that two imports cannot deadlock.
+  insert into app.members (external_user_id, display_name, email, role, reference)
+  select null, given.display_name, given.email, 'Member', given.reference
+  from jsonb_to_recordset(members) as given (display_name text, email text, reference text)
+  order by given.reference
+  on conflict (tenant_id, reference) where reference is not null do nothing;
+  -- Another statement, which also sees the members of an import that this one has waited for.
+  return query
+    select member.*
+    from jsonb_array_elements(members) with ordinality as given (member, place)
+    join app.members as member on member.reference = given.member ->> 'reference'
+    order by given.place;
+  get diagnostics returned = row_count;
+  if returned < jsonb_array_length(members) then
+    raise exception using errcode = '40001', message = 'a member was deleted meanwhile';
+  end if;
+end
+$$;
+comment on function app.import_members(jsonb) is
+  'Enters members without a login who have the display_name, email and reference of an array of objects, each with another reference, and returns them in its order. A member with the reference, if there is one, is returned unchanged. 40001: such a member was deleted meanwhile.';
+grant execute on function app.import_members(jsonb) to club_api;
+
+set local role club_secretary;
+
+create or replace function app.patch_member(member_id uuid, patch jsonb) returns app.members
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  caller constant jsonb := jsonb_build_object('memberId', app.member_id());
+  member app.members;
+  patched app.members;
+begin
+  select * into member from app.members as m where m.id = patch_member.member_id and m.erased_at is null for no key update;
+  if not found then
+    raise exception using errcode = 'ME001', message = 'no such member in this club', detail = caller;
+  end if;
+  if member.external_user_id is not null and patch ?| array['display_name', 'email'] then
+    raise exception using errcode = 'ME002', message = 'the token says the name and the e-mail address of the member', detail = caller;
+  end if;
+  patched := jsonb_populate_record(member, patch);
+  if patched is distinct from member then
+    update app.members as m
+    set display_name = patched.display_name, email = patched.email, reference = patched.reference, updated_at = clock_timestamp()
+    where m.id = member.id
+    returning * into member;
+  end if;
+  return member;
+end
+$$;
+comment on function app.patch_member(uuid, jsonb) is
+  'Changes a member by a JSON Merge Patch (RFC 7396), and returns the member. The names of the patch are display_name, email and reference; others are ignored. Raises the first that applies: ME001 no such member, or an erased one; ME002 display_name or email is in the patch and the member has a login.';
+grant execute on function app.patch_member(uuid, jsonb) to club_api;
 
 set local role club_operator;
 
@@ -94,7 +176,7 @@ begin
   delete from app.calendar_links as link where link.member_id = erase_member.member_id;
   perform set_config('app.member_id', member_id::text, true);
   update app.members as member
-  set external_user_id = null, display_name = 'Former member', email = null,
+  set external_user_id = null, display_name = 'Former member', email = null, reference = null, left_at = null,
       token_issued_at = null, erased_at = coalesce(member.erased_at, clock_timestamp()), updated_at = clock_timestamp()
   where member.id = erase_member.member_id;
   if not found then

@@ -1,6 +1,6 @@
 import type { User } from '../database/tenant-context.js';
 import type { Role } from '../roles.js';
-import { cutText, isCleanText, isVisible } from '../validation/text.js';
+import { cutText, EMAIL, isCleanText, isVisible } from '../validation/text.js';
 import { type Claims, type ClubsClaim, readClubRoles } from './club-roles.js';
 
 /** The user of a verified token, and their roles. */
@@ -18,7 +18,6 @@ export interface ReadIdentity extends Identity {
 const SUBJECT_LENGTH = 255;
 const NAME_LENGTH = 200;
 const EMAIL_LENGTH = 320;
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
 /**
  * Reads the claims of a verified token, whose `iat` is a time. Invalid names, addresses and clubs are ignored.

@@ -1,17 +1,43 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
-import { invalidCursor } from '../errors/request.js';
+import { tenantOf } from '../auth/tenant.js';
+import { insufficientRole } from '../errors/auth.js';
+import { Problem } from '../errors/problem.js';
+import { invalidCursor, validationFailed } from '../errors/request.js';
 import { sendRow } from '../resource/json-response.js';
 import { readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
+import { isAtLeast } from '../roles.js';
 import { Named, NoQuery } from '../validation/schemas.js';
-import { memberNotFound } from './errors.js';
-import { findMember, findMyself, listMembers, memberOrders } from './queries.js';
-import { MEMBER_SORT, MemberDto, MemberListQuery, MemberParams } from './schemas.js';
+import * as errors from './errors.js';
+import {
+  deleteMember,
+  findMember,
+  findMyself,
+  importMembers,
+  insertMember,
+  listMembers,
+  memberOrders,
+  patchMember,
+} from './queries.js';
+import {
+  CreateMemberRequest,
+  exampleImport,
+  ImportMembersRequest,
+  MEMBER_SORT,
+  MemberDto,
+  MemberListQuery,
+  MemberParams,
+  NoLoginParams,
+  UpdateMemberRequest,
+} from './schemas.js';
 
 const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(MemberDto);
+  app.addSchema(CreateMemberRequest);
+  app.addSchema(ImportMembersRequest);
+  app.addSchema(UpdateMemberRequest);
 
   app.get(
     '/members',
@@ -21,7 +47,8 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMembers',
         summary: 'List the members of the club',
         description:
-          'In pages: the header Link has the URL of the next page. Your role decides which contact data you see.',
+          'In pages: the header Link has the URL of the next page. Your role decides which contact data you see. Without `status`, members ' +
+          'who have left and erased ones are not listed.',
         querystring: MemberListQuery,
         errors: [invalidCursor],
         responseHeaders: ['Link'],
@@ -29,6 +56,10 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
       },
     },
     async (request, reply) => {
+      const { role } = tenantOf(request);
+      if (request.query.reference !== undefined && !isAtLeast(role, 'Manager')) {
+        throw new Problem(insufficientRole, { requiredRole: 'Manager', yourRole: role });
+      }
       const page = readPage(request, memberOrders, MEMBER_SORT);
       return sendPage(request, reply, page, await request.read(listMembers(request.query, page)));
     },
@@ -60,16 +91,122 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'getMember',
         summary: 'Read a member',
         description:
-          'Managers see the e-mail address, and Admins the `externalUserId`. You see both of yourself.',
+          'Managers see the e-mail address and the `reference`, and Admins the `externalUserId`. You see all of yourself.',
         params: MemberParams,
         querystring: NoQuery,
-        errors: [memberNotFound],
+        errors: [errors.memberNotFound],
         response: { 200: Named(MemberDto) },
       },
     },
     async (request, reply) => {
       const found = await request.read(findMember(request.params.id));
-      return sendRow(reply, foundRow(found, memberNotFound));
+      return sendRow(reply, foundRow(found, errors.memberNotFound));
+    },
+  );
+
+  app.post(
+    '/members',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        operationId: 'createMember',
+        summary: 'Enter a member without a login',
+        description:
+          'Managers sign the member up, assign tasks to them and record their attendance. A person who logs in later is another member: ' +
+          'an e-mail address connects nobody to a login.',
+        querystring: NoQuery,
+        body: Named(CreateMemberRequest),
+        errors: [errors.memberReferenceTaken],
+        requestHeaders: ['Idempotency-Key'],
+        responseHeaders: ['Location', 'Idempotent-Replayed'],
+        response: { 201: Named(MemberDto) },
+      },
+    },
+    async (request, reply) =>
+      reply.create(async (tx) => {
+        const member = await insertMember(tx, request.body);
+        return { location: `/api/members/${member.parse().id}`, body: member };
+      }),
+  );
+
+  app.post(
+    '/members/batch',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        operationId: 'importMembers',
+        summary: 'Enter many members without a login',
+        description:
+          'All or none, in the order of the request. A member whose `reference` exists is returned unchanged, so an import can be ' +
+          'repeated.',
+        querystring: NoQuery,
+        body: Named(ImportMembersRequest),
+        requestHeaders: ['Idempotency-Key'],
+        responseHeaders: ['Location', 'Idempotent-Replayed'],
+        response: { 201: Type.Array(Named(MemberDto), { examples: [exampleImport] }) },
+      },
+    },
+    async (request, reply) => {
+      const references = request.body.members.map(({ reference }) => reference);
+      const repeated = references.flatMap((reference, index) =>
+        references.indexOf(reference) < index ? [`/members/${index}/reference`] : [],
+      );
+      if (repeated.length > 0) {
+        throw new Problem(validationFailed, {
+          errors: repeated.map((pointer) => ({
+            pointer,
+            code: 'invalid_value',
+            detail: 'This reference is in the request already.',
+          })),
+        });
+      }
+      return reply.create<MemberDto[]>(async (tx) => ({
+        location: '/api/members',
+        body: await importMembers(tx, request.body),
+      }));
+    },
+  );
+
+  app.patch(
+    '/members/:id',
+    {
+      config: { policy: 'RequireManager' },
+      schema: {
+        operationId: 'updateMember',
+        summary: 'Change a member',
+        description:
+          'A JSON Merge Patch (RFC 7396): an absent field keeps its value, null clears it. `displayName` and `email` only of a member ' +
+          'without a login: of others the token has them.',
+        params: NoLoginParams,
+        querystring: NoQuery,
+        body: Named(UpdateMemberRequest),
+        errors: [errors.memberNotFound, errors.memberHasLogin, errors.memberReferenceTaken],
+        response: { 200: Named(MemberDto) },
+      },
+    },
+    async (request, reply) => {
+      const { params, body } = request;
+      return sendRow(reply, onlyRow(await request.call(patchMember(params.id, body))));
+    },
+  );
+
+  app.delete(
+    '/members/:id',
+    {
+      config: { policy: 'RequireAdmin' },
+      schema: {
+        operationId: 'deleteMember',
+        summary: 'Delete a member without a login',
+        description: 'This cannot be undone. Possible while nothing in the club names the member.',
+        params: NoLoginParams,
+        querystring: NoQuery,
+        errors: [errors.memberNotFound, errors.memberHasLogin, errors.memberInUse],
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await request.call(deleteMember(request.params.id));
+      return reply.code(204).send(null);
     },
   );
 };
@@ -77,7 +214,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 /** The resource members. */
 export const members: Resource = {
   tag: { name: 'Members', description: 'People in a club. You become one with your first request there.' },
-  errors: [memberNotFound],
-  eventTypes: ['member.created', 'member.changed', 'member.erased'],
+  errors: Object.values(errors),
+  eventTypes: ['member.created', 'member.changed', 'member.erased', 'member.deleted'],
   routes,
 };

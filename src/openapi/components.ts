@@ -140,8 +140,9 @@ function locationOf({ path, url, body }: Exchange): string {
     return url;
   }
   const { id, batchId } = body ?? {};
-  if (batchId) {
-    return `${url.slice(0, url.lastIndexOf('/'))}?batchId=${batchId}`;
+  const list = url.replace(/\/batch$/, '');
+  if (list !== url) {
+    return batchId ? `${list}?batchId=${batchId}` : list;
   }
   return id === undefined ? url : `${url}/${id}`;
 }

@@ -10,7 +10,7 @@ import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { didYouMean } from './closest.js';
 import { isCalendarDate, isLocalTime, toInstant } from './instant.js';
 import type { Rule } from './schemas.js';
-import { isCleanText, isVisible, type TextKind } from './text.js';
+import { EMAIL, isCleanText, isVisible, type TextKind } from './text.js';
 import { isUuid } from './uuid.js';
 
 /** Trims a string in place before its length is checked, and checks its characters. */
@@ -173,6 +173,7 @@ function newCompiler(shared: Record<string, unknown> = {}): Ajv {
   ajv.addFormat('uuid', isUuid);
   ajv.addFormat('date', isCalendarDate);
   ajv.addFormat('date-time-local', isLocalTime);
+  ajv.addFormat('email', EMAIL);
   // Requests are checked by x-instant; responses are always valid.
   ajv.addFormat('date-time', true);
   for (const keyword of keywords) {

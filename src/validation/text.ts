@@ -20,6 +20,9 @@ export function isVisible(text: string): boolean {
   return !INVISIBLE.test(text);
 }
 
+/** An e-mail address: something without blanks on both sides of one `@`. */
+export const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
 /** The first `length` code points of a text; a surrogate pair counts as one. */
 export function cutText(text: string, length: number): string {
   return text.length <= length ? text : [...text].slice(0, length).join('');

@@ -105,15 +105,15 @@ function differences(sent: object, row: Record<string, unknown>): string[] {
     .map(([name, value]) => `${name}: ${value} became ${row[name]}`);
 }
 
-t.test('the example of a list shows two rows, in the order of the list', async (t) => {
+t.test('the example of a list shows two rows or more, in the order of the list', async (t) => {
   const orders = operations.flatMap(({ operationId, parameters = [] }) => {
     const sort = parameters.find(({ name }: Part) => name === 'sort');
     return sort === undefined ? [] : [[operationId, sort.schema.default] as const];
   });
   t.ok(orders.length >= 3);
   for (const [id, order] of [['listMyClubs', 'name'] as const, ...orders]) {
-    const [first, second, ...others] = exampleOf(id);
-    t.ok(second !== undefined && others.length === 0, `${id}: the DTO of its rows has two examples`);
+    const [first, second] = exampleOf(id);
+    t.ok(second !== undefined, `${id}: the DTO of its rows has two examples`);
     const field = order.replace('-', '');
     // A row does not have to show the key of its order.
     if (field in first) {
@@ -137,6 +137,7 @@ t.test('the examples show one club and its members, as its Manager sees them', a
   const emails = exampleOf('listMembers').map((row: Part) => [typeof row.email, row.externalUserId === null]);
   t.same(emails, [
     ['string', false],
+    ['string', true],
     ['string', true],
   ]);
 
@@ -226,14 +227,15 @@ t.test('the example of a header matches the example of the body', async (t) => {
     const ids = { '{id}': shiftId, '{memberId}': memberId };
     const filled = path.replaceAll(/\{\w+\}/g, (name: string) => ids[name as '{id}']);
     const [{ batchId }] = [example].flat();
-    const row = example.id === undefined ? path : `${path}/${example.id}`;
-    const place = filled !== path ? filled : batchId ? `/api/shifts?batchId=${batchId}` : row;
-    const list = /^<([^?]+)\?limit=2&cursor=[\w-]{40,}>; rel="next"$/.exec(headers.Link?.example ?? '')?.[1];
+    const list = path.replace('/batch', '');
+    const row = example.id === undefined ? list : `${path}/${example.id}`;
+    const place = filled !== path ? filled : batchId ? `${list}?batchId=${batchId}` : row;
+    const paged = /^<([^?]+)\?limit=2&cursor=[\w-]{40,}>; rel="next"$/.exec(headers.Link?.example ?? '')?.[1];
     const isRight = [
       headers.Location === undefined ? status !== '201' : headers.Location.example === place,
       headers.Link === undefined
         ? !Array.isArray(example) || method === 'post' || path === '/api/clubs/me'
-        : list === filled,
+        : paged === filled,
     ];
     return isRight.includes(false) ? [operationId] : [];
   });

@@ -86,14 +86,16 @@ t.test('a new row is a 201 with its Location and ETag, and is there', async (t) 
     const { path, body, admin } = await creationOf(maker);
     const made = await admin.post(path, body);
     const location = `${path}/${made.body.id}`;
+    // Members have no version: a change names what it changes.
+    const etag = path === '/api/members' ? undefined : '"1"';
     t.match(
       made,
-      { status: 201, headers: { location, etag: '"1"' }, body: { version: 1 } },
+      { status: 201, headers: { location, etag }, body: { version: etag && 1 } },
       `${path}: what \`reply.create\` is given`,
     );
     for (const url of [location, `${path}/${made.body.id.toUpperCase()}`]) {
       const read = await admin.get(url);
-      t.same([read.status, read.headers.etag, read.body], [200, '"1"', made.body], url);
+      t.same([read.status, read.headers.etag, read.body], [200, etag, made.body], url);
     }
     const listed = (await walk(admin, path)).find(({ id }) => id === made.body.id) ?? {};
     t.ok(Object.keys(listed).length > 0, `${path} lists a new row`);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { withClient } from '../../src/deploy/client.js';
 import { MISSING } from '../setup/endpoints.js';
 import { walk } from '../setup/paging.js';
-import type { Person, Response } from '../setup/send.js';
+import { type Person, type Response, refused } from '../setup/send.js';
 import { startService } from '../setup/service.js';
 import { hoursFromNow, shiftRequest, started } from '../setup/shifts.js';
 
@@ -60,10 +60,6 @@ async function makeQueue(difference: Parameters<typeof shiftRequest>[0] = {}): P
   return shift;
 }
 
-const refused = (status: number, code: string, members: object = {}) => ({
-  status,
-  body: { code, ...members },
-});
 const eventsOf = async ({ id }: { id: string }, from = 0) =>
   (await admin.get(`/api/events?subjectId=${id}&limit=500`)).body
     .slice(from)

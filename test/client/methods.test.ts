@@ -51,6 +51,10 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     list: ['listMembers', () => client.members.list().toArray()],
     get: ['getMember', () => client.members.get('id-1')],
     me: ['getMyMembership', () => client.members.me()],
+    create: ['createMember', () => client.members.create({ displayName: 'Ida' })],
+    import: ['importMembers', () => client.members.import([{ displayName: 'Ida', reference: '7' }])],
+    update: ['updateMember', () => client.members.update('id-1', { reference: null })],
+    delete: ['deleteMember', () => client.members.delete('id-1')],
   },
   tasks: {
     list: ['listTasks', () => client.tasks.list().toArray()],

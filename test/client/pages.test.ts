@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
+import { root } from '../../tools/root.js';
 import { openClients, rejection } from '../setup/client.js';
 import { codeBlocks, compile, execute, forNode, projectWithClient, runModule } from '../setup/pages.js';
 import { startService } from '../setup/service.js';
@@ -181,6 +182,56 @@ t.test('the nightly script exports shifts and hours, creates a task per night, a
     `mara: "Rake" is due at ${due.dueAt}.`,
   ]);
 });
+
+t.test(
+  'the import enters who is missing, changes members without a login, and can be repeated',
+  async (t) => {
+    const [code = ''] = await codeBlocks('docs/guides/import-members.md', 'js');
+    const [, example = ''] =
+      /^```\n(.*?)^```$/ms.exec(await readFile('docs/guides/import-members.md', 'utf8')) ?? [];
+    const club = await service.db.makeClub('import');
+    const mara = await clients.as('mara', 'Manager', club);
+    const CLUB_TOKEN = service.token({ sub: 'mara', name: 'mara', clubs: { [club]: 'Manager' } });
+    await symlink(join(root, 'node_modules/csv-parse'), join(project, 'node_modules/csv-parse'));
+    const run = async (file: string) => {
+      await writeFile(join(project, 'members.csv'), file);
+      return runModule(project, code, { CLUB_URL: clients.baseUrl, CLUB_ID: club, CLUB_TOKEN });
+    };
+    const anna = service.as('anna', 'Member', club);
+    await mara.members.update(await anna.memberId(), { reference: '1042' });
+    const members = async () =>
+      (await mara.members.list({ hasLogin: false }).toArray()).map(({ reference, displayName, email }) => [
+        reference,
+        displayName,
+        email,
+      ]);
+
+    t.same(await run(example), ['Not in the file: mara']);
+    t.same(await members(), [['1077', 'Ida Berg', null]]);
+    t.equal((await mara.members.get(await anna.memberId())).displayName, 'anna', 'a login is not changed');
+    const many = Array.from(
+      { length: 250 },
+      (_, index) => `${index};"Berg; Person ${index}";P${index}@example.org`,
+    );
+    const changed = ['\ufeffnumber;name;email', '1077;Ida Dahl;ida@example.org', ...many].join('\r\n');
+    t.same(await run(changed), ['Changed: Ida Dahl', 'Not in the file: anna', 'Not in the file: mara']);
+    t.same(
+      await run(changed),
+      ['Not in the file: anna', 'Not in the file: mara'],
+      'a second run changes nothing',
+    );
+    const rows = await members();
+    t.equal(rows.length, 251);
+    t.match(
+      rows.find(([reference]) => reference === '1077'),
+      ['1077', 'Ida Dahl', 'ida@example.org'],
+    );
+    t.match(
+      rows.find(([reference]) => reference === '249'),
+      ['249', 'Berg; Person 249', 'p249@example.org'],
+    );
+  },
+);
 
 t.test('the season scripts create a season once or not at all, move it, and record who came', async (t) => {
   const [code = ''] = await codeBlocks('docs/guides/season.md', 'js');

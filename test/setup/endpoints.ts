@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
-import { FULL_SHIFT_ID, STARTED_SHIFT_ID } from '../../src/examples.js';
+import { FULL_SHIFT_ID, IDA_ID, STARTED_SHIFT_ID } from '../../src/examples.js';
 import type { Role } from '../../src/roles.js';
 import {
   exampleOfBody,
@@ -76,6 +76,10 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'GET', path: '/api/members', role: 'Member' },
   { method: 'GET', path: '/api/members/:id', role: 'Member' },
   { method: 'GET', path: '/api/members/me', role: 'Viewer' },
+  { method: 'POST', path: '/api/members', role: 'Manager' },
+  { method: 'POST', path: '/api/members/batch', role: 'Manager' },
+  { method: 'PATCH', path: '/api/members/:id', role: 'Manager' },
+  { method: 'DELETE', path: '/api/members/:id', role: 'Admin' },
   { method: 'PUT', path: '/api/members/me/calendar', role: 'Member' },
   { method: 'GET', path: '/api/members/me/calendar', role: 'Viewer' },
   { method: 'DELETE', path: '/api/members/me/calendar', role: 'Viewer' },
@@ -145,9 +149,9 @@ export const parametersOf = (endpoint: Pick<Endpoint, 'method' | 'path'>) =>
     (one) => one.in === 'path' || (one.in === 'query' && one.required),
   );
 
-/** The value of a parameter: by its name, the path of the list that has its example, or its example; otherwise an id that no row has. */
+/** The value of a parameter: by its name, its example, or the path of the list that has its example; otherwise an id that no row has. */
 export const idFor = ({ name, example }: Parameter, ids: Record<string, string> = {}): string =>
-  ids[name] ?? ids[lists.get(String(example)) ?? String(example)] ?? MISSING;
+  ids[name] ?? ids[String(example)] ?? ids[lists.get(String(example)) ?? ''] ?? MISSING;
 
 /**
  * The URL of an endpoint, with the query parameters that it needs.
@@ -220,7 +224,9 @@ export async function makeRows(
     if (maker.path === before) {
       return ids;
     }
-    ids[maker.path] = (await createExample(service, clubId, maker, ids)).body.id;
+    const { id } = (await createExample(service, clubId, maker, ids)).body;
+    // The member of the rows is the one who has a login.
+    ids[maker.path] ??= id;
   }
   for (const maker of endpoints.filter(isOther)) {
     const { location } = (await createExample(service, clubId, maker, ids)).headers;
@@ -229,6 +235,7 @@ export async function makeRows(
   const admin = service.as('maker of a shift', 'Admin', clubId);
   ids[STARTED_SHIFT_ID] = await makeStartedShift(admin);
   ids[FULL_SHIFT_ID] = await makeFullShift(admin);
+  ids[IDA_ID] = (await sendUnderLoad(() => admin.post('/api/members', { displayName: 'Ida' }))).body.id;
   return ids;
 }
 
@@ -309,7 +316,7 @@ export function varied(
     if (typeof value === 'number') {
       return Number(minimum) + (variations % (Number(maximum) - Number(minimum) + 1));
     }
-    return field['x-text'] === undefined
+    return field['x-text'] === undefined || field.pattern !== undefined
       ? value
       : `${String(value).slice(0, Number(maxLength) - 8)} ${variations}`;
   };

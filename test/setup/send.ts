@@ -71,6 +71,12 @@ export function responseOf(status: number, headers: Response['headers'], text: s
   return { status, headers, body: isJson ? JSON.parse(text) : undefined, text };
 }
 
+/** A response that a request is refused with, for `t.match`. */
+export const refused = (status: number, code: string, members: object = {}) => ({
+  status,
+  body: { code, ...members },
+});
+
 /** Sends requests to the service without a socket. */
 export function sendTo(app: App): Send {
   return async (method, path, options) => {

@@ -94,7 +94,7 @@ export interface components {
              * @description Skip types that you do not know: more may be added.
              * @enum {string}
              */
-            type: "attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted" | "wait.created" | "wait.deleted";
+            type: "attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "member.deleted" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted" | "wait.created" | "wait.deleted";
             /**
              * Format: date-time
              * @description When the change was made. It may run backwards from one event to the next.
@@ -145,14 +145,64 @@ export interface components {
             displayName: string;
             /** @description Null, unless it is your own or your role is at least Manager. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description The role at the last request; `Member` without a login.
+             * @enum {string}
+             */
             role: "Viewer" | "Member" | "Manager" | "Admin";
-            /** @description Null, unless it is your own or your role is Admin. */
+            /** @description The `sub` of their token. Null, unless it is your own or your role is Admin, and without a login. */
             externalUserId: string | null;
+            /** @description Whether the member has used the service. Managers enter members without a login. */
+            hasLogin: boolean;
+            /** @enum {string} */
+            status: "Active" | "Left" | "Erased";
+            /**
+             * Format: date-time
+             * @description Since when the status is `Left`; otherwise null.
+             */
+            leftAt: string | null;
+            /** @description The club’s own name for the member, such as a membership number. Null, unless it is your own or your role is at least Manager. */
+            reference: string | null;
             /** Format: date-time */
             joinedAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        CreateMemberRequest: {
+            /** @description One line without control characters. Blanks around it are removed. */
+            displayName: string;
+            /**
+             * Format: email
+             * @description Stored in lower case. An empty text is null.
+             */
+            email?: string | null;
+            /** @description The club’s own name for the member, such as a membership number. Unique in the club. An empty text is null. */
+            reference?: string | null;
+        };
+        ImportMembersRequest: {
+            /** @description Each with another `reference`. */
+            members: {
+                /** @description One line without control characters. Blanks around it are removed. */
+                displayName: string;
+                /**
+                 * Format: email
+                 * @description Stored in lower case. An empty text is null.
+                 */
+                email?: string | null;
+                /** @description The club’s own name for the member, such as a membership number. Unique in the club. */
+                reference: string;
+            }[];
+        };
+        UpdateMemberRequest: {
+            /** @description One line without control characters. Blanks around it are removed. */
+            displayName?: string;
+            /**
+             * Format: email
+             * @description Stored in lower case. An empty text is null.
+             */
+            email?: string | null;
+            /** @description The club’s own name for the member, such as a membership number. Unique in the club. An empty text is null. */
+            reference?: string | null;
         };
         ShiftSignupDto: {
             /** Format: uuid */
@@ -527,7 +577,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "member_has_login" | "member_in_use" | "member_reference_taken" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -998,7 +1048,7 @@ export interface operations {
                 /** @description The id of an event: only those that follow it. Beside a cursor it is not read. */
                 after?: string;
                 /** @description Events of one of these types. */
-                type?: ("attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted" | "wait.created" | "wait.deleted")[];
+                type?: ("attendance.created" | "attendance.changed" | "attendance.deleted" | "club.changed" | "member.created" | "member.changed" | "member.erased" | "member.deleted" | "shift.created" | "shift.changed" | "shift.deleted" | "signup.created" | "signup.deleted" | "task.created" | "task.changed" | "task.deleted" | "wait.created" | "wait.deleted")[];
                 /** @description Events of this task, shift, member or club. */
                 subjectId?: string;
                 /** @description The id of a member for events about them, `me` for those about you. */
@@ -1069,6 +1119,12 @@ export interface operations {
                 q?: string;
                 /** @description Members who had this role at their last request. */
                 role?: "Viewer" | "Member" | "Manager" | "Admin";
+                /** @description Members with one of these; `Active` if absent. */
+                status?: ("Active" | "Left" | "Erased")[];
+                /** @description Members who have used the service, or who have not. */
+                hasLogin?: "true" | "false";
+                /** @description The member with exactly this reference. For Managers and Admins. */
+                reference?: string;
                 /** @description The sort order; a leading hyphen means descending. */
                 sort?: "displayName" | "-displayName" | "joinedAt" | "-joinedAt";
                 /** @description The maximum number of rows of a page. */
@@ -1089,6 +1145,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemberDto"][];
+                };
+            };
+        };
+    };
+    createMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The object to create. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"];
                 };
             };
         };
@@ -1132,6 +1213,81 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemberDto"];
+                };
+            };
+        };
+    };
+    deleteMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. There is no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    updateMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The fields to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateMemberRequest"];
+                "application/merge-patch+json": components["schemas"]["UpdateMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description Changed, if the patch differs from the current state; the body is the new state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"];
+                };
+            };
+        };
+    };
+    importMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The object to create. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportMembersRequest"];
+            };
+        };
+        responses: {
+            /** @description Created; the header Location has its path. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"][];
                 };
             };
         };
