@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
@@ -7,7 +6,7 @@ import { Problem } from '../errors/problem.js';
 import { serviceUnavailable } from '../errors/server.js';
 import { SIGNED_UP_SHIFT_ID } from '../examples.js';
 import type { SecretPaths } from '../http/target.js';
-import { hasTag, tagsOf } from '../resource/conditional.js';
+import { isKnown, NotModified, textTagOf } from '../resource/conditional.js';
 import { foundRow } from '../resource/rows.js';
 import { isUuid } from '../validation/uuid.js';
 import { calendarNotFound } from './errors.js';
@@ -78,8 +77,7 @@ export const calendarFeed: FastifyPluginAsyncTypebox<CalendarFeedOptions> = asyn
         responseHeaders: ['ETag'],
         response: {
           200: { content: { 'text/calendar': { schema: Type.String(), example } } },
-          // Unlike in a 204, Fastify would send null as JSON.
-          304: Type.Unsafe<undefined>(Type.Null()),
+          304: NotModified,
         },
       },
     },
@@ -88,15 +86,14 @@ export const calendarFeed: FastifyPluginAsyncTypebox<CalendarFeedOptions> = asyn
       const rows =
         isUuid(clubId) && isSecret(secret) ? await read(findCalendar(clubId, hashOf(secret)), clubId) : [];
       const body = await writeCalendar(foundRow(rows, calendarNotFound).parse());
-      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+      const etag = textTagOf(body);
       reply.headers({
         etag,
         'cache-control': `private, max-age=${MAX_AGE_S}`,
         // Without it a browser saves the file under the secret.
         'content-disposition': 'inline; filename="shifts.ics"',
       });
-      const known = tagsOf(request.headers['if-none-match']);
-      return known !== null && hasTag(known, etag)
+      return isKnown(request.headers, etag)
         ? reply.code(304).send()
         : reply.type('text/calendar; charset=utf-8').send(body);
     },

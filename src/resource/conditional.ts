@@ -1,4 +1,5 @@
-import type { TInteger } from '@sinclair/typebox';
+import { hash } from 'node:crypto';
+import { type TInteger, Type } from '@sinclair/typebox';
 import type { FastifyReply } from 'fastify';
 import type { Json } from '../database/json.js';
 import { preconditionFailed } from '../errors/conflict.js';
@@ -9,6 +10,14 @@ import { sendRow } from './json-response.js';
 export function etagOf(version: number): string {
   return `"${version}"`;
 }
+
+/** The entity tag of a text. */
+export function textTagOf(text: string): string {
+  return `"${hash('sha256', text, 'base64url')}"`;
+}
+
+/** The schema of a 304. Unlike in a 204, Fastify would send null as JSON. */
+export const NotModified = Type.Unsafe<undefined>(Type.Null());
 
 /** Sends a row, with the tag of its version. */
 export function sendVersion<Row extends { version: number }>(reply: FastifyReply, row: Json<Row>): Row {
@@ -69,7 +78,13 @@ export function tagsOf(header: string | undefined): string[] | null {
   return header.trim() === ANY ? tags : tags.filter((tag) => tag !== ANY);
 }
 
+/** Whether If-None-Match has this tag or its weak form, so that the response is a 304. */
+export function isKnown(headers: { 'if-none-match'?: string | undefined }, etag: string): boolean {
+  const tags = tagsOf(headers['if-none-match']);
+  return tags !== null && hasTag(tags, etag);
+}
+
 /** Whether one of the tags is this one. */
-export function hasTag(tags: string[], etag: string): boolean {
+function hasTag(tags: string[], etag: string): boolean {
   return tags.includes(ANY) || tags.includes(etag);
 }
