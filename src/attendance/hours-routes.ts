@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from '@sinclair/typebox';
 import { invalidCursor } from '../errors/request.js';
 import { readAboutMembers } from '../resource/members.js';
-import { readPage, sendPage } from '../resource/pagination.js';
+import { pageOf, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { Named } from '../validation/schemas.js';
 import { listHours, nameOrders } from './queries.js';
@@ -22,8 +21,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'In pages: the header Link has the URL of the next page. Every member has a row; a former member only if they attended. A Manager reads all, a Member their own.',
         querystring: HoursQuery,
         errors: [invalidCursor],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(HoursDto)) },
+        ...pageOf(Named(HoursDto)),
       },
     },
     async (request, reply) => {

@@ -7,7 +7,7 @@ import { invalidCursor } from '../errors/request.js';
 import { memberNotFound } from '../members/errors.js';
 import { requireCurrent, sendVersion, tagsOf } from '../resource/conditional.js';
 import { readAboutMembers } from '../resource/members.js';
-import { type Listed, readPage, sendPage } from '../resource/pagination.js';
+import { type Listed, pageOf, readPage, sendPage } from '../resource/pagination.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
@@ -53,8 +53,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'In pages: the header Link has the URL of the next page. By the start of the shift. A Manager reads all records, a Member their own.',
         querystring: AttendanceListQuery,
         errors: [invalidCursor],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(AttendanceDto)) },
+        ...pageOf(Named(AttendanceDto)),
       },
     },
     async (request, reply) => {
@@ -79,8 +78,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: ShiftAttendanceParams,
         querystring: ShiftAttendanceQuery,
         errors: [invalidCursor, shiftNotFound],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(ShiftAttendanceDto)) },
+        ...pageOf(Named(ShiftAttendanceDto)),
       },
     },
     async (request, reply) => {

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from '@sinclair/typebox';
 import type { Json } from '../database/json.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { readAboutMembers } from '../resource/members.js';
-import { type Listed, readPage, sendPage } from '../resource/pagination.js';
+import { type Listed, pageOf, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource, RouteOptions } from '../resource/resource.js';
 import { Named } from '../validation/schemas.js';
 import * as errors from './errors.js';
@@ -27,8 +26,7 @@ const routes: FastifyPluginAsyncTypebox<RouteOptions> = async (app, { eventTypes
           'you miss none. A Manager reads all events, a Member those about themself.',
         querystring: EventListQuery(eventTypes),
         errors: [invalidCursor, errors.eventsForgotten],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(dto)) },
+        ...pageOf(Named(dto)),
       },
     },
     async (request, reply) => {

@@ -5,7 +5,7 @@ import { insufficientRole } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor, validationFailed } from '../errors/request.js';
 import { sendRow } from '../resource/json-response.js';
-import { readPage, sendPage } from '../resource/pagination.js';
+import { pageOf, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
 import { isAtLeast } from '../roles.js';
@@ -51,8 +51,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'who have left and erased ones are not listed.',
         querystring: MemberListQuery,
         errors: [invalidCursor],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(MemberDto)) },
+        ...pageOf(Named(MemberDto)),
       },
     },
     async (request, reply) => {

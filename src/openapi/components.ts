@@ -11,7 +11,7 @@ export interface Parameter {
   [member: string]: unknown;
 }
 
-/** The entity tag of a file. */
+/** The entity tag of a calendar; that of a page of a list is weak. */
 const ENTITY_TAG = '"yA0zQ5m1uJfXc0hV3iQd8l6tqk2b9nS7oWgR4pEeTzU"';
 
 /** The request headers, as OpenAPI parameters. */
@@ -69,6 +69,8 @@ export interface Exchange {
   /** The path of the request: `/api/tasks/019d4d0b-9d20-7082-8524-56680d21b90d`. */
   url: string;
   status: number;
+  /** Whether the operation reads a page of a list. */
+  isList: boolean;
   /** The body, or the first of its rows. */
   body: { id?: string; version?: number; batchId?: string | null } | undefined;
 }
@@ -84,9 +86,10 @@ export const responseHeaders: Record<string, HeaderOf> = {
   },
   ETag: {
     description:
-      'The current state, for If-Match and If-None-Match: the version of an object, or a hash of the file of a calendar.',
+      'The current state, for If-Match and If-None-Match: the version of an object, or a hash of a page of a list or of the file of a calendar.',
     schema: { type: 'string' },
-    example: ({ body }) => (body?.version === undefined ? ENTITY_TAG : `"${body.version}"`),
+    example: ({ isList, body }) =>
+      isList ? `W/${ENTITY_TAG}` : body?.version === undefined ? ENTITY_TAG : `"${body.version}"`,
   },
   Location: {
     description: 'Where the new resource is.',

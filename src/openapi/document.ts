@@ -89,6 +89,7 @@ function completeOperation(
 
   const ids = entry.parameters.filter((parameter) => parameter.in === 'path');
   const url = ids.reduce((all, { name, example }) => all.replace(`{${name}}`, String(example)), path);
+  const exchange = { path, url, isList: operation.responseHeaders.includes('Link') };
 
   const responses = entry.responses ?? {};
   for (const [status, response] of Object.entries(responses)) {
@@ -110,7 +111,7 @@ function completeOperation(
       ...operation.responseHeaders.filter((name) => name !== 'Location' || status === '201'),
       ...(operation.isRateLimited ? RATE_LIMIT : []),
     ];
-    response.headers = headers(names, { path, url, status: Number(status), body });
+    response.headers = headers(names, { ...exchange, status: Number(status), body });
   }
   if (operation.method === 'DELETE') {
     // The schema rejects fields; there is no body to describe.
@@ -122,7 +123,7 @@ function completeOperation(
   const errors = errorsOf(operation);
   for (const status of new Set(errors.map((type) => type.status))) {
     const group = errors.filter((type) => type.status === status);
-    responses[status] = errorResponse(group, operation, { path, url, status, body: undefined });
+    responses[status] = errorResponse(group, operation, { ...exchange, status, body: undefined });
   }
   entry.responses = responses;
 }

@@ -1,12 +1,13 @@
-import { type TProperties, Type } from '@sinclair/typebox';
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Json } from '../database/json.js';
 import { join, joinValues, type Statement, sql } from '../database/sql.js';
 import { CURSOR } from '../examples.js';
 import { pathOf } from '../http/target.js';
 import { OneOf, Strict } from '../validation/schemas.js';
+import { isKnown, NotModified, textTagOf } from './conditional.js';
 import { decodeCursor, encodeCursor, type KeyKind, type Position } from './cursor.js';
-import { sendRows } from './json-response.js';
+import { bodyOf, send } from './json-response.js';
 
 /** A sort order of a list: the column, or an indexed expression. */
 export interface Order {
@@ -83,6 +84,15 @@ export function ListQuery<Filters extends TProperties, Key extends string>(
   );
 }
 
+/** The part of the schema of a route that every list has. @param row the schema of a row */
+export function pageOf<Row extends TSchema>(row: Row) {
+  return {
+    requestHeaders: ['If-None-Match'],
+    responseHeaders: ['ETag', 'Link'],
+    response: { 200: Type.Array(row), 304: NotModified },
+  } as const;
+}
+
 /**
  * Reads the page that a request asks for.
  *
@@ -137,7 +147,10 @@ export function pageClause(
   return sql`${where} order by ${join(by, sql`, `)} limit ${limit + 1}`;
 }
 
-/** Sends the rows of the page, with the Link header (RFC 8288) if there is a next page. */
+/**
+ * Sends the rows of the page, with the Link header (RFC 8288) if there is a next page; a 304 if the client has them. The entity
+ * tag is of the Link too: a new row after a full page changes only the Link.
+ */
 export function sendPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -145,19 +158,24 @@ export function sendPage<Row>(
   rows: Json<Listed<Row>>[],
 ): Row[] {
   const last = rows[limit - 1]?.parse();
+  let link = '';
   if (rows.length > limit && last !== undefined) {
     // A query string may contain further question marks (RFC 3986, 3.4).
     const [, ...query] = request.url.split('?');
     const parameters = new URLSearchParams(query.join('?'));
     const key = String(last[(order.field ?? 'sortKey') as 'sortKey']);
     parameters.set('cursor', encodeCursor({ key, id: last.id }, scope));
-    reply.header('link', `<${pathOf(request.url)}?${parameters}>; rel="next"`);
+    link = `<${pathOf(request.url)}?${parameters}>; rel="next"`;
+    reply.header('link', link);
   }
   // From the last one on.
   const hidden = [...(order.hidesId ? ['id'] : []), ...(order.field === undefined ? ['sortKey'] : [])];
   const page: Json<Row>[] = rows.slice(0, limit);
-  return sendRows(
+  const body = bodyOf(
     reply,
     page.map((row) => hidden.reduce((rest, name) => rest.without(name), row)),
   );
+  const etag = textTagOf(`${link}\n${body}`);
+  reply.header('etag', `W/${etag}`);
+  return isKnown(request.headers, etag) ? (reply.code(304).send() as never) : send(reply, body);
 }

@@ -4,7 +4,7 @@ import { preconditionFailed } from '../errors/conflict.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor, validationFailed } from '../errors/request.js';
 import { etagOf, requireCurrent, sendVersion } from '../resource/conditional.js';
-import { readPage, sendPage } from '../resource/pagination.js';
+import { pageOf, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
@@ -55,8 +55,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'In pages: the header Link has the URL of the next page. A shift must match all filters.',
         querystring: ShiftListQuery,
         errors: [invalidCursor],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(ShiftListDto)) },
+        ...pageOf(Named(ShiftListDto)),
       },
     },
     async (request, reply) => {

@@ -5,7 +5,7 @@ import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { memberNotFound } from '../members/errors.js';
 import { sendRow } from '../resource/json-response.js';
-import { readPage, sendPage } from '../resource/pagination.js';
+import { pageOf, readPage, sendPage } from '../resource/pagination.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
@@ -183,8 +183,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'In pages: the header Link has the URL of the next page. By the start of the shift.',
         querystring: SignupListQuery,
         errors: [invalidCursor],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(SignupListDto)) },
+        ...pageOf(Named(SignupListDto)),
       },
     },
     async (request, reply) => {

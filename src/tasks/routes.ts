@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { preconditionFailed } from '../errors/conflict.js';
 import { invalidCursor } from '../errors/request.js';
 import { etagOf, requireCurrent, sendVersion, tagsOf } from '../resource/conditional.js';
-import { readPage, sendPage } from '../resource/pagination.js';
+import { pageOf, readPage, sendPage } from '../resource/pagination.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
 import { Named, NoQuery } from '../validation/schemas.js';
@@ -34,8 +34,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         description: 'In pages: the header Link has the URL of the next page. A task must match all filters.',
         querystring: TaskListQuery,
         errors: [invalidCursor],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(TaskListDto)) },
+        ...pageOf(Named(TaskListDto)),
       },
     },
     async (request, reply) => {

@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.js';
 import { invalidCursor } from '../errors/request.js';
 import { memberNotFound } from '../members/errors.js';
 import { sendRow } from '../resource/json-response.js';
-import { type Listed, readPage, sendPage } from '../resource/pagination.js';
+import { type Listed, pageOf, readPage, sendPage } from '../resource/pagination.js';
 import { sendPut } from '../resource/put.js';
 import type { Resource } from '../resource/resource.js';
 import { foundRow, onlyRow } from '../resource/rows.js';
@@ -115,8 +115,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         params: FullShiftParams,
         querystring: WaitListQuery,
         errors: [invalidCursor, shiftNotFound],
-        responseHeaders: ['Link'],
-        response: { 200: Type.Array(Named(WaitDto)) },
+        ...pageOf(Named(WaitDto)),
       },
     },
     async (request, reply) => {

@@ -6,14 +6,19 @@ import { root } from '../../tools/root.js';
 import {
   addRow,
   document,
+  type Endpoint,
+  endpoints,
   fit,
   MISSING,
   makeRows,
   makers,
   makeStartedShift,
+  operationOf,
+  pathOf,
   SHIFT,
   tableOf,
   textsOf,
+  withQuery,
 } from '../setup/endpoints.js';
 import { nextOf, walk } from '../setup/paging.js';
 import { type Person, sendUnderLoad } from '../setup/send.js';
@@ -562,14 +567,87 @@ t.test('the link to the next page keeps the other parameters', async (t) => {
   );
 });
 
-t.test('If-None-Match and If-Modified-Since on a list are ignored', async (t) => {
-  for (const path of [...lists.map(({ path }) => path), '/api/clubs/me']) {
-    for (const headers of [{ 'if-none-match': '*' }, { 'if-modified-since': new Date().toUTCString() }]) {
-      const answer = await anna.get(path, headers as Record<string, string>);
-      t.match(answer, { status: 200, headers: { etag: undefined } }, path);
-      t.ok(Array.isArray(answer.body), path);
-    }
+/** Adds a row to a list, which can be below a row of the club. */
+async function addTo({ path }: Endpoint, url: string, clubId: string): Promise<void> {
+  const list = lists.find((one) => one.path === path);
+  if (list !== undefined) {
+    await makeRow(list, clubId, 'One more');
+    return;
   }
+  const put = endpoints.find((one) => one.method === 'PUT' && one.path === `${path}/:memberId`);
+  const maker = service.as('maker', 'Admin', clubId);
+  const { body: member } = await maker.post('/api/members', { displayName: 'One more' });
+  await maker.put(`${url}/${member.id}`, put?.body);
+}
+
+t.test('a list has a weak ETag, and If-None-Match with it gets a 304 until the page changes', async (t) => {
+  const club = await service.db.makeClub();
+  const ids = await makeRows(service, club);
+  linked[club] = ids;
+  const token = service.token({ sub: 'ada', clubs: { [club]: 'Admin' } });
+  const read = (url: string, tags?: string, method: 'GET' | 'HEAD' = 'GET') => {
+    const caller = { authorization: `Bearer ${token}`, 'x-tenant-id': club };
+    return service.send(method, url, {
+      headers: tags === undefined ? caller : { ...caller, 'if-none-match': tags },
+    });
+  };
+  const isList = (endpoint: Endpoint) =>
+    endpoint.method === 'GET' && operationOf(endpoint).parameters?.some(({ name }) => name === 'cursor');
+  for (const endpoint of endpoints.filter(isList)) {
+    const url = pathOf(endpoint, ids);
+    await addTo(endpoint, url, club);
+    await addTo(endpoint, url, club);
+    const page = withQuery(url, 'limit=1');
+    const first = await read(page);
+    const { headers } = first;
+    const etag = String(headers.etag);
+    t.match(etag, /^W\/"[\w-]{43}"$/, page);
+    t.match(headers.link, /rel="next"$/, page);
+    t.equal((await read(page, undefined, 'HEAD')).headers.etag, etag, `HEAD ${page}`);
+    for (const tags of [etag, etag.slice(2), `"other", ${etag}`, `nonsense, ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD'] as const) {
+        const same = await read(page, tags, method);
+        const { status, text } = same;
+        t.same([status, text, same.headers['content-type']], [304, '', undefined], `${page} ${tags}`);
+        for (const name of ['etag', 'link', 'cache-control', 'vary']) {
+          t.equal(same.headers[name], headers[name], `${page} ${tags}: ${name}`);
+        }
+      }
+    }
+    for (const tags of ['"other"', etag.replaceAll('"', ''), `"other", *`, '']) {
+      t.match(await read(page, tags), { status: 200, headers: { etag } }, `${page} ${tags}`);
+    }
+    const next = await read(nextOf(first) as string, etag);
+    t.equal(next.status, 200, page);
+    t.not(next.headers.etag, etag, page);
+    const whole = withQuery(url, 'limit=500');
+    const before = await read(whole);
+    await addTo(endpoint, url, club);
+    const after = await read(whole, String(before.headers.etag));
+    t.equal(after.status, 200, `${whole} with another row`);
+    t.not(after.headers.etag, before.headers.etag, whole);
+  }
+});
+
+t.test('a full page has another ETag once it links to a next page', async (t) => {
+  const person = service.as('ada', 'Admin', await service.db.makeClub());
+  const page = '/api/tasks?sort=title&limit=1';
+  await person.post('/api/tasks', { title: 'A' });
+  const full = await person.get(page);
+  t.equal(nextOf(full), undefined);
+  await person.post('/api/tasks', { title: 'B' });
+  const linking = await person.get(page, { 'if-none-match': String(full.headers.etag) });
+  t.same([linking.status, linking.text], [200, full.text]);
+  t.ok(nextOf(linking));
+});
+
+t.test('If-Modified-Since on a list is ignored, and If-None-Match on the list of clubs too', async (t) => {
+  for (const path of [...lists.map(({ path }) => path), '/api/clubs/me']) {
+    const { status, body } = await anna.get(path, { 'if-modified-since': new Date().toUTCString() });
+    t.ok(status === 200 && Array.isArray(body), path);
+  }
+  const clubs = await anna.get('/api/clubs/me', { 'if-none-match': '*' });
+  t.match(clubs, { status: 200, headers: { etag: undefined } });
 });
 
 t.test('a list without rows is an empty array', async (t) => {

@@ -219,7 +219,8 @@ t.test('the example of a header matches the example of the body', async (t) => {
   for (const { operationId, example, headers } of successes.filter(
     ({ headers, example }) => headers.ETag && example instanceof Object,
   )) {
-    t.equal(headers.ETag.example, `"${example.version}"`, `${operationId}: the version of its example`);
+    const tag = Array.isArray(example) ? /^W\/"[\w-]{43}"$/ : new RegExp(`^"${example.version}"$`);
+    t.match(headers.ETag.example, tag, `${operationId}: the version of its example, or a weak tag`);
   }
   // A row below another row is at the path of its request, and rows that were created together are in a list.
   const wrong = successes.flatMap(({ operationId, method, path, status, example, headers }) => {
