@@ -15,7 +15,8 @@ import type {
   ShiftAttendanceDto,
 } from './schemas.js';
 
-const columns: Statement = sql`
+/** The columns of a record and its member. */
+export const columns: Statement = sql`
   attendance.shift_id as "shiftId", attendance.shift_title as "shiftTitle", attendance.starts_at as "startsAt",
   attendance.ends_at as "endsAt", attendance.was_signed_up as "wasSignedUp", attendance.member_id as "memberId",
   member.display_name as "memberName", attendance.status, attendance.minutes,

@@ -7,15 +7,21 @@ import { memberOf } from '../resource/members.js';
 import type { Put } from '../resource/put.js';
 import type { CalendarLinkDto } from './schemas.js';
 
-const columns: Statement = sql`
-  null::text as url, link.created_at as "createdAt", link.expires_at as "expiresAt"`;
+const times: Statement = sql`link.created_at as "createdAt", link.expires_at as "expiresAt"`;
+
+const columns: Statement = sql`null::text as url, ${times}`;
+
+const linkOf = (member: Statement): Statement => sql`
+    from app.calendar_links as link
+    where link.member_id = ${member} and link.expires_at > now()`;
 
 /** The caller's own link; no row if there is none or it has expired. */
 export function findLink(): Query<CalendarLinkDto> {
-  return bounded(sql`
-    select ${columns} from app.calendar_links as link
-    where link.member_id = (select app.member_id()) and link.expires_at > now()`);
+  return bounded(sql`select ${columns} ${linkOf(memberOf('me'))}`);
 }
+
+/** The times of the link of a member; no row if there is none or it has expired. */
+export const linkTimes = (member: Statement): Statement => sql`select ${times} ${linkOf(member)}`;
 
 /**
  * Creates the caller's link in place of the one that exists. It is new unless that one was valid.

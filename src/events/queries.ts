@@ -4,7 +4,7 @@ import { type Listed, type Order, type Page, pageClause } from '../resource/pagi
 import type { EVENT_SORTS, EventDto, EventListQuery } from './schemas.js';
 
 /** An event that the caller can read has a number, although the column can be null. */
-const columns: Statement = sql`
+export const columns: Statement = sql`
   event.id, coalesce(event.sequence, 0) as sequence, event.type, event.at, event.subject_id as "subjectId",
   event.subject_title as "subjectTitle", event.actor_id as "actorId", event.member_id as "memberId", event.changes,
   event.fields`;

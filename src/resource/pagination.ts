@@ -106,10 +106,18 @@ export function readPage<Key extends string>(
   standard: Key | `-${Key}`,
 ): Page {
   const { sort = standard, limit = DEFAULT_LIMIT, cursor, ...filters } = request.query as PageQuery;
-  const order = orders[sort.replace('-', '') as Key];
+  const sorted = sortBy(orders, sort as Key);
   const scope = scopeOf(request, sort, filters);
-  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope, order.kind);
-  return { order, descending: sort.startsWith('-'), limit, after, scope };
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope, sorted.order.kind);
+  return { ...sorted, limit, after, scope };
+}
+
+/** The order that a value of `sort` names. */
+export function sortBy<Key extends string>(
+  orders: Record<Key, Order>,
+  sort: Key | `-${Key}`,
+): Pick<Page, 'order' | 'descending'> {
+  return { order: orders[sort.replace('-', '') as Key], descending: sort.startsWith('-') };
 }
 
 /** The scope of a cursor: club, path, filters and order; the caller too if a filter is `me`. */
@@ -136,15 +144,29 @@ export function pageClause(
   id: Statement,
   conditions: Statement[],
 ): Statement {
-  const columns = order.isUnique ? [order.column] : [order.column, id];
+  const columns = keyOf(order, id);
   const all = [...conditions];
   if (after !== undefined) {
     const keys = joinValues(order.isUnique ? [after.key] : [after.key, after.id]);
     all.push(sql`(${join(columns, sql`, `)}) ${descending ? sql`<` : sql`>`} (${keys})`);
   }
   const where = all.length === 0 ? sql`` : sql`where ${join(all, sql` and `)}`;
+  return sql`${where} ${orderClause({ order, descending }, id)} limit ${limit + 1}`;
+}
+
+/** The order of a list in its statement. */
+export function orderClause(
+  { order, descending }: Pick<Page, 'order' | 'descending'>,
+  id: Statement,
+): Statement {
+  const columns = keyOf(order, id);
   const by = descending ? columns.map((column) => sql`${column} desc`) : columns;
-  return sql`${where} order by ${join(by, sql`, `)} limit ${limit + 1}`;
+  return sql`order by ${join(by, sql`, `)}`;
+}
+
+/** The columns that decide the place of a row in a list. */
+function keyOf(order: Order, id: Statement): Statement[] {
+  return order.isUnique ? [order.column] : [order.column, id];
 }
 
 /**

@@ -21,21 +21,28 @@ const signupOf = (member: Statement): Statement => sql`
     from app.shift_signups as own
     where own.shift_id = shift.id and own.member_id = ${member}`;
 
-/** Not EXISTS, for which PostgreSQL may read all signups of the caller to look up a page of shifts. */
-const isSignedUp: Statement = sql`(select true ${signupOf(memberOf('me'))}) is true`;
-
 const waitOf = (member: Statement): Statement => sql`
     from app.shift_waits as own
     where own.shift_id = shift.id and own.member_id = ${member}`;
 
-/** The columns of shifts in lists, from rows named shift. Most shifts have no waits, so these are not read. */
-export const listed: Statement = sql`
+/** Not EXISTS, for which PostgreSQL may read all signups of the member to look up a page of shifts. */
+const has = (row: Statement): Statement => sql`(select true ${row}) is true`;
+
+/**
+ * The columns of shifts in lists, from rows named shift. Most shifts have no waits, so these are not read.
+ *
+ * @param member the member whose signup and wait they show
+ */
+export const listedFor = (member: Statement): Statement => sql`
   shift.id, shift.title, shift.location, shift.starts_at as "startsAt", shift.ends_at as "endsAt", shift.capacity,
   shift.signup_count as "signupCount", shift.capacity - shift.signup_count as "freeSlots",
-  ${isSignedUp} as "isSignedUp", shift.wait_count as "waitCount",
-  shift.wait_count > 0 and (select true ${waitOf(memberOf('me'))}) is true as "isWaiting",
+  ${has(signupOf(member))} as "isSignedUp", shift.wait_count as "waitCount",
+  shift.wait_count > 0 and ${has(waitOf(member))} as "isWaiting",
   shift.signup_opens_at as "signupOpensAt", shift.signup_closes_at as "signupClosesAt", shift.cancel_until as "cancelUntil",
   shift.batch_id as "batchId", shift.version`;
+
+/** The same for the caller. */
+export const listed = listedFor(memberOf('me'));
 
 /** All columns of shifts with their signups, in the order of signing up, from app.shifts or from the rows that a statement has written. */
 const detailed = (source: Statement): Statement => sql`

@@ -71,17 +71,19 @@ export const signupOrders: Record<(typeof SIGNUP_SORTS)[number], Order> = {
   startsAt: { column: sql`shift.starts_at`, kind: 'instant', field: 'startsAt' },
 };
 
+/** The club's signups with their shifts and members. */
+export const listedSignups: Statement = sql`
+  select
+    signup.id, shift.id as "shiftId", shift.title as "shiftTitle", shift.location, shift.starts_at as "startsAt",
+    shift.ends_at as "endsAt", signup.member_id as "memberId", member.display_name as "memberName",
+    signup.created_by_id as "createdById", signup.created_at as "createdAt", signup.promoted_at as "promotedAt"
+  from app.shifts as shift
+  join app.shift_signups as signup on signup.shift_id = shift.id
+  join app.members as member on member.id = signup.member_id`;
+
 /** A page of the club's signups, by the start of the shift. Not bounded: the signups of one start are sorted. */
 export function listSignups(query: SignupListQuery, page: Page): Query<Listed<SignupListDto>> {
-  return sql`
-    select
-      signup.id, shift.id as "shiftId", shift.title as "shiftTitle", shift.location, shift.starts_at as "startsAt",
-      shift.ends_at as "endsAt", signup.member_id as "memberId", member.display_name as "memberName",
-      signup.created_by_id as "createdById", signup.created_at as "createdAt", signup.promoted_at as "promotedAt"
-    from app.shifts as shift
-    join app.shift_signups as signup on signup.shift_id = shift.id
-    join app.members as member on member.id = signup.member_id
-    ${pageClause(page, sql`signup.id`, conditions(query))}`;
+  return sql`${listedSignups} ${pageClause(page, sql`signup.id`, conditions(query))}`;
 }
 
 function conditions(query: SignupListQuery): Statement[] {

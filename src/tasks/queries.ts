@@ -21,7 +21,8 @@ const columns = (name: Statement): Statement => sql`
   task.id, task.title, task.state, task.assignee_id as "assigneeId", ${name} as "assigneeName",
   task.due_at as "dueAt", task.created_at as "createdAt", task.updated_at as "updatedAt", task.version`;
 
-const listed = columns(assigneeName);
+/** The columns of tasks in lists, from rows named task. */
+export const listed = columns(assigneeName);
 
 /** All columns of tasks, from app.tasks or from the rows that a statement has written. */
 const detailed = (source: Statement, name = assigneeName): Statement => sql`
