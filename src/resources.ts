@@ -4,6 +4,7 @@ export { hours } from './attendance/hours-routes.js';
 export { attendance } from './attendance/routes.js';
 export { calendar } from './calendar/routes.js';
 export { clubs } from './clubs/routes.js';
+export { copies } from './copies/routes.js';
 export { events } from './events/routes.js';
 export { members } from './members/routes.js';
 export { shifts } from './shifts/routes.js';

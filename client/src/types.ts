@@ -17,6 +17,7 @@ export type ShiftAttendanceDto = Schemas['ShiftAttendanceDto'];
 export type RecordAttendanceRequest = Schemas['RecordAttendanceRequest'];
 export type HoursDto = Schemas['HoursDto'];
 export type CalendarLinkDto = Schemas['CalendarLinkDto'];
+export type MemberDataDto = Schemas['MemberDataDto'];
 
 export type TaskState = TaskDetailDto['state'];
 export type Role = ClubDto['role'];

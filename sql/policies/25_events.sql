@@ -38,7 +38,7 @@ grant update (subject_title) on app.events to club_operator;
 
 alter table app.events enable row level security, force row level security;
 
-create policy events_floor on app.events as restrictive for all to club_api, club_operator, club_secretary
+create policy events_floor on app.events as restrictive for all to club_api, club_copy, club_secretary, club_operator
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy events_floor on app.events is 'Only events of the club of this transaction are visible and writable.';
 

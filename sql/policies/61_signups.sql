@@ -19,7 +19,7 @@
 
 comment on table app.shift_signups is 'Which member signed up for which shift, at most once each.';
 comment on column app.shift_signups.member_id is 'Who signed up. Stays when the member is erased: the place stays taken.';
-comment on column app.shift_signups.created_by_id is 'The member who created the signup, or of a promotion the wait. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup.';
+comment on column app.shift_signups.created_by_id is 'The member who created the signup, or of a promotion the wait. Null: an operator did, or it is older than this column. Stays when that member is erased, with the signup, and is not in the copy of their data: the signup is that of another one.';
 
 alter table app.shift_signups alter column tenant_id set default app.tenant_id();
 alter table app.shift_signups alter column id set default app.new_id();

@@ -20,7 +20,7 @@
 
 comment on table app.shift_waits is 'Which member waits for a place in which shift, at most once each.';
 comment on column app.shift_waits.member_id is 'Who waits. Deleted when the member is erased.';
-comment on column app.shift_waits.created_by_id is 'The member who created the wait. Stays when that member is erased: the wait is that of another one.';
+comment on column app.shift_waits.created_by_id is 'The member who created the wait. Stays when that member is erased, and is not in the copy of their data: the wait is that of another one.';
 comment on column app.shift_waits.created_at is 'Since when the member waits; the order of the queue. app.join_queue makes it later than that of every other wait of the shift.';
 comment on column app.shifts.wait_count is 'The number of waits. Maintained by triggers of club_places; no caller writes it.';
 comment on column app.shift_signups.promoted_at is 'When the place was given to the member, who waited; equal to created_at. Null if it was not given by promotion.';
@@ -199,16 +199,15 @@ comment on function app.stop_waiting(uuid) is
   'Ends the caller''s wait. Raises the first that applies: SH001 no such shift, SH002 it has started, WA004 the caller does not wait.';
 grant execute on function app.stop_waiting(uuid) to club_api;
 
-create or replace function app.wait_position(wait app.shift_waits) returns integer
--- VOLATILE: it also sees what was committed while the calling statement waited for the lock of the shift.
-language sql volatile security definer set search_path = pg_catalog, pg_temp
+create or replace function app.queue_position(wait app.shift_waits) returns integer
+language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select 1 + count(*)::integer
   from app.shift_waits as earlier
   where earlier.shift_id = wait.shift_id and (earlier.created_at, earlier.id) < (wait.created_at, wait.id)
 $$;
-comment on function app.wait_position(app.shift_waits) is 'How many wait up to and including this wait: 1 is next. Members read only their own waits.';
-grant execute on function app.wait_position(app.shift_waits) to club_api;
+comment on function app.queue_position(app.shift_waits) is 'How many wait up to and including this wait: 1 is next. Members read only their own waits.';
+grant execute on function app.queue_position(app.shift_waits) to club_api;
 
 set local role club_roster;
 
@@ -364,6 +363,15 @@ comment on function app.withdraw_waits(uuid) is 'Ends all waits of a member, for
 grant execute on function app.withdraw_waits(uuid) to club_operator;
 
 set local role club_owner;
+
+create or replace function app.wait_position(wait app.shift_waits) returns integer
+-- VOLATILE: it also sees what was committed while the calling statement waited for the lock of the shift.
+language sql volatile set search_path = pg_catalog, pg_temp
+as $$
+  select app.queue_position(wait)
+$$;
+comment on function app.wait_position(app.shift_waits) is 'The position of a wait that the calling statement writes: 1 is next.';
+grant execute on function app.wait_position(app.shift_waits) to club_api;
 
 create trigger shift_signups_count after insert or update of tenant_id, shift_id, member_id on app.shift_signups
   for each row when (current_user <> 'club_places' or pg_trigger_depth() = 0) execute function app.count_signup();

@@ -13,7 +13,7 @@ comment on column app.attendance.starts_at is 'The start of the shift when the r
 comment on column app.attendance.ends_at is 'The end of the shift when the record was last changed.';
 comment on column app.attendance.was_signed_up is 'Whether the member was signed up when the record was last changed.';
 comment on column app.attendance.minutes is 'How long the member was there. Null unless they attended.';
-comment on column app.attendance.recorded_by_id is 'Who changed the record last. Stays when that member is erased: the record is about another one.';
+comment on column app.attendance.recorded_by_id is 'Who changed the record last. Stays when that member is erased, and is not in the copy of their data: the record is about another one.';
 comment on column app.attendance.version is 'Increases by one with each change. A request can send the version it read, and is then refused if the record has changed since.';
 
 alter table app.attendance alter column tenant_id set default app.tenant_id();

@@ -101,6 +101,11 @@ export const responseHeaders: Record<string, HeaderOf> = {
     schema: { type: 'string' },
     example: ({ url }) => `<${url}?limit=2&cursor=${CURSOR}>; rel="next"`,
   },
+  'Content-Disposition': {
+    description: 'The name of the file to save the response in.',
+    schema: { type: 'string' },
+    example: () => `attachment; filename="member-${BEN.id}.json"`,
+  },
   'Idempotent-Replayed': {
     description: 'Present when this is the response to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },

@@ -15,7 +15,13 @@ declare module 'fastify' {
     /** The headers that the route reads, other than X-Tenant-Id. */
     requestHeaders?: readonly ('If-Match' | 'If-None-Match' | 'Idempotency-Key')[];
     /** The headers of a success, other than those of every response. */
-    responseHeaders?: readonly ('ETag' | 'Location' | 'Link' | 'Idempotent-Replayed')[];
+    responseHeaders?: readonly (
+      | 'ETag'
+      | 'Location'
+      | 'Link'
+      | 'Idempotent-Replayed'
+      | 'Content-Disposition'
+    )[];
   }
 }
 

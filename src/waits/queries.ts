@@ -5,16 +5,14 @@ import type { Put } from '../resource/put.js';
 import type { WAIT_SORTS, WaitDto } from './schemas.js';
 
 /** The columns of a wait and its member, with a position. */
-const columns = (position: Statement): Statement => sql`
+export const columns = (position: Statement): Statement => sql`
   wait.id, wait.shift_id as "shiftId", wait.member_id as "memberId", member.display_name as "memberName",
   ${position} as position, wait.created_by_id as "createdById", wait.created_at as "createdAt"`;
-
-const countedPosition = sql`case when wait.id is not null then app.wait_position(wait) end`;
 
 /** Lets the caller wait. app.wait_for_place raises errors as SQLSTATEs. */
 export function waitForPlace(shiftId: string): Query<WaitDto> {
   return sql`
-    select ${columns(countedPosition)}
+    select ${columns(sql`app.wait_position(wait)`)}
     from app.wait_for_place(${shiftId}) as wait
     join app.members as member on member.id = wait.member_id`;
 }
@@ -45,7 +43,7 @@ export function removeWait(shiftId: string, memberId: string): Query<object> {
  */
 export function findWait(shiftId: string, memberId: string): Query<WaitDto | Record<keyof WaitDto, null>> {
   return bounded(sql`
-    select ${columns(countedPosition)}
+    select ${columns(sql`case when wait.id is not null then app.queue_position(wait) end`)}
     from app.shifts as shift
     left join app.shift_waits as wait on wait.shift_id = shift.id and wait.member_id = ${memberOf(memberId)}
     left join app.members as member on member.id = wait.member_id

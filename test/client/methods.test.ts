@@ -96,6 +96,10 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
       () => client.attendance.delete({ shiftId: 'id-1', memberId: 'id-1', version: 7 }),
     ],
   },
+  copies: {
+    mine: ['copyMyData', () => client.copies.mine()],
+    of: ['copyMemberData', () => client.copies.of('id-1')],
+  },
   calendar: {
     createLink: ['createCalendarLink', () => client.calendar.createLink()],
     getLink: ['getCalendarLink', () => client.calendar.getLink()],

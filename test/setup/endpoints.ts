@@ -80,6 +80,8 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'POST', path: '/api/members/batch', role: 'Manager' },
   { method: 'PATCH', path: '/api/members/:id', role: 'Manager' },
   { method: 'DELETE', path: '/api/members/:id', role: 'Admin' },
+  { method: 'GET', path: '/api/members/me/data', role: 'Viewer' },
+  { method: 'GET', path: '/api/members/:id/data', role: 'Admin' },
   { method: 'PUT', path: '/api/members/me/calendar', role: 'Member' },
   { method: 'GET', path: '/api/members/me/calendar', role: 'Viewer' },
   { method: 'DELETE', path: '/api/members/me/calendar', role: 'Viewer' },

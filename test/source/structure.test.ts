@@ -46,7 +46,17 @@ t.test('this test finds the source', async (t) => {
 });
 
 /** A resource of this list may import those before it; the others import none. */
-const ORDER = ['members', 'shifts', 'signups', 'waits', 'attendance', 'calendar'];
+const ORDER = [
+  'members',
+  'tasks',
+  'events',
+  'shifts',
+  'signups',
+  'waits',
+  'attendance',
+  'calendar',
+  'copies',
+];
 
 t.test('resources import downwards, in one order', async (t) => {
   t.same(

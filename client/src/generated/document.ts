@@ -85,6 +85,82 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
+        MemberDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            clubId: string;
+            displayName: string;
+            /** @description Null, unless it is your own or your role is at least Manager. */
+            email: string | null;
+            /**
+             * @description The role at the last request; `Member` without a login.
+             * @enum {string}
+             */
+            role: "Viewer" | "Member" | "Manager" | "Admin";
+            /** @description The `sub` of their token. Null, unless it is your own or your role is Admin, and without a login. */
+            externalUserId: string | null;
+            /** @description Whether the member has used the service. Managers enter members without a login. */
+            hasLogin: boolean;
+            /** @enum {string} */
+            status: "Active" | "Left" | "Erased";
+            /**
+             * Format: date-time
+             * @description Since when the status is `Left`; otherwise null.
+             */
+            leftAt: string | null;
+            /** @description The club’s own name for the member, such as a membership number. Null, unless it is your own or your role is at least Manager. */
+            reference: string | null;
+            /** Format: date-time */
+            joinedAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        SignupListDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            shiftId: string;
+            shiftTitle: string;
+            location: string | null;
+            /** Format: date-time */
+            startsAt: string;
+            /** Format: date-time */
+            endsAt: string;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /**
+             * Format: uuid
+             * @description The member who created the signup. Null: an operator did, or it is older than this field.
+             */
+            createdById: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the place was given to the member, who waited. Null: it was not given by promotion.
+             */
+            promotedAt: string | null;
+        };
+        WaitDto: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            shiftId: string;
+            /** Format: uuid */
+            memberId: string;
+            memberName: string;
+            /** @description The place in the queue of the shift: 1 is next. It falls as others get places or stop waiting. */
+            position: number;
+            /**
+             * Format: uuid
+             * @description The member who created the wait. Null: an operator did.
+             */
+            createdById: string | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
         EventDto: {
             /** Format: uuid */
             id: string;
@@ -127,6 +203,107 @@ export interface components {
             /** @description The names of the changed fields whose values are not shown, such as a title, in alphabetical order. */
             fields: string[];
         };
+        MemberDataDto: {
+            /** Format: date-time */
+            exportedAt: string;
+            member: components["schemas"]["MemberDto"];
+            signups: components["schemas"]["SignupListDto"][];
+            waits: components["schemas"]["WaitDto"][];
+            attendance: components["schemas"]["AttendanceDto"][];
+            tasksAssigned: {
+                /** Format: uuid */
+                id: string;
+                title: string;
+                /** @enum {string} */
+                state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+                /** Format: uuid */
+                assigneeId: string | null;
+                assigneeName: string | null;
+                /** Format: date-time */
+                dueAt: string | null;
+                /** Format: date-time */
+                createdAt: string;
+                /** Format: date-time */
+                updatedAt: string;
+                version: number;
+                description: string | null;
+            }[];
+            tasksCreated: {
+                /** Format: uuid */
+                id: string;
+                title: string;
+                /** @enum {string} */
+                state: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
+                /** Format: uuid */
+                assigneeId: string | null;
+                assigneeName: string | null;
+                /** Format: date-time */
+                dueAt: string | null;
+                /** Format: date-time */
+                createdAt: string;
+                /** Format: date-time */
+                updatedAt: string;
+                version: number;
+                description: string | null;
+            }[];
+            shiftsCreated: {
+                /** Format: uuid */
+                id: string;
+                title: string;
+                location: string | null;
+                /** Format: date-time */
+                startsAt: string;
+                /** Format: date-time */
+                endsAt: string;
+                capacity: number;
+                signupCount: number;
+                freeSlots: number;
+                /** @description Whether the member is signed up. */
+                isSignedUp: boolean;
+                /** @description How many members wait for a place. */
+                waitCount: number;
+                /** @description Whether the member waits. */
+                isWaiting: boolean;
+                /**
+                 * Format: date-time
+                 * @description From when members sign up; null: at once.
+                 */
+                signupOpensAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description Until when members sign up; null: until the start.
+                 */
+                signupClosesAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description Until when members cancel their signup; null: until the start.
+                 */
+                cancelUntil: string | null;
+                /**
+                 * Format: uuid
+                 * @description The same for shifts that were created together.
+                 */
+                batchId: string | null;
+                version: number;
+                description: string | null;
+            }[];
+            /** @description Events about the member, and of changes that the member made. */
+            events: components["schemas"]["EventDto"][];
+            /** @description Null: the member has no link, or it has expired. */
+            calendarLink: {
+                /** Format: date-time */
+                createdAt: string;
+                /** Format: date-time */
+                expiresAt: string;
+            } | null;
+            /** @description Responses that are stored for requests with an `Idempotency-Key`, for 24 hours. */
+            storedResponses: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @description The header `Location` of the response. */
+                location: string | null;
+            }[];
+        };
         HoursDto: {
             /** Format: uuid */
             memberId: string;
@@ -136,37 +313,6 @@ export interface components {
             /** @description For how many minutes, in sum. */
             minutes: number;
             noShows: number;
-        };
-        MemberDto: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            clubId: string;
-            displayName: string;
-            /** @description Null, unless it is your own or your role is at least Manager. */
-            email: string | null;
-            /**
-             * @description The role at the last request; `Member` without a login.
-             * @enum {string}
-             */
-            role: "Viewer" | "Member" | "Manager" | "Admin";
-            /** @description The `sub` of their token. Null, unless it is your own or your role is Admin, and without a login. */
-            externalUserId: string | null;
-            /** @description Whether the member has used the service. Managers enter members without a login. */
-            hasLogin: boolean;
-            /** @enum {string} */
-            status: "Active" | "Left" | "Erased";
-            /**
-             * Format: date-time
-             * @description Since when the status is `Left`; otherwise null.
-             */
-            leftAt: string | null;
-            /** @description The club’s own name for the member, such as a membership number. Null, unless it is your own or your role is at least Manager. */
-            reference: string | null;
-            /** Format: date-time */
-            joinedAt: string;
-            /** Format: date-time */
-            updatedAt: string;
         };
         CreateMemberRequest: {
             /** @description One line without control characters. Blanks around it are removed. */
@@ -428,33 +574,6 @@ export interface components {
                 except?: string[];
             };
         };
-        SignupListDto: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            shiftId: string;
-            shiftTitle: string;
-            location: string | null;
-            /** Format: date-time */
-            startsAt: string;
-            /** Format: date-time */
-            endsAt: string;
-            /** Format: uuid */
-            memberId: string;
-            memberName: string;
-            /**
-             * Format: uuid
-             * @description The member who created the signup. Null: an operator did, or it is older than this field.
-             */
-            createdById: string | null;
-            /** Format: date-time */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description When the place was given to the member, who waited. Null: it was not given by promotion.
-             */
-            promotedAt: string | null;
-        };
         TaskListDto: {
             /** Format: uuid */
             id: string;
@@ -536,24 +655,6 @@ export interface components {
             state?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
             /** @description The version that you read. When it is not the current one, nothing is changed. */
             version?: number;
-        };
-        WaitDto: {
-            /** Format: uuid */
-            id: string;
-            /** Format: uuid */
-            shiftId: string;
-            /** Format: uuid */
-            memberId: string;
-            memberName: string;
-            /** @description The place in the queue of the shift: 1 is next. It falls as others get places or stop waiting. */
-            position: number;
-            /**
-             * Format: uuid
-             * @description The member who created the wait. Null: an operator did.
-             */
-            createdById: string | null;
-            /** Format: date-time */
-            createdAt: string;
         };
         /** @description An error (RFC 9457). `code` never changes its meaning; `detail` says what to do. */
         Problem: {
@@ -1038,6 +1139,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClubDto"];
+                };
+            };
+        };
+    };
+    copyMyData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDataDto"];
+                };
+            };
+        };
+    };
+    copyMemberData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDataDto"];
                 };
             };
         };

@@ -16,6 +16,8 @@ export const routes = {
   deleteCalendarLinkOf: { method: 'DELETE', path: '/api/members/{id}/calendar', needsToken: true, needsClub: true, takesKey: false },
   listMyClubs: { method: 'GET', path: '/api/clubs/me', needsToken: true, needsClub: false, takesKey: false },
   getCurrentClub: { method: 'GET', path: '/api/clubs/current', needsToken: true, needsClub: true, takesKey: false },
+  copyMyData: { method: 'GET', path: '/api/members/me/data', needsToken: true, needsClub: true, takesKey: false },
+  copyMemberData: { method: 'GET', path: '/api/members/{id}/data', needsToken: true, needsClub: true, takesKey: false },
   listEvents: { method: 'GET', path: '/api/events', needsToken: true, needsClub: true, takesKey: false },
   listHours: { method: 'GET', path: '/api/hours', needsToken: true, needsClub: true, takesKey: false },
   listMembers: { method: 'GET', path: '/api/members', needsToken: true, needsClub: true, takesKey: false },
