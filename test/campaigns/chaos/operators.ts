@@ -87,15 +87,18 @@ export const OPERATORS: Record<string, Injection> = {
     500,
   ),
   'the disk full': async ({ queryAsAdmin }, random) => {
+    // As a deploy does: requests lock it before all other tables, so that none waits for this while this waits for it.
+    const lock = 'lock app.members in access exclusive mode';
     await queryAsAdmin(
-      `create function public.full_disk() returns trigger language plpgsql as $$ begin raise exception using errcode = '53100'; end $$;
+      `${lock};
+       create function public.full_disk() returns trigger language plpgsql as $$ begin raise exception using errcode = '53100'; end $$;
        create trigger full_disk before insert or update on app.tasks for each row execute function public.full_disk();
        create trigger full_disk before insert on app.shift_signups for each row execute function public.full_disk();
        create trigger full_disk before insert on app.shift_waits for each row execute function public.full_disk()`,
     );
     await sleep(random() * 800);
     await queryAsAdmin(
-      `drop trigger full_disk on app.tasks; drop trigger full_disk on app.shift_signups;
+      `${lock}; drop trigger full_disk on app.tasks; drop trigger full_disk on app.shift_signups;
        drop trigger full_disk on app.shift_waits; drop function public.full_disk`,
     );
   },
