@@ -243,7 +243,7 @@ with written as (
   ]),
   ('\mset_config\M', array[
     -- Begin a request in a club, or in no single one.
-    'app.enter(uuid,text,app.club_role,text,text,timestamp with time zone,uuid)', 'app.enter_directory(uuid[])',
+    'app.enter(uuid,text,app.club_role,text,text,timestamp with time zone,uuid)', 'app.enter_directory(uuid[],text)',
     -- Enters with a calendar link, and restores the context that was there before.
     'app.read_calendar(uuid,bytea)',
     -- An operator chooses the club or the member, and restores the context that was there before.

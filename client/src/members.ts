@@ -23,6 +23,8 @@ export interface Members {
   update(id: string, changes: MemberChanges, options?: CallOptions): Promise<MemberDto>;
   /** Deletes a member without a login whom nothing names. For Admins. */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Ends the membership of another member at once, with any token, or renews it. For Admins. */
+  setMembership(id: string, status: 'Active' | 'Left', options?: CallOptions): Promise<MemberDto>;
 }
 
 /** The methods for members. */
@@ -35,5 +37,6 @@ export function membersOf({ send, list }: Sender): Members {
     import: (members, options) => send('importMembers', { body: { members }, ...options }),
     update: (id, changes, options) => send('updateMember', { id, body: changes, ...options }),
     delete: (id, options) => send('deleteMember', { id, ...options }),
+    setMembership: (id, status, options) => send('setMembership', { id, body: { status }, ...options }),
   };
 }

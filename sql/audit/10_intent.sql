@@ -30,6 +30,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.cancel_sign_up(uuid)', 'club_signup', 'Locks the shift, as app.sign_up does.'),
   ('app.patch_member(uuid,jsonb)', 'club_secretary', 'Changes another member, which no policy of club_api allows.'),
   ('app.delete_member(uuid)', 'club_secretary', 'Deletes a member, which no policy of club_api allows.'),
+  ('app.set_membership(uuid,text)', 'club_membership', 'Ends and renews the membership of another member, which no policy of club_api allows.'),
   ('app.assign_sign_up(uuid,uuid)', 'club_roster', 'Signs a member up, which no policy of club_api allows.'),
   ('app.delete_batch(uuid,timestamp with time zone)', 'club_roster', 'Deletes the shifts of a batch: a Manager those that they created, which no policy of club_api allows.'),
   ('app.remove_sign_up(uuid,uuid)', 'club_roster', 'Cancels the signup of a member, which no policy of club_api allows.'),
@@ -80,6 +81,9 @@ comment on view audit.intended_reference_tables is 'The tables without a tenant.
 create view audit.intended_floors (relation, role, using_expression, check_expression, why) with (security_invoker) as values
   ('app.clubs', 'club_directory'::name, '(id = ANY (( SELECT app.club_ids() AS club_ids)::uuid[]))', 'false',
    'The directory reads the clubs of the token and writes nothing.'),
+  ('app.members', 'club_directory',
+   '((external_user_id = ( SELECT app.user_id() AS user_id)) AND (tenant_id = ANY (( SELECT app.club_ids() AS club_ids)::uuid[])))', 'false',
+   'The directory reads the caller''s memberships in the clubs of the token and writes nothing.'),
   ('app.clubs', 'club_registry', 'true', 'false',
    'The registry reads the names of all clubs and writes nothing.'),
   ('app.clubs', 'club_recorder', '(id = ( SELECT app.closed_club_id() AS closed_club_id))', 'false',

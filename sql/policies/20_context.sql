@@ -87,6 +87,7 @@ as $$
 #variable_conflict use_variable
 declare
   setting text;
+  has_left boolean;
 begin
   -- Assignments, because the order matters: the policies on the tables read below use these settings.
   setting := set_config('app.tenant_id', tenant_id::text, true);
@@ -97,16 +98,16 @@ begin
   entered_tenant_id := current_setting('app.tenant_id')::uuid;
   if test_member_id is null then
     select
-      member.id,
+      member.id, member.left_at is not null,
       coalesce(issued_at < member.token_issued_at, issued_at is null and member.token_issued_at is not null)
         or (member.display_name, member.email, member.role) is not distinct from
            (coalesce(display_name, member.display_name), coalesce(email, member.email), role::text)
-    into member_id, member_is_current
+    into member_id, has_left, member_is_current
     from app.members as member
     where member.external_user_id = user_id;
   else
-    select member.id, true
-    into member_id, member_is_current
+    select member.id, member.left_at is not null, true
+    into member_id, has_left, member_is_current
     from app.members as member
     where member.id = test_member_id;
   end if;
@@ -115,6 +116,9 @@ begin
   if not club_exists then
     -- Without a club the policies raise TN001, so a later statement of the transaction reads no row of a closed club.
     setting := set_config('app.tenant_id', '', true);
+  elsif has_left then
+    raise exception using
+      errcode = 'ME006', message = 'the member has left the club', detail = jsonb_build_object('memberId', member_id);
   elsif member_id is not null then
     setting := set_config('app.member_id', member_id::text, true);
   end if;
@@ -122,13 +126,17 @@ begin
 end
 $$;
 comment on function app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid) is
-  'Begins a request: sets the club, the caller, the role and the member of this transaction. Writes no row. Returns the club, whether it exists and is not closed, the member, and whether the member''s row matches the token. test_member_id replaces the member in test set-ups.';
+  'Begins a request: sets the club, the caller, the role and the member of this transaction. Writes no row. Returns the club, whether it exists and is not closed, the member, and whether the member''s row matches the token. test_member_id replaces the member in test set-ups. ME006: the member has left the club.';
 
-create or replace function app.enter_directory(club_ids uuid[]) returns text
+-- The previous release sends no subject. The default is the subject of no token, because a subject is one line.
+create or replace function app.enter_directory(club_ids uuid[], user_id text default E'\n') returns text
 language sql volatile
-return set_config('app.club_ids', club_ids::text, true);
-comment on function app.enter_directory(uuid[]) is
-  'Begins a request that belongs to no single club: sets the clubs of the token, for app.my_clubs.';
+begin atomic
+  select set_config('app.user_id', user_id, true);
+  select set_config('app.club_ids', club_ids::text, true);
+end;
+comment on function app.enter_directory(uuid[], text) is
+  'Begins a request that belongs to no single club: sets the clubs and the subject of the token, for app.my_clubs.';
 
 -- RFC 9562, version 7: Unix milliseconds replace the first 48 bits of a random (version 4) UUID, and two bits change the
 -- version.
@@ -150,7 +158,7 @@ to club_api, club_signup, club_idempotency;
 grant execute on function app.user_id() to club_api;
 grant execute on function app.new_id() to club_api, club_signup;
 grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.closed_club_id() to club_operator;
-grant execute on function app.missing_context(text), app.club_ids() to club_directory;
+grant execute on function app.missing_context(text), app.club_ids(), app.user_id() to club_directory;
 grant execute on function
-  app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid), app.enter_directory(uuid[])
+  app.enter(uuid, text, app.club_role, text, text, timestamptz, uuid), app.enter_directory(uuid[], text)
 to club_api;

@@ -1,8 +1,8 @@
 -- Clubs: the tenants.
 --
 -- The key of a club is its id, so its floor compares id; every other table compares tenant_id.
--- A request reads only its own club. app.my_clubs lists the clubs of a token before the caller chooses one; its
--- role, club_directory, sees exactly these. An operator creates clubs with app.provision_club and finds their ids with
+-- A request reads only its own club. app.my_clubs lists the clubs of a token before the caller chooses one, without those that
+-- the caller has left; its role, club_directory, sees exactly the clubs of the token and the caller's memberships in them. An operator creates clubs with app.provision_club and finds their ids with
 -- app.list_clubs; HTTP has no such operation.
 
 comment on schema app is 'The Club Management Service: tables under row-level security, and the functions of requests.';
@@ -71,9 +71,11 @@ language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select club.id, club.name, club.slug, club.time_zone, club.created_at
   from app.clubs as club
+  -- The policies select the caller's memberships.
+  where not exists (select from app.members as member where member.tenant_id = club.id and member.left_at is not null)
   order by club.name, club.id
 $$;
-comment on function app.my_clubs() is 'The existing clubs of the caller''s token, ordered by name.';
+comment on function app.my_clubs() is 'The existing clubs of the caller''s token that the caller has not left, ordered by name.';
 grant execute on function app.my_clubs() to club_api;
 
 set local role club_registry;

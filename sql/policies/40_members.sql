@@ -27,19 +27,29 @@ grant update (display_name, email, role, token_issued_at, updated_at) on app.mem
 grant select (id, erased_at), delete on app.members to club_operator;
 grant update (external_user_id, display_name, email, token_issued_at, reference, left_at, erased_at, updated_at) on app.members to club_operator;
 
+grant select (tenant_id, external_user_id, left_at) on app.members to club_directory;
+
 grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id() to club_secretary;
 grant select on app.members to club_secretary;
 grant update (display_name, email, reference, updated_at) on app.members to club_secretary;
 
 alter table app.members enable row level security, force row level security;
 
-create policy members_floor on app.members as restrictive for all to public
+create policy members_floor on app.members as restrictive for all to club_api, club_signup, club_roster, club_secretary, club_membership, club_copy, club_operator
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy members_floor on app.members is 'Only members of the club of this transaction are visible and writable.';
+
+create policy members_directory_floor on app.members as restrictive for all to club_directory
+  using (external_user_id = (select app.user_id()) and tenant_id = any ((select app.club_ids())::uuid[])) with check (false);
+comment on policy members_directory_floor on app.members is 'The directory reads the caller''s own memberships in the clubs of their token and writes nothing.';
 
 create policy members_read on app.members for select to club_api
   using ((select app.role()) >= 'Viewer');
 comment on policy members_read on app.members is 'Every role in the club reads its members: a Viewer reads the names of a shift''s signups.';
+
+create policy members_directory on app.members for select to club_directory
+  using (external_user_id = (select app.user_id()));
+comment on policy members_directory on app.members is 'A caller reads which clubs they have left.';
 
 create policy members_join on app.members for insert to club_api
   with check (external_user_id = (select app.user_id()) and role = (select app.role())::text and reference is null);
@@ -175,6 +185,8 @@ begin
   where attendance.member_id = erase_member.member_id and attendance.status <> 'Attended';
   delete from app.calendar_links as link where link.member_id = erase_member.member_id;
   perform set_config('app.member_id', member_id::text, true);
+  -- The UPDATE would not wait for a request that signs a member without a login up: it changes no key of such a row.
+  perform from app.members as member where member.id = erase_member.member_id for update;
   update app.members as member
   set external_user_id = null, display_name = 'Former member', email = null, reference = null, left_at = null,
       token_issued_at = null, erased_at = coalesce(member.erased_at, clock_timestamp()), updated_at = clock_timestamp()

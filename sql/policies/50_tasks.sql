@@ -79,8 +79,8 @@ declare
   step jsonb;
 begin
   if tg_op = 'INSERT' then
-    if exists (select from app.members as m where m.id = new.assignee_id and m.erased_at is not null) then
-      raise exception using errcode = 'TK007', message = 'the assignee was erased';
+    if exists (select from app.members as m where m.id = new.assignee_id and (m.left_at is not null or m.erased_at is not null)) then
+      raise exception using errcode = 'TK007', message = 'the assignee has left or was erased';
     end if;
     new.state := case when new.assignee_id is null then 'Open' else 'Assigned' end;
     return new;
@@ -121,8 +121,10 @@ begin
         raise exception using errcode = 'TK005', message = 'the task is assigned to somebody else', detail = step;
       end if;
     end if;
-    if assigns and exists (select from app.members as m where m.id = new.assignee_id and m.erased_at is not null) then
-      raise exception using errcode = 'TK007', message = 'the assignee was erased', detail = step;
+    if assigns and exists (
+      select from app.members as m where m.id = new.assignee_id and (m.left_at is not null or m.erased_at is not null)
+    ) then
+      raise exception using errcode = 'TK007', message = 'the assignee has left or was erased', detail = step;
     end if;
   end if;
 
@@ -139,7 +141,7 @@ begin
 end
 $$;
 comment on function app.guard_task() is
-  'Enforces the workflow on every insert and update of a task. Raises the first that applies: TK001 the workflow does not have the change of state or assignee, TK002 this caller may not make it, TK005 the task is assigned to somebody else, TK003 this caller may not assign it, TK007 the assignee was erased, TK004 there is no next version.';
+  'Enforces the workflow on every insert and update of a task. Raises the first that applies: TK001 the workflow does not have the change of state or assignee, TK002 this caller may not make it, TK005 the task is assigned to somebody else, TK003 this caller may not assign it, TK007 the assignee has left or was erased, TK004 there is no next version.';
 
 create trigger tasks_guard before insert or update on app.tasks
   for each row execute function app.guard_task();

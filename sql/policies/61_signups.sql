@@ -35,7 +35,8 @@ grant select, delete on app.shift_signups to club_signup;
 grant insert (shift_id, member_id, created_at) on app.shift_signups to club_signup;
 
 grant execute on function app.missing_context(text), app.tenant_id(), app.role(), app.member_id(), app.new_id() to club_roster;
-grant select (tenant_id, id, display_name, erased_at) on app.members to club_roster;
+grant select (tenant_id, id, left_at, erased_at) on app.members to club_signup;
+grant select (tenant_id, id, display_name, left_at, erased_at) on app.members to club_roster;
 grant update (display_name) on app.members to club_roster;
 grant select on app.shifts to club_roster;
 grant update (signup_count) on app.shifts to club_roster;
@@ -76,13 +77,17 @@ create policy shifts_roster_lock on app.shifts for update to club_roster
   using ((select app.role()) >= 'Manager') with check (false);
 comment on policy shifts_roster_lock on app.shifts is 'Managers and higher roles lock the shift of a roster; a trigger counts.';
 
+create policy members_signup_read on app.members for select to club_signup
+  using (id = (select app.member_id()) and (select app.role()) >= 'Member');
+comment on policy members_signup_read on app.members is 'A Member who signs up or waits is still a member.';
+
 create policy members_roster_read on app.members for select to club_roster
   using ((select app.role()) >= 'Manager');
 comment on policy members_roster_read on app.members is 'Managers and higher roles find the member whom they sign up.';
 
 create policy members_roster_lock on app.members for update to club_roster
   using ((select app.role()) >= 'Manager') with check (false);
-comment on policy members_roster_lock on app.members is 'Managers and higher roles lock the member whom they sign up, so that an erasure waits.';
+comment on policy members_roster_lock on app.members is 'Managers and higher roles lock the member whom they sign up, so that the end of the membership and an erasure wait.';
 
 create policy shift_signups_roster_read on app.shift_signups for select to club_roster
   using ((select app.role()) >= 'Manager');
@@ -143,6 +148,21 @@ comment on function app.require_open(app.shifts, timestamptz) is
   'Raises the first that applies to members who sign themselves up at the given time: SH002 the shift has started, SH007 sign-up is not open yet, SH008 it is closed.';
 grant execute on function app.require_open(app.shifts, timestamptz) to club_signup;
 
+create or replace function app.recheck_member(member_id uuid) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (
+    select from app.members as m where m.id = recheck_member.member_id and (m.left_at is not null or m.erased_at is not null)
+  ) then
+    raise exception using errcode = '40001', message = 'the member has left or was erased meanwhile';
+  end if;
+end
+$$;
+comment on function app.recheck_member(uuid) is
+  'For the end of an INSERT of a row of a member: its foreign key waits for the end of a membership or an erasure under way, and lets the row pass. 40001: the member has left or was erased meanwhile.';
+grant execute on function app.recheck_member(uuid) to club_signup, club_roster;
+
 create or replace function app.take_place(shift app.shifts, member_id uuid, at timestamptz) returns app.shift_signups
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
@@ -160,11 +180,12 @@ begin
   insert into app.shift_signups (shift_id, member_id, created_at)
   values (shift.id, take_place.member_id, at)
   returning * into signup;
+  perform app.recheck_member(take_place.member_id);
   return signup;
 end
 $$;
 comment on function app.take_place(app.shifts, uuid, timestamptz) is
-  'Signs a member up, at the given time, for a shift that app.lock_shift has returned. Raises the first that applies: SH003 signed up already, SH004 full.';
+  'Signs a member up, at the given time, for a shift that app.lock_shift has returned. Raises the first that applies: SH003 signed up already, SH004 full, 40001 the member has left or was erased meanwhile.';
 grant execute on function app.take_place(app.shifts, uuid, timestamptz) to club_signup, club_roster;
 
 create or replace function app.free_place(shift app.shifts, member_id uuid) returns void
@@ -187,15 +208,16 @@ as $$
 declare
   name text;
 begin
-  -- Waits for an erasure under way, which the foreign key would let pass.
-  select m.display_name into name from app.members as m where m.id = require_member.member_id and m.erased_at is null for key share;
+  -- Waits for the end of the membership or an erasure under way, which the foreign key would let pass.
+  select m.display_name into name from app.members as m
+  where m.id = require_member.member_id and m.left_at is null and m.erased_at is null for key share;
   if not found then
     raise exception using errcode = 'ME001', message = 'no such member in this club', detail = jsonb_build_object('memberId', app.member_id());
   end if;
   return name;
 end
 $$;
-comment on function app.require_member(uuid) is 'Locks a member against erasure until the transaction ends, and returns the name. ME001: no such member, or an erased one.';
+comment on function app.require_member(uuid) is 'Locks a member against the end of the membership and erasure until the transaction ends, and returns the name. ME001: no such member, or one who has left or was erased.';
 grant execute on function app.require_member(uuid) to club_roster;
 
 set local role club_signup;
@@ -212,7 +234,7 @@ begin
 end
 $$;
 comment on function app.sign_up(uuid) is
-  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH007 sign-up is not open yet, SH008 it is closed, SH003 signed up already, SH004 full.';
+  'Signs the caller up for a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH007 sign-up is not open yet, SH008 it is closed, SH003 signed up already, SH004 full, 40001 the caller has left or was erased meanwhile.';
 grant execute on function app.sign_up(uuid) to club_api;
 
 create or replace function app.cancel_sign_up(shift_id uuid) returns void
@@ -254,7 +276,7 @@ begin
 end
 $$;
 comment on function app.assign_sign_up(uuid, uuid) is
-  'Signs a member up for a shift, and returns the signup, whether it is new, and the name of the member, who may have joined during the wait for the lock. Raises the first that applies: SH001 no such shift, ME001 no such member, or an erased one; then, unless the member is signed up, SH002 it has started, SH004 full.';
+  'Signs a member up for a shift, and returns the signup, whether it is new, and the name of the member, who may have joined during the wait for the lock. Raises the first that applies: SH001 no such shift, ME001 no such member, or one who has left or was erased; then, unless the member is signed up, SH002 it has started, SH004 full.';
 grant execute on function app.assign_sign_up(uuid, uuid) to club_api;
 
 create or replace function app.remove_sign_up(shift_id uuid, member_id uuid) returns void

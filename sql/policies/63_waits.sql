@@ -32,7 +32,6 @@ alter table app.shift_waits alter column created_by_id set default app.member_id
 grant select on app.shift_waits to club_api;
 grant select, delete on app.shift_waits to club_signup, club_roster;
 grant insert (shift_id, member_id, created_at) on app.shift_waits to club_signup, club_roster;
-grant select (tenant_id, id, erased_at) on app.members to club_signup;
 grant select (member_id), delete on app.shift_waits to club_operator;
 
 grant execute on function app.missing_context(text), app.tenant_id(), app.member_id(), app.new_id() to club_places;
@@ -67,10 +66,6 @@ comment on policy shift_waits_wait on app.shift_waits is 'A Member creates their
 create policy shift_waits_stop on app.shift_waits for delete to club_signup
   using (member_id = (select app.member_id()) and (select app.role()) >= 'Member');
 comment on policy shift_waits_stop on app.shift_waits is 'A Member ends their own wait, and no other.';
-
-create policy members_signup_read on app.members for select to club_signup
-  using (id = (select app.member_id()) and (select app.role()) >= 'Member');
-comment on policy members_signup_read on app.members is 'A Member who waits is not an erased one.';
 
 create policy shift_waits_roster_read on app.shift_waits for select to club_roster
   using ((select app.role()) >= 'Manager');
@@ -141,11 +136,12 @@ begin
     greatest(at, (select max(w.created_at) from app.shift_waits as w where w.shift_id = shift.id) + interval '1 microsecond')
   )
   returning * into wait;
+  perform app.recheck_member(join_queue.member_id);
   return wait;
 end
 $$;
 comment on function app.join_queue(app.shifts, uuid, timestamptz) is
-  'Lets a member wait, from the given time on, for a place in a shift that app.lock_shift has returned, as the last one. Raises the first that applies: SH003 signed up already, WA001 waits already, WA002 a place is free, WA003 500 wait.';
+  'Lets a member wait, from the given time on, for a place in a shift that app.lock_shift has returned, as the last one. Raises the first that applies: SH003 signed up already, WA001 waits already, WA002 a place is free, WA003 500 wait, 40001 the member has left or was erased meanwhile.';
 grant execute on function app.join_queue(app.shifts, uuid, timestamptz) to club_signup, club_roster;
 
 create or replace function app.leave_queue(shift_id uuid, member_id uuid) returns void
@@ -173,19 +169,13 @@ as $$
 declare
   shift constant app.shifts := app.lock_shift(shift_id);
   at constant timestamptz := clock_timestamp();
-  wait app.shift_waits;
 begin
   perform app.require_open(shift, at);
-  wait := app.join_queue(shift, app.member_id(), at);
-  -- The foreign key has waited for an erasure under way, and let it pass.
-  if exists (select from app.members as m where m.id = wait.member_id and m.erased_at is not null) then
-    raise exception using errcode = '40001', message = 'the caller was erased meanwhile';
-  end if;
-  return wait;
+  return app.join_queue(shift, app.member_id(), at);
 end
 $$;
 comment on function app.wait_for_place(uuid) is
-  'Lets the caller wait for a place in a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH007 sign-up is not open yet, SH008 it is closed, SH003 signed up already, WA001 waits already, WA002 a place is free, WA003 500 wait, 40001 the caller was erased meanwhile.';
+  'Lets the caller wait for a place in a shift. Raises the first that applies: SH001 no such shift, SH002 it has started, SH007 sign-up is not open yet, SH008 it is closed, SH003 signed up already, WA001 waits already, WA002 a place is free, WA003 500 wait, 40001 the caller has left or was erased meanwhile.';
 grant execute on function app.wait_for_place(uuid) to club_api;
 
 create or replace function app.stop_waiting(shift_id uuid) returns void
@@ -229,7 +219,7 @@ begin
 end
 $$;
 comment on function app.assign_wait(uuid, uuid) is
-  'Lets a member wait for a place in a shift, and returns the wait, whether it is new, and the name of the member. Raises the first that applies: SH001 no such shift, ME001 no such member, or an erased one; then, unless the member waits, SH002 the shift has started, SH003 signed up already, WA002 a place is free, WA003 500 wait.';
+  'Lets a member wait for a place in a shift, and returns the wait, whether it is new, and the name of the member. Raises the first that applies: SH001 no such shift, ME001 no such member, or one who has left or was erased; then, unless the member waits, SH002 the shift has started, SH003 signed up already, WA002 a place is free, WA003 500 wait.';
 grant execute on function app.assign_wait(uuid, uuid) to club_api;
 
 create or replace function app.remove_wait(shift_id uuid, member_id uuid) returns void

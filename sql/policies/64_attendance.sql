@@ -160,9 +160,13 @@ begin
         was_signed_up = excluded.was_signed_up, status = excluded.status, minutes = excluded.minutes,
         recorded_by_id = excluded.recorded_by_id
   returning * into attendance;
+  -- The foreign key has waited for an erasure under way, and let it pass.
+  if is_new and exists (select from app.members as m where m.id = record_attendance.member_id and m.erased_at is not null) then
+    raise exception using errcode = '40001', message = 'the member was erased meanwhile';
+  end if;
 end
 $$;
 comment on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) is
-  'Records whether a member came to a shift, and returns the record, whether it is new, and the name of the member. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither a record nor a member who was not erased, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises.';
+  'Records whether a member came to a shift, and returns the record, whether it is new, and the name of the member. Minutes count with the status Attended only, and null is the length of the shift. The same status and minutes change nothing; otherwise the record takes title, times and whether the member is signed up from the shift, if there still is one. Null as version or as tags of If-Match allows every version, as does * among the tags. Raises the first that applies: SH001 neither the shift nor a record, ME001 neither a record nor a member who was not erased, VE001 If-Match has another version or there is no record, AT001 another version is expected or there is no record, AT002 the shift has not started, VE002 If-None-Match has the version of the record, then what app.stamp_attendance raises, and 40001 the member of a new record was erased meanwhile.';
 
 grant execute on function app.record_attendance(uuid, uuid, text, integer, integer, text[], text[]) to club_api;

@@ -138,9 +138,9 @@ export async function deleteAttendance(tx: Transaction, shiftId: string, memberI
   await tx.query(sql`delete from app.attendance where shift_id = ${shiftId} and member_id = ${memberId}`);
 }
 
-/** A page of the hours of members. Of a former member, only if they attended. */
+/** A page of the hours of members. Of those who have left or were erased, only if they attended. */
 export function listHours({ memberId, ...query }: HoursQuery, page: Page): Query<Listed<HoursDto>> {
-  const conditions = [sql`(member.erased_at is null or hours.shifts > 0)`];
+  const conditions = [sql`(member.left_at is null and member.erased_at is null or hours.shifts > 0)`];
   if (memberId !== undefined) {
     conditions.push(sql`member.id = ${memberOf(memberId)}`);
   }

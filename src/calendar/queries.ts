@@ -26,7 +26,7 @@ export const linkTimes = (member: Statement): Statement => sql`select ${times} $
 /**
  * Creates the caller's link in place of the one that exists. It is new unless that one was valid.
  *
- * @throws Problem (503) if the member was erased meanwhile: sent again, the request creates a new member
+ * @throws Problem (503) if the member has left or was erased meanwhile: sent again, the request is refused or creates a new member
  */
 export async function replaceLink(tx: Transaction, secretHash: string): Promise<Json<Put<CalendarLinkDto>>> {
   for (;;) {
@@ -49,15 +49,19 @@ export async function replaceLink(tx: Transaction, secretHash: string): Promise<
 }
 
 /**
- * app.erase_member locks the row of the club, to which the inserted link refers. So it has committed before, and the member is
- * found erased here; or it waits for this transaction, and then deletes the link.
+ * app.set_membership and app.erase_member lock the row of the member, to which the inserted link refers. So either has committed before,
+ * and is found here; or it waits for this transaction, and then deletes the link.
  */
 async function requireMember(tx: Transaction): Promise<void> {
   const members = await tx.query(sql`
     select from app.members as member
-    where member.id = ${memberOf('me')} and member.erased_at is null`);
+    where member.id = ${memberOf('me')} and member.left_at is null and member.erased_at is null`);
   if (members.length === 0) {
-    throw new Problem(serviceUnavailable, {}, { reason: 'the member was erased while the request ran' });
+    throw new Problem(
+      serviceUnavailable,
+      {},
+      { reason: 'the member has left or was erased while the request ran' },
+    );
   }
 }
 

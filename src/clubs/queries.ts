@@ -6,7 +6,7 @@ const columns = (role: Statement): Statement => sql`
   id, name, slug, time_zone as "timeZone", ${role} as role, created_at as "createdAt"`;
 
 /**
- * The existing clubs that the caller's token names, ordered by name.
+ * The existing clubs that the caller's token names and the caller has not left, ordered by name.
  *
  * @param roles the caller's roles by the id of the club, from the token
  */

@@ -18,7 +18,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
         operationId: 'listMyClubs',
         summary: 'List the clubs that your token names',
         description:
-          'Ordered by name. This is the only path below /api that needs no X-Tenant-Id: it returns the `id` to send there.',
+          'Ordered by name, without clubs that you have left. This is the only path below /api that needs no X-Tenant-Id: it returns the `id` to send there.',
         querystring: NoQuery,
         response: { 200: Type.Array(Named(ClubDto)) },
       },

@@ -183,27 +183,32 @@ function requireClub({ tenantId, testMemberId }: Caller, row: Record<string, unk
   }
 }
 
+/** A caller outside of a single club: the subject of the token, and the clubs that it names. */
+export interface DirectoryCaller extends Pick<User, 'subject'> {
+  clubIds: string[];
+}
+
 /**
- * Reads outside of a single club: the query sees the clubs that the caller's token names.
+ * Reads outside of a single club: the query sees the clubs that the caller's token names, and the caller's memberships in them.
  *
  * @throws what `Database.read` throws
  */
 export async function readDirectory<Row>(
   database: Database,
-  clubIds: string[],
+  caller: DirectoryCaller,
   operation: string,
   query: Query<Row>,
 ): Promise<Json<Row>[]> {
-  const { rows } = await database.read({ operation, context: directoryContext(clubIds), query });
+  const { rows } = await database.read({ operation, context: directoryContext(caller), query });
   return rows;
 }
 
-/** The context of a caller outside of a single club: the clubs that the token names. */
-export function directoryContext(clubIds: string[]): Context<void> {
+/** The context of a caller outside of a single club. */
+export function directoryContext({ subject, clubIds }: DirectoryCaller): Context<void> {
   const named = `{${clubIds.join(',')}}`;
   return {
     tenant: DIRECTORY,
-    sql: sql`entered, entered is not null as accepted from app.enter_directory(${named}::uuid[]) as entered`,
+    sql: sql`entered, entered is not null as accepted from app.enter_directory(${named}::uuid[], ${subject}) as entered`,
     parse: ({ entered }) => {
       if (entered !== named) {
         throw new WrongResult();

@@ -86,6 +86,19 @@ export const insufficientRole = defineError({
   example: { request: 'POST /api/tasks', members: { requiredRole: 'Manager', yourRole: 'Member' } },
 });
 
+export const membershipEnded = defineError({
+  code: 'membership_ended',
+  status: 403,
+  title: 'Membership ended',
+  detail: 'Your membership in this club has ended. An Admin of the club can renew it.',
+  meaning:
+    'An Admin has recorded that you have left this club. Your token may still have a role in it, which no longer counts. ' +
+    '`GET /api/clubs/me` does not list the club.',
+  fix: 'Ask an Admin of the club to renew your membership. Other clubs are not affected.',
+  sqlState: 'ME006',
+  example: { request: 'GET /api/tasks' },
+});
+
 export const rateLimited = defineError({
   code: 'rate_limited',
   status: 429,

@@ -1,5 +1,5 @@
 import { defineError } from '../errors/problem.js';
-import { BEN, IDA_ID } from '../examples.js';
+import { ANNA, BEN, IDA_ID } from '../examples.js';
 
 export const memberNotFound = defineError({
   code: 'member_not_found',
@@ -38,6 +38,17 @@ export const memberReferenceTaken = defineError({
   fix: 'Find the other member with `GET /api/members?reference=…&status=Active,Left`, and choose another reference, or keep that member.',
   constraint: 'members_reference_key',
   example: { request: 'POST /api/members' },
+});
+
+export const ownMembership = defineError({
+  code: 'own_membership',
+  status: 409,
+  title: 'Own membership',
+  detail: 'This is your own membership. Another Admin of the club can change it.',
+  meaning: 'An Admin ends and renews the memberships of other members only, so that a club keeps an Admin.',
+  fix: 'Ask another Admin. If there is none, give somebody else the role at the identity provider first.',
+  sqlState: 'ME007',
+  example: { request: `PUT /api/members/${ANNA.id}/membership` },
 });
 
 export const memberInUse = defineError({

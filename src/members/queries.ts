@@ -9,6 +9,7 @@ import type {
   MEMBER_STATUSES,
   MemberDto,
   MemberListQuery,
+  SetMembershipRequest,
   UpdateMemberRequest,
 } from './schemas.js';
 
@@ -119,4 +120,9 @@ export function patchMember(
   // An absent field is undefined, which JSON.stringify leaves out.
   const patch = { display_name: displayName, email: email?.toLowerCase() ?? email, reference };
   return sql`select ${columns} from app.patch_member(${id}, ${JSON.stringify(patch)}::text::jsonb)`;
+}
+
+/** Ends or renews the membership of another member. app.set_membership raises errors as SQLSTATEs. */
+export function setMembership(id: string, { status }: SetMembershipRequest): Query<MemberDto> {
+  return sql`select ${columns} from app.set_membership(${id}, ${status})`;
 }

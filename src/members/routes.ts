@@ -20,6 +20,7 @@ import {
   listMembers,
   memberOrders,
   patchMember,
+  setMembership,
 } from './queries.js';
 import {
   CreateMemberRequest,
@@ -30,6 +31,7 @@ import {
   MemberListQuery,
   MemberParams,
   NoLoginParams,
+  SetMembershipRequest,
   UpdateMemberRequest,
 } from './schemas.js';
 
@@ -38,6 +40,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(CreateMemberRequest);
   app.addSchema(ImportMembersRequest);
   app.addSchema(UpdateMemberRequest);
+  app.addSchema(SetMembershipRequest);
 
   app.get(
     '/members',
@@ -186,6 +189,30 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { params, body } = request;
       return sendRow(reply, onlyRow(await request.call(patchMember(params.id, body))));
+    },
+  );
+
+  app.put(
+    '/members/:id/membership',
+    {
+      config: { policy: 'RequireAdmin' },
+      schema: {
+        operationId: 'setMembership',
+        summary: 'End or renew a membership',
+        description:
+          'From the response to `Left` on, every request of the member in this club is refused with `membership_ended`, with a valid ' +
+          'token too. Their signups and waits at shifts that have not started are deleted, and their calendar link. Tasks, records and ' +
+          'hours stay. `Active` renews the membership; what was deleted stays deleted.',
+        params: MemberParams,
+        querystring: NoQuery,
+        body: Named(SetMembershipRequest),
+        errors: [errors.memberNotFound, errors.ownMembership],
+        response: { 200: Named(MemberDto) },
+      },
+    },
+    async (request, reply) => {
+      const { params, body } = request;
+      return sendRow(reply, onlyRow(await request.call(setMembership(params.id, body))));
     },
   );
 

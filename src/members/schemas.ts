@@ -155,6 +155,12 @@ export const UpdateMemberRequest = Strict(
 );
 export type UpdateMemberRequest = Static<typeof UpdateMemberRequest>;
 
+export const SetMembershipRequest = Strict(
+  { status: OneOf(['Active', 'Left']) },
+  { $id: 'SetMembershipRequest', examples: [{ status: 'Active' }, { status: 'Left' }] },
+);
+export type SetMembershipRequest = Static<typeof SetMembershipRequest>;
+
 export const MEMBER_SORT = 'displayName';
 export const MEMBER_SORTS = ['displayName', 'joinedAt'] as const;
 

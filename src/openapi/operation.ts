@@ -64,7 +64,12 @@ export function errorsOf(operation: Operation): ErrorType[] {
   const parsesBody = method !== 'GET';
   return [
     ...only(policy !== undefined, [auth.unauthenticated, auth.invalidToken]),
-    ...only(hasTenant, [auth.tenantHeaderMissing, auth.tenantHeaderInvalid, auth.tenantForbidden]),
+    ...only(hasTenant, [
+      auth.tenantHeaderMissing,
+      auth.tenantHeaderInvalid,
+      auth.tenantForbidden,
+      auth.membershipEnded,
+    ]),
     ...only(hasTenant && policy !== 'RequireViewer', [auth.insufficientRole]),
     ...only(hasTestUser, [testUserInvalid]),
     ...only(isRateLimited, [auth.rateLimited]),

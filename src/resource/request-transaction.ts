@@ -29,7 +29,7 @@ declare module 'fastify' {
      * success is sent after COMMIT.
      */
     transaction<Result>(work: (tx: TenantTransaction) => Promise<Result>): Promise<Result>;
-    /** Reads rows outside of a club: the query sees the clubs that the token names. */
+    /** Reads rows outside of a club: the query sees the clubs that the token names, and the caller's memberships in them. */
     readDirectory<Row>(query: Query<Row>): Promise<Json<Row>[]>;
   }
 }
@@ -68,7 +68,8 @@ export const requestTransaction = plugin<{ database: Database }>(
     });
 
     app.decorateRequest('readDirectory', async function (query) {
-      return readDirectory(database, [...this.identity.roles.keys()], nameOf(this), query);
+      const { subject, roles } = this.identity;
+      return readDirectory(database, { subject, clubIds: [...roles.keys()] }, nameOf(this), query);
     });
   },
   { name: 'request-transaction', dependencies: ['test-user'] },

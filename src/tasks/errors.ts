@@ -111,7 +111,7 @@ export const assigneeNotMember = defineError({
   title: 'Assignee is not a member',
   detail: '`assigneeId` must be the id of a member of this club. GET /api/members lists them.',
   meaning:
-    'No member of this club has this id, or the member was erased. `assigneeId` is not the user id of the identity provider.',
+    'No member of this club has this id, or the member has left or was erased. `assigneeId` is not the user id of the identity provider.',
   fix:
     'Take an `id` from `GET /api/members`. A person becomes a member with their first request in the club, so they may ' +
     'have to sign in once.',

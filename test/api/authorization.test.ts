@@ -377,6 +377,22 @@ t.test('a request that is refused before the database creates no member', async 
   t.same(await membersWith('early'), []);
 });
 
+t.test('every endpoint of a club refuses a member who has left, and changes nothing', async (t) => {
+  const headers = as('leaver', 'Admin', north);
+  const memberId = await service.as('leaver', 'Admin', north).memberId();
+  const admin = service.as('ada', 'Admin', north);
+  await admin.put(`/api/members/${memberId}/membership`, { status: 'Left' });
+  const before = await fingerprint(service.db, north);
+  for (const endpoint of inClubs) {
+    for (const path of [pathIn(north, endpoint), pathOf(endpoint)]) {
+      const refused = { status: 403, body: { code: 'membership_ended' } };
+      t.match(await call(endpoint, path, headers), refused, `${endpoint.method} ${endpoint.path}`);
+    }
+  }
+  t.same(await fingerprint(service.db, north), before);
+  t.equal((await service.send('GET', '/api/clubs/me', { headers })).status, 200);
+});
+
 t.test('a request that is refused by the database has created the member', async (t) => {
   const admin = service.as('admin', 'Admin', north);
   const full = await admin.post('/api/shifts', { ...SHIFT, capacity: 1 });

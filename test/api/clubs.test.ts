@@ -46,6 +46,23 @@ t.test('GET /api/clubs/me ignores a tenant header and makes no member', async (t
   t.same(await service.db.queryAsAdmin(`select from app.members where external_user_id = 'passer-by'`), []);
 });
 
+t.test('GET /api/clubs/me leaves out the clubs that the caller has left, and no others', async (t) => {
+  const clubs = { [north]: 'Admin', [south]: 'Viewer' };
+  const listed = async (sub: string) => {
+    const authorization = `Bearer ${service.token({ sub, clubs })}`;
+    const { body } = await service.send('GET', '/api/clubs/me', { headers: { authorization } });
+    return body.map(({ id }: { id: string }) => id);
+  };
+  const admin = service.as('ada', 'Admin', south);
+  const membership = `/api/members/${await service.as('leo', 'Viewer', south).memberId()}/membership`;
+  t.same(await listed('leo'), [north, south], 'he has never been in the first');
+  await admin.put(membership, { status: 'Left' });
+  t.same(await listed('leo'), [north]);
+  t.same(await listed('another'), [north, south]);
+  await admin.put(membership, { status: 'Active' });
+  t.same(await listed('leo'), [north, south]);
+});
+
 t.test('GET /api/clubs/current returns the club of the tenant header, with the caller’s role', async (t) => {
   for (const role of ['Viewer', 'Admin'] as const) {
     const response = await service.as('emil', role, south).get('/api/clubs/current');

@@ -51,6 +51,28 @@ t.test('a caller who acts as another member does not become a member, and change
   t.same(await service.db.queryAsAdmin('select * from app.members order by id'), before);
 });
 
+t.test(
+  'of callers and members in the header, the membership of the member in the header counts',
+  async (t) => {
+    const admin = service.as('ada', 'Admin', north);
+    const caller = service.as('carl', 'Member', north);
+    const ids = {
+      caller: await caller.memberId(),
+      other: await service.as('otto', 'Member', north).memberId(),
+    };
+    const setMembership = (id: string, status: string, headers = {}) =>
+      admin.put(`/api/members/${id}/membership`, { status }, headers);
+    const refused = (code: string) => ({ body: { code } });
+    t.equal((await setMembership(ids.caller, 'Left')).status, 200);
+    t.match(await caller.get('/api/members/me'), refused('membership_ended'));
+    t.equal((await caller.get('/api/members/me', acting(ids.other))).status, 200);
+    t.equal((await setMembership(ids.other, 'Left')).status, 200);
+    t.match(await caller.get('/api/members/me', acting(ids.other)), refused('membership_ended'));
+    t.match(await admin.get('/api/members/me', acting(ids.other)), refused('membership_ended'));
+    t.match(await setMembership(ben, 'Left', acting(ben)), refused('own_membership'));
+  },
+);
+
 t.test('a cursor of “me” is valid for the member in the header, whoever sends it', async (t) => {
   const anna = service.as('anna', 'Manager', north);
   const other = await service.as('olga', 'Member', north).memberId();

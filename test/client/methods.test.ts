@@ -55,6 +55,7 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     import: ['importMembers', () => client.members.import([{ displayName: 'Ida', reference: '7' }])],
     update: ['updateMember', () => client.members.update('id-1', { reference: null })],
     delete: ['deleteMember', () => client.members.delete('id-1')],
+    setMembership: ['setMembership', () => client.members.setMembership('id-1', 'Left')],
   },
   tasks: {
     list: ['listTasks', () => client.tasks.list().toArray()],

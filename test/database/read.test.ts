@@ -352,14 +352,17 @@ t.test('the directory shows the given clubs, and leaves no context', async (t) =
   const one = new Database({ url: db.url, size: 1, prepare: true, readsPerConnection: 8 });
   t.teardown(() => one.close());
   const clubs = sql`select id from app.my_clubs()`;
-  const listed = async (ids: string[]) => {
-    const rows = await readDirectory<{ id: string }>(one, ids, 'listMyClubs', clubs);
+  const listed = async (clubIds: string[]) => {
+    const rows = await readDirectory<{ id: string }>(one, { subject: 'anna', clubIds }, 'listMyClubs', clubs);
     return rows.map((row) => row.parse().id).sort();
   };
   t.same(await listed([club]), [club]);
   t.same(await listed([club, south, UNKNOWN_CLUB]), [club, south].sort());
   t.same(await listed([]), []);
-  t.equal(await readDirectory(one, [club], 'listMyClubs', TITLES).catch(sqlstate), 'TN001');
+  t.equal(
+    await readDirectory(one, { subject: 'anna', clubIds: [club] }, 'listMyClubs', TITLES).catch(sqlstate),
+    'TN001',
+  );
   t.equal(await readOwn(one, 'own', clubs).catch(sqlstate), 'TN001');
 });
 
@@ -458,9 +461,12 @@ t.test('a result without a row, or of the directory for other clubs, is rejected
   });
   proxy.onMessage = () => 'pass';
   const clubs = sql`select id from app.my_clubs()`;
-  t.equal((await readDirectory(database, [club], 'listMyClubs', clubs)).length, 1);
+  t.equal(
+    (await readDirectory(database, { subject: 'anna', clubIds: [club] }, 'listMyClubs', clubs)).length,
+    1,
+  );
   alterRows(proxy, (text) => text.replace(`{${club}}`, `{${south}}`));
-  await t.rejects(readDirectory(database, [club], 'listMyClubs', clubs), {
+  await t.rejects(readDirectory(database, { subject: 'anna', clubIds: [club] }, 'listMyClubs', clubs), {
     message: /the result of another request/,
   });
   t.equal(database.connections.lost, 2);

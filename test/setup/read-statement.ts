@@ -1,10 +1,19 @@
 import type { Query, Statement } from '../../src/database/sql.js';
 import { compose } from '../../src/database/statement.js';
-import { type Caller, directoryContext, memberContext } from '../../src/database/tenant-context.js';
+import {
+  type Caller,
+  type DirectoryCaller,
+  directoryContext,
+  memberContext,
+} from '../../src/database/tenant-context.js';
 
 /** The one statement that the service sends for a read: inside a club, or of the directory for a list of clubs. */
-export function readStatementOf(reader: Caller | string[], query: Query<unknown>, name = 'list'): Statement {
-  return Array.isArray(reader)
+export function readStatementOf(
+  reader: Caller | DirectoryCaller,
+  query: Query<unknown>,
+  name = 'list',
+): Statement {
+  return 'clubIds' in reader
     ? compose('read', name, directoryContext(reader), query).statement
     : compose('read', name, memberContext(reader, false), query).statement;
 }

@@ -349,25 +349,65 @@ t.test('a member who waits for a place during their erasure waits as a new membe
   t.match((await mara.get(`/api/shifts/${full.id}/waits`)).body, [{ memberId: await hugo.memberId() }]);
 });
 
+t.test('a member who signs up during their erasure signs up as a new member', async (t) => {
+  const club = await service.db.makeClub('steering');
+  const mara = service.as('mara', 'Manager', club);
+  const hugo = service.as('hugo', 'Member', club);
+  const memberId = await hugo.memberId();
+  const { body: shift } = await mara.post('/api/shifts', SHIFT);
+  await operator.query('begin');
+  await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+  const signingUp = hugo.post(`/api/shifts/${shift.id}/signup`);
+  t.equal(await untilWaitingForLocks(service.db, 1, signingUp), 1);
+  await operator.query('commit');
+  t.equal((await signingUp).status, 201);
+  t.not((await signingUp).body.memberId, memberId);
+  t.match((await mara.get(`/api/shifts/${shift.id}`)).body, {
+    signups: [{ memberId: await hugo.memberId() }],
+  });
+});
+
+t.test('a Manager who records attendance of a member during their erasure is refused after it', async (t) => {
+  const club = await service.db.makeClub('punting');
+  const mara = service.as('mara', 'Manager', club);
+  const { body: shift } = await mara.post('/api/shifts', {
+    ...SHIFT,
+    startsAt: '2020-01-01T10:00:00Z',
+    endsAt: '2020-01-01T12:00:00Z',
+  });
+  const memberId = await service.as('erased meanwhile', 'Member', club).memberId();
+  await operator.query('begin');
+  await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+  const recording = mara.put(`/api/shifts/${shift.id}/attendance/${memberId}`, { status: 'Attended' });
+  t.equal(await untilWaitingForLocks(service.db, 1, recording), 1);
+  await operator.query('commit');
+  t.match(await recording, { status: 404, body: { code: 'member_not_found' } });
+  t.same((await mara.get('/api/attendance')).body, []);
+});
+
 t.test(
   'a Manager who signs up a member, or lets them wait, during their erasure is refused after it',
   async (t) => {
     const club = await service.db.makeClub('racing');
     const mara = service.as('mara', 'Manager', club);
-    const memberId = await service.as('erased meanwhile', 'Member', club).memberId();
     const { body: free } = await mara.post('/api/shifts', SHIFT);
     const { body: full } = await mara.post('/api/shifts', SHIFT);
     await mara.post(`/api/shifts/${full.id}/signup`);
-    await operator.query('begin');
-    await operator.query('select app.erase_member($1, $2)', [club, memberId]);
-    const requests = [
-      mara.put(`/api/shifts/${free.id}/signups/${memberId}`),
-      mara.put(`/api/shifts/${full.id}/waits/${memberId}`),
-    ];
-    t.equal(await untilWaitingForLocks(service.db, 2, ...requests), 2);
-    await operator.query('commit');
-    for (const response of await Promise.all(requests)) {
-      t.match(response, { status: 404, body: { code: 'member_not_found' } });
+    for (const memberId of [
+      await service.as('erased meanwhile', 'Member', club).memberId(),
+      (await mara.post('/api/members', { displayName: 'Without a login' })).body.id,
+    ]) {
+      await operator.query('begin');
+      await operator.query('select app.erase_member($1, $2)', [club, memberId]);
+      const requests = [
+        mara.put(`/api/shifts/${free.id}/signups/${memberId}`),
+        mara.put(`/api/shifts/${full.id}/waits/${memberId}`),
+      ];
+      t.equal(await untilWaitingForLocks(service.db, 2, ...requests), 2);
+      await operator.query('commit');
+      for (const response of await Promise.all(requests)) {
+        t.match(response, { status: 404, body: { code: 'member_not_found' } });
+      }
     }
   },
 );

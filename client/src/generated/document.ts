@@ -350,6 +350,10 @@ export interface components {
             /** @description The club’s own name for the member, such as a membership number. Unique in the club. An empty text is null. */
             reference?: string | null;
         };
+        SetMembershipRequest: {
+            /** @enum {string} */
+            status: "Active" | "Left";
+        };
         ShiftSignupDto: {
             /** Format: uuid */
             id: string;
@@ -678,7 +682,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "member_has_login" | "member_in_use" | "member_reference_taken" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "membership_ended" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "member_has_login" | "member_in_use" | "member_reference_taken" | "own_membership" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -1432,6 +1436,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemberDto"][];
+                };
+            };
+        };
+    };
+    setMembership: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The complete new state. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetMembershipRequest"];
+            };
+        };
+        responses: {
+            /** @description Replaced, if it differs from the current state; the body is the new state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"];
                 };
             };
         };

@@ -121,7 +121,7 @@ export const functions: Mutants = {
     'alter function app.sign_up(uuid) set row_security = off',
     `alter function app.my_clubs() set app.tenant_id = 'x'`,
     'alter function app.guard_task() set session_replication_role = replica',
-    `alter function app.enter_directory(uuid[]) set role = 'club_owner'`,
+    `alter function app.enter_directory(uuid[], text) set role = 'club_owner'`,
     'alter function app.tenant_id() leakproof',
     'alter function app.role() leakproof',
     `create function app.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
@@ -203,7 +203,7 @@ export const functions: Mutants = {
     'create function public.harmless() returns int language sql return 1',
     `create function public.spy(text) returns boolean language plpgsql leakproof as 'begin raise notice ''%'', $1; return true; end'`,
     `create function public.backend() returns int language internal as 'pg_backend_pid'`,
-    'alter function app.enter_directory(uuid[]) set schema public',
+    'alter function app.enter_directory(uuid[], text) set schema public',
     `create schema tools; create function tools.f() returns int language sql return 1`,
   ],
 };

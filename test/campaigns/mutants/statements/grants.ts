@@ -40,7 +40,7 @@ export const grants: Mutants = {
   granted_to_auditor: [
     'grant usage on schema app to club_auditor',
     'grant select on app.clubs to club_auditor',
-    'grant execute on function app.enter_directory(uuid[]) to club_auditor',
+    'grant execute on function app.enter_directory(uuid[], text) to club_auditor',
   ],
   grant_unlimited: [
     'grant all on app.shifts to club_api',

@@ -117,7 +117,7 @@ export const roles: Mutants = {
     'alter function app.tenant_id() owner to club_signup',
     'create statistics app.together on state, title from app.tasks; alter statistics app.together owner to club_directory',
     'alter schema app owner to club_api',
-    'alter function app.enter_directory(uuid[]) owner to club_api',
+    'alter function app.enter_directory(uuid[], text) owner to club_api',
     'alter function app.sign_up(uuid) owner to club_migrator',
     'alter view audit.findings owner to club_auditor',
     'alter type app.club_role owner to club_api',
