@@ -161,7 +161,7 @@ where ours and not restrictive and not exists (
 
 -- grant_without_policy: The privilege has no effect now, but a later policy would make it effective without a review.
 -- finds: grant delete on app.members to club_api
--- finds: grant select (email) on app.members to club_directory
+-- finds: grant select (email) on app.members to club_registry
 select held.object, format('%s has %s', held.grantee, concat_ws(' of ', held.privilege, held.column_name))
 from audit.privileges as held
 join audit.tables on relation = held.object
@@ -238,6 +238,8 @@ with written as (
     'app.number_events()',
     -- Tells that a row names the member, in any table.
     'app.delete_member(uuid)',
+    -- Tells that a row was written meanwhile that names the member, or that a table does which it does not know.
+    'app.merge_members(uuid,uuid)',
     -- Reports a chapter that raises an error as a finding, and still reads the others.
     'audit.collect_findings()'
   ]),

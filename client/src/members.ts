@@ -25,6 +25,8 @@ export interface Members {
   delete(id: string, options?: CallOptions): Promise<void>;
   /** Ends the membership of another member at once, with any token, or renews it. For Admins. */
   setMembership(id: string, status: 'Active' | 'Left', options?: CallOptions): Promise<MemberDto>;
+  /** Makes what names a member without a login name another member, who is returned, and deletes the first. For Admins. */
+  merge(id: string, into: string, options?: CreateOptions): Promise<MemberDto>;
 }
 
 /** The methods for members. */
@@ -38,5 +40,6 @@ export function membersOf({ send, list }: Sender): Members {
     update: (id, changes, options) => send('updateMember', { id, body: changes, ...options }),
     delete: (id, options) => send('deleteMember', { id, ...options }),
     setMembership: (id, status, options) => send('setMembership', { id, body: { status }, ...options }),
+    merge: (id, into, options) => send('mergeMembers', { id, body: { into }, ...options }),
   };
 }

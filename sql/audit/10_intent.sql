@@ -31,6 +31,7 @@ create view audit.intended_definers (function, owner, why) with (security_invoke
   ('app.patch_member(uuid,jsonb)', 'club_secretary', 'Changes another member, which no policy of club_api allows.'),
   ('app.delete_member(uuid)', 'club_secretary', 'Deletes a member, which no policy of club_api allows.'),
   ('app.set_membership(uuid,text)', 'club_membership', 'Ends and renews the membership of another member, which no policy of club_api allows.'),
+  ('app.merge_members(uuid,uuid)', 'club_secretary', 'Changes what names the member, and deletes the member, which no policy of club_api allows.'),
   ('app.assign_sign_up(uuid,uuid)', 'club_roster', 'Signs a member up, which no policy of club_api allows.'),
   ('app.delete_batch(uuid,timestamp with time zone)', 'club_roster', 'Deletes the shifts of a batch: a Manager those that they created, which no policy of club_api allows.'),
   ('app.remove_sign_up(uuid,uuid)', 'club_roster', 'Cancels the signup of a member, which no policy of club_api allows.'),

@@ -213,7 +213,7 @@ where ours and (leakproof or volatility = 'immutable' and function <> 'audit.nam
   or security_definer and 'search_path=pg_catalog, pg_temp' <> all (settings)
   or exists (
     select from unnest(settings) as setting
-    where setting !~* '^(intervalstyle|datestyle|timezone|enable_seqscan|quote_all_identifiers|standard_conforming_strings)='
+    where setting !~* '^(intervalstyle|datestyle|timezone|enable_seqscan|plan_cache_mode|quote_all_identifiers|standard_conforming_strings)='
       and setting <> 'search_path=pg_catalog, pg_temp'
   ))
 union all

@@ -111,6 +111,8 @@ create or replace function app.import_members(members jsonb) returns setof app.m
 language plpgsql volatile set search_path = pg_catalog, pg_temp
 as $$
 declare
+  wanted constant text[] := array(
+    select given.member ->> 'reference' from jsonb_array_elements(members) with ordinality as given (member, place) order by given.place);
   returned bigint;
 begin
   -- In one order, so that two imports cannot deadlock.
@@ -122,11 +124,12 @@ begin
   -- Another statement, which also sees the members of an import that this one has waited for.
   return query
     select member.*
-    from jsonb_array_elements(members) with ordinality as given (member, place)
-    join app.members as member on member.reference = given.member ->> 'reference'
+    from unnest(wanted) with ordinality as given (reference, place)
+    -- With a limit, which lets every plan look each reference up.
+    cross join lateral (select * from app.members as m where m.reference = given.reference limit 1) as member
     order by given.place;
   get diagnostics returned = row_count;
-  if returned < jsonb_array_length(members) then
+  if returned < cardinality(wanted) then
     raise exception using errcode = '40001', message = 'a member was deleted meanwhile';
   end if;
 end

@@ -70,12 +70,15 @@ begin
         errcode = 'AT001', message = 'the record has the last version there is', detail = jsonb_build_object('memberId', app.member_id());
     end if;
     new.version := old.version + 1;
-    new.recorded_at := clock_timestamp();
+    -- A merge of members changes whose record it is, not what was recorded.
+    if current_user <> 'club_secretary' then
+      new.recorded_at := clock_timestamp();
+    end if;
   end if;
   return new;
 end
 $$;
-comment on function app.stamp_attendance() is 'Sets the next version and the time of change of a changed record. AT001: there is no next version.';
+comment on function app.stamp_attendance() is 'Sets the next version of a changed record and, unless members are merged, the time of the change. AT001: there is no next version.';
 
 create trigger attendance_stamp before update on app.attendance
   for each row execute function app.stamp_attendance();

@@ -1,5 +1,7 @@
+import { Type } from '@sinclair/typebox';
 import { defineError } from '../errors/problem.js';
-import { ANNA, BEN, IDA_ID } from '../examples.js';
+import { ANNA, BEN, IDA_ID, STARTED_SHIFT_ID } from '../examples.js';
+import { Id } from '../validation/schemas.js';
 
 export const memberNotFound = defineError({
   code: 'member_not_found',
@@ -55,11 +57,42 @@ export const memberInUse = defineError({
   code: 'member_in_use',
   status: 409,
   title: 'Member in use',
-  detail:
-    'A signup, a wait, a record of attendance, a task or a shift names this member, who is not deleted.',
+  detail: 'Something of this club, such as a signup or a task, names this member, who is not deleted.',
   meaning:
     'Something of the club names the member: a signup, a wait, a record of attendance, a task or a shift.',
   fix: 'Delete what names the member, or merge the member into another one.',
   sqlState: 'ME003',
+  // A merge: a row of a table that it does not know.
+  constraint: 'member_in_use',
   example: { request: `DELETE /api/members/${IDA_ID}` },
+});
+
+const MERGE = `POST /api/members/${IDA_ID}/merge`;
+
+export const mergeTargetInvalid = defineError({
+  code: 'merge_target_invalid',
+  status: 422,
+  title: 'Merge target invalid',
+  detail: '`into` must be the id of another member of this club who is Active. GET /api/members lists them.',
+  meaning:
+    'No member of this club has the id in `into`, it is the member who would be merged, or that member has left or was erased.',
+  fix: 'Take an `id` from `GET /api/members`, which lists the active members.',
+  sqlState: 'ME004',
+  example: { request: MERGE },
+});
+
+export const attendanceConflict = defineError({
+  code: 'attendance_conflict',
+  status: 409,
+  title: 'Attendance conflict',
+  detail:
+    'Both members have a record of attendance of the shifts in `shiftIds`. Delete one of each two, then merge again.',
+  meaning:
+    'Both members have a record of attendance of one shift. Only a person can decide which of the two is right.',
+  fix:
+    'Of each shift in `shiftIds` delete one record with `DELETE /api/shifts/{id}/attendance/{memberId}`, then send the ' +
+    'request again.',
+  members: { shiftIds: Type.Array(Id(), { description: 'The shifts, by their start.' }) },
+  sqlState: 'ME005',
+  example: { request: MERGE, members: { shiftIds: [STARTED_SHIFT_ID] } },
 });

@@ -112,6 +112,11 @@ export function deleteMember(id: string): Query<object> {
   return sql`select app.delete_member(${id})`;
 }
 
+/** Merges a member without a login into another one, and returns that one. app.merge_members raises errors as SQLSTATEs. */
+export function mergeMembers(id: string, into: string): Query<MemberDto> {
+  return sql`select ${columns} from app.merge_members(${id}, ${into})`;
+}
+
 /** Changes a member by a merge patch. app.patch_member raises errors as SQLSTATEs. */
 export function patchMember(
   id: string,

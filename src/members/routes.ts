@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { tenantOf } from '../auth/tenant.js';
+import { asJson } from '../database/sql.js';
 import { insufficientRole } from '../errors/auth.js';
 import { Problem } from '../errors/problem.js';
 import { invalidCursor, validationFailed } from '../errors/request.js';
@@ -19,6 +20,7 @@ import {
   insertMember,
   listMembers,
   memberOrders,
+  mergeMembers,
   patchMember,
   setMembership,
 } from './queries.js';
@@ -30,6 +32,7 @@ import {
   MemberDto,
   MemberListQuery,
   MemberParams,
+  MergeMembersRequest,
   NoLoginParams,
   SetMembershipRequest,
   UpdateMemberRequest,
@@ -41,6 +44,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
   app.addSchema(ImportMembersRequest);
   app.addSchema(UpdateMemberRequest);
   app.addSchema(SetMembershipRequest);
+  app.addSchema(MergeMembersRequest);
 
   app.get(
     '/members',
@@ -233,6 +237,41 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       await request.call(deleteMember(request.params.id));
       return reply.code(204).send(null);
+    },
+  );
+
+  app.post(
+    '/members/:id/merge',
+    {
+      config: { policy: 'RequireAdmin' },
+      schema: {
+        operationId: 'mergeMembers',
+        summary: 'Merge a member without a login into another member',
+        description:
+          'What names the member names the member `into` afterwards, who is returned, and the member is deleted. This cannot be undone. ' +
+          'Of two signups for one shift that of `into` stays, of two waits the earlier one, and a signup rather than a wait. ' +
+          '`reference` moves if `into` has none. So a person who logs in for the first time gets what was entered before.',
+        params: NoLoginParams,
+        querystring: NoQuery,
+        body: Named(MergeMembersRequest),
+        errors: [
+          errors.memberNotFound,
+          errors.memberHasLogin,
+          errors.mergeTargetInvalid,
+          errors.attendanceConflict,
+          errors.memberInUse,
+        ],
+        requestHeaders: ['Idempotency-Key'],
+        responseHeaders: ['Idempotent-Replayed'],
+        response: { 200: Named(MemberDto) },
+      },
+    },
+    async (request, reply) => {
+      const { params, body } = request;
+      return reply.create<MemberDto>(async (tx) => ({
+        status: 200,
+        body: onlyRow(await tx.json<MemberDto>(asJson(mergeMembers(params.id, body.into)))),
+      }));
     },
   );
 };

@@ -33,19 +33,21 @@ export interface Document {
 
 const RATE_LIMIT = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
-/** The descriptions of responses by status, otherwise of successes by method. */
+/** The descriptions of responses by status, otherwise of successes by method; ACTION is a POST that creates nothing. */
 const descriptions: Record<string, string> = {
   304: 'If-None-Match has the current ETag. There is no body.',
   GET: 'Success.',
   POST: 'Created; the header Location has its path.',
+  ACTION: 'Done; the body is the result.',
   PUT: 'Replaced, if it differs from the current state; the body is the new state.',
   PATCH: 'Changed, if the patch differs from the current state; the body is the new state.',
   DELETE: 'Deleted. There is no body.',
 };
 
-/** The descriptions of request bodies, by method. */
+/** The descriptions of request bodies, likewise. */
 const bodies: Record<string, string> = {
   POST: 'The object to create.',
+  ACTION: 'What to do.',
   PUT: 'The complete new state.',
   PATCH: 'The fields to change.',
 };
@@ -92,9 +94,11 @@ function completeOperation(
   const exchange = { path, url, isList: operation.responseHeaders.includes('Link') };
 
   const responses = entry.responses ?? {};
+  const creates = responses['201'] !== undefined;
+  const kind = operation.method === 'POST' && !creates ? 'ACTION' : operation.method;
   for (const [status, response] of Object.entries(responses)) {
     // A PUT can create too.
-    const method = status === '201' ? 'POST' : operation.method;
+    const method = status === '201' ? 'POST' : kind;
     response.description =
       descriptions[status] ?? successOf(method, operation, responses) ?? response.description;
     if (['204', '304'].includes(status)) {
@@ -102,8 +106,7 @@ function completeOperation(
     }
     const content = response.content?.['application/json'];
     if (content !== undefined) {
-      const isNew = method === 'POST' || (operation.method === 'PUT' && responses['201'] !== undefined);
-      content.example ??= exampleOf(content.schema, isNew, schemas, ids);
+      content.example ??= exampleOf(content.schema, creates, schemas, ids);
     }
     const [body] = [content?.example].flat() as Exchange['body'][];
     const names = [
@@ -118,7 +121,7 @@ function completeOperation(
     delete entry.requestBody;
   }
   if (entry.requestBody !== undefined) {
-    completeBody(entry.requestBody, operation);
+    completeBody(entry.requestBody, operation, kind);
   }
   const errors = errorsOf(operation);
   for (const status of new Set(errors.map((type) => type.status))) {
@@ -142,8 +145,9 @@ function successOf(
 function completeBody(
   body: NonNullable<DocumentedOperation['requestBody']>,
   { method, bodyIsOptional }: Operation,
+  kind: string,
 ): void {
-  body.description = bodyIsOptional ? 'An empty object, or nothing.' : (bodies[method] ?? '');
+  body.description = bodyIsOptional ? 'An empty object, or nothing.' : (bodies[kind] ?? '');
   if (bodyIsOptional) {
     body.required = false;
   }

@@ -12,9 +12,11 @@ import { pathOf } from '../http/target.js';
 import { bodyOf, send } from './json-response.js';
 import { onlyRow } from './rows.js';
 
-/** A created resource and its location. */
+/** A created resource and its location, or the result of other work that is done once. */
 export interface Created<Body> {
-  location: string;
+  /** By default 201. */
+  status?: number;
+  location?: string;
   etag?: string;
   /** The resource; rows are sent as an array. */
   body: Body extends readonly (infer Row)[] ? Json<Row>[] : Json<Body>;
@@ -30,7 +32,7 @@ export interface IdempotencyKey {
 /** The response to a request that created something. */
 export interface StoredResponse {
   status: number;
-  location: string;
+  location: string | null;
   etag: string | null;
   /** The serialized JSON. */
   body: string;
@@ -44,8 +46,8 @@ export interface KeyedResponse extends StoredResponse {
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Creates a resource in the transaction of the request and responds with 201. With an Idempotency-Key it is created once: the
-     * same request gets the first response again. An error is not stored.
+     * Creates a resource in the transaction of the request and responds with 201, unless the work returns another status. With an
+     * Idempotency-Key it is created once: the same request gets the first response again. An error is not stored.
      *
      * @throws Problem idempotency_key_invalid, and what the work or a statement throws
      */
@@ -73,16 +75,14 @@ export const idempotency = plugin(
       const { request } = this;
       const key = readKey(request);
       if (key === undefined) {
-        const { location, etag = null, body } = await request.transaction(work);
-        return respond(this, { status: CREATED, location, etag, body: bodyOf(this, body) });
+        return respond(this, responseOf(this, await request.transaction(work)));
       }
       const response = await request.transaction(async (tx): Promise<KeyedResponse> => {
         const stored = await acquireKey(tx, key);
         if (stored !== undefined) {
           return { ...stored, isReplay: true };
         }
-        const { location, etag = null, body } = await work(tx);
-        const created = { status: CREATED, location, etag, body: bodyOf(this, body) };
+        const created = responseOf(this, await work(tx));
         await storeResponse(tx, key, created);
         return { ...created, isReplay: false };
       });
@@ -102,6 +102,11 @@ export const idempotency = plugin(
   { name: 'idempotency', dependencies: ['request-transaction', 'json-response'] },
 );
 
+function responseOf<Body>(reply: FastifyReply, created: Created<Body>): StoredResponse {
+  const { status = CREATED, location = null, etag = null, body } = created;
+  return { status, location, etag, body: bodyOf(reply, body) };
+}
+
 /** Sends a response; stored bytes unchanged, even if another release stored them. */
 function respond(
   reply: FastifyReply,
@@ -113,7 +118,10 @@ function respond(
   if (etag !== null) {
     reply.header('etag', etag);
   }
-  return send(reply.code(status).header('location', location), body);
+  if (location !== null) {
+    reply.header('location', location);
+  }
+  return send(reply.code(status), body);
 }
 
 const HEADER = 'idempotency-key';

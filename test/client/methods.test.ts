@@ -56,6 +56,7 @@ const calls: Record<string, Record<string, [operationId: string, call: () => Pro
     update: ['updateMember', () => client.members.update('id-1', { reference: null })],
     delete: ['deleteMember', () => client.members.delete('id-1')],
     setMembership: ['setMembership', () => client.members.setMembership('id-1', 'Left')],
+    merge: ['mergeMembers', () => client.members.merge('id-1', 'id-1')],
   },
   tasks: {
     list: ['listTasks', () => client.tasks.list().toArray()],

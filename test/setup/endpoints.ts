@@ -83,6 +83,7 @@ export const contract: Pick<Endpoint, 'method' | 'path' | 'role'>[] = [
   { method: 'GET', path: '/api/members/me/data', role: 'Viewer' },
   { method: 'GET', path: '/api/members/:id/data', role: 'Admin' },
   { method: 'PUT', path: '/api/members/:id/membership', role: 'Admin' },
+  { method: 'POST', path: '/api/members/:id/merge', role: 'Admin' },
   { method: 'PUT', path: '/api/members/me/calendar', role: 'Member' },
   { method: 'GET', path: '/api/members/me/calendar', role: 'Viewer' },
   { method: 'DELETE', path: '/api/members/me/calendar', role: 'Viewer' },

@@ -354,6 +354,13 @@ export interface components {
             /** @enum {string} */
             status: "Active" | "Left";
         };
+        MergeMembersRequest: {
+            /**
+             * Format: uuid
+             * @description The id of the member who gets what names the other one.
+             */
+            into: string;
+        };
         ShiftSignupDto: {
             /** Format: uuid */
             id: string;
@@ -682,7 +689,7 @@ export interface components {
              * @description The error, for programs; it never changes.
              * @enum {string}
              */
-            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "membership_ended" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "member_has_login" | "member_in_use" | "member_reference_taken" | "own_membership" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
+            code: "idempotency_key_invalid" | "invalid_cursor" | "invalid_parameter" | "malformed_json" | "tenant_header_invalid" | "tenant_header_missing" | "validation_failed" | "invalid_token" | "unauthenticated" | "insufficient_role" | "membership_ended" | "task_assign_forbidden" | "task_transition_forbidden" | "tenant_forbidden" | "attendance_not_found" | "calendar_not_found" | "member_not_found" | "route_not_found" | "shift_not_found" | "signup_not_found" | "task_not_found" | "wait_not_found" | "method_not_allowed" | "request_timeout" | "already_signed_up" | "already_waiting" | "attendance_conflict" | "attendance_version_conflict" | "capacity_below_signups" | "idempotency_in_progress" | "member_has_login" | "member_in_use" | "member_reference_taken" | "own_membership" | "shift_full" | "shift_not_full" | "shift_version_conflict" | "task_already_assigned" | "task_version_conflict" | "wait_list_full" | "events_forgotten" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "assignee_not_member" | "cancel_too_late" | "idempotency_key_reused" | "invalid_task_transition" | "merge_target_invalid" | "shift_in_past" | "shift_not_started" | "signup_closed" | "signup_not_open" | "rate_limited" | "headers_too_large" | "internal_error" | "service_unavailable";
             /**
              * Format: uuid
              * @description The id of this request in the logs of the service.
@@ -723,6 +730,8 @@ export interface components {
             requestedState?: "Open" | "Assigned" | "InProgress" | "Review" | "Done";
             /** @description The states that you may set now. */
             allowedTransitions?: ("Open" | "Assigned" | "InProgress" | "Review" | "Done")[];
+            /** @description The shifts, by their start. */
+            shiftIds?: string[];
             /** @description The current version. Read the object again before you repeat the change. */
             currentVersion?: number;
             /** @description How many members are signed up. */
@@ -1458,6 +1467,34 @@ export interface operations {
         };
         responses: {
             /** @description Replaced, if it differs from the current state; the body is the new state. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberDto"];
+                };
+            };
+        };
+    };
+    mergeMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the member. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description What to do. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeMembersRequest"];
+            };
+        };
+        responses: {
+            /** @description Done; the body is the result. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -28,6 +28,7 @@ export const routes = {
   deleteMember: { method: 'DELETE', path: '/api/members/{id}', needsToken: true, needsClub: true, takesKey: false },
   importMembers: { method: 'POST', path: '/api/members/batch', needsToken: true, needsClub: true, takesKey: true },
   setMembership: { method: 'PUT', path: '/api/members/{id}/membership', needsToken: true, needsClub: true, takesKey: false },
+  mergeMembers: { method: 'POST', path: '/api/members/{id}/merge', needsToken: true, needsClub: true, takesKey: true },
   listShifts: { method: 'GET', path: '/api/shifts', needsToken: true, needsClub: true, takesKey: false },
   createShift: { method: 'POST', path: '/api/shifts', needsToken: true, needsClub: true, takesKey: true },
   deleteShifts: { method: 'DELETE', path: '/api/shifts', needsToken: true, needsClub: true, takesKey: false },
