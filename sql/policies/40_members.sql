@@ -188,8 +188,6 @@ begin
   where attendance.member_id = erase_member.member_id and attendance.status <> 'Attended';
   delete from app.calendar_links as link where link.member_id = erase_member.member_id;
   perform set_config('app.member_id', member_id::text, true);
-  -- The UPDATE would not wait for a request that signs a member without a login up: it changes no key of such a row.
-  perform from app.members as member where member.id = erase_member.member_id for update;
   update app.members as member
   set external_user_id = null, display_name = 'Former member', email = null, reference = null, left_at = null,
       token_issued_at = null, erased_at = coalesce(member.erased_at, clock_timestamp()), updated_at = clock_timestamp()

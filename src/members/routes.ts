@@ -207,7 +207,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
           'From the response to `Left` on, every request of the member in this club is refused with `membership_ended`, with a valid ' +
           'token too. Their signups and waits at shifts that have not started are deleted, and their calendar link. Tasks, records and ' +
           'hours stay. `Active` renews the membership; what was deleted stays deleted.',
-        params: MemberParams,
+        params: NoLoginParams,
         querystring: NoQuery,
         body: Named(SetMembershipRequest),
         errors: [errors.memberNotFound, errors.ownMembership],

@@ -104,7 +104,7 @@ export const MemberDto = Type.Object(
 export type MemberDto = Static<typeof MemberDto>;
 
 export const MemberParams = IdParams('member', BEN.id);
-/** The parameters of an operation that only a member without a login has. */
+/** The parameters of an operation whose example is a member without a login. */
 export const NoLoginParams = IdParams('member', IDA_ID);
 
 const displayName = TextInput('line', { minLength: 1, maxLength: 200 });

@@ -221,8 +221,10 @@ export async function makeRows(
   clubId: string,
   before?: string,
 ): Promise<Record<string, string>> {
+  const admin = service.as('maker of other rows', 'Admin', clubId);
   const ids: Record<string, string> = {
     '/api/members': await service.as(MEMBER, 'Admin', clubId).memberId(),
+    [IDA_ID]: (await sendUnderLoad(() => admin.post('/api/members', { displayName: 'Ida' }))).body.id,
   };
   for (const maker of makers) {
     if (maker.path === before) {
@@ -236,10 +238,8 @@ export async function makeRows(
     const { location } = (await createExample(service, clubId, maker, ids)).headers;
     Object.assign(ids, Object.fromEntries(new URL(String(location), 'http://service').searchParams));
   }
-  const admin = service.as('maker of a shift', 'Admin', clubId);
   ids[STARTED_SHIFT_ID] = await makeStartedShift(admin);
   ids[FULL_SHIFT_ID] = await makeFullShift(admin);
-  ids[IDA_ID] = (await sendUnderLoad(() => admin.post('/api/members', { displayName: 'Ida' }))).body.id;
   return ids;
 }
 
