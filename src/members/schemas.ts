@@ -151,7 +151,7 @@ export const UpdateMemberRequest = Strict(
     email: Type.Optional(Nullable(email)),
     reference: Type.Optional(Nullable(reference)),
   },
-  { $id: 'UpdateMemberRequest', examples: [{ reference: '1079' }, { reference: null }] },
+  { $id: 'UpdateMemberRequest', examples: [{ displayName: 'Ida Dahl' }, { reference: null }] },
 );
 export type UpdateMemberRequest = Static<typeof UpdateMemberRequest>;
 

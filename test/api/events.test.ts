@@ -340,6 +340,8 @@ t.test(
       const tagOf = (one: Pick<Endpoint, 'method' | 'path'>) => operationOf(one).tags[0];
       const bodies = endpoints
         .filter((one) => one.path.split('/:id')[0] === path && tagOf(one) === tagOf({ method: 'POST', path }))
+        // A POST below a row is no change of its fields.
+        .filter((one) => one.method !== 'POST' || one.path === path)
         .map(bodySchemaOf);
       const { version: _, ...fields }: Fields = Object.assign(
         {},
@@ -380,7 +382,8 @@ t.test('the event of a deletion has the title of the row: its first text', async
     const admin = service.as('anna', 'Admin', clubId);
     await admin.delete(String((await admin.post(path, body)).headers.location));
     const [deleted] = await read(admin, '&sort=-sequence');
-    const [title] = textsOf(path);
+    // The deletion of a member clears the titles of the events about them.
+    const [title] = path === '/api/members' ? [] : textsOf(path);
     t.equal(
       deleted.subjectTitle,
       title === undefined ? null : (body as Record<string, string>)[title],

@@ -43,7 +43,8 @@ function isProblem(t: Test, response: Response, result: string, members: Record<
 function carriesHeaders(t: Test, { headers }: Response, what: string): void {
   const words = (value: unknown) => String(value).toLowerCase().split(/, */).sort().join();
   t.match(headers['x-request-id'], UUID, what);
-  t.equal(words(headers['cache-control']), 'no-cache,private', what);
+  // A copy of a person's data is not stored at all.
+  t.equal(words(headers['cache-control']), /\/me\/data$/.test(what) ? 'no-store' : 'no-cache,private', what);
   t.equal(words(headers.vary), 'authorization,x-tenant-id', what);
 }
 
