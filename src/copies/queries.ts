@@ -68,7 +68,8 @@ const events = sql`
 export function findMemberData(memberId: string): Query<MemberDataDto> {
   return sql`
     select
-      now() as "exportedAt",
+      -- With six digits, so that the responses to GET and HEAD are equally long.
+      to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "exportedAt",
       ${rowOf(memberId === 'me' ? findMyself() : findMember(memberId))} as member,
       ${rowsOf(signups)} as signups,
       ${rowsOf(waits)} as waits,

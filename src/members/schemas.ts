@@ -114,16 +114,18 @@ const email = {
   description: 'Stored in lower case.',
   examples: ['ida@example.org'],
 };
-const reference = {
-  ...TextInput('line', { minLength: 1, maxLength: 100 }),
+/** A reference; null if it may be empty. */
+const Reference = (limits: { minLength?: number }) => ({
+  ...TextInput('line', { ...limits, maxLength: 100 }),
   description: 'The club’s own name for the member, such as a membership number. Unique in the club.',
-};
+});
+const reference = Nullable(Reference({}));
 
 export const CreateMemberRequest = Strict(
   {
     displayName,
     email: Type.Optional(Nullable(email)),
-    reference: Type.Optional(Nullable(reference)),
+    reference: Type.Optional(reference),
   },
   { $id: 'CreateMemberRequest', examples: [exampleRequest] },
 );
@@ -131,11 +133,14 @@ export type CreateMemberRequest = Static<typeof CreateMemberRequest>;
 
 export const ImportMembersRequest = Strict(
   {
-    members: Type.Array(Strict({ displayName, email: Type.Optional(Nullable(email)), reference }), {
-      minItems: 1,
-      maxItems: 200,
-      description: 'Each with another `reference`.',
-    }),
+    members: Type.Array(
+      Strict({ displayName, email: Type.Optional(Nullable(email)), reference: Reference({ minLength: 1 }) }),
+      {
+        minItems: 1,
+        maxItems: 200,
+        description: 'Each with another `reference`.',
+      },
+    ),
   },
   {
     $id: 'ImportMembersRequest',
@@ -149,7 +154,7 @@ export const UpdateMemberRequest = Strict(
   {
     displayName: Type.Optional(displayName),
     email: Type.Optional(Nullable(email)),
-    reference: Type.Optional(Nullable(reference)),
+    reference: Type.Optional(reference),
   },
   { $id: 'UpdateMemberRequest', examples: [{ displayName: 'Ida Dahl' }, { reference: null }] },
 );

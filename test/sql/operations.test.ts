@@ -97,6 +97,7 @@ t.test('every command of docs/operate.md works as printed', { skip }, async (t) 
   ]);
   const { stdout: memberships } = await run("'SUB'", { SUB: member.external_user_id });
   t.match(memberships, `${first} | ${member.id}`);
+  t.notMatch((await run("'2 years'")).stdout, /\d{4}-/, 'nobody has left');
   await run('app.erase_member', { CLUB_ID: first, MEMBER_ID: member.id });
   t.same(await queryAsAdmin('select display_name from app.members where id = $1', [member.id]), [
     { display_name: 'Former member' },
