@@ -56,7 +56,8 @@ async function addBelow(clubId: string, rows: Record<string, string>, sub: strin
   const memberId = await service.as(sub, 'Admin', clubId).memberId();
   const ids = { ...rows, '/api/members': memberId };
   for (const endpoint of endpointsFor(ids).filter(isBelow)) {
-    const creates = operationOf(endpoint).responses['201'] !== undefined;
+    // Not a POST that creates nothing, such as a merge.
+    const creates = endpoint.method === 'PUT' || operationOf(endpoint).responses['201'] !== undefined;
     if (creates && parametersOf(endpoint).every((parameter) => idFor(parameter, ids) !== MISSING)) {
       const { status, text } = await call(endpoint, pathOf(endpoint, ids), as(sub, 'Admin', clubId));
       if (status >= 300) {
