@@ -11,7 +11,7 @@ export interface CanaryClub {
   front: string;
   /** In every text that its Viewers or Members see. */
   inside: string;
-  /** In the e-mail address of its member, which Managers see. */
+  /** In the e-mail address and the reference of its member, which Managers see. */
   mail: string;
   /** The subject of its member, which Admins see. */
   subject: string;
@@ -49,6 +49,7 @@ export async function seedClub(service: TestService, name: string): Promise<Cana
   const admin = service.as(subject, 'Admin', id, { name: inside, email: `${mail}@example.org` });
   const texts = { title: inside, description: inside };
   const member = await admin.memberId();
+  await admin.patch(`/api/members/${member}`, { reference: mail });
   const task = (await admin.post('/api/tasks', { ...texts, assigneeId: member })).body.id;
   const open = (await admin.post('/api/tasks', texts)).body.id;
   const request = { ...SHIFT, ...texts, location: inside };

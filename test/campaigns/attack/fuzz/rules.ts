@@ -107,12 +107,13 @@ async function lostBy(
     return undefined;
   }
   const { 'content-type': _, 'if-match': __, 'idempotency-key': ___, ...caller } = request.headers;
-  const read = await send({
-    method: 'GET',
-    url: String(headers.location ?? url),
-    headers: caller,
-    body: Buffer.alloc(0),
-  });
+  const readAt = (path: string) => send({ method: 'GET', url: path, headers: caller, body: Buffer.alloc(0) });
+  const atUrl = await readAt(String(headers.location ?? url));
+  // What a path without a GET returns is a row of its list, such as a member whose membership is set.
+  const read =
+    method !== 'DELETE' && atUrl.status >= 400 && body?.id !== undefined
+      ? await readAt(`${url.split('/').slice(0, 3).join('/')}/${body.id}`)
+      : atUrl;
   if (method === 'DELETE') {
     // A path without a GET is deleted again.
     const hasNoGet = read.status === 405;
@@ -135,6 +136,8 @@ async function lostBy(
     ([name, value]) =>
       // The version is a condition: it is compared, not stored.
       name !== 'version' &&
+      // The id of the member of the response.
+      !(name === 'into' && isSame(value, body.id)) &&
       // Null minutes are the length of the shift.
       !(name === 'minutes' && value === null) &&
       !(Object.hasOwn(body, name) && isSame(value, body[name])),
