@@ -168,6 +168,9 @@ begin
         end if;
       end if;
     elsif verb = 'deleted' then
+      if tg_argv[0] = 'member' then
+        changes := changes - 'leftAt';
+      end if;
       if club_id::text = current_setting('app.closed_club_id', true) then
         -- app.forget_club removes a whole club, its events included. The setting alone does not suffice: anybody can make it.
         perform from app.clubs as club where club.id = club_id and club.closed_at is not null;

@@ -100,12 +100,14 @@ as $$
 begin
   update app.events as event set subject_title = null
   where event.member_id = clear_member.member_id and event.sequence is not null and event.subject_title is not null;
+  -- A member without a login has none, unless X-Test-UserId named them.
+  delete from app.calendar_links as link where link.member_id = clear_member.member_id;
   -- Not the key that this request has claimed. Those of other requests under way are not visible.
   delete from app.idempotency_keys as stored where stored.status is not null;
 end
 $$;
 comment on function app.clear_member(uuid) is
-  'Clears the titles of events about a member, and deletes the stored responses of the club, because any may contain the member.';
+  'Clears the titles of events about a member, and deletes their calendar link and the stored responses of the club, because any may contain the member.';
 grant execute on function app.clear_member(uuid) to club_secretary;
 
 set local role club_secretary;
@@ -124,13 +126,13 @@ begin
   if member.external_user_id is not null then
     raise exception using errcode = 'ME002', message = 'the member has a login', detail = caller;
   end if;
+  perform app.clear_member(member.id);
   begin
     delete from app.members as m where m.id = member.id;
   -- The second since PostgreSQL 18.
   exception when foreign_key_violation or restrict_violation then
     raise exception using errcode = 'ME003', message = 'rows of the club name the member', detail = caller;
   end;
-  perform app.clear_member(member.id);
 end
 $$;
 comment on function app.delete_member(uuid) is
@@ -203,8 +205,6 @@ begin
       created_by_id = case t.created_by_id when member.id then target.id else t.created_by_id end
   where member.id in (t.assignee_id, t.created_by_id);
 
-  -- A member without a login has neither, unless X-Test-UserId named them.
-  delete from app.calendar_links as link where link.member_id = member.id;
   perform app.clear_member(member.id);
   begin
     delete from app.members as m where m.id = member.id;

@@ -350,15 +350,18 @@ t.test('an Admin deletes a member without a login whom nothing names', async (t)
   const { body: stored } = await keyed();
   t.equal((await admin.delete(`/api/tasks/${task.id}`)).status, 204);
 
+  await admin.put(`${path}/membership`, { status: 'Left' });
   t.equal((await admin.delete(path)).status, 204);
   t.match(await admin.get(path), refused(404, 'member_not_found'));
-  t.match(await lastEvent(id), {
+  const event = await lastEvent(id);
+  t.match(event, {
     type: 'member.deleted',
     subjectId: id,
     memberId: id,
     actorId: ids.Admin,
     subjectTitle: null,
   });
+  t.same(Object.keys(event.changes), ['role']);
   const [deletion] = (await manager.get(`/api/events?subjectId=${task.id}&type=task.deleted`)).body;
   t.match(deletion, { memberId: id, subjectTitle: null }, 'titles of what was about the member are gone');
   t.not((await keyed()).body.id, stored.id, 'stored responses are gone, because any may contain the member');
