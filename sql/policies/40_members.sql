@@ -35,7 +35,7 @@ grant update (display_name, email, reference, updated_at) on app.members to club
 
 alter table app.members enable row level security, force row level security;
 
-create policy members_floor on app.members as restrictive for all to club_api, club_signup, club_roster, club_secretary, club_membership, club_copy, club_operator
+create policy members_floor on app.members as restrictive for all to club_api, club_signup, club_roster, club_places, club_secretary, club_membership, club_copy, club_operator
   using (tenant_id = (select app.tenant_id())) with check (tenant_id = (select app.tenant_id()));
 comment on policy members_floor on app.members is 'Only members of the club of this transaction are visible and writable.';
 

@@ -39,6 +39,7 @@ grant select, delete on app.shift_waits to club_places;
 grant select (shift_id, member_id) on app.shift_signups to club_places;
 grant insert (shift_id, member_id, created_by_id, created_at, promoted_at) on app.shift_signups to club_places;
 grant select on app.shifts to club_places;
+grant select (tenant_id, id, left_at) on app.members to club_places;
 grant update (signup_count, wait_count) on app.shifts to club_places;
 
 alter table app.shift_waits enable row level security, force row level security;
@@ -102,6 +103,10 @@ comment on policy shift_signups_places_read on app.shift_signups is 'A member wh
 create policy shift_signups_promote on app.shift_signups for insert to club_places
   with check (tenant_id = (select app.tenant_id()));
 comment on policy shift_signups_promote on app.shift_signups is 'The first of the queue gets a free place, for every caller who frees it.';
+
+create policy members_places_read on app.members for select to club_places
+  using (tenant_id = (select app.tenant_id()));
+comment on policy members_places_read on app.members is 'Who has left gets no place.';
 
 create policy shifts_places_read on app.shifts for select to club_places
   using (tenant_id = (select app.tenant_id()));
@@ -309,16 +314,21 @@ declare
   at timestamptz := clock_timestamp();
   shift app.shifts;
   head app.shift_waits;
+  ended integer;
   promoted integer := 0;
 begin
   select * into shift from app.shifts as s where s.id = new.id;
   if coalesce(shift.cancel_until, shift.starts_at) <= at then
     return null;
   end if;
+  -- Waits at a shift that has started stay when their member leaves. The shift may have been moved since.
+  delete from app.shift_waits as w using app.members as m
+  where w.shift_id = shift.id and m.id = w.member_id and m.left_at is not null;
+  get diagnostics ended = row_count;
   for head in
     -- Not more than are counted: a statement that inserts several counts one after another.
     select * from app.shift_waits as w where w.shift_id = shift.id
-    order by w.created_at, w.id limit least(shift.capacity - shift.signup_count, shift.wait_count)
+    order by w.created_at, w.id limit least(shift.capacity - shift.signup_count, shift.wait_count - ended)
   loop
     delete from app.shift_waits as w where w.id = head.id;
     -- Each later than the one before, so that signups are in the order of the queue.
@@ -327,14 +337,16 @@ begin
     values (shift.id, head.member_id, head.created_by_id, at, at);
     promoted := promoted + 1;
   end loop;
-  if promoted > 0 then
-    update app.shifts as s set signup_count = s.signup_count + promoted, wait_count = s.wait_count - promoted where s.id = shift.id;
+  if promoted + ended > 0 then
+    update app.shifts as s
+    set signup_count = s.signup_count + promoted, wait_count = s.wait_count - promoted - ended
+    where s.id = shift.id;
   end if;
   return null;
 end
 $$;
 comment on function app.refill_shift() is
-  'Gives the free places of a shift to those who wait, in their order, until members cannot cancel any more. One update of the counters for all of them.';
+  'Gives the free places of a shift to those who wait, in their order, until members cannot cancel any more; the waits of members who have left end. One update of the counters for all of them.';
 grant execute on function app.refill_shift() to club_owner;
 
 create or replace function app.withdraw_waits(member_id uuid) returns void

@@ -243,6 +243,10 @@ t.test('with a membership end the signups and waits at shifts to come, and the c
     ],
   );
 
+  const moved = await mara.put(pastFull.path, { ...pastFull.request, capacity: 2 });
+  t.match(moved, { status: 200, body: { waitCount: 0, freeSlots: 1 } });
+  t.same((await peopleOf(pastFull.path))[1], [], 'a shift that is moved promotes nobody who has left');
+
   await leaver.comeBack();
   t.match(await leaver.get(taken.signup), refused(404, 'signup_not_found'), 'what went stays gone');
   t.match(await leaver.get(full.wait), refused(404, 'wait_not_found'));
