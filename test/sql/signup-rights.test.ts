@@ -222,7 +222,8 @@ t.test('club_places counts and gives places in the club of the context, and noth
     [admin, ['delete from app.shift_signups where shift_id = $1', id], '42501'],
     [admin, ['insert into app.shift_waits (shift_id, member_id) values ($1, $2)', full, 'bert'], '42501'],
     [admin, ['delete from app.shifts where id = $1', id], '42501'],
-    [admin, ['select from app.members where id = $1', id], '42501'],
+    [admin, ['select left_at from app.members where id = $1', id], '0 rows'],
+    [admin, ['select display_name from app.members where id = $1', id], '42501'],
     [null, ['select from app.shift_waits where shift_id = $1', full], 'TN001'],
   ] as [Caller | null, [string, string, string?], string][]) {
     const values = subject === undefined ? [shift] : [shift, idOf.get(subject)];
