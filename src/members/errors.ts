@@ -35,7 +35,8 @@ export const memberReferenceTaken = defineError({
   code: 'member_reference_taken',
   status: 409,
   title: 'Member reference taken',
-  detail: 'Another member of this club has this reference. GET /api/members?reference= finds them.',
+  detail:
+    'Another member of this club has this reference. GET /api/members?status=Active,Left&reference= finds them.',
   meaning: 'A `reference` is unique in its club, among members who have left too.',
   fix: 'Find the other member with `GET /api/members?reference=…&status=Active,Left`, and choose another reference, or keep that member.',
   constraint: 'members_reference_key',
@@ -57,7 +58,8 @@ export const memberInUse = defineError({
   code: 'member_in_use',
   status: 409,
   title: 'Member in use',
-  detail: 'Something of this club, such as a signup or a task, names this member, who is not deleted.',
+  detail:
+    'Something of this club, such as a signup or a task, names this member. Merge the member into another one instead.',
   meaning:
     'Something of the club names the member: a signup, a wait, a record of attendance, a task or a shift.',
   fix: 'Delete what names the member, or merge the member into another one.',
